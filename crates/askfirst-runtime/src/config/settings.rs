@@ -1,0 +1,385 @@
+//! The shape of the program: what a config means once it has been read.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use askfirst::{Approval, Args, Because, Digest, Risk, Rules};
+
+/// Everything that is in force.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The layer that speaks: user and trusted project joined, or the file given by a flag.
+    pub main: Settings,
+    /// Layers that can only make it stricter: managed, and a project that is not trusted.
+    pub floors: Vec<Settings>,
+    /// The files it was made from.
+    pub files: Vec<ConfigFile>,
+    /// Older spellings and other things to say once.
+    pub warnings: Vec<super::fault::Fault>,
+    /// The digest of all of it.
+    pub digest: Digest,
+    /// The folder that a call without a folder of its own runs in.
+    pub folder: PathBuf,
+}
+
+/// One file of the config.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it counts as.
+    pub layer: Layer,
+    /// The digest of its bytes.
+    pub digest: Digest,
+}
+
+/// What a file counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// The system's: a floor under everything.
+    Managed,
+    /// The user's own.
+    User,
+    /// A project's, trusted.
+    Project,
+    /// A project's, not trusted: it can only make things stricter.
+    UntrustedProject,
+    /// Given by a flag.
+    Flag,
+}
+
+/// The settings of one layer.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// What a person's no does to the run.
+    pub on_denial: OnDenial,
+    /// How long a question waits; nothing means the default.
+    pub approval_timeout: Option<Duration>,
+    /// How long a decision is remembered.
+    pub memory_expire: Option<Duration>,
+    /// How many lines are shown before the rest scrolls.
+    pub preview_lines: Option<usize>,
+    /// The record.
+    pub ledger: LedgerConfig,
+    /// What counts as secret besides what is found by its shape.
+    pub secrets: SecretsConfig,
+    /// Roots and walls.
+    pub sandbox: SandboxConfig,
+    /// The shell tool; without it, the tool is not offered.
+    pub shell: Option<ShellConfig>,
+    /// Rules about tools by name.
+    pub rules: Rules,
+    /// Programs as tools.
+    pub commands: BTreeMap<String, CommandTool>,
+    /// If set, only these custom tools are offered.
+    pub only_tools: Option<Vec<String>>,
+    /// MCP servers.
+    pub mcp: BTreeMap<String, McpServer>,
+}
+
+/// What a person's no does to the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum OnDenial {
+    /// The agent is told and goes on.
+    #[default]
+    Return,
+    /// The run ends.
+    Stop,
+}
+
+/// How the record is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LedgerConfig {
+    /// What is synced to the disk.
+    pub sync: SyncRule,
+    /// At what size a new file is begun.
+    pub rotate: Option<u64>,
+    /// Where, if not in the usual place.
+    pub path: Option<PathBuf>,
+}
+
+/// What is synced to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum SyncRule {
+    /// What was asked or denied.
+    #[default]
+    Asked,
+    /// Everything.
+    Always,
+}
+
+/// What counts as secret.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SecretsConfig {
+    /// Globs of argument names.
+    pub args: Vec<String>,
+    /// Globs of environment variables whose values are secret.
+    pub env: Vec<String>,
+}
+
+/// Roots, what is never touched in them, and the walls.
+#[derive(Debug, Clone, Default)]
+pub struct SandboxConfig {
+    /// The roots by name.
+    pub paths: BTreeMap<String, PathConfig>,
+    /// Never read, and so never written: gitignore rules.
+    pub never_read: Vec<String>,
+    /// Never written: gitignore rules.
+    pub never_write: Vec<String>,
+    /// Whether walls are demanded; nothing means that they are used where they hold.
+    pub require_os_sandbox: Option<bool>,
+    /// What happens where demanded walls do not hold.
+    pub os_sandbox_fallback: Fallback,
+    /// The weakest tier that counts as walls.
+    pub os_sandbox_min: Tier,
+    /// Takes away from what the roots grant.
+    pub os_profile: Option<OSProfile>,
+}
+
+/// One root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathConfig {
+    /// The folder, absolute.
+    pub root: PathBuf,
+    /// Whether it can be written.
+    pub mode: PathMode,
+    /// The suffixes of files that the file tools touch; none means all.
+    pub suffixes: Vec<String>,
+    /// The size of files that the file tools touch.
+    pub max_file_bytes: Option<u64>,
+    /// What is asked about.
+    pub approval: PathApproval,
+    /// Where it stands.
+    pub origin: Because,
+}
+
+/// Whether a root can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum PathMode {
+    /// Read only.
+    #[default]
+    Ro,
+    /// Read and write.
+    Rw,
+}
+
+/// What is asked about in a root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathApproval {
+    /// Reading.
+    pub read: Approval,
+    /// Everything that changes something.
+    pub write: Approval,
+    /// Handing a file to somebody else.
+    pub attach: Approval,
+}
+
+impl Default for PathApproval {
+    fn default() -> Self {
+        Self { read: Approval::None, write: Approval::Required, attach: Approval::None }
+    }
+}
+
+/// What happens where demanded walls do not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fallback {
+    /// Nothing starts.
+    #[default]
+    FailFast,
+    /// Tools that start processes refuse.
+    RefuseTools,
+}
+
+/// How much walls hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Tier {
+    /// Landlock and seccomp alone.
+    ContentOnly,
+    /// Everything.
+    #[default]
+    Full,
+}
+
+/// What a process may touch; a key left out restricts nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OSProfile {
+    /// Readable paths.
+    pub read: Option<Vec<PathBuf>>,
+    /// Writable paths.
+    pub write: Option<Vec<PathBuf>>,
+    /// Whether the network is there.
+    pub network: Option<bool>,
+}
+
+/// The shell tool.
+#[derive(Debug, Clone)]
+pub struct ShellConfig {
+    /// What no rule speaks for.
+    pub default: Approval,
+    /// Commands proven only to read readable roots.
+    pub known_read_only: Approval,
+    /// A path outside every root.
+    pub outside_roots: Approval,
+    /// Whether the network is there.
+    pub network: bool,
+    /// Limits of a process.
+    pub limits: Limits,
+    /// Environment variables that are passed on.
+    pub env_pass: Vec<String>,
+    /// The rules, in order.
+    pub rules: Vec<ShellRule>,
+    /// Regular expressions that force `required` even over a rule (an older spelling).
+    pub dangerous_patterns: Vec<(String, Because)>,
+}
+
+impl Default for ShellConfig {
+    fn default() -> Self {
+        Self {
+            default: Approval::Required,
+            known_read_only: Approval::Required,
+            outside_roots: Approval::Required,
+            network: false,
+            limits: Limits::default(),
+            env_pass: ["PATH", "HOME", "LANG", "TERM", "CI"].map(str::to_owned).to_vec(),
+            rules: Vec::new(),
+            dangerous_patterns: Vec::new(),
+        }
+    }
+}
+
+/// Limits of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may run.
+    pub wall: Duration,
+    /// How much processor time it may use.
+    pub cpu: Duration,
+    /// Memory in bytes.
+    pub memory: u64,
+    /// Processes.
+    pub processes: u64,
+    /// The largest file in bytes.
+    pub file: u64,
+    /// How much of each output stream is kept, in bytes.
+    pub output: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            wall: Duration::from_secs(600),
+            cpu: Duration::from_secs(300),
+            memory: 4 << 30,
+            processes: 256,
+            file: 256 << 20,
+            output: 1 << 20,
+        }
+    }
+}
+
+/// One shell rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellRule {
+    /// The words, as written.
+    pub pattern: String,
+    /// The words, unquoted.
+    pub words: Vec<String>,
+    /// Nothing may follow.
+    pub exact: bool,
+    /// The approval.
+    pub approval: Approval,
+    /// The description of requests.
+    pub description: Option<String>,
+    /// The least risk.
+    pub risk: Option<Risk>,
+    /// The rule speaks only where the folder and every path lie in these roots.
+    pub sandbox_paths: Vec<String>,
+    /// Where it stands.
+    pub origin: Because,
+}
+
+/// A program as a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandTool {
+    /// Its name.
+    pub name: String,
+    /// Program and arguments; `{name}` stands for an argument of the call.
+    pub command: Vec<String>,
+    /// What the model is told.
+    pub description: String,
+    /// The arguments.
+    pub args: BTreeMap<String, ArgSpec>,
+    /// The schemas as they are written, for the model.
+    pub schema: Args,
+    /// The folder of the file that it stands in.
+    pub folder: PathBuf,
+    /// Where it stands.
+    pub origin: Because,
+}
+
+/// One argument of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArgSpec {
+    /// Its type.
+    pub kind: ArgKind,
+    /// Whether it may be left out.
+    pub optional: bool,
+    /// The values that it may have; none means any.
+    pub one_of: Vec<String>,
+}
+
+/// The type of an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArgKind {
+    /// Text.
+    String,
+    /// A whole number.
+    Integer,
+    /// A number.
+    Number,
+    /// Yes or no.
+    Boolean,
+    /// A list of texts, which become one word each.
+    Strings,
+}
+
+/// An MCP server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpServer {
+    /// Its name.
+    pub name: String,
+    /// How it is reached.
+    pub upstream: Upstream,
+    /// Environment variables that are passed on.
+    pub env_pass: Vec<String>,
+    /// Whether tools that are denied are left out of lists.
+    pub hide_denied: bool,
+    /// Who is asked.
+    pub ask_by: Vec<AskBy>,
+    /// Where it stands.
+    pub origin: Because,
+}
+
+/// How an MCP server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Upstream {
+    /// By starting it.
+    Command(Vec<String>),
+    /// Over HTTP, with a token from a file.
+    Url {
+        /// The address.
+        url: String,
+        /// The file with the token.
+        token_file: Option<PathBuf>,
+    },
+}
+
+/// Who is asked about calls through the gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskBy {
+    /// A terminal.
+    Terminal,
+    /// The client, by elicitation.
+    Elicitation,
+}

@@ -1,0 +1,229 @@
+//! JSON as this project reads it: strict, exact and bounded.
+//!
+//! Two texts that a tool could tell apart must never count as one call. So duplicate keys are refused, integers
+//! that no machine integer holds are refused, and equality keeps `1`, `1.0` and `true` apart.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// The arguments of a call: a JSON object, keys in order.
+pub type Args = Map<String, Value>;
+
+/// The deepest nesting that is read.
+pub const MAX_DEPTH: usize = 64;
+
+/// Why a text is not taken as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct JsonFault(String);
+
+/// Reads one JSON document and nothing after it.
+///
+/// # Errors
+/// Fails on anything that is not one strict JSON document: duplicate keys, invalid UTF-8, numbers that cannot be
+/// held exactly, nesting deeper than [`MAX_DEPTH`], trailing text.
+pub fn parse(bytes: &[u8]) -> Result<Value, JsonFault> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|e| JsonFault(format!("not UTF-8 at byte {}", e.valid_up_to())))?;
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let strict = Strict { depth: 0 }.deserialize(&mut reader).map_err(|e| JsonFault(e.to_string()))?;
+    reader.end().map_err(|e| JsonFault(e.to_string()))?;
+    if has_large_float(&strict) {
+        check_integers(text)?;
+    }
+    Ok(strict)
+}
+
+/// Reads one JSON document that must be an object.
+///
+/// # Errors
+/// As [`parse`], and when the document is not an object.
+pub fn parse_object(bytes: &[u8]) -> Result<Args, JsonFault> {
+    match parse(bytes)? {
+        Value::Object(map) => Ok(map),
+        other => Err(JsonFault(format!("expected an object, found {}", kind(&other)))),
+    }
+}
+
+/// What a value is, in words.
+#[must_use]
+pub fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// The one text of a value: keys sorted, no blanks, numbers exact. Digests are taken over it.
+#[must_use]
+pub fn canonical(value: &Value) -> String {
+    value.to_string()
+}
+
+/// Feeds a value to a hasher so that values hash alike exactly when they are equal.
+pub(crate) fn hash_value<H: Hasher>(value: &Value, state: &mut H) {
+    match value {
+        Value::Null => state.write_u8(0),
+        Value::Bool(b) => (1_u8, b).hash(state),
+        Value::Number(n) => hash_number(n, state),
+        Value::String(s) => (3_u8, s).hash(state),
+        Value::Array(items) => {
+            (4_u8, items.len()).hash(state);
+            items.iter().for_each(|item| hash_value(item, state));
+        }
+        Value::Object(map) => {
+            (5_u8, map.len()).hash(state);
+            for (key, item) in map {
+                key.hash(state);
+                hash_value(item, state);
+            }
+        }
+    }
+}
+
+fn hash_number<H: Hasher>(number: &Number, state: &mut H) {
+    if let Some(n) = number.as_u64() {
+        (6_u8, n).hash(state);
+    } else if let Some(n) = number.as_i64() {
+        (7_u8, n).hash(state);
+    } else {
+        // 0.0 and -0.0 are equal, so they must hash alike.
+        let float = number.as_f64().unwrap_or(f64::NAN);
+        (8_u8, if float == 0.0 { 0 } else { float.to_bits() }).hash(state);
+    }
+}
+
+fn has_large_float(value: &Value) -> bool {
+    match value {
+        Value::Number(n) => n.is_f64() && n.as_f64().is_none_or(|f| f.abs() >= 9.0e18),
+        Value::Array(items) => items.iter().any(has_large_float),
+        Value::Object(map) => map.values().any(has_large_float),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+/// The reader turns an integer past 64 bits into a float without a word, so the text is looked at again.
+fn check_integers(text: &str) -> Result<(), JsonFault> {
+    let mut rest = text.as_bytes().iter().copied().peekable();
+    let mut in_string = false;
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'\\' if in_string => {
+                rest.next();
+            }
+            b'"' => in_string = !in_string,
+            b'-' | b'0'..=b'9' if !in_string => {
+                let mut number = String::from(char::from(byte));
+                while let Some(next) = rest.next_if(|b| b"+-.eE0123456789".contains(b)) {
+                    number.push(char::from(next));
+                }
+                let whole = !number.contains(['.', 'e', 'E']);
+                if whole && number.parse::<u64>().is_err() && number.parse::<i64>().is_err() {
+                    return Err(JsonFault(format!(
+                        "the integer `{}` cannot be held exactly",
+                        crate::presentation::shorten(&number, 40)
+                    )));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+struct Strict {
+    depth: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Strict {
+    fn deeper<E: de::Error>(&self) -> Result<Self, E> {
+        if self.depth >= MAX_DEPTH {
+            return Err(E::custom(format_args!("nested deeper than {MAX_DEPTH}")));
+        }
+        Ok(Self { depth: self.depth + 1 })
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, v: bool) -> Result<Value, E> {
+        Ok(Value::Bool(v))
+    }
+
+    fn visit_i64<E>(self, v: i64) -> Result<Value, E> {
+        Ok(Value::from(v))
+    }
+
+    fn visit_u64<E>(self, v: u64) -> Result<Value, E> {
+        Ok(Value::from(v))
+    }
+
+    fn visit_f64<E: de::Error>(self, v: f64) -> Result<Value, E> {
+        Number::from_f64(v).map(Value::Number).ok_or_else(|| E::custom("not a finite number"))
+    }
+
+    fn visit_str<E>(self, v: &str) -> Result<Value, E> {
+        Ok(Value::String(v.to_owned()))
+    }
+
+    fn visit_string<E>(self, v: String) -> Result<Value, E> {
+        Ok(Value::String(v))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element_seed(self.deeper()?)? {
+            items.push(item);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = access.next_key::<Key>()? {
+            let value = access.next_value_seed(self.deeper()?)?;
+            if map.contains_key(&key.0) {
+                let name = crate::presentation::shorten(&key.0, 40);
+                return Err(de::Error::custom(format_args!("the key `{name}` stands twice")));
+            }
+            map.insert(key.0, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+struct Key(String);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Key)
+    }
+}
+
+#[cfg(test)]
+#[path = "json/tests.rs"]
+mod tests;

@@ -1,0 +1,85 @@
+//! What is refused, and what counts as equal.
+
+use std::hash::{BuildHasher, RandomState};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{canonical, hash_value, parse, parse_object};
+
+fn fault(text: &str) -> String {
+    parse(text.as_bytes()).unwrap_err().to_string()
+}
+
+#[test]
+fn a_key_that_stands_twice_is_refused() {
+    assert!(fault(r#"{"a":1,"b":{"c":1,"c":2}}"#).contains("`c` stands twice"));
+}
+
+#[test]
+fn an_integer_past_64_bits_is_refused_and_a_float_is_not() {
+    assert!(fault(r#"{"id":18446744073709551616}"#).contains("cannot be held exactly"));
+    assert!(fault(r#"[-9223372036854775809]"#).contains("cannot be held exactly"));
+    assert_eq!(parse(b"18446744073709551615").unwrap(), json!(u64::MAX));
+    assert!(parse(br#"{"avogadro":6.022e23,"text":"99999999999999999999999"}"#).is_ok());
+}
+
+#[test]
+fn neighbours_above_two_to_the_53_stay_apart() {
+    assert_ne!(parse(b"9007199254740993").unwrap(), parse(b"9007199254740992").unwrap());
+    assert_ne!(parse(b"1").unwrap(), parse(b"1.0").unwrap());
+    assert_ne!(parse(b"1").unwrap(), parse(b"true").unwrap());
+}
+
+#[test]
+fn hostile_texts_are_faults() {
+    let deep = "[".repeat(100_000);
+    for text in ["", "{", "1 2", "{\"a\":1}{}", "[1,]", "\"\\ud800\"", "NaN", "1e999", "'a'", deep.as_str()] {
+        assert!(parse(text.as_bytes()).is_err(), "{text:.20}");
+    }
+    assert!(parse(b"\"\xff\"").unwrap_err().to_string().contains("not UTF-8"));
+    assert!(parse_object(b"[]").unwrap_err().to_string().contains("found a list"));
+    assert!(parse(br#""nul \u0000 is text""#).is_ok());
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        (-1.0e6..1.0e6).prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(".{0,4}", inner, 0..4)
+                .prop_map(|m| Value::Object(m.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        let _ = parse(&bytes);
+    }
+
+    #[test]
+    fn canonical_text_reads_back_as_the_same_value(value in any_json()) {
+        prop_assert_eq!(parse(canonical(&value).as_bytes()).unwrap(), value);
+    }
+
+    #[test]
+    fn equal_values_hash_alike_and_texts_agree_with_equality(a in any_json(), b in any_json()) {
+        let state = RandomState::new();
+        let hash = |v: &Value| {
+            let mut hasher = state.build_hasher();
+            hash_value(v, &mut hasher);
+            std::hash::Hasher::finish(&hasher)
+        };
+        prop_assert_eq!(hash(&a), hash(&a.clone()));
+        prop_assert_eq!(a == b, canonical(&a) == canonical(&b));
+    }
+}

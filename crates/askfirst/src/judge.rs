@@ -1,0 +1,283 @@
+//! The one decision. Pure and total: what it cannot make sense of is denied.
+//!
+//! No other place in the project decides whether a call may run. It knows nothing of files, clocks, modes, memory
+//! or threads.
+
+use crate::assess::{Assessment, View};
+use crate::call::ApprovalContext;
+use crate::permit::Permit;
+use crate::policy::{Case, GUARDED, Named, Needs, Policy, Rules, Walls};
+use crate::request::{ApprovalRequest, simple_approval_request};
+use crate::verdict::{Because, Refusal, Verdict};
+use crate::words::{Approval, Cause, Risk};
+
+/// The judge's answer. It borrows from the policy, so that an allow costs next to nothing.
+#[derive(Debug)]
+pub struct Judgement<'a> {
+    call: &'a ApprovalContext,
+    assessment: &'a Assessment,
+    approval: Approval,
+    reasons: Vec<Reason<'a>>,
+    speaking: Option<&'a Case>,
+    own_request: Option<Box<ApprovalRequest>>,
+    risk: Risk,
+    cause: Cause,
+}
+
+#[derive(Debug)]
+enum Reason<'a> {
+    Rule(&'a Because),
+    Default(Approval, Option<&'a Because>),
+    Tool(&'a View),
+    BuiltIn(&'static str, &'static str),
+    Override(String),
+}
+
+/// Decides about a call.
+#[must_use]
+pub fn judge<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a Policy) -> Judgement<'a> {
+    let mut judgement = speak(call, assessment, policy);
+    for floor in policy.floors() {
+        judgement.raise_to_floor(floor);
+    }
+    if assessment.starts_process {
+        judgement.raise_without_walls(policy.walls());
+    }
+    judgement
+}
+
+/// The five steps of precedence over the rules that speak.
+fn speak<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a Policy) -> Judgement<'a> {
+    let spoken = policy.main().speaking(call);
+    let judgement = Judgement {
+        call,
+        assessment,
+        approval: Approval::Deny,
+        reasons: Vec::new(),
+        speaking: spoken.first().map(|(_, case, _)| *case),
+        own_request: None,
+        risk: spoken.iter().filter_map(|(_, case, _)| case.risk).max().unwrap_or_default(),
+        cause: Cause::Policy,
+    };
+    // 1. The tool says blocked. 2. A matching entry says deny.
+    if let View::Blocked(_) = assessment.view {
+        return judgement.with(Approval::Deny, Reason::Tool(&assessment.view));
+    }
+    if let Some((_, case, _)) = spoken.iter().find(|(_, case, _)| case.approval == Some(Approval::Deny)) {
+        return judgement.with(Approval::Deny, Reason::Rule(&case.origin));
+    }
+    if let Some(overriding) = policy.overriding() {
+        let needs = overriding.needs_approval(call, assessment, judgement.speaking);
+        return judgement.overridden(needs);
+    }
+    // 3. The config says something else.
+    let own = own_view(assessment);
+    if let Some((approval, origin)) = config_says(&spoken) {
+        let exactly = matches!(spoken.first(), Some((_, _, Named::Exactly)));
+        if assessment.firm && !exactly && own.is_some_and(|own| own > approval) {
+            return judgement.with_own_view(own);
+        }
+        return judgement.with(approval, Reason::Rule(origin));
+    }
+    // 4. The tool's own view, but names that can do anything ask.
+    let worker = matches!(call.tool_name.as_str(), "worker_call" | "worker_create");
+    if GUARDED.contains(&call.tool_name.as_str()) && (own.is_none() || worker) {
+        let approval = own.map_or(Approval::Required, |own| own.max(Approval::Required));
+        return judgement.with(approval, Reason::BuiltIn("guarded name", "asks unless it is named exactly"));
+    }
+    if own.is_some() {
+        return judgement.with_own_view(own);
+    }
+    // 5. Nobody speaks for the tool.
+    let (approval, origin) = policy.main().default_approval().unwrap_or((Approval::Required, None));
+    judgement.with(approval, Reason::Default(approval, origin))
+}
+
+/// The approval of the most specific entry that has one; of equally specific ones, the strictest.
+fn config_says<'a>(spoken: &[(&'a crate::policy::ToolEntry, &'a Case, Named)]) -> Option<(Approval, &'a Because)> {
+    let mut said = spoken.iter().filter_map(|(_, case, named)| Some((case.approval?, &case.origin, *named)));
+    let first = said.next()?;
+    let equally = said.filter(|(_, _, named)| *named == first.2);
+    let (approval, origin, _) = equally.fold(first, |best, next| if next.0 > best.0 { next } else { best });
+    Some((approval, origin))
+}
+
+fn own_view(assessment: &Assessment) -> Option<Approval> {
+    match &assessment.view {
+        View::Silent => None,
+        View::Harmless => Some(Approval::None),
+        View::NeedsApproval(request) => Some(request.approval.max(Approval::OncePerSession)),
+        View::Blocked(_) => Some(Approval::Deny),
+    }
+}
+
+impl<'a> Judgement<'a> {
+    fn with(mut self, approval: Approval, reason: Reason<'a>) -> Self {
+        self.approval = approval;
+        self.reasons.push(reason);
+        self
+    }
+
+    fn with_own_view(self, own: Option<Approval>) -> Self {
+        let view = &self.assessment.view;
+        self.with(own.unwrap_or_default(), Reason::Tool(view))
+    }
+
+    fn overridden(mut self, needs: Needs) -> Self {
+        let text = |word: &str| Reason::Override(word.to_owned());
+        match needs {
+            Needs::Allow => self.with(Approval::None, text("allow")),
+            Needs::Ask => {
+                let own = own_view(self.assessment).unwrap_or(Approval::Required);
+                let config = self.speaking.and_then(|case| case.approval).unwrap_or(Approval::Required);
+                self.with(own.max(config).max(Approval::Required), text("ask"))
+            }
+            Needs::AskWith(request) => {
+                let approval = request.approval.clamp(Approval::OncePerSession, Approval::Deny);
+                self.own_request = Some(request);
+                self.with(approval, text("ask"))
+            }
+            Needs::Deny(reason) => self.with(Approval::Deny, Reason::Override(reason)),
+        }
+    }
+
+    fn raise_to_floor(&mut self, floor: &'a Rules) {
+        let spoken = floor.speaking(self.call);
+        self.risk = spoken.iter().filter_map(|(_, case, _)| case.risk).max().unwrap_or_default().max(self.risk);
+        let denied = spoken.iter().find(|(_, case, _)| case.approval == Some(Approval::Deny));
+        let said = match denied {
+            Some((_, case, _)) => Some((Approval::Deny, Reason::Rule(&case.origin))),
+            None => config_says(&spoken).map(|(approval, origin)| (approval, Reason::Rule(origin))).or_else(|| {
+                let unspoken = self.assessment.view == View::Silent;
+                let (approval, origin) = floor.default_approval().filter(|_| unspoken)?;
+                Some((approval, Reason::Default(approval, origin)))
+            }),
+        };
+        if let Some((approval, reason)) = said.filter(|(approval, _)| *approval > self.approval) {
+            self.approval = approval;
+            self.reasons.insert(0, reason);
+        }
+    }
+
+    fn raise_without_walls(&mut self, walls: Walls) {
+        let (least, text) = match walls {
+            Walls::Settled => return,
+            Walls::Missing => (Approval::Required, "no walls hold, so no process starts unasked"),
+            Walls::Demanded => (Approval::Deny, "the config demands walls, and none hold"),
+        };
+        if least > self.approval {
+            self.approval = least;
+            self.reasons.insert(0, Reason::BuiltIn("sandbox.require_os_sandbox", text));
+            if least == Approval::Deny {
+                self.cause = Cause::NoWalls;
+            }
+        }
+    }
+
+    /// Allow, ask or deny.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        Verdict::from(self.approval)
+    }
+
+    /// The approval value behind the verdict.
+    #[must_use]
+    pub fn approval(&self) -> Approval {
+        self.approval
+    }
+
+    /// The reasons, the deciding one first.
+    #[must_use]
+    pub fn because(&self) -> Vec<Because> {
+        let mut because: Vec<Because> = self.reasons.iter().map(Reason::because).collect();
+        because.extend(self.assessment.because.iter().cloned());
+        because
+    }
+
+    /// The permit to run the call, if it may run unasked.
+    #[must_use]
+    pub fn permit(&self) -> Option<Permit> {
+        (self.verdict() == Verdict::Allow).then(|| Permit::allowed(self.call.clone()))
+    }
+
+    /// What the agent is told, if the call may never run.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Refusal> {
+        if self.verdict() != Verdict::Deny {
+            return None;
+        }
+        let because = self.because();
+        let reason = match &self.assessment.view {
+            View::Blocked(reason) => reason.clone(),
+            View::Silent | View::Harmless | View::NeedsApproval(_) => because
+                .first()
+                .map_or_else(|| "denied".to_owned(), |first| format!("`{}` says: {}", first.rule, first.text)),
+        };
+        Some(Refusal {
+            tool_name: self.call.tool_name.clone(),
+            cause: self.cause,
+            reason,
+            note: None,
+            because,
+        })
+    }
+
+    /// What a person is asked, if the call must be asked about.
+    #[must_use]
+    pub fn request(&self) -> Option<ApprovalRequest> {
+        if self.verdict() != Verdict::Ask {
+            return None;
+        }
+        let case = self.speaking;
+        let exclude = case.map_or(&[][..], |case| case.exclude_keys.as_slice());
+        let described = case.and_then(|case| case.description.as_ref());
+        let mut request = match (&self.own_request, &self.assessment.view) {
+            (Some(request), _) => (**request).clone(),
+            (None, View::NeedsApproval(request)) => (**request).clone(),
+            (None, View::Silent | View::Harmless | View::Blocked(_)) => {
+                simple_approval_request(&self.call.tool_name, &self.call.args, None, exclude)
+            }
+        };
+        if let Some(template) = described.filter(|_| self.own_request.is_none()) {
+            request.description = template.fill(&self.call.args, exclude);
+        }
+        for key in exclude {
+            if !request.exclude_keys.contains(key) {
+                request.exclude_keys.push(key.clone());
+            }
+        }
+        request.complete(self.call);
+        request.approval = self.approval;
+        request.risk = request.risk.max(self.risk);
+        for fact in &self.assessment.facts {
+            if !request.facts.contains(fact) {
+                request.facts.push(fact.clone());
+            }
+        }
+        Some(request)
+    }
+}
+
+impl Reason<'_> {
+    fn because(&self) -> Because {
+        match self {
+            Self::Rule(because) | Self::Default(_, Some(because)) => (*because).clone(),
+            Self::Default(approval, None) => Because::built_in("default_approval", approval.as_str()),
+            Self::Tool(view) => Because::built_in(
+                "tool's own view",
+                match view {
+                    View::Silent => "nothing".into(),
+                    View::Harmless => "harmless".into(),
+                    View::NeedsApproval(request) => format!("needs approval: {}", request.approval),
+                    View::Blocked(reason) => format!("blocked: {reason}"),
+                },
+            ),
+            Self::BuiltIn(rule, text) => Because::built_in(rule, *text),
+            Self::Override(text) => Because::built_in("override", text.as_str()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "judge/tests.rs"]
+mod tests;

@@ -1,0 +1,51 @@
+//! Approval of tool calls: the types, the one decision, the memory, the permit and the controller as a state machine.
+//!
+//! This crate does nothing by itself. It opens no file, reads no clock, starts no thread and needs no async runtime;
+//! what it needs from outside it takes through the traits in [`ports`]. `askfirst-runtime` drives it.
+
+pub mod assess;
+pub mod call;
+pub mod decision;
+pub mod digest;
+pub mod function;
+pub mod json;
+pub mod judge;
+pub mod machine;
+pub mod memory;
+pub mod pattern;
+pub mod permit;
+pub mod policy;
+pub mod ports;
+pub mod presentation;
+pub mod record;
+pub mod request;
+pub mod toolset;
+pub mod verdict;
+pub mod when;
+pub mod words;
+
+pub use askfirst_macros::requires_approval;
+pub use assess::{ApprovalAware, Assessment, Shown, View};
+pub use call::{ApprovalContext, ToolDefinition};
+pub use decision::{ApprovalDecision, ApprovalScope};
+pub use digest::Digest;
+pub use function::{ApprovalSpec, FunctionTool, FunctionToolset};
+pub use json::Args;
+pub use judge::{Judgement, judge};
+pub use memory::{ApprovalMemory, MemoryId, Remembered};
+pub use pattern::{Loosen, OfferedPattern};
+pub use permit::{Permit, RecordedPermit};
+pub use policy::{Case, Needs, NeedsApproval, Policy, Rules, ToolEntry, Walls};
+pub use presentation::{ApprovalPresentation, PresentationKind, truncate_for_display};
+pub use request::{ApprovalRequest, Fact, simple_approval_request};
+pub use toolset::{Invocation, Outcome, ToolError, Toolset};
+pub use verdict::{Because, Refusal, Verdict};
+pub use words::{Approval, Cause, Mode, Risk, Timestamp};
+
+/// What the code written by `#[requires_approval]` names. Not for use by hand.
+#[doc(hidden)]
+pub mod __private {
+    pub use schemars;
+    pub use serde;
+    pub use serde_json;
+}

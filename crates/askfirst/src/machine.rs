@@ -1,0 +1,515 @@
+//! The controller as a state machine: mode, then memory, then one question at a time.
+//!
+//! It does nothing by itself. Requests, answers, cancellations and the time go in; what to show, withdraw and
+//! resolve comes out as [`Effect`]s, and [`Machine::wake_at`] says when it wants to hear of the time again.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::assess::Shown;
+use crate::call::ApprovalContext;
+use crate::decision::{ApprovalDecision, ApprovalScope};
+use crate::digest::Digest;
+use crate::memory::ApprovalMemory;
+use crate::permit::Permit;
+use crate::request::ApprovalRequest;
+use crate::words::{Approval, Cause, Mode, Timestamp};
+
+/// Names one question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct QuestionId(pub u64);
+
+/// Names one waiting call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// A call and the request about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Submission {
+    /// The call that would run.
+    pub call: ApprovalContext,
+    /// What a person is asked.
+    pub request: ApprovalRequest,
+}
+
+/// What an approver is handed: one request, or a group of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// Its name.
+    pub id: QuestionId,
+    /// What is asked; one answer covers exactly these.
+    pub members: Vec<Member>,
+    /// Which question this is since the queue was last empty, counted from 1.
+    pub position: usize,
+    /// How many there are, this one and those before it included.
+    pub of: usize,
+}
+
+/// One request of a question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Member {
+    /// The request.
+    pub request: ApprovalRequest,
+    /// How many equal calls wait for it.
+    pub calls: usize,
+    /// When a yes for the session would be forgotten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembered_until: Option<Timestamp>,
+}
+
+/// How much of a request was on screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Lines that were on screen.
+    pub lines: u64,
+    /// Lines that there were.
+    pub of: u64,
+}
+
+/// What an approver answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// One decision for all members, or one for each in order.
+    pub decisions: Vec<ApprovalDecision>,
+    /// How much was on screen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
+}
+
+impl Answer {
+    /// The same decision for all members.
+    #[must_use]
+    pub fn all(decision: ApprovalDecision) -> Self {
+        Self { decisions: vec![decision], seen: None }
+    }
+
+    /// No answer came, for a cause.
+    #[must_use]
+    pub fn failed(cause: Cause, note: impl Into<String>) -> Self {
+        Self::all(ApprovalDecision::no(cause).with_note(note))
+    }
+}
+
+/// What became of a submission.
+#[derive(Debug)]
+pub struct Resolution {
+    /// The decision.
+    pub decision: ApprovalDecision,
+    /// The right to run, if the decision gives it.
+    pub permit: Option<Permit>,
+    /// The request as it was shown.
+    pub request: ApprovalRequest,
+    /// The digest of what was shown; nothing if nobody was shown anything.
+    pub shown: Option<Digest>,
+    /// How much was on screen.
+    pub seen: Option<Seen>,
+}
+
+/// What the driver must do.
+#[derive(Debug)]
+pub enum Effect {
+    /// Have a question presented, then asked.
+    Show(QuestionId),
+    /// Take a question back.
+    Withdraw(QuestionId, Cause),
+    /// Tell a waiting call what became of it.
+    Resolve(Ticket, Box<Resolution>),
+}
+
+/// Whether there is anybody to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Somebody {
+    /// There is an approver.
+    There,
+    /// There is none.
+    Absent,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    request: ApprovalRequest,
+    calls: Vec<(Ticket, ApprovalContext)>,
+    basis: Option<Value>,
+    shown: Option<Digest>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    id: QuestionId,
+    members: Vec<Waiting>,
+    deadline: Option<Timestamp>,
+}
+
+/// The state.
+#[derive(Debug)]
+pub struct Machine {
+    mode: Mode,
+    somebody: Somebody,
+    memory: ApprovalMemory,
+    time_out: Option<Duration>,
+    queue: VecDeque<Pending>,
+    showing: bool,
+    position: usize,
+    stopped: bool,
+    next: u64,
+    effects: Vec<Effect>,
+}
+
+impl Machine {
+    /// A machine with nothing to do.
+    #[must_use]
+    pub fn new(mode: Mode, somebody: Somebody, memory: ApprovalMemory, time_out: Option<Duration>) -> Self {
+        Self {
+            mode,
+            somebody,
+            memory,
+            time_out,
+            queue: VecDeque::new(),
+            showing: false,
+            position: 0,
+            stopped: false,
+            next: 1,
+            effects: Vec::new(),
+        }
+    }
+
+    /// The mode.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What is remembered.
+    #[must_use]
+    pub fn memory(&mut self) -> &mut ApprovalMemory {
+        &mut self.memory
+    }
+
+    /// Whether the run was stopped.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// When it wants to hear of the time.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Timestamp> {
+        self.queue.iter().filter_map(|pending| pending.deadline).min()
+    }
+
+    /// Takes what must be done.
+    #[must_use]
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Takes calls that were submitted together. Those with one `group_id` become one question.
+    pub fn submit(&mut self, submissions: Vec<Submission>, now: Timestamp) -> Vec<Ticket> {
+        let first_new = self.queue.len();
+        let tickets = submissions.into_iter().map(|submission| self.take_in(submission, first_new, now)).collect();
+        self.show_next(now);
+        tickets
+    }
+
+    fn take_in(&mut self, mut submission: Submission, first_new: usize, now: Timestamp) -> Ticket {
+        let ticket = Ticket(self.fresh());
+        submission.request.complete(&submission.call);
+        if submission.request.call_id.is_empty() {
+            submission.request.call_id = format!("c{}", ticket.0);
+        }
+        if let Some(decision) = self.answer_unasked(&submission.request, now) {
+            self.resolve(ticket, submission.call, submission.request, decision);
+        } else {
+            self.enqueue(ticket, submission, first_new, now);
+        }
+        ticket
+    }
+
+    /// Mode and memory, without a person.
+    fn answer_unasked(&mut self, request: &ApprovalRequest, now: Timestamp) -> Option<ApprovalDecision> {
+        if self.stopped {
+            return Some(ApprovalDecision::no(Cause::Cancelled).with_note("the run was stopped"));
+        }
+        let person = match request.approval {
+            Approval::Deny => return Some(ApprovalDecision::no(Cause::Policy)),
+            Approval::Human => true,
+            Approval::None | Approval::OncePerSession | Approval::Required => false,
+        };
+        match self.mode {
+            Mode::Strict => {
+                let note = format!("strict mode: `{}` needs approval", request.tool_name);
+                return Some(ApprovalDecision::no(Cause::Mode).with_note(note));
+            }
+            Mode::ApproveAll if !person => return Some(ApprovalDecision::yes(Cause::Mode)),
+            Mode::ApproveAll | Mode::Interactive => {}
+        }
+        let recalled = if person { None } else { self.memory.recall(request, now) };
+        recalled.or_else(|| match self.somebody {
+            Somebody::There => None,
+            Somebody::Absent => Some(ApprovalDecision::no(Cause::NobodyToAsk).with_note("nobody can be asked")),
+        })
+    }
+
+    fn enqueue(&mut self, ticket: Ticket, submission: Submission, first_new: usize, now: Timestamp) {
+        let Submission { call, mut request } = submission;
+        let members = self.queue.iter_mut().flat_map(|pending| &mut pending.members);
+        if let Some(equal) = members.into_iter().find(|member| member.shows_the_same_as(&request)) {
+            equal.calls.push((ticket, call));
+            return;
+        }
+        let deadline = self.time_out.map(|time| now.after(time));
+        request.deadline = deadline;
+        let group = request.group_id.clone();
+        let waiting = Waiting { request, calls: vec![(ticket, call)], basis: None, shown: None };
+        let together = self.queue.iter_mut().skip(first_new).find(|pending| {
+            let of_group = |member: &Waiting| group.is_some() && member.request.group_id == group;
+            pending.members.first().is_some_and(of_group)
+        });
+        match together {
+            Some(pending) => pending.members.push(waiting),
+            None => {
+                let id = QuestionId(self.fresh());
+                self.queue.push_back(Pending { id, members: vec![waiting], deadline });
+            }
+        }
+    }
+
+    /// The question that is about to be asked, if it is still waiting.
+    #[must_use]
+    pub fn requests_of(&self, id: QuestionId) -> Option<Vec<ApprovalRequest>> {
+        let pending = self.shown_question(id)?;
+        Some(pending.members.iter().map(|member| member.request.clone()).collect())
+    }
+
+    /// Takes what the members of a question look like, and gives the question to ask.
+    pub fn presented(&mut self, id: QuestionId, shown: Vec<Shown>, now: Timestamp) -> Option<Question> {
+        self.shown_question(id)?;
+        let (position, of) = (self.position, self.position + self.queue.len() - 1);
+        let until = self.memory.until(now);
+        let pending = self.queue.front_mut()?;
+        for (member, shown) in pending.members.iter_mut().zip(shown) {
+            if member.request.presentation.is_none() {
+                member.request.presentation = shown.presentation;
+            }
+            member.request.facts.extend(shown.facts);
+            member.basis = shown.basis;
+            member.shown = Some(digest_of(&member.request));
+        }
+        let member = |waiting: &Waiting| Member {
+            request: waiting.request.clone(),
+            calls: waiting.calls.len(),
+            remembered_until: until,
+        };
+        Some(Question { id, members: pending.members.iter().map(member).collect(), position, of })
+    }
+
+    /// Takes an answer. One that comes too late or to a question that was never shown changes nothing.
+    pub fn answer(&mut self, id: QuestionId, answer: Answer, now: Timestamp) {
+        self.time_out_all(now);
+        if self.shown_question(id).is_none() {
+            return self.show_next(now);
+        }
+        let Some(pending) = self.queue.pop_front() else { return };
+        self.showing = false;
+        let decisions = match answer.decisions.as_slice() {
+            [one] => vec![one.clone(); pending.members.len()],
+            each if each.len() == pending.members.len() => each.to_vec(),
+            _ => vec![not_an_answer("it does not answer each request"); pending.members.len()],
+        };
+        let stop = decisions.iter().any(|decision| decision.stop);
+        let person = decisions.iter().any(|decision| decision.cause == Cause::Person);
+        for (member, decision) in pending.members.into_iter().zip(decisions) {
+            let decision = settle(&member, decision);
+            if decision.edited_args.is_none() {
+                self.memory.remember(&member.request, decision.clone(), now);
+            }
+            self.resolve_all(member, &decision, answer.seen);
+        }
+        if stop {
+            self.stop(now);
+        }
+        if let Some(time) = self.time_out.filter(|_| person) {
+            // Somebody is there: the clock of those who wait behind starts anew.
+            for pending in &mut self.queue {
+                pending.deadline = pending.deadline.map(|deadline| deadline.max(now.after(time)));
+                pending.members.iter_mut().for_each(|member| member.request.deadline = pending.deadline);
+            }
+        }
+        self.show_next(now);
+    }
+
+    /// A waiting call gives up.
+    pub fn cancel(&mut self, ticket: Ticket, now: Timestamp) {
+        let waits = |member: &Waiting| member.calls.iter().any(|(known, _)| *known == ticket);
+        let Some(at) = self.queue.iter().position(|pending| pending.members.iter().any(waits)) else { return };
+        let fresh = QuestionId(self.fresh());
+        let Some(pending) = self.queue.get_mut(at) else { return };
+        let listed = pending.members.len();
+        let mut gone = Vec::new();
+        for member in &mut pending.members {
+            gone.extend(member.calls.extract_if(.., |(known, _)| *known == ticket).map(|found| (found, member.request.clone())));
+        }
+        pending.members.retain(|member| !member.calls.is_empty());
+        if pending.members.len() < listed {
+            // One answer covers exactly what was listed, so a list that changed is another question.
+            if at == 0 && self.showing {
+                self.effects.push(Effect::Withdraw(pending.id, Cause::Cancelled));
+                self.showing = false;
+                self.position = self.position.saturating_sub(1);
+            }
+            pending.id = fresh;
+            if pending.members.is_empty() {
+                self.queue.remove(at);
+            }
+        }
+        for ((ticket, call), request) in gone {
+            self.resolve(ticket, call, request, ApprovalDecision::no(Cause::Cancelled));
+        }
+        self.show_next(now);
+    }
+
+    /// Hears of the time.
+    pub fn tick(&mut self, now: Timestamp) {
+        self.time_out_all(now);
+        self.show_next(now);
+    }
+
+    /// Ends the run: everything that waits is refused, and so is whatever comes.
+    pub fn stop(&mut self, now: Timestamp) {
+        self.stopped = true;
+        self.refuse_where(|_| true, Cause::Cancelled, "the run was stopped");
+        self.show_next(now);
+    }
+
+    fn time_out_all(&mut self, now: Timestamp) {
+        let over = |pending: &Pending| pending.deadline.is_some_and(|deadline| deadline <= now);
+        self.refuse_where(over, Cause::TimeOut, "nobody answered in time");
+    }
+
+    fn refuse_where(&mut self, over: impl Fn(&Pending) -> bool, cause: Cause, note: &str) {
+        if self.showing && self.queue.front().is_some_and(&over) {
+            self.effects.extend(self.queue.front().map(|pending| Effect::Withdraw(pending.id, cause)));
+            self.showing = false;
+        }
+        let refused: Vec<Pending> = self.queue.extract_if_where(over);
+        for member in refused.into_iter().flat_map(|pending| pending.members) {
+            self.resolve_all(member, &ApprovalDecision::no(cause).with_note(note), None);
+        }
+    }
+
+    /// Brings the next question up. What was remembered since it came in answers it first.
+    fn show_next(&mut self, now: Timestamp) {
+        while !self.showing {
+            let Some(mut pending) = self.queue.pop_front() else {
+                self.position = 0;
+                return;
+            };
+            let mut left = Vec::new();
+            for member in pending.members.drain(..) {
+                match self.answer_unasked(&member.request, now) {
+                    Some(decision) => self.resolve_all(member, &decision, None),
+                    None => left.push(member),
+                }
+            }
+            if left.is_empty() {
+                continue;
+            }
+            pending.members = left;
+            self.position += 1;
+            self.showing = true;
+            self.effects.push(Effect::Show(pending.id));
+            self.queue.push_front(pending);
+        }
+    }
+
+    fn shown_question(&self, id: QuestionId) -> Option<&Pending> {
+        self.queue.front().filter(|pending| self.showing && pending.id == id)
+    }
+
+    fn resolve_all(&mut self, member: Waiting, decision: &ApprovalDecision, seen: Option<Seen>) {
+        let Waiting { request, calls, basis, shown } = member;
+        for (ticket, call) in calls {
+            let permit = permit_for(decision, call, basis.clone());
+            let (decision, request) = (decision.clone(), request.clone());
+            let resolution = Resolution { decision, permit, request, shown, seen };
+            self.effects.push(Effect::Resolve(ticket, Box::new(resolution)));
+        }
+    }
+
+    fn resolve(&mut self, ticket: Ticket, call: ApprovalContext, request: ApprovalRequest, decision: ApprovalDecision) {
+        let permit = permit_for(&decision, call, None);
+        let resolution = Resolution { decision, permit, request, shown: None, seen: None };
+        self.effects.push(Effect::Resolve(ticket, Box::new(resolution)));
+    }
+
+    fn fresh(&mut self) -> u64 {
+        let fresh = self.next;
+        self.next += 1;
+        fresh
+    }
+}
+
+impl Waiting {
+    /// A question that is on screen already cannot take a further call that shows anything else.
+    fn shows_the_same_as(&self, request: &ApprovalRequest) -> bool {
+        let mut asked = self.request.clone();
+        if self.shown.is_some() {
+            asked.presentation.clone_from(&request.presentation);
+        }
+        asked.shows_the_same_as(request)
+    }
+}
+
+fn permit_for(decision: &ApprovalDecision, call: ApprovalContext, basis: Option<Value>) -> Option<Permit> {
+    let runs = decision.approved && decision.edited_args.is_none();
+    runs.then(|| Permit::approved(call, basis, decision.cause))
+}
+
+/// An approver's word is taken only as far as the request lets it reach.
+fn settle(member: &Waiting, mut decision: ApprovalDecision) -> ApprovalDecision {
+    if decision.approved && decision.cause != Cause::Person {
+        return not_an_answer("only a person approves");
+    }
+    let offered = decision.pattern.and_then(|at| member.request.patterns.get(at));
+    match decision.remember {
+        ApprovalScope::Pattern if !offered.is_some_and(|p| p.matches(&member.request.payload)) => {
+            return not_an_answer("it names a pattern that was not offered");
+        }
+        ApprovalScope::Pattern | ApprovalScope::Session if member.request.approval == Approval::Human => {
+            decision.remember = ApprovalScope::None;
+        }
+        ApprovalScope::None if decision.approved && member.request.approval == Approval::OncePerSession => {
+            decision.remember = ApprovalScope::Session;
+        }
+        ApprovalScope::None | ApprovalScope::Session | ApprovalScope::Pattern => {}
+    }
+    decision
+}
+
+fn not_an_answer(why: &str) -> ApprovalDecision {
+    ApprovalDecision::no(Cause::ApproverFailed).with_note(format!("the answer was not taken: {why}"))
+}
+
+fn digest_of(request: &ApprovalRequest) -> Digest {
+    Digest::of(serde_json::to_vec(request).unwrap_or_default())
+}
+
+trait ExtractWhere<T> {
+    fn extract_if_where(&mut self, over: impl Fn(&T) -> bool) -> Vec<T>;
+}
+
+impl<T> ExtractWhere<T> for VecDeque<T> {
+    fn extract_if_where(&mut self, over: impl Fn(&T) -> bool) -> Vec<T> {
+        let (out, kept): (Vec<T>, Vec<T>) = self.drain(..).partition(over);
+        self.extend(kept);
+        out
+    }
+}
+
+#[cfg(test)]
+#[path = "machine/tests.rs"]
+mod tests;

@@ -1,0 +1,266 @@
+//! Remembered decisions of one session: by tool and payload, exactly or by a pattern that the tool offered.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::decision::{ApprovalDecision, ApprovalScope};
+use crate::digest::Digest;
+use crate::json::hash_value;
+use crate::pattern::{OfferedPattern, Shape, generalizations};
+use crate::request::ApprovalRequest;
+use crate::words::{Cause, Timestamp};
+
+/// Names one remembered decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MemoryId(pub u64);
+
+/// One remembered decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// Its name.
+    pub id: MemoryId,
+    /// The tool.
+    pub tool_name: String,
+    /// The payload that it was decided for.
+    pub payload: Value,
+    /// The tool's definition then.
+    pub definition: Option<Digest>,
+    /// The pattern, if it reaches further than equal payloads.
+    pub pattern: Option<OfferedPattern>,
+    /// The decision.
+    pub decision: ApprovalDecision,
+    /// The description of the request.
+    pub description: String,
+    /// When it was made.
+    pub since: Timestamp,
+    /// When it is forgotten.
+    pub until: Option<Timestamp>,
+    /// How often it answered.
+    pub hits: u64,
+}
+
+/// The remembered decisions of a session.
+#[derive(Debug)]
+pub struct ApprovalMemory {
+    entries: HashMap<MemoryId, Remembered>,
+    index: HashMap<u64, Vec<MemoryId>>,
+    shapes: HashMap<String, Vec<(Shape, usize)>>,
+    state: RandomState,
+    expire: Option<Duration>,
+    next: u64,
+}
+
+impl Default for ApprovalMemory {
+    fn default() -> Self {
+        Self::new(None)
+    }
+}
+
+impl ApprovalMemory {
+    /// An empty memory whose decisions are forgotten after some time.
+    #[must_use]
+    pub fn new(expire: Option<Duration>) -> Self {
+        Self {
+            entries: HashMap::new(),
+            index: HashMap::new(),
+            shapes: HashMap::new(),
+            state: RandomState::new(),
+            expire,
+            next: 1,
+        }
+    }
+
+    /// When a decision made now would be forgotten.
+    #[must_use]
+    pub fn until(&self, now: Timestamp) -> Option<Timestamp> {
+        self.expire.map(|time| now.after(time))
+    }
+
+    /// The decision remembered for a tool and a payload.
+    pub fn lookup(&mut self, tool_name: &str, payload: &Value, now: Timestamp) -> Option<ApprovalDecision> {
+        self.find(tool_name, payload, now, |_| true)
+    }
+
+    /// The decision remembered for a request. A tool whose definition changed is another tool.
+    pub fn recall(&mut self, request: &ApprovalRequest, now: Timestamp) -> Option<ApprovalDecision> {
+        self.find(&request.tool_name, &request.payload, now, |found| found.definition == request.definition)
+    }
+
+    /// Remembers a decision for equal payloads. Nothing happens if it is not to be remembered.
+    pub fn store(
+        &mut self,
+        tool_name: &str,
+        payload: &Value,
+        decision: ApprovalDecision,
+        now: Timestamp,
+    ) -> Option<MemoryId> {
+        self.remember(&ApprovalRequest::new(tool_name, "", payload.clone()), decision, now)
+    }
+
+    /// Remembers a decision about a request as far as the decision reaches. A pattern must be one that the request
+    /// offers and must cover the request itself.
+    pub fn remember(
+        &mut self,
+        request: &ApprovalRequest,
+        decision: ApprovalDecision,
+        now: Timestamp,
+    ) -> Option<MemoryId> {
+        let pattern = match decision.remember {
+            ApprovalScope::None => return None,
+            ApprovalScope::Session => None,
+            ApprovalScope::Pattern => {
+                let offered = request.patterns.get(decision.pattern?)?;
+                Some(offered.clone()).filter(|pattern| pattern.matches(&request.payload)).map(Some)?
+            }
+        };
+        let key = pattern.as_ref().map_or_else(|| request.payload.clone(), OfferedPattern::key);
+        let hash = self.hash(&request.tool_name, pattern.is_some(), &key);
+        self.forget_equal(hash, request, pattern.as_ref());
+        let id = MemoryId(self.next);
+        self.next += 1;
+        if let Some(pattern) = &pattern {
+            let shapes = self.shapes.entry(request.tool_name.clone()).or_default();
+            let shape = pattern.shape();
+            match shapes.iter_mut().find(|(known, _)| *known == shape) {
+                Some((_, count)) => *count += 1,
+                None => shapes.push((shape, 1)),
+            }
+        }
+        self.index.entry(hash).or_default().push(id);
+        let entry = Remembered {
+            id,
+            tool_name: request.tool_name.clone(),
+            payload: request.payload.clone(),
+            definition: request.definition,
+            pattern,
+            decision: ApprovalDecision { cause: Cause::Memory, edited_args: None, ..decision },
+            description: request.description.clone(),
+            since: now,
+            until: self.until(now),
+            hits: 0,
+        };
+        self.entries.insert(id, entry);
+        Some(id)
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.index.clear();
+        self.shapes.clear();
+    }
+
+    /// What is remembered, oldest first.
+    #[must_use]
+    pub fn list(&self, now: Timestamp) -> Vec<&Remembered> {
+        let mut list: Vec<&Remembered> = self.entries.values().filter(|found| !found.is_over(now)).collect();
+        list.sort_by_key(|found| found.id);
+        list
+    }
+
+    /// Forgets one decision. Says whether there was one.
+    pub fn revoke(&mut self, id: MemoryId) -> bool {
+        let Some(entry) = self.entries.remove(&id) else { return false };
+        let key = entry.pattern.as_ref().map_or_else(|| entry.payload.clone(), OfferedPattern::key);
+        let hash = self.hash(&entry.tool_name, entry.pattern.is_some(), &key);
+        if let Some(ids) = self.index.get_mut(&hash) {
+            ids.retain(|known| *known != id);
+            if ids.is_empty() {
+                self.index.remove(&hash);
+            }
+        }
+        if let (Some(pattern), Some(shapes)) = (&entry.pattern, self.shapes.get_mut(&entry.tool_name)) {
+            let shape = pattern.shape();
+            shapes.iter_mut().filter(|(known, _)| *known == shape).for_each(|(_, count)| *count -= 1);
+            shapes.retain(|(_, count)| *count > 0);
+        }
+        true
+    }
+
+    /// Of the answers that hold, a no wins; else the exact one, else any pattern's.
+    fn find(
+        &mut self,
+        tool_name: &str,
+        payload: &Value,
+        now: Timestamp,
+        fits: impl Fn(&Remembered) -> bool,
+    ) -> Option<ApprovalDecision> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let mut found: Vec<MemoryId> = Vec::new();
+        let exact = self.hash(tool_name, false, payload);
+        let same = |entry: &Remembered| entry.pattern.is_none() && entry.payload == *payload;
+        found.extend(self.at(exact, tool_name, now, |entry| fits(entry) && same(entry)));
+        for (shape, _) in self.shapes.get(tool_name).map_or(&[][..], Vec::as_slice) {
+            for key in generalizations(payload, shape) {
+                let hash = self.hash(tool_name, true, &key);
+                let covers = |entry: &Remembered| {
+                    entry.pattern.as_ref().is_some_and(|pattern| pattern.shape() == *shape && pattern.key() == key)
+                };
+                found.extend(self.at(hash, tool_name, now, |entry| fits(entry) && covers(entry)));
+            }
+        }
+        let is_no = |id: &&MemoryId| self.entries.get(id).is_some_and(|entry| !entry.decision.approved);
+        let id = *found.iter().find(is_no).or_else(|| found.first())?;
+        let entry = self.entries.get_mut(&id)?;
+        entry.hits += 1;
+        Some(entry.decision.clone())
+    }
+
+    fn at<'a>(
+        &'a self,
+        hash: u64,
+        tool_name: &'a str,
+        now: Timestamp,
+        fits: impl Fn(&Remembered) -> bool + 'a,
+    ) -> impl Iterator<Item = MemoryId> + 'a {
+        let ids = self.index.get(&hash).into_iter().flatten();
+        let entries = ids.filter_map(|id| self.entries.get(id));
+        entries
+            .filter(move |entry| entry.tool_name == tool_name && !entry.is_over(now) && fits(entry))
+            .map(|entry| entry.id)
+    }
+
+    fn forget_equal(&mut self, hash: u64, request: &ApprovalRequest, pattern: Option<&OfferedPattern>) {
+        let equal = |entry: &&Remembered| {
+            let key = |pattern: &OfferedPattern| (pattern.shape(), pattern.key());
+            entry.tool_name == request.tool_name
+                && entry.definition == request.definition
+                && match (&entry.pattern, pattern) {
+                    (None, None) => entry.payload == request.payload,
+                    (Some(known), Some(new)) => key(known) == key(new),
+                    (Some(_), None) | (None, Some(_)) => false,
+                }
+        };
+        let ids = self.index.get(&hash).map_or(&[][..], Vec::as_slice);
+        let old: Vec<MemoryId> =
+            ids.iter().filter_map(|id| self.entries.get(id)).filter(equal).map(|entry| entry.id).collect();
+        for id in old {
+            self.revoke(id);
+        }
+    }
+
+    fn hash(&self, tool_name: &str, by_pattern: bool, key: &Value) -> u64 {
+        let mut hasher = self.state.build_hasher();
+        hasher.write(tool_name.as_bytes());
+        hasher.write_u8(if by_pattern { 0xFE } else { 0xFF });
+        hash_value(key, &mut hasher);
+        hasher.finish()
+    }
+}
+
+impl Remembered {
+    fn is_over(&self, now: Timestamp) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
+}
+
+#[cfg(test)]
+#[path = "memory/tests.rs"]
+mod tests;

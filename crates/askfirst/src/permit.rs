@@ -1,0 +1,92 @@
+//! The right to run one exact call once.
+//!
+//! Only the judge and the controller make one. It holds the call itself, so what runs is what was decided about;
+//! and it gives the call away only after the decision was recorded.
+
+use serde_json::Value;
+
+use crate::call::ApprovalContext;
+use crate::ports::{Durability, RecordFailed, Recorder};
+use crate::record::Record;
+use crate::words::Cause;
+
+/// The right to run one call, not yet recorded.
+///
+/// It cannot be built outside this crate:
+/// ```compile_fail,E0451
+/// let call = askfirst::ApprovalContext::default();
+/// let permit = askfirst::Permit { call, basis: None, cause: askfirst::Cause::Policy };
+/// ```
+/// nor copied:
+/// ```compile_fail,E0599
+/// fn twice(permit: askfirst::Permit) -> (askfirst::Permit, askfirst::Permit) { (permit.clone(), permit) }
+/// ```
+/// nor read from a file:
+/// ```compile_fail,E0277
+/// let permit: askfirst::Permit = serde_json::from_str("{}").unwrap();
+/// ```
+/// nor spent before it was recorded:
+/// ```compile_fail,E0599
+/// fn run(permit: askfirst::Permit) -> askfirst::ApprovalContext { permit.spend().0 }
+/// ```
+#[must_use = "a permit that is not spent runs nothing"]
+#[derive(Debug)]
+pub struct Permit {
+    call: ApprovalContext,
+    basis: Option<Value>,
+    cause: Cause,
+}
+
+/// A permit whose decision stands in the record.
+///
+/// It can be spent once:
+/// ```compile_fail,E0382
+/// fn twice(permit: askfirst::RecordedPermit) { permit.spend(); permit.spend(); }
+/// ```
+#[must_use = "a permit that is not spent runs nothing"]
+#[derive(Debug)]
+pub struct RecordedPermit(Permit);
+
+impl Permit {
+    pub(crate) fn allowed(call: ApprovalContext) -> Self {
+        Self { call, basis: None, cause: Cause::Policy }
+    }
+
+    pub(crate) fn approved(call: ApprovalContext, basis: Option<Value>, cause: Cause) -> Self {
+        Self { call, basis, cause }
+    }
+
+    /// The call that it is for.
+    #[must_use]
+    pub fn call(&self) -> &ApprovalContext {
+        &self.call
+    }
+
+    /// Who or what gave it.
+    #[must_use]
+    pub fn cause(&self) -> Cause {
+        self.cause
+    }
+
+    /// Records the decision. Without a record there is no permit.
+    ///
+    /// # Errors
+    /// Fails if the record could not be written; the permit is gone then.
+    pub fn record(
+        self,
+        recorder: &dyn Recorder,
+        decided: &Record,
+        durability: Durability,
+    ) -> Result<RecordedPermit, RecordFailed> {
+        recorder.record(decided, durability)?;
+        Ok(RecordedPermit(self))
+    }
+}
+
+impl RecordedPermit {
+    /// Gives the call away, with what the content shown rested on.
+    #[must_use]
+    pub fn spend(self) -> (ApprovalContext, Option<Value>) {
+        (self.0.call, self.0.basis)
+    }
+}

@@ -1,0 +1,392 @@
+//! The owner's rules about tools, indexed so that their number does not matter.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::call::ApprovalContext;
+use crate::digest::Digest;
+use crate::request::Template;
+use crate::verdict::Because;
+use crate::when::{BadGlob, Condition, Doubt, Glob, Test};
+use crate::words::{Approval, Risk};
+
+/// Names that no glob covers, because they can do anything. They ask unless they are named exactly.
+pub const GUARDED: [&str; 4] = ["shell", "exec", "worker_call", "worker_create"];
+
+/// One case of an entry: what holds if its conditions do.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The approval; nothing means the tool's own view.
+    pub approval: Option<Approval>,
+    /// The conditions, all of which must hold.
+    pub when: Vec<Condition>,
+    /// The least risk.
+    pub risk: Option<Risk>,
+    /// The description of requests.
+    pub description: Option<Template>,
+    /// Keys that are shown but neither remembered nor recorded.
+    pub exclude_keys: Vec<String>,
+    /// Handed to an override.
+    pub options: Map<String, Value>,
+    /// Where it stands.
+    pub origin: Because,
+}
+
+impl Case {
+    /// A case that says nothing yet.
+    #[must_use]
+    pub fn new(approval: Option<Approval>, origin: Because) -> Self {
+        Self {
+            approval,
+            when: Vec::new(),
+            risk: None,
+            description: None,
+            exclude_keys: Vec::new(),
+            options: Map::new(),
+            origin,
+        }
+    }
+
+    fn holds(&self, call: &ApprovalContext) -> bool {
+        let doubt = if self.approval == Some(Approval::Deny) { Doubt::Matches } else { Doubt::Fails };
+        self.when.iter().all(|condition| condition.holds(call, doubt))
+    }
+
+    fn denies_with_conditions(&self) -> bool {
+        self.approval == Some(Approval::Deny) && !self.when.is_empty()
+    }
+}
+
+/// What the config says about a name or a glob of names: cases, tried in order.
+#[derive(Debug, Clone)]
+pub struct ToolEntry {
+    /// The name or glob.
+    pub name: String,
+    cases: Vec<Case>,
+    by_text: BTreeMap<String, HashMap<String, Vec<usize>>>,
+    others: Vec<usize>,
+}
+
+impl ToolEntry {
+    /// An entry of cases.
+    #[must_use]
+    pub fn new(name: impl Into<String>, cases: Vec<Case>) -> Self {
+        let mut entry = Self { name: name.into(), cases, by_text: BTreeMap::new(), others: Vec::new() };
+        for (at, case) in entry.cases.iter().enumerate() {
+            match index_key(case) {
+                Some((field, texts)) => {
+                    let index = entry.by_text.entry(field).or_default();
+                    texts.into_iter().for_each(|text| index.entry(text).or_default().push(at));
+                }
+                None => entry.others.push(at),
+            }
+        }
+        entry
+    }
+
+    /// The cases, in order.
+    #[must_use]
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    /// The case that speaks for a call: the first that holds, but a `deny` with conditions that hold speaks from
+    /// wherever it stands.
+    fn speaks(&self, call: &ApprovalContext) -> Option<&Case> {
+        let mut first: Option<&Case> = None;
+        for case in self.candidates(call) {
+            if (first.is_none() || case.denies_with_conditions()) && case.holds(call) {
+                if case.denies_with_conditions() {
+                    return Some(case);
+                }
+                first = Some(case);
+            }
+        }
+        first
+    }
+
+    /// The cases that could hold, in order: those without an index and those indexed under the call's values.
+    fn candidates(&self, call: &ApprovalContext) -> impl Iterator<Item = &Case> {
+        let mut found = Vec::new();
+        for (field, index) in &self.by_text {
+            let values = match call.args.get(field) {
+                Some(Value::Array(items)) => items.as_slice(),
+                Some(value) => std::slice::from_ref(value),
+                None => &[],
+            };
+            let texts = values.iter().filter_map(Value::as_str);
+            found.extend(texts.filter_map(|text| index.get(text)).flatten().copied());
+        }
+        if !found.is_empty() {
+            found.extend(&self.others);
+            found.sort_unstable();
+            found.dedup();
+        }
+        let others = if found.is_empty() { self.others.as_slice() } else { &[] };
+        let (found, others) = (found.into_iter(), others.iter().copied());
+        found.chain(others).filter_map(|at| self.cases.get(at))
+    }
+}
+
+/// The argument and texts under which a case can be found: one of its conditions tests for plain texts only.
+fn index_key(case: &Case) -> Option<(String, Vec<String>)> {
+    case.when.iter().find_map(|condition| {
+        let text = |test: &Test| match test {
+            Test::Exact(Value::String(text)) => Some(text.clone()),
+            Test::Exact(_) | Test::Glob(_) | Test::Path(_) => None,
+        };
+        let texts = condition.any_of.iter().map(text).collect::<Option<Vec<_>>>()?;
+        Some((condition.field.clone(), texts))
+    })
+}
+
+#[derive(Debug, Clone)]
+struct GlobEntry {
+    glob: Glob,
+    entry: ToolEntry,
+    specific: usize,
+}
+
+/// The rules of one layer of config.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    default_approval: Option<(Approval, Option<Because>)>,
+    exact: HashMap<String, ToolEntry>,
+    globs: HashMap<String, Vec<GlobEntry>>,
+    prefix_lengths: Vec<usize>,
+}
+
+impl Rules {
+    /// Rules from entries and the approval of tools that nobody speaks for.
+    ///
+    /// # Errors
+    /// Fails if a name is a glob that cannot be read.
+    pub fn new(
+        default_approval: Option<(Approval, Option<Because>)>,
+        entries: impl IntoIterator<Item = ToolEntry>,
+    ) -> Result<Self, BadGlob> {
+        let mut rules = Self { default_approval, ..Self::default() };
+        for entry in entries {
+            if Glob::is_plain(&entry.name) {
+                rules.exact.insert(entry.name.clone(), entry);
+                continue;
+            }
+            let prefix = Glob::literal_prefix(&entry.name).to_owned();
+            let specific = entry.name.chars().filter(|c| !matches!(c, '*' | '?')).count();
+            let glob = Glob::new(&entry.name)?;
+            rules.globs.entry(prefix).or_default().push(GlobEntry { glob, entry, specific });
+        }
+        rules.prefix_lengths = rules.globs.keys().map(String::len).collect();
+        rules.prefix_lengths.sort_unstable();
+        rules.prefix_lengths.dedup();
+        Ok(rules)
+    }
+
+    /// The approval of tools that nobody speaks for, if this layer says so.
+    #[must_use]
+    pub fn default_approval(&self) -> Option<(Approval, Option<&Because>)> {
+        self.default_approval.as_ref().map(|(approval, origin)| (*approval, origin.as_ref()))
+    }
+
+    /// The entry with exactly this name.
+    #[must_use]
+    pub fn exact(&self, name: &str) -> Option<&ToolEntry> {
+        self.exact.get(name)
+    }
+
+    /// All entries, in no order.
+    pub fn entries(&self) -> impl Iterator<Item = &ToolEntry> {
+        self.exact.values().chain(self.globs.values().flatten().map(|found| &found.entry))
+    }
+
+    /// The cases that speak for a call, most specific name first.
+    pub(crate) fn speaking(&self, call: &ApprovalContext) -> Vec<(&ToolEntry, &Case, Named)> {
+        let name = call.tool_name.as_str();
+        let exact = self.exact.get(name).map(|entry| (entry, Named::Exactly));
+        let mut globs: Vec<&GlobEntry> = Vec::new();
+        if !GUARDED.contains(&name) {
+            for prefix in self.prefix_lengths.iter().map_while(|length| name.get(..*length)) {
+                let bucket = self.globs.get(prefix).into_iter().flatten();
+                globs.extend(bucket.filter(|found| found.glob.is_match(name)));
+            }
+        }
+        globs.sort_by_key(|found| std::cmp::Reverse(found.specific));
+        let globs = globs.into_iter().map(|found| (&found.entry, Named::ByGlob(found.specific)));
+        let all = exact.into_iter().chain(globs);
+        all.filter_map(|(entry, named)| entry.speaks(call).map(|case| (entry, case, named))).collect()
+    }
+
+    /// Arguments of a tool that are tested as paths.
+    fn path_fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let matching = self.entries().filter(move |entry| {
+            entry.name == name || Glob::new(&entry.name).is_ok_and(|glob| glob.is_match(name))
+        });
+        let conditions = matching.flat_map(|entry| entry.cases.iter().flat_map(|case| &case.when));
+        conditions.filter(|condition| condition.wants_path()).map(|condition| condition.field.as_str())
+    }
+}
+
+/// How an entry names a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Named {
+    Exactly,
+    ByGlob(usize),
+}
+
+/// What holds about the walls for calls that start a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Walls {
+    /// They hold, or the owner accepts that they don't.
+    Settled,
+    /// They don't hold, and nobody said that this is fine: nothing starts unasked.
+    #[default]
+    Missing,
+    /// They don't hold, and the config demands them: nothing starts.
+    Demanded,
+}
+
+/// A user's own decision point. It replaces the config's and the tool's word, never a block or a `deny`.
+pub trait NeedsApproval: Send + Sync {
+    /// Decides about a call. `case` is the config's entry for it, with its `options`.
+    fn needs_approval(
+        &self,
+        call: &ApprovalContext,
+        assessment: &crate::assess::Assessment,
+        case: Option<&Case>,
+    ) -> Needs;
+
+    /// Checks the `options` of a config entry when the policy is put together.
+    ///
+    /// # Errors
+    /// Fails with a reason if the options make no sense.
+    fn check_options(&self, tool_name: &str, options: &Map<String, Value>) -> Result<(), String> {
+        let _ = (tool_name, options);
+        Ok(())
+    }
+}
+
+/// What an override decides.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Needs {
+    /// Run without asking.
+    Allow,
+    /// Ask, with the request that would be made anyway.
+    Ask,
+    /// Ask with this request.
+    AskWith(Box<crate::request::ApprovalRequest>),
+    /// Never.
+    Deny(String),
+}
+
+/// Everything the judge knows: the rules that speak, the floors under them, the walls, the override.
+#[derive(Clone, Default)]
+pub struct Policy {
+    main: Rules,
+    floors: Vec<Rules>,
+    walls: Walls,
+    overriding: Option<Arc<dyn NeedsApproval>>,
+    digest: Option<Digest>,
+    path_tests: bool,
+}
+
+impl Policy {
+    /// A policy of one layer.
+    #[must_use]
+    pub fn new(main: Rules) -> Self {
+        Self { main, ..Self::default() }.noted()
+    }
+
+    /// The same with a layer that can only make it stricter.
+    #[must_use]
+    pub fn with_floor(mut self, floor: Rules) -> Self {
+        self.floors.push(floor);
+        self.noted()
+    }
+
+    /// The same with what holds about the walls.
+    #[must_use]
+    pub fn with_walls(mut self, walls: Walls) -> Self {
+        self.walls = walls;
+        self
+    }
+
+    /// The same with the digest of the config it was made from.
+    #[must_use]
+    pub fn with_digest(mut self, digest: Digest) -> Self {
+        self.digest = Some(digest);
+        self
+    }
+
+    /// The same with a user's own decision point.
+    ///
+    /// # Errors
+    /// Fails with the override's reason if it does not accept the `options` of an entry.
+    pub fn with_override(mut self, overriding: Arc<dyn NeedsApproval>) -> Result<Self, String> {
+        for entry in self.main.entries() {
+            for case in &entry.cases {
+                overriding
+                    .check_options(&entry.name, &case.options)
+                    .map_err(|reason| format!("`tools.{}.options`: {reason}", entry.name))?;
+            }
+        }
+        self.overriding = Some(overriding);
+        Ok(self)
+    }
+
+    /// The rules that speak.
+    #[must_use]
+    pub fn main(&self) -> &Rules {
+        &self.main
+    }
+
+    /// The rules that can only make it stricter.
+    #[must_use]
+    pub fn floors(&self) -> &[Rules] {
+        &self.floors
+    }
+
+    /// What holds about the walls.
+    #[must_use]
+    pub fn walls(&self) -> Walls {
+        self.walls
+    }
+
+    /// The digest of the config it was made from.
+    #[must_use]
+    pub fn digest(&self) -> Option<Digest> {
+        self.digest
+    }
+
+    pub(crate) fn overriding(&self) -> Option<&dyn NeedsApproval> {
+        self.overriding.as_deref()
+    }
+
+    /// The texts of a call that a rule tests as paths. Whoever can look at files resolves them before judging.
+    #[must_use]
+    pub fn paths_to_resolve<'a>(&self, call: &'a ApprovalContext) -> Vec<&'a str> {
+        if !self.path_tests {
+            return Vec::new();
+        }
+        let layers = std::iter::once(&self.main).chain(&self.floors);
+        let fields = layers.flat_map(|rules| rules.path_fields(&call.tool_name));
+        let values = fields.filter_map(|field| call.args.get(field));
+        values
+            .flat_map(|value| match value {
+                Value::Array(items) => items.iter().collect(),
+                other => vec![other],
+            })
+            .filter_map(Value::as_str)
+            .collect()
+    }
+
+    fn noted(mut self) -> Self {
+        let mut layers = std::iter::once(&self.main).chain(&self.floors);
+        self.path_tests = layers.any(|rules| {
+            let cases = rules.entries().flat_map(|entry| &entry.cases);
+            cases.flat_map(|case| &case.when).any(Condition::wants_path)
+        });
+        self
+    }
+}

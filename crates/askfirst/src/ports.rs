@@ -1,0 +1,161 @@
+//! The rim: what the core needs from outside, as traits.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::assess::Shown;
+use crate::machine::{Answer, Question, QuestionId};
+use crate::record::Record;
+use crate::request::ApprovalRequest;
+use crate::words::{Cause, Timestamp};
+
+/// Whoever answers: a terminal, a callback, an inbox, another program.
+pub trait Approver: Send + Sync {
+    /// Takes a question and answers through `reply`, now or later, from any thread. It is never asked a second
+    /// question before the first was answered or withdrawn.
+    fn ask(&self, question: Question, reply: Reply);
+
+    /// The question is over: it was answered elsewhere, timed out, or the caller gave up.
+    fn withdraw(&self, question: QuestionId, cause: Cause) {
+        let _ = (question, cause);
+    }
+}
+
+/// The way back for one answer. Dropped unused, it answers that the approver failed.
+pub struct Reply(Option<Box<dyn FnOnce(Answer) + Send>>);
+
+impl Reply {
+    /// A reply that hands its answer to `f`.
+    #[must_use]
+    pub fn new(f: impl FnOnce(Answer) + Send + 'static) -> Self {
+        Self(Some(Box::new(f)))
+    }
+
+    /// Answers.
+    pub fn send(mut self, answer: Answer) {
+        if let Some(f) = self.0.take() {
+            f(answer);
+        }
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if let Some(f) = self.0.take() {
+            f(Answer::failed(Cause::ApproverFailed, "the approver gave no answer"));
+        }
+    }
+}
+
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Reply")
+    }
+}
+
+/// Makes what a person is shown: called only after mode and memory had nothing to say.
+pub trait Presenter: Send {
+    /// Looks at what the request is about.
+    fn present(&self, request: &ApprovalRequest) -> Shown;
+}
+
+/// How firmly a record must stand before the call goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// Handed to the operating system: survives the end of the process.
+    Written,
+    /// On the disk: survives the end of the machine's power.
+    Synced,
+}
+
+/// The record could not be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the record could not be written: {0}")]
+pub struct RecordFailed(pub String);
+
+/// Keeps the record.
+pub trait Recorder: Send + Sync {
+    /// Writes one entry as firmly as is asked.
+    ///
+    /// # Errors
+    /// Fails if it cannot be sure that the entry stands.
+    fn record(&self, record: &Record, durability: Durability) -> Result<(), RecordFailed>;
+}
+
+/// Tells the time. It never goes back.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// A process to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// Program and arguments.
+    pub argv: Vec<OsString>,
+    /// The whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// The working folder.
+    pub folder: PathBuf,
+    /// What it reads from standard input.
+    pub stdin: Vec<u8>,
+    /// How long it may run.
+    pub wall: Option<Duration>,
+    /// How much processor time it may use.
+    pub cpu: Option<Duration>,
+    /// How much memory it may use, in bytes.
+    pub memory: Option<u64>,
+    /// How many processes it may have.
+    pub processes: Option<u64>,
+    /// How large a file it may write, in bytes.
+    pub file: Option<u64>,
+    /// How much of each output stream is kept, in bytes.
+    pub output: usize,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// With an exit code.
+    Exited(i32),
+    /// By a signal.
+    Signalled(i32),
+    /// It ran too long and was killed.
+    TimedOut,
+    /// It was stopped from outside.
+    Stopped,
+}
+
+/// What a process left behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// How it ended.
+    pub ended: Ended,
+    /// Standard output, the middle left out with a count if it was too long.
+    pub stdout: Vec<u8>,
+    /// Standard error, likewise.
+    pub stderr: Vec<u8>,
+    /// How many bytes were left out of both.
+    pub dropped: u64,
+    /// Which walls stood around it.
+    pub walls: &'static str,
+}
+
+/// A process could not be started.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LaunchFailed(pub String);
+
+/// Starts processes.
+pub trait Launcher: Send + Sync {
+    /// Runs a process to its end.
+    ///
+    /// # Errors
+    /// Fails if it could not be started.
+    fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed>;
+}

@@ -1,0 +1,33 @@
+//! Descriptions and payloads that leave out what they should.
+
+use serde_json::{Value, json};
+
+use super::{Args, Template, simple_approval_request};
+
+fn args(value: Value) -> Args {
+    value.as_object().unwrap().clone()
+}
+
+#[test]
+fn an_excluded_key_is_shown_and_nowhere_else() {
+    let args = args(json!({"to": "ada@example.org", "body": "the secret"}));
+    let request = simple_approval_request("send_email", &args, None, &["body".to_owned()]);
+    assert_eq!(request.payload, json!({"to": "ada@example.org"}));
+    assert_eq!(request.description, r#"send_email(to="ada@example.org")"#);
+    assert_eq!(request.args["body"], "the secret");
+}
+
+#[test]
+fn a_template_fills_in_arguments_but_no_excluded_ones() {
+    let args = args(json!({"to": "ada", "n": 3, "body": "the secret"}));
+    let fill = |text: &str| Template::new(text).fill(&args, &["body".to_owned()]);
+    assert_eq!(fill("Send {n} to {to}"), "Send 3 to ada");
+    assert_eq!(fill("{body}{nope} {to"), "{body}{nope} {to");
+    assert_eq!(Template::new("a {x} b {y}").names().collect::<Vec<_>>(), ["x", "y"]);
+}
+
+#[test]
+fn an_argument_that_looks_like_a_template_is_not_filled_in_again() {
+    let args = args(json!({"to": "{body}", "body": "the secret"}));
+    assert_eq!(Template::new("to {to}").fill(&args, &[]), "to {body}");
+}

@@ -1,0 +1,139 @@
+//! Tools with names and one way to call them. They know nothing of modes, terminals or memory.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::assess::ApprovalAware;
+use crate::call::{ApprovalContext, ToolDefinition};
+use crate::decision::ApprovalDecision;
+use crate::json::Args;
+use crate::request::ApprovalRequest;
+use crate::verdict::Refusal;
+use crate::words::Cause;
+
+/// A boxed future. Any runtime, or none, can drive it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Named tools with one way to call them.
+pub trait Toolset: Send + Sync {
+    /// The tools, as the model is told of them.
+    fn tools(&self) -> Vec<ToolDefinition>;
+
+    /// Runs a call.
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>>;
+
+    /// The tools' own view of calls, if they have one.
+    fn approval(&self) -> Option<&dyn ApprovalAware> {
+        None
+    }
+
+    /// The definition of one tool.
+    fn definition(&self, name: &str) -> Option<ToolDefinition> {
+        self.tools().into_iter().find(|tool| tool.name == name)
+    }
+}
+
+impl<T: Toolset + ?Sized> Toolset for Arc<T> {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        (**self).tools()
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
+        (**self).call(invocation)
+    }
+
+    fn approval(&self) -> Option<&dyn ApprovalAware> {
+        (**self).approval()
+    }
+
+    fn definition(&self, name: &str) -> Option<ToolDefinition> {
+        (**self).definition(name)
+    }
+}
+
+/// Somebody whom a tool can ask while it runs.
+pub trait AskNested: Send + Sync {
+    /// Asks, and records question and answer.
+    fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision>;
+}
+
+/// A call on its way into a tool.
+#[derive(Clone)]
+pub struct Invocation {
+    /// The call.
+    pub call: ApprovalContext,
+    /// What the content shown rested on. A tool that finds it changed answers [`ToolError::Stale`].
+    pub basis: Option<Value>,
+    asker: Option<Arc<dyn AskNested>>,
+}
+
+impl Invocation {
+    /// A bare invocation: nobody can be asked.
+    #[must_use]
+    pub fn new(call: ApprovalContext) -> Self {
+        Self { call, basis: None, asker: None }
+    }
+
+    /// The same with what the content shown rested on, and somebody to ask.
+    #[must_use]
+    pub fn with(mut self, basis: Option<Value>, asker: Arc<dyn AskNested>) -> Self {
+        (self.basis, self.asker) = (basis, Some(asker));
+        self
+    }
+
+    /// The arguments.
+    #[must_use]
+    pub fn args(&self) -> &Args {
+        &self.call.args
+    }
+
+    /// Asks while the tool runs. Without anybody to ask, the answer is no.
+    #[must_use]
+    pub fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision> {
+        match &self.asker {
+            Some(asker) => asker.request_approval(request),
+            None => Box::pin(std::future::ready(ApprovalDecision::no(Cause::NobodyToAsk))),
+        }
+    }
+}
+
+impl std::fmt::Debug for Invocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Invocation").field("call", &self.call).finish_non_exhaustive()
+    }
+}
+
+/// Why a tool gave no result.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ToolError {
+    /// There is no such tool.
+    #[error("there is no tool `{0}`")]
+    Unknown(String),
+    /// The arguments are not what it takes.
+    #[error("the arguments do not fit: {0}")]
+    BadArgs(String),
+    /// It failed.
+    #[error("{0}")]
+    Failed(String),
+    /// What was shown no longer holds; nothing was done.
+    #[error("what was shown no longer holds: {0}")]
+    Stale(String),
+    /// A question that it asked by itself was answered with no.
+    #[error("denied while it ran: {}", .0.note.as_deref().unwrap_or("no reason given"))]
+    Denied(Box<ApprovalDecision>),
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use = "a refusal must reach the agent"]
+pub enum Outcome {
+    /// It ran and gave a result.
+    Done(Value),
+    /// It did not run.
+    Denied(Refusal),
+    /// It ran and failed.
+    Failed(ToolError),
+}

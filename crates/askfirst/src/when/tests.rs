@@ -1,0 +1,57 @@
+//! Doubt falls on the side of asking.
+
+use serde_json::{Value, json};
+
+use super::{Condition, Doubt, Glob, Test};
+use crate::call::ApprovalContext;
+
+fn call(args: Value) -> ApprovalContext {
+    ApprovalContext::new("t", args.as_object().unwrap().clone())
+}
+
+fn glob(text: &str) -> Condition {
+    Condition { field: "x".to_owned(), any_of: vec![Test::Glob(Glob::new(text).unwrap())] }
+}
+
+#[test]
+fn a_star_stops_at_a_slash() {
+    assert!(glob("public_*").holds(&call(json!({"x": "public_a"})), Doubt::Fails));
+    assert!(!glob("public_*").holds(&call(json!({"x": "public_a/b"})), Doubt::Fails));
+    assert!(glob("public_**").holds(&call(json!({"x": "public_a"})), Doubt::Fails));
+    assert!(glob("a/**").holds(&call(json!({"x": "a/b/c"})), Doubt::Fails));
+}
+
+#[test]
+fn what_climbs_softens_nothing() {
+    assert!(!glob("a/**").holds(&call(json!({"x": "a/../etc"})), Doubt::Fails));
+    assert!(glob("a/**").holds(&call(json!({"x": "a/../etc"})), Doubt::Matches));
+}
+
+#[test]
+fn every_item_of_a_list_must_match_and_one_is_enough_to_deny() {
+    let mixed = call(json!({"x": ["ok", "bad"]}));
+    assert!(!glob("ok").holds(&mixed, Doubt::Fails));
+    assert!(glob("bad").holds(&mixed, Doubt::Matches));
+    assert!(!glob("*").holds(&call(json!({"x": []})), Doubt::Fails));
+    assert!(!glob("*").holds(&call(json!({})), Doubt::Matches));
+}
+
+#[test]
+fn a_number_is_not_a_text_and_not_a_boolean() {
+    let one = Condition { field: "x".to_owned(), any_of: vec![Test::Exact(json!(1))] };
+    assert!(one.holds(&call(json!({"x": 1})), Doubt::Fails));
+    for other in [json!(1.0), json!("1"), json!(true), json!(null)] {
+        assert!(!one.holds(&call(json!({"x": other})), Doubt::Fails), "{other}");
+    }
+}
+
+#[test]
+fn a_path_that_nobody_followed_denies_and_allows_nothing() {
+    let path = Condition { field: "x".to_owned(), any_of: vec![Test::Path(Glob::new("/w/**").unwrap())] };
+    let mut c = call(json!({"x": "a"}));
+    assert!(!path.holds(&c, Doubt::Fails) && path.holds(&c, Doubt::Matches));
+    c.resolved.insert("a".to_owned(), "/w/a".to_owned());
+    assert!(path.holds(&c, Doubt::Fails));
+    c.resolved.insert("a".to_owned(), "/etc/a".to_owned());
+    assert!(!path.holds(&c, Doubt::Matches));
+}
