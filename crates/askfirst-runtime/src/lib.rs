@@ -2,6 +2,19 @@
 //!
 //! Read [`pipeline`] first: it is the way of one call from wish to record.
 
+pub mod approver;
+pub mod assess;
+pub mod block_on;
+pub mod clock;
 pub mod config;
+pub mod controller;
+mod history;
+mod offload;
+pub mod pipeline;
 pub mod present;
 pub mod redact;
+pub mod toolset;
+pub mod tools;
+
+pub use controller::ApprovalController;
+pub use toolset::ApprovalToolset;

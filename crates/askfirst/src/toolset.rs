@@ -118,12 +118,23 @@ pub enum ToolError {
     /// It failed.
     #[error("{0}")]
     Failed(String),
+    /// It ran to its end and that was not a success; the result says how.
+    #[error("{message}")]
+    Ended {
+        /// What happened, in one line.
+        message: String,
+        /// What there is of a result.
+        result: Value,
+    },
     /// What was shown no longer holds; nothing was done.
     #[error("what was shown no longer holds: {0}")]
     Stale(String),
     /// A question that it asked by itself was answered with no.
     #[error("denied while it ran: {}", .0.note.as_deref().unwrap_or("no reason given"))]
     Denied(Box<ApprovalDecision>),
+    /// It ran, but its end could not be recorded.
+    #[error("it ran, but how it ended could not be recorded: {0}")]
+    Unrecorded(String),
 }
 
 /// What became of a call.

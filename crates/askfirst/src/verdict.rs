@@ -79,6 +79,15 @@ pub struct Refusal {
     pub because: Vec<Because>,
 }
 
+impl Refusal {
+    /// A refusal for a reason that rests on no rule.
+    #[must_use]
+    pub fn new(tool_name: impl Into<String>, cause: Cause, reason: impl Into<String>) -> Self {
+        let (tool_name, reason) = (tool_name.into(), reason.into());
+        Self { tool_name, cause, reason, note: None, because: Vec::new() }
+    }
+}
+
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "`{}` was refused ({}): {}", self.tool_name, self.cause, self.reason)?;

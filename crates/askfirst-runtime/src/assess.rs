@@ -1,0 +1,115 @@
+//! The first step of a call: the tool's definition, its own view, and what it would show. A tool that panics is a
+//! tool that blocks.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Component, Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use askfirst::ports::Presenter;
+use askfirst::toolset::BoxFuture;
+use askfirst::{ApprovalContext, ApprovalRequest, Assessment, Policy, Shown, ToolError, Toolset};
+use serde_json::Value;
+
+/// What a name without a tool means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// The call cannot run here.
+    Blocked,
+    /// The tool lives elsewhere; the policy alone speaks.
+    Silent,
+}
+
+/// Pins the tool's definition, and follows the links of paths that a rule tests.
+#[must_use]
+pub fn prepare(mut call: ApprovalContext, toolset: &dyn Toolset, policy: &Policy) -> ApprovalContext {
+    call.definition = toolset.definition(&call.tool_name).map(|definition| definition.digest());
+    let folder = folder_of(&call);
+    let texts = policy.paths_to_resolve(&call);
+    let resolved: Vec<(String, String)> =
+        texts.into_iter().filter_map(|text| Some((text.to_owned(), follow(&folder, text)?))).collect();
+    call.resolved = resolved.into_iter().collect();
+    call
+}
+
+/// The tool's own view of a call.
+#[must_use]
+pub fn assess(call: &ApprovalContext, toolset: &dyn Toolset, unknown: Unknown) -> Assessment {
+    if call.definition.is_none() && unknown == Unknown::Blocked {
+        return Assessment::blocked(format!("there is no tool `{}`", call.tool_name));
+    }
+    let Some(tools) = toolset.approval() else { return Assessment::silent() };
+    catch_unwind(AssertUnwindSafe(|| tools.check_approval(call)))
+        .unwrap_or_else(|_| Assessment::blocked("the tool failed while it looked at the call"))
+}
+
+fn folder_of(call: &ApprovalContext) -> PathBuf {
+    let given = call.args.get("cwd").and_then(Value::as_str).map(PathBuf::from);
+    let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    match given {
+        Some(folder) if folder.is_absolute() => folder,
+        Some(folder) => here().join(folder),
+        None => here(),
+    }
+}
+
+/// Where a path leads, every link followed as far as it exists. Nothing if that cannot be told.
+fn follow(folder: &Path, text: &str) -> Option<String> {
+    let path = folder.join(text);
+    if text.is_empty() || text.contains('\0') || text.starts_with('~') {
+        return None;
+    }
+    let mut missing: Vec<std::ffi::OsString> = Vec::new();
+    let mut head = path.as_path();
+    loop {
+        match head.canonicalize() {
+            Ok(found) => {
+                let whole = missing.iter().rev().fold(found, |path, name| path.join(name));
+                return whole.to_str().map(str::to_owned);
+            }
+            // What does not exist must not climb or hide a link that leads nowhere yet.
+            Err(_) if head.symlink_metadata().is_ok() => return None,
+            Err(_) => match head.components().next_back()? {
+                Component::Normal(name) => missing.push(name.to_owned()),
+                Component::CurDir => {}
+                Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+            },
+        }
+        head = head.parent()?;
+    }
+}
+
+/// Has the tool show a call, when a person will be asked.
+pub(crate) struct Present {
+    toolset: Arc<dyn Toolset>,
+    call: ApprovalContext,
+}
+
+impl Present {
+    pub(crate) fn new(toolset: Arc<dyn Toolset>, call: ApprovalContext) -> Self {
+        Self { toolset, call }
+    }
+}
+
+impl Presenter for Present {
+    fn present(&self, request: &ApprovalRequest) -> Shown {
+        self.toolset.approval().map(|tools| tools.present(&self.call, request)).unwrap_or_default()
+    }
+}
+
+/// A running tool whose panic is a failure of that call alone.
+pub(crate) struct CaughtUnwind<'a>(pub(crate) BoxFuture<'a, Result<Value, ToolError>>);
+
+impl Future for CaughtUnwind<'_> {
+    type Output = Result<Value, ToolError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context)))
+            .unwrap_or_else(|_| Poll::Ready(Err(ToolError::Failed("the tool panicked".to_owned()))))
+    }
+}
+
+#[cfg(test)]
+#[path = "assess/tests.rs"]
+mod tests;

@@ -1,0 +1,402 @@
+//! Drives the core's state machine: blocking, async and with a clock that ticks.
+//!
+//! One thread per controller, started with the first question, presents questions and watches the time. It never
+//! waits for a person: approvers answer through their [`Reply`].
+
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use askfirst::machine::{Answer, Effect, Machine, QuestionId, Resolution, Somebody, Submission, Ticket};
+use askfirst::ports::{Approver, Clock, Presenter, Reply};
+use askfirst::{
+    ApprovalContext, ApprovalDecision, ApprovalMemory, ApprovalRequest, ApprovalScope, Cause, MemoryId, Mode,
+    Remembered, Shown,
+};
+
+use crate::approver::Callback;
+use crate::block_on::block_on;
+use crate::clock::SystemClock;
+
+/// Mode, memory and approver: turns a request into a decision. Clones share everything.
+#[derive(Clone)]
+pub struct ApprovalController(Arc<Handle>);
+
+/// How a controller is put together.
+pub struct Setup {
+    mode: Mode,
+    approver: Option<Arc<dyn Approver>>,
+    memory: ApprovalMemory,
+    time_out: Option<Duration>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Setup {
+    /// Who is asked.
+    #[must_use]
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+
+    /// A function that is asked, on a thread of its own.
+    #[must_use]
+    pub fn callback(self, f: impl Fn(&ApprovalRequest) -> ApprovalDecision + Send + Sync + 'static) -> Self {
+        self.approver(Arc::new(Callback::new(f)))
+    }
+
+    /// What is remembered from the start.
+    #[must_use]
+    pub fn memory(mut self, memory: ApprovalMemory) -> Self {
+        self.memory = memory;
+        self
+    }
+
+    /// How long a question waits.
+    #[must_use]
+    pub fn time_out(mut self, time: Option<Duration>) -> Self {
+        self.time_out = time;
+        self
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// The controller.
+    #[must_use]
+    pub fn build(self) -> ApprovalController {
+        let somebody = if self.approver.is_some() { Somebody::There } else { Somebody::Absent };
+        let machine = Machine::new(self.mode, somebody, self.memory, self.time_out);
+        let state =
+            State { machine, slots: HashMap::new(), to_show: VecDeque::new(), thread: false, closed: false };
+        let desk = Desk {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            approver: self.approver,
+            clock: self.clock,
+        };
+        ApprovalController(Arc::new(Handle(Arc::new(desk))))
+    }
+}
+
+impl ApprovalController {
+    /// A controller to be put together. Questions wait for ten minutes unless told otherwise.
+    #[must_use]
+    pub fn setup(mode: Mode) -> Setup {
+        Setup {
+            mode,
+            approver: None,
+            memory: ApprovalMemory::default(),
+            time_out: Some(Duration::from_secs(600)),
+            clock: Arc::new(SystemClock::start()),
+        }
+    }
+
+    /// A controller that asks a function.
+    #[must_use]
+    pub fn interactive(f: impl Fn(&ApprovalRequest) -> ApprovalDecision + Send + Sync + 'static) -> Self {
+        Self::setup(Mode::Interactive).callback(f).build()
+    }
+
+    /// A controller that approves everything but `human`. Unsafe.
+    #[must_use]
+    pub fn approve_all() -> Self {
+        Self::setup(Mode::ApproveAll).build()
+    }
+
+    /// A controller that refuses whatever would be asked.
+    #[must_use]
+    pub fn strict() -> Self {
+        Self::setup(Mode::Strict).build()
+    }
+
+    /// The mode.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.desk().lock().machine.mode()
+    }
+
+    /// Looks at or changes what is remembered.
+    pub fn memory<T>(&self, f: impl FnOnce(&mut ApprovalMemory) -> T) -> T {
+        f(self.desk().lock().machine.memory())
+    }
+
+    /// What is remembered now.
+    #[must_use]
+    pub fn remembered(&self) -> Vec<Remembered> {
+        let now = self.now();
+        self.memory(|memory| memory.list(now).into_iter().cloned().collect())
+    }
+
+    /// Forgets one remembered decision. Says whether there was one.
+    #[must_use]
+    pub fn revoke(&self, id: MemoryId) -> bool {
+        self.memory(|memory| memory.revoke(id))
+    }
+
+    /// Whether an equal request was approved for the session.
+    #[must_use]
+    pub fn is_session_approved(&self, request: &ApprovalRequest) -> bool {
+        let now = self.now();
+        self.memory(|memory| memory.recall(request, now)).is_some_and(|decision| decision.approved)
+    }
+
+    /// Approves equal requests for the session.
+    pub fn add_session_approval(&self, request: &ApprovalRequest) {
+        let (now, yes) = (self.now(), ApprovalDecision::yes(Cause::Person));
+        self.memory(|memory| memory.remember(request, yes.remembered(ApprovalScope::Session), now));
+    }
+
+    /// Forgets all that was remembered.
+    pub fn clear_session_approvals(&self) {
+        self.memory(ApprovalMemory::clear);
+    }
+
+    /// Ends the run: everything that waits is refused, and so is whatever comes.
+    pub fn stop(&self) {
+        self.desk().with(|state, now| state.machine.stop(now));
+    }
+
+    /// Whether the run was stopped.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.desk().lock().machine.is_stopped()
+    }
+
+    /// A function that answers requests as the mode says.
+    pub fn approval_callback(&self) -> impl Fn(ApprovalRequest) -> ApprovalDecision + Clone + Send + Sync + 'static {
+        let controller = self.clone();
+        move |request| controller.request_approval_sync(request)
+    }
+
+    /// Decides about a request: mode, then memory, then the approver.
+    pub async fn request_approval(&self, request: ApprovalRequest) -> ApprovalDecision {
+        let call = ApprovalContext {
+            definition: request.definition,
+            ..ApprovalContext::new(request.tool_name.clone(), request.args.clone())
+        };
+        let submission = Submission { call, request };
+        match self.submit(vec![(submission, None)]).pop() {
+            Some(waiting) => waiting.await.decision,
+            None => ApprovalDecision::no(Cause::ApproverFailed),
+        }
+    }
+
+    /// The same, blocking.
+    #[must_use]
+    pub fn request_approval_sync(&self, request: ApprovalRequest) -> ApprovalDecision {
+        block_on(self.request_approval(request))
+    }
+
+    /// Submits calls together. Each wait can be dropped, which cancels it.
+    pub(crate) fn submit(&self, calls: Vec<(Submission, Option<Arc<dyn Presenter + Sync>>)>) -> Vec<Wait> {
+        let (submissions, presenters): (Vec<_>, Vec<_>) = calls.into_iter().unzip();
+        let tickets = self.desk().with(|state, now| {
+            let call_ids: Vec<String> =
+                submissions.iter().map(|submission| submission.request.call_id.clone()).collect();
+            let tickets = state.machine.submit(submissions, now);
+            for ((ticket, call_id), presenter) in tickets.iter().zip(call_ids).zip(presenters) {
+                state.slots.insert(*ticket, Slot { presenter, call_id, ..Slot::default() });
+            }
+            tickets
+        });
+        tickets.into_iter().map(|ticket| Wait { desk: Arc::clone(self.desk()), ticket, over: false }).collect()
+    }
+
+    fn now(&self) -> askfirst::Timestamp {
+        self.desk().clock.now()
+    }
+
+    fn desk(&self) -> &Arc<Desk> {
+        &self.0.0
+    }
+}
+
+impl std::fmt::Debug for ApprovalController {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ApprovalController").field("mode", &self.mode()).finish_non_exhaustive()
+    }
+}
+
+/// Ends the thread when the last controller is gone.
+struct Handle(Arc<Desk>);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.0.with(|state, now| {
+            state.closed = true;
+            state.machine.stop(now);
+        });
+        self.0.changed.notify_all();
+    }
+}
+
+struct Desk {
+    state: Mutex<State>,
+    changed: Condvar,
+    approver: Option<Arc<dyn Approver>>,
+    clock: Arc<dyn Clock>,
+}
+
+struct State {
+    machine: Machine,
+    slots: HashMap<Ticket, Slot>,
+    to_show: VecDeque<QuestionId>,
+    thread: bool,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Slot {
+    resolution: Option<Box<Resolution>>,
+    waker: Option<Waker>,
+    presenter: Option<Arc<dyn Presenter + Sync>>,
+    call_id: String,
+}
+
+impl Desk {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state, then does what the machine asks for: wake, withdraw, show.
+    fn with<T>(self: &Arc<Self>, change: impl FnOnce(&mut State, askfirst::Timestamp) -> T) -> T {
+        let mut state = self.lock();
+        let result = change(&mut state, self.clock.now());
+        let (mut wakers, mut withdrawn) = (Vec::new(), Vec::new());
+        for effect in state.machine.take_effects() {
+            match effect {
+                Effect::Show(id) => state.to_show.push_back(id),
+                Effect::Withdraw(id, cause) => withdrawn.push((id, cause)),
+                Effect::Resolve(ticket, resolution) => {
+                    if let Some(slot) = state.slots.get_mut(&ticket) {
+                        slot.resolution = Some(resolution);
+                        wakers.extend(slot.waker.take());
+                    }
+                }
+            }
+        }
+        if !state.to_show.is_empty() && !state.thread && !state.closed {
+            let desk = Arc::clone(self);
+            let thread = std::thread::Builder::new().name("askfirst-desk".to_owned());
+            state.thread = thread.spawn(move || desk.watch()).is_ok();
+        }
+        let unshown = if state.thread { None } else { state.to_show.pop_front() };
+        drop(state);
+        self.changed.notify_all();
+        wakers.into_iter().for_each(Waker::wake);
+        if let Some(approver) = &self.approver {
+            withdrawn.into_iter().for_each(|(id, cause)| approver.withdraw(id, cause));
+        }
+        if let Some(id) = unshown {
+            self.fail(id, "no thread could be started to ask");
+        }
+        result
+    }
+
+    /// The thread: shows what is to be shown, and ticks when the machine wants to hear of the time.
+    fn watch(self: &Arc<Self>) {
+        let mut state = self.lock();
+        while !state.closed {
+            if let Some(id) = state.to_show.pop_front() {
+                drop(state);
+                self.show(id);
+                state = self.lock();
+                continue;
+            }
+            state = match state.machine.wake_at() {
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(at) => {
+                    let now = self.clock.now();
+                    if at <= now {
+                        drop(state);
+                        self.with(|state, now| state.machine.tick(now));
+                        self.lock()
+                    } else {
+                        let waited = self.changed.wait_timeout(state, now.until(at));
+                        waited.unwrap_or_else(PoisonError::into_inner).0
+                    }
+                }
+            };
+        }
+    }
+
+    fn show(self: &Arc<Self>, id: QuestionId) {
+        let Some(approver) = self.approver.clone() else { return self.fail(id, "nobody can be asked") };
+        let Some(requests) = self.lock().machine.requests_of(id) else { return };
+        let presented = catch_unwind(AssertUnwindSafe(|| {
+            requests.iter().map(|request| self.present(request)).collect::<Vec<Shown>>()
+        }));
+        let Ok(shown) = presented else { return self.fail(id, "what to show could not be made") };
+        let question = self.with(|state, now| state.machine.presented(id, shown, now));
+        let Some(question) = question else { return };
+        let desk = Arc::downgrade(self);
+        let reply = Reply::new(move |answer| {
+            if let Some(desk) = desk.upgrade() {
+                desk.with(|state, now| state.machine.answer(id, answer, now));
+            }
+        });
+        // A reply that is dropped while unwinding answers that the approver failed.
+        drop(catch_unwind(AssertUnwindSafe(|| approver.ask(question, reply))));
+    }
+
+    fn present(&self, request: &ApprovalRequest) -> Shown {
+        let presenter = {
+            let state = self.lock();
+            let slot = state.slots.values().find(|slot| slot.call_id == request.call_id);
+            slot.and_then(|slot| slot.presenter.clone())
+        };
+        presenter.map(|presenter| presenter.present(request)).unwrap_or_default()
+    }
+
+    fn fail(self: &Arc<Self>, id: QuestionId, note: &str) {
+        let answer = Answer::failed(Cause::ApproverFailed, note);
+        self.with(|state, now| state.machine.answer(id, answer, now));
+    }
+}
+
+/// A call that waits for its resolution.
+pub(crate) struct Wait {
+    desk: Arc<Desk>,
+    ticket: Ticket,
+    over: bool,
+}
+
+impl Future for Wait {
+    type Output = Box<Resolution>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Box<Resolution>> {
+        let desk = Arc::clone(&self.desk);
+        let mut state = desk.lock();
+        let Some(slot) = state.slots.get_mut(&self.ticket) else { return Poll::Pending };
+        match slot.resolution.take() {
+            Some(resolution) => {
+                state.slots.remove(&self.ticket);
+                self.over = true;
+                Poll::Ready(resolution)
+            }
+            None => {
+                slot.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        if !self.over {
+            self.desk.with(|state, now| {
+                state.slots.remove(&self.ticket);
+                state.machine.cancel(self.ticket, now);
+            });
+        }
+    }
+}

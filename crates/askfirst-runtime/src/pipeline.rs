@@ -1,0 +1,133 @@
+//! The way of one call, from wish to record. Every door goes through here.
+//!
+//! Assess, judge, ask, permit, record, execute, record. What cannot be recorded does not run; what no longer is as it
+//! was shown is asked about again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use askfirst::machine::Submission;
+use askfirst::ports::{Clock, Recorder};
+use askfirst::{
+    ApprovalContext, Cause, Invocation, Outcome, Policy, RecordedPermit, Refusal, ToolError, Toolset, judge,
+};
+
+use crate::assess::{self, CaughtUnwind, Present, Unknown};
+use crate::config::OnDenial;
+use crate::controller::{ApprovalController, Wait};
+use crate::history::{Decided, History, Judged, Nested, Says};
+
+/// How often a call is asked about again because what was shown no longer holds.
+const MAX_STALE: usize = 3;
+
+/// Everything that a call passes through.
+pub struct Pipeline {
+    pub(crate) toolset: Arc<dyn Toolset>,
+    pub(crate) policy: Policy,
+    pub(crate) controller: ApprovalController,
+    pub(crate) recorder: Arc<dyn Recorder>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) on_denial: OnDenial,
+    pub(crate) session: Arc<str>,
+    pub(crate) next_call: AtomicU64,
+}
+
+impl Pipeline {
+    /// Takes calls that belong together: all are assessed and judged before the first question is asked.
+    pub async fn call_many(&self, calls: Vec<ApprovalContext>) -> Vec<Outcome> {
+        let judged: Vec<Judged> = calls.into_iter().map(|call| self.assess_and_judge(call, None)).collect();
+        let waits = self.ask(&judged);
+        let mut outcomes = Vec::new();
+        for (judged, wait) in judged.into_iter().zip(waits) {
+            outcomes.push(self.finish(judged, wait).await);
+        }
+        outcomes
+    }
+
+    /// Assess and judge: pure but for following the links of paths that a rule tests.
+    pub(crate) fn assess_and_judge(&self, call: ApprovalContext, edited_from: Option<String>) -> Judged {
+        let call = assess::prepare(call, &*self.toolset, &self.policy);
+        let assessment = assess::assess(&call, &*self.toolset, Unknown::Blocked);
+        let call_id = format!("{}-{}", self.session, self.next_call.fetch_add(1, Ordering::Relaxed));
+        let judgement = judge(&call, &assessment, &self.policy);
+        Judged::new(call_id, &judgement, &call, &self.policy, edited_from, self.clock.now())
+    }
+
+    /// Asks about those that must be asked about, all at once. What cannot be recorded is not asked.
+    fn ask(&self, judged: &[Judged]) -> Vec<Option<Result<Wait, Refusal>>> {
+        let (mut submissions, mut slots) = (Vec::new(), Vec::new());
+        for judged in judged {
+            slots.push(judged.request().map(|request| {
+                self.history().requested(judged)?;
+                let present = Present::new(Arc::clone(&self.toolset), judged.call.clone());
+                let submission = Submission { call: judged.call.clone(), request: request.clone() };
+                submissions.push((submission, Some(Arc::new(present) as _)));
+                Ok(())
+            }));
+        }
+        let mut waits = self.controller.submit(submissions).into_iter();
+        let gone = || Refusal::new("", Cause::ApproverFailed, "the question was lost");
+        let mut wait = |asked: Result<(), Refusal>| asked.and_then(|()| waits.next().ok_or_else(gone));
+        slots.into_iter().map(|slot| slot.map(&mut wait)).collect()
+    }
+
+    /// From the judgement to the outcome: decide, record, execute, record.
+    async fn finish(&self, mut judged: Judged, mut wait: Option<Result<Wait, Refusal>>) -> Outcome {
+        let mut stale = 0;
+        loop {
+            match self.decide(&mut judged, wait).await {
+                Decided::Refused(refusal) => return self.refuse(&judged, refusal),
+                Decided::Edited(args) => {
+                    let call = ApprovalContext { args, ..judged.call };
+                    judged = self.assess_and_judge(call, Some(judged.call_id));
+                }
+                Decided::Permitted(permit) => {
+                    let recorded = match self.history().decided(&judged, permit) {
+                        Ok(recorded) => recorded,
+                        Err(refusal) => return Outcome::Denied(refusal),
+                    };
+                    match self.execute(&judged, recorded).await {
+                        Outcome::Failed(ToolError::Stale(_)) if stale < MAX_STALE => stale += 1,
+                        outcome @ (Outcome::Done(_) | Outcome::Denied(_) | Outcome::Failed(_)) => return outcome,
+                    }
+                    judged = self.assess_and_judge(judged.call, judged.edited_from);
+                }
+            }
+            wait = self.ask(std::slice::from_ref(&judged)).pop().flatten();
+        }
+    }
+
+    /// Waits for the decision, where one must be waited for.
+    async fn decide(&self, judged: &mut Judged, wait: Option<Result<Wait, Refusal>>) -> Decided {
+        match (judged.take_says(), wait) {
+            (Says::Allow(permit), _) => Decided::Permitted(permit),
+            (Says::Deny(refusal), _) | (Says::Ask(_), Some(Err(refusal))) => Decided::Refused(refusal),
+            (Says::Ask(request), Some(Ok(wait))) => {
+                judged.request_was(*request);
+                judged.resolved(*wait.await, self.clock.now())
+            }
+            (Says::Ask(_), None) => Decided::Refused(judged.refusal(Cause::ApproverFailed, "it was not asked")),
+        }
+    }
+
+    fn refuse(&self, judged: &Judged, refusal: Refusal) -> Outcome {
+        if self.on_denial == OnDenial::Stop && refusal.cause == Cause::Person {
+            self.controller.stop();
+        }
+        Outcome::Denied(self.history().refused(judged, refusal))
+    }
+
+    /// Runs what the permit holds, and nothing else.
+    async fn execute(&self, judged: &Judged, permit: RecordedPermit) -> Outcome {
+        let started = self.clock.now();
+        let (call, basis) = permit.spend();
+        let nested = Arc::new(Nested::new(self, &judged.call_id));
+        let running = self.toolset.call(Invocation::new(call).with(basis, nested));
+        let result = CaughtUnwind(running).await;
+        self.history().executed(judged, result, started)
+    }
+
+    fn history(&self) -> History<'_> {
+        History { recorder: &*self.recorder, clock: &*self.clock }
+    }
+}

@@ -1,0 +1,239 @@
+//! Programs as tools: the config names a program and its words, the call fills in arguments. There is no shell.
+//!
+//! A word of the call stays one word, and cannot become an option unless the command has a `--` before it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use askfirst::ports::{Ended, Finished, Launch, Launcher};
+use askfirst::toolset::BoxFuture;
+use askfirst::{
+    ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Fact, Invocation,
+    PresentationKind, Shown, ToolDefinition, ToolError, Toolset,
+};
+use serde_json::{Value, json};
+
+use crate::config::{ArgKind, ArgSpec, CommandTool, Limits};
+use crate::offload::offload;
+
+/// Programs as tools.
+pub struct CommandToolset {
+    tools: BTreeMap<String, CommandTool>,
+    env: Vec<(OsString, OsString)>,
+    limits: Limits,
+    launcher: Arc<dyn Launcher>,
+}
+
+impl CommandToolset {
+    /// Tools that run with these variables and limits.
+    #[must_use]
+    pub fn new(
+        tools: BTreeMap<String, CommandTool>,
+        env: Vec<(OsString, OsString)>,
+        limits: Limits,
+        launcher: Arc<dyn Launcher>,
+    ) -> Self {
+        Self { tools, env, limits, launcher }
+    }
+
+    fn launch_of(&self, tool: &CommandTool, args: &Args) -> Result<Launch, String> {
+        let argv = words(tool, args)?;
+        Ok(Launch {
+            argv: argv.into_iter().map(OsString::from).collect(),
+            env: self.env.clone(),
+            folder: tool.folder.clone(),
+            stdin: Vec::new(),
+            wall: Some(self.limits.wall),
+            cpu: Some(self.limits.cpu),
+            memory: Some(self.limits.memory),
+            processes: Some(self.limits.processes),
+            file: Some(self.limits.file),
+            output: usize::try_from(self.limits.output).unwrap_or(usize::MAX),
+        })
+    }
+}
+
+impl Toolset for CommandToolset {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        self.tools.values().map(definition).collect()
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
+        let launch = match self.tools.get(&invocation.call.tool_name) {
+            Some(tool) => self.launch_of(tool, invocation.args()).map_err(ToolError::BadArgs),
+            None => Err(ToolError::Unknown(invocation.call.tool_name)),
+        };
+        let launcher = Arc::clone(&self.launcher);
+        Box::pin(async move {
+            let launch = launch?;
+            let launched = offload(move || launcher.launch(&launch)).await;
+            match launched {
+                Some(Ok(finished)) => result_of(&finished),
+                Some(Err(e)) => Err(ToolError::Failed(e.to_string())),
+                None => Err(ToolError::Failed("no thread could be started for it".to_owned())),
+            }
+        })
+    }
+
+    fn approval(&self) -> Option<&dyn ApprovalAware> {
+        Some(self)
+    }
+
+    fn definition(&self, name: &str) -> Option<ToolDefinition> {
+        self.tools.get(name).map(definition)
+    }
+}
+
+impl ApprovalAware for CommandToolset {
+    fn check_approval(&self, call: &ApprovalContext) -> Assessment {
+        let Some(tool) = self.tools.get(&call.tool_name) else { return Assessment::silent() };
+        match words(tool, &call.args) {
+            Err(reason) => Assessment::blocked(reason),
+            Ok(argv) => Assessment {
+                starts_process: true,
+                facts: vec![
+                    Fact::new("runs", quoted(&argv)),
+                    Fact::new("folder", tool.folder.display().to_string()),
+                ],
+                ..Assessment::silent()
+            },
+        }
+    }
+
+    fn present(&self, call: &ApprovalContext, _: &ApprovalRequest) -> Shown {
+        let argv = self.tools.get(&call.tool_name).and_then(|tool| words(tool, &call.args).ok());
+        let presentation = argv.map(|argv| ApprovalPresentation::new(PresentationKind::Command, quoted(&argv)));
+        Shown { presentation, ..Shown::default() }
+    }
+}
+
+fn definition(tool: &CommandTool) -> ToolDefinition {
+    let required: Vec<&String> =
+        tool.args.iter().filter(|(_, spec)| !spec.optional).map(|(name, _)| name).collect();
+    let schema = json!({
+        "type": "object",
+        "properties": tool.schema,
+        "required": required,
+        "additionalProperties": false,
+    });
+    // The words are part of what a person trusts, so a changed command is another tool.
+    let about = format!("{} [runs: {}]", tool.description, quoted(&tool.command));
+    ToolDefinition::new(tool.name.clone(), about.trim().to_owned(), schema)
+}
+
+/// The words that would run.
+fn words(tool: &CommandTool, args: &Args) -> Result<Vec<String>, String> {
+    for (name, value) in args {
+        let Some(spec) = tool.args.get(name) else { return Err(format!("there is no argument `{name}`")) };
+        check(name, spec, value)?;
+    }
+    if let Some((name, _)) = tool.args.iter().find(|(name, spec)| !spec.optional && !args.contains_key(*name)) {
+        return Err(format!("the argument `{name}` is missing"));
+    }
+    let mut words: Vec<String> = Vec::new();
+    for word in &tool.command {
+        let options_may_follow = !words.iter().skip(1).any(|word| word == "--");
+        for filled in fill(word, args) {
+            let from_call = word.starts_with('{') && *word != filled;
+            if from_call && options_may_follow && filled.starts_with('-') {
+                return Err(format!("`{filled}` would be taken as an option"));
+            }
+            words.push(filled);
+        }
+    }
+    Ok(words)
+}
+
+/// A word with its arguments filled in: none if one is left out, several if it is a list alone.
+fn fill(word: &str, args: &Args) -> Vec<String> {
+    let alone = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).filter(|name| !name.contains(['{', '}']));
+    if let Some(value) = alone.and_then(|name| args.get(name)) {
+        return match value {
+            Value::Array(items) => items.iter().map(text).collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![text(value)],
+        };
+    }
+    let template = askfirst::request::Template::new(word);
+    if template.names().any(|name| !args.contains_key(name)) {
+        return Vec::new();
+    }
+    vec![template.fill(args, &[])]
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn check(name: &str, spec: &ArgSpec, value: &Value) -> Result<(), String> {
+    let (fits, wanted) = match spec.kind {
+        ArgKind::String => (value.is_string(), "a string"),
+        ArgKind::Integer => (value.is_i64() || value.is_u64(), "a whole number"),
+        ArgKind::Number => (value.is_number(), "a number"),
+        ArgKind::Boolean => (value.is_boolean(), "true or false"),
+        ArgKind::Strings => {
+            (value.as_array().is_some_and(|items| items.iter().all(Value::is_string)), "a list of strings")
+        }
+    };
+    if !fits {
+        return Err(format!("the argument `{name}` must be {wanted}, not {}", askfirst::json::kind(value)));
+    }
+    let texts: Vec<String> = match value {
+        Value::Array(items) => items.iter().map(text).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![text(value)],
+    };
+    if texts.iter().any(|text| text.contains('\0')) {
+        return Err(format!("the argument `{name}` has a NUL byte"));
+    }
+    if !spec.one_of.is_empty() && texts.iter().any(|text| !spec.one_of.contains(text)) {
+        return Err(format!("the argument `{name}` must be one of: {}", spec.one_of.join(", ")));
+    }
+    Ok(())
+}
+
+/// The words as a shell would read them.
+fn quoted(words: &[String]) -> String {
+    let plain = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c))
+    };
+    let quote = |word: &String| {
+        if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+fn result_of(finished: &Finished) -> Result<Value, ToolError> {
+    let mut result = json!({
+        "stdout": String::from_utf8_lossy(&finished.stdout),
+        "stderr": String::from_utf8_lossy(&finished.stderr),
+    });
+    let mut add = |key: &str, value: Value| {
+        if let Some(map) = result.as_object_mut() {
+            map.insert(key.to_owned(), value);
+        }
+    };
+    if finished.dropped > 0 {
+        add("left_out_bytes", finished.dropped.into());
+    }
+    let message = match finished.ended {
+        Ended::Exited(0) => {
+            add("exit_code", 0.into());
+            return Ok(result);
+        }
+        Ended::Exited(code) => {
+            add("exit_code", code.into());
+            format!("it ended with exit code {code}")
+        }
+        Ended::Signalled(signal) => {
+            add("signal", signal.into());
+            format!("it was ended by signal {signal}")
+        }
+        Ended::TimedOut => "it ran too long and was stopped".to_owned(),
+        Ended::Stopped => "it was stopped".to_owned(),
+    };
+    Err(ToolError::Ended { message, result })
+}
+
+#[cfg(test)]
+#[path = "command/tests.rs"]
+mod tests;

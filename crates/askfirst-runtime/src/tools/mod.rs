@@ -1,0 +1,67 @@
+//! The built-in tools.
+
+pub mod command;
+
+use std::sync::Arc;
+
+use askfirst::toolset::BoxFuture;
+use askfirst::{
+    ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Invocation, Shown, ToolDefinition, ToolError, Toolset,
+};
+use serde_json::Value;
+
+/// Several toolsets as one. The first that has a tool of a name speaks for it.
+#[derive(Clone, Default)]
+pub struct Combined(Vec<Arc<dyn Toolset>>);
+
+impl Combined {
+    /// The same with one more toolset.
+    #[must_use]
+    pub fn with(mut self, toolset: Arc<dyn Toolset>) -> Self {
+        self.0.push(toolset);
+        self
+    }
+
+    fn of(&self, name: &str) -> Option<&Arc<dyn Toolset>> {
+        self.0.iter().find(|toolset| toolset.definition(name).is_some())
+    }
+}
+
+impl Toolset for Combined {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        let mut tools: Vec<ToolDefinition> = Vec::new();
+        for tool in self.0.iter().flat_map(|toolset| toolset.tools()) {
+            if !tools.iter().any(|known| known.name == tool.name) {
+                tools.push(tool);
+            }
+        }
+        tools
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
+        match self.of(&invocation.call.tool_name) {
+            Some(toolset) => toolset.call(invocation),
+            None => Box::pin(std::future::ready(Err(ToolError::Unknown(invocation.call.tool_name)))),
+        }
+    }
+
+    fn approval(&self) -> Option<&dyn ApprovalAware> {
+        Some(self)
+    }
+
+    fn definition(&self, name: &str) -> Option<ToolDefinition> {
+        self.0.iter().find_map(|toolset| toolset.definition(name))
+    }
+}
+
+impl ApprovalAware for Combined {
+    fn check_approval(&self, call: &ApprovalContext) -> Assessment {
+        let tools = self.of(&call.tool_name).and_then(|toolset| toolset.approval());
+        tools.map_or_else(Assessment::silent, |tools| tools.check_approval(call))
+    }
+
+    fn present(&self, call: &ApprovalContext, request: &ApprovalRequest) -> Shown {
+        let tools = self.of(&call.tool_name).and_then(|toolset| toolset.approval());
+        tools.map(|tools| tools.present(call, request)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,123 @@
+//! A toolset behind approval: any toolset, wrapped without being changed.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use askfirst::ports::{Clock, Durability, RecordFailed, Recorder};
+use askfirst::record::Record;
+use askfirst::toolset::BoxFuture;
+use askfirst::{ApprovalContext, ApprovalDecision, Args, Invocation, Outcome, Policy, ToolDefinition, ToolError, Toolset};
+use serde_json::Value;
+
+use crate::block_on::block_on;
+use crate::clock::SystemClock;
+use crate::config::OnDenial;
+use crate::controller::ApprovalController;
+use crate::pipeline::Pipeline;
+
+/// A toolset whose calls pass through the pipeline. Everything else is the inner toolset's.
+pub struct ApprovalToolset(Pipeline);
+
+impl ApprovalToolset {
+    /// Wraps a toolset. Nothing is recorded until a recorder is given.
+    pub fn new(inner: impl Toolset + 'static, controller: ApprovalController, policy: Policy) -> Self {
+        Self(Pipeline {
+            toolset: Arc::new(inner),
+            policy,
+            controller,
+            recorder: Arc::new(Unrecorded),
+            clock: Arc::new(SystemClock::start()),
+            on_denial: OnDenial::Return,
+            session: "call".into(),
+            next_call: AtomicU64::new(1),
+        })
+    }
+
+    /// Where it is recorded.
+    #[must_use]
+    pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
+        self.0.recorder = recorder;
+        self
+    }
+
+    /// What a person's no does to the run.
+    #[must_use]
+    pub fn on_denial(mut self, on_denial: OnDenial) -> Self {
+        self.0.on_denial = on_denial;
+        self
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.0.clock = clock;
+        self
+    }
+
+    /// The name of the session; calls are numbered below it.
+    #[must_use]
+    pub fn session(mut self, session: &str) -> Self {
+        self.0.session = session.into();
+        self
+    }
+
+    /// Makes one call.
+    pub async fn call(&self, call: ApprovalContext) -> Outcome {
+        let name = call.tool_name.clone();
+        self.0.call_many(vec![call]).await.pop().unwrap_or(Outcome::Failed(ToolError::Unknown(name)))
+    }
+
+    /// Makes one call, blocking.
+    pub fn call_sync(&self, tool_name: &str, args: Args) -> Outcome {
+        block_on(self.call(ApprovalContext::new(tool_name, args)))
+    }
+
+    /// Makes calls that belong together: all are judged before the first question is asked.
+    pub async fn call_many(&self, calls: Vec<ApprovalContext>) -> Vec<Outcome> {
+        self.0.call_many(calls).await
+    }
+
+    /// The controller.
+    #[must_use]
+    pub fn controller(&self) -> &ApprovalController {
+        &self.0.controller
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.0.policy
+    }
+}
+
+impl Toolset for ApprovalToolset {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        self.0.toolset.tools()
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
+        Box::pin(async move {
+            match self.call(invocation.call).await {
+                Outcome::Done(value) => Ok(value),
+                Outcome::Failed(error) => Err(error),
+                Outcome::Denied(refusal) => {
+                    let no = ApprovalDecision::no(refusal.cause).with_note(refusal.to_string());
+                    Err(ToolError::Denied(Box::new(no)))
+                }
+            }
+        })
+    }
+
+    fn definition(&self, name: &str) -> Option<ToolDefinition> {
+        self.0.toolset.definition(name)
+    }
+}
+
+/// Keeps no record. For programs that keep their own.
+struct Unrecorded;
+
+impl Recorder for Unrecorded {
+    fn record(&self, _: &Record, _: Durability) -> Result<(), RecordFailed> {
+        Ok(())
+    }
+}
