@@ -13,6 +13,7 @@ mod offload;
 pub mod pipeline;
 pub mod present;
 pub mod redact;
+pub mod sessions;
 pub mod toolset;
 pub mod tools;
 

@@ -7,6 +7,7 @@ pub mod assess;
 pub mod call;
 pub mod decision;
 pub mod digest;
+pub mod explain;
 pub mod function;
 pub mod json;
 pub mod judge;

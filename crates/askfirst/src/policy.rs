@@ -50,8 +50,14 @@ impl Case {
     }
 
     fn holds(&self, call: &ApprovalContext) -> bool {
+        self.fails_on(call).is_none()
+    }
+
+    /// The argument of the first condition that does not hold.
+    pub(crate) fn fails_on(&self, call: &ApprovalContext) -> Option<&str> {
         let doubt = if self.approval == Some(Approval::Deny) { Doubt::Matches } else { Doubt::Fails };
-        self.when.iter().all(|condition| condition.holds(call, doubt))
+        let failing = self.when.iter().find(|condition| !condition.holds(call, doubt));
+        failing.map(|condition| condition.field.as_str())
     }
 
     fn denies_with_conditions(&self) -> bool {
@@ -216,6 +222,16 @@ impl Rules {
         let globs = globs.into_iter().map(|found| (&found.entry, Named::ByGlob(found.specific)));
         let all = exact.into_iter().chain(globs);
         all.filter_map(|(entry, named)| entry.speaks(call).map(|case| (entry, case, named))).collect()
+    }
+
+    /// The entries that name a tool, most specific first, and whether they cover it: no glob covers a guarded name.
+    pub(crate) fn naming(&self, name: &str) -> Vec<(&ToolEntry, bool)> {
+        let exact = self.exact.get(name).map(|entry| (entry, true));
+        let mut globs: Vec<&GlobEntry> =
+            self.globs.values().flatten().filter(|found| found.glob.is_match(name)).collect();
+        globs.sort_by_key(|found| std::cmp::Reverse(found.specific));
+        let covered = !GUARDED.contains(&name);
+        exact.into_iter().chain(globs.into_iter().map(|found| (&found.entry, covered))).collect()
     }
 
     /// Arguments of a tool that are tested as paths.

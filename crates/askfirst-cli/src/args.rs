@@ -1,0 +1,155 @@
+//! The command line: written once, and help, completions and the man page come from it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A person between an AI agent and the tools it calls.
+///
+/// Before a tool call runs, askfirst decides whether it may run at once, must be asked about, or may never run. It asks
+/// at the terminal, runs exactly what was shown, and keeps a record that can be checked.
+#[derive(Debug, Parser)]
+#[command(name = "askfirst", version, after_help = crate::exit::HELP, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags of every command.
+#[derive(Debug, Clone, Args)]
+pub struct Common {
+    /// Use this config instead of the project's and the user's; it counts as trusted
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print plain lines: no colour, nothing redrawn, fit for a screen reader
+    #[arg(long, global = true)]
+    pub plain: bool,
+}
+
+/// What happens to calls that would be asked about.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct ModeFlags {
+    /// UNSAFE: approve whatever would be asked, but for `human`; nobody looks at it
+    #[arg(long, conflicts_with = "strict")]
+    pub approve_all: bool,
+    /// Refuse whatever would be asked; what the config allows still runs
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Watch a scripted agent on a scratch folder: no set-up, nothing of yours is touched
+    Demo {
+        #[command(flatten)]
+        mode: ModeFlags,
+    },
+    /// Make one call through the whole pipeline
+    Call {
+        /// The tool
+        tool: String,
+        /// Its arguments, a JSON object; `-` reads them from standard input
+        #[arg(long, value_name = "JSON", default_value = "{}")]
+        args: String,
+        #[command(flatten)]
+        mode: ModeFlags,
+    },
+    /// Make a list of calls in one session
+    Run {
+        /// JSON Lines of `{"tool": …, "args": {…}, "metadata": {…}}`; `-` for standard input
+        file: PathBuf,
+        #[command(flatten)]
+        mode: ModeFlags,
+    },
+    /// Judge calls without running or asking: JSON Lines in, JSON Lines out
+    ///
+    /// In: {"id": …, "tool": …, "args": {…}, "metadata": {…}}. Out, in the same order: {"id": …, "verdict":
+    /// "allow"|"ask"|"deny", "because": […], "request": {…}}. A line that cannot be read is denied.
+    Decide,
+    /// Say why a call would run, be asked about or be refused
+    Explain {
+        /// The tool
+        tool: String,
+        /// Its arguments, a JSON object
+        #[arg(long, value_name = "JSON", default_value = "{}")]
+        args: String,
+    },
+    /// Show the config in force and where each value comes from
+    Effective,
+    /// Show the record
+    Log {
+        #[command(subcommand)]
+        command: Option<LogCommand>,
+        /// The newest entries only
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+        last: usize,
+    },
+    /// Show what running sessions remember
+    Memory {
+        #[command(subcommand)]
+        command: Option<MemoryCommand>,
+    },
+    /// Show what a project's config would loosen, and trust it
+    Trust {
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Rewrite older spellings in a config
+    Migrate {
+        /// The config; without it, the one in force here
+        file: Option<PathBuf>,
+        /// Write the file instead of showing the new text
+        #[arg(long)]
+        write: bool,
+    },
+    /// Say what this machine can enforce, what is missing, and what no kernel can enforce
+    Doctor,
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the man page
+    Man,
+    /// Print the JSON Schema of the config, for editors
+    Schema,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum LogCommand {
+    /// Check the record and say exactly what that covers
+    Verify {
+        /// A hash noted earlier that must still be in the chain
+        #[arg(long, value_name = "HASH")]
+        expect: Option<String>,
+    },
+    /// Show everything about one call
+    Show {
+        /// The call, as `log` names it
+        id: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum MemoryCommand {
+    /// Forget one decision in a running session
+    Revoke {
+        /// The decision, as `memory` names it
+        id: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
+}

@@ -1,0 +1,3 @@
+//! The project as a whole: its rooms, and the command line as its users meet it.
+
+mod tidy;

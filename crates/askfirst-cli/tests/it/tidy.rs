@@ -1,0 +1,168 @@
+//! Rules about the code itself, so that nobody has to remember them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Who may lean on whom. A room that is not here does not exist.
+const ARROWS: [(&str, &[&str]); 7] = [
+    ("askfirst-macros", &[]),
+    ("askfirst-sandbox", &[]),
+    ("askfirst", &["askfirst-macros"]),
+    ("askfirst-runtime", &["askfirst", "askfirst-sandbox"]),
+    ("askfirst-terminal", &["askfirst", "askfirst-runtime"]),
+    ("askfirst-cli", &["askfirst", "askfirst-runtime", "askfirst-terminal"]),
+    ("askfirst-python", &["askfirst", "askfirst-runtime", "askfirst-terminal"]),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+fn sources(folder: &Path, suffix: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() && !name.starts_with('.') && !["target", "snapshots", "node_modules"].contains(&name) {
+            found.extend(sources(&path, suffix));
+        } else if name.ends_with(suffix) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn rust() -> Vec<(PathBuf, String)> {
+    let files = ["crates", "bench", "fuzz"].iter().flat_map(|folder| sources(&root().join(folder), ".rs"));
+    files.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+fn wrong(what: &str, mut places: Vec<String>) {
+    places.sort();
+    assert!(places.is_empty(), "{what}:\n{}", places.join("\n"));
+}
+
+fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_arrows_between_rooms_are_those_of_the_design() {
+    let arrows: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
+    let metadata = metadata();
+    for package in metadata["packages"].as_array().unwrap() {
+        let name = package["name"].as_str().unwrap();
+        let allowed = arrows.get(name).unwrap_or_else(|| panic!("`{name}` is no room of the design"));
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let to = dependency["name"].as_str().unwrap();
+            let test_only = dependency["kind"] == "dev";
+            if to.starts_with("askfirst") && !test_only {
+                assert!(allowed.contains(&to), "`{name}` must not lean on `{to}`");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_crate_has_feature_flags() {
+    for package in metadata()["packages"].as_array().unwrap() {
+        assert_eq!(package["features"], serde_json::json!({}), "{}", package["name"]);
+    }
+}
+
+#[test]
+fn no_file_is_longer_than_500_lines() {
+    let long = |(path, text): &(PathBuf, String)| {
+        let lines = text.lines().count();
+        (lines > 500).then(|| format!("{}: {lines}", path.display()))
+    };
+    wrong("files past 500 lines", rust().iter().filter_map(long).collect());
+}
+
+#[test]
+fn every_file_says_first_what_it_is_for() {
+    let mute = rust().into_iter().filter(|(_, text)| !text.starts_with("//!"));
+    let mute = mute.filter(|(path, _)| !path.components().any(|part| part.as_os_str() == "ui"));
+    wrong("files without a `//!` line", mute.map(|(path, _)| path.display().to_string()).collect());
+}
+
+#[test]
+fn unsafe_code_stands_only_in_the_walls() {
+    let word = concat!("un", "safe ");
+    let walls = root().join("crates/askfirst-sandbox");
+    let found = rust().into_iter().filter(|(path, text)| {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        !path.starts_with(&walls)
+            && !path.components().any(|part| part.as_os_str() == "ui")
+            && code.into_iter().any(|line| line.contains(&format!("{word}{{")) || line.contains(&format!("{word}fn")))
+    });
+    wrong("unsafe code outside the walls", found.map(|(path, _)| path.display().to_string()).collect());
+}
+
+#[test]
+fn the_core_touches_nothing_outside_itself() {
+    let banned = ["std::fs", "std::net", "std::thread", "std::process", "std::env", "Instant", "SystemTime", "std::io", "tokio"];
+    let core = root().join("crates/askfirst/src");
+    let mut places = Vec::new();
+    for (path, text) in rust().into_iter().filter(|(path, _)| path.starts_with(&core)) {
+        if path.ends_with("tests.rs") || path.components().any(|part| part.as_os_str() == "tests") {
+            continue;
+        }
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+        for (number, line) in lines {
+            if let Some(word) = banned.iter().find(|word| line.contains(**word)) {
+                places.push(format!("{}:{}: {word}", path.display(), number + 1));
+            }
+        }
+    }
+    wrong("the core knows of the world", places);
+}
+
+#[test]
+fn the_pipeline_stays_readable() {
+    let text = std::fs::read_to_string(root().join("crates/askfirst-runtime/src/pipeline.rs")).unwrap();
+    assert!(text.lines().count() < 150, "{} lines", text.lines().count());
+}
+
+#[test]
+fn the_architecture_page_is_short_and_names_tests_that_exist() {
+    let page = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
+    assert!(page.lines().count() <= 250);
+    let sources: String = rust().into_iter().map(|(_, text)| text).collect();
+    let names = page.split('`').skip(1).step_by(2).filter(|name| name.starts_with("test:"));
+    let mut count = 0;
+    for name in names {
+        let name = name.trim_start_matches("test:");
+        assert!(sources.contains(&format!("fn {name}(")), "no test is called `{name}`");
+        count += 1;
+    }
+    assert!(count >= 10, "each invariant names its test");
+}
+
+#[test]
+fn the_project_speaks_of_itself_alone() {
+    let mut files = rust();
+    for suffix in [".md", ".toml", ".yaml", ".py", ".sh"] {
+        let found = sources(&root(), suffix);
+        files.extend(found.into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).unwrap_or_default())));
+    }
+    let words = [concat!("/wo", "rk/"), concat!("TO", "DO"), concat!("FIX", "ME"), concat!("/ro", "ot/")];
+    let mut places = Vec::new();
+    for (path, text) in files {
+        for (number, line) in text.lines().enumerate() {
+            if words.iter().any(|word| line.contains(word)) {
+                places.push(format!("{}:{}", path.display(), number + 1));
+            }
+        }
+    }
+    wrong("paths of a machine, or things left undone", places);
+}

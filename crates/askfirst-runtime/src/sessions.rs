@@ -1,0 +1,168 @@
+//! Running sessions can be looked at from another terminal: what they remember, and forgetting some of it.
+//!
+//! A session listens on a socket in the user's own folder. Nothing that comes in through it can make a session allow
+//! more: it lists, and it forgets.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use askfirst::{MemoryId, Remembered};
+use serde::{Deserialize, Serialize};
+
+use crate::controller::ApprovalController;
+
+/// A question to a session.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Ask {
+    List,
+    Revoke(MemoryId),
+}
+
+/// A session's answer.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Said {
+    Remembered(Vec<Remembered>),
+    Revoked(bool),
+}
+
+/// What one running session remembers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionMemory {
+    /// The session.
+    pub session: String,
+    /// What it remembers.
+    pub remembered: Vec<Remembered>,
+}
+
+/// Why sessions could not be looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionsError {
+    /// The folder is not ours alone.
+    #[error("`{}` is not a folder of yours alone", .0.display())]
+    NotOurs(PathBuf),
+    /// The operating system said no.
+    #[error("`{}` cannot be used: {}", .0.display(), .1)]
+    Io(PathBuf, std::io::Error),
+}
+
+/// A listening session. Dropping it ends the listening.
+#[derive(Debug)]
+pub struct Listening {
+    socket: PathBuf,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.socket));
+    }
+}
+
+const SUFFIX: &str = ".sock";
+const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_LINE: u64 = 16 << 20;
+
+/// Makes a session answer on a socket below `state`.
+///
+/// # Errors
+/// Fails if the folder is not the user's alone or the socket cannot be made.
+pub fn listen(state: &Path, session: &str, controller: &ApprovalController) -> Result<Listening, SessionsError> {
+    let folder = own_folder(state)?;
+    let socket = folder.join(format!("{session}{SUFFIX}"));
+    let listener = UnixListener::bind(&socket).map_err(|e| SessionsError::Io(socket.clone(), e))?;
+    let controller = controller.clone();
+    let serve = move || {
+        for stream in listener.incoming().flatten() {
+            if rustix::net::sockopt::socket_peercred(&stream).is_ok_and(|peer| peer.uid == rustix::process::geteuid()) {
+                drop(answer(&stream, &controller));
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("askfirst-session".to_owned());
+    thread.spawn(serve).map_err(|e| SessionsError::Io(socket.clone(), e))?;
+    Ok(Listening { socket })
+}
+
+fn answer(stream: &UnixStream, controller: &ApprovalController) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let said = match read::<Ask>(stream)? {
+        Ask::List => Said::Remembered(controller.remembered()),
+        Ask::Revoke(id) => Said::Revoked(controller.revoke(id)),
+    };
+    write(stream, &said)
+}
+
+/// What all running sessions remember.
+///
+/// # Errors
+/// Fails if the folder is not the user's alone or cannot be read.
+pub fn list(state: &Path) -> Result<Vec<SessionMemory>, SessionsError> {
+    let found = running(state)?.into_iter().filter_map(|(session, socket)| match ask(&socket, &Ask::List) {
+        Ok(Said::Remembered(remembered)) => Some(SessionMemory { session, remembered }),
+        Ok(Said::Revoked(_)) | Err(_) => None,
+    });
+    Ok(found.collect())
+}
+
+/// Makes a session forget one decision. Says whether there was one.
+///
+/// # Errors
+/// Fails if the folder is not the user's alone or cannot be read.
+pub fn revoke(state: &Path, session: &str, id: MemoryId) -> Result<bool, SessionsError> {
+    let socket = running(state)?.into_iter().find(|(name, _)| name == session).map(|(_, socket)| socket);
+    let said = socket.map(|socket| ask(&socket, &Ask::Revoke(id)));
+    Ok(matches!(said, Some(Ok(Said::Revoked(true)))))
+}
+
+fn running(state: &Path) -> Result<Vec<(String, PathBuf)>, SessionsError> {
+    let folder = own_folder(state)?;
+    let entries = std::fs::read_dir(&folder).map_err(|e| SessionsError::Io(folder.clone(), e))?;
+    let name = |path: &Path| Some(path.file_name()?.to_str()?.strip_suffix(SUFFIX)?.to_owned());
+    let mut found: Vec<(String, PathBuf)> = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let Some(name) = name(&path) else { continue };
+        match UnixStream::connect(&path) {
+            Ok(_) => found.push((name, path)),
+            // Left behind by a session that was killed.
+            Err(e) if e.kind() == std::io::ErrorKind::ConnectionRefused => drop(std::fs::remove_file(path)),
+            Err(_) => {}
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn ask(socket: &Path, ask: &Ask) -> std::io::Result<Said> {
+    let stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    write(&stream, ask)?;
+    read(&stream)
+}
+
+fn read<T: for<'de> Deserialize<'de>>(stream: &UnixStream) -> std::io::Result<T> {
+    let mut line = String::new();
+    BufReader::new(stream).take(MAX_LINE).read_line(&mut line)?;
+    serde_json::from_str(&line).map_err(Into::into)
+}
+
+fn write(mut stream: &UnixStream, value: &impl Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_string(value)?;
+    line.push('\n');
+    stream.write_all(line.as_bytes())
+}
+
+/// The folder of sockets: made if need be, and nobody else's.
+fn own_folder(state: &Path) -> Result<PathBuf, SessionsError> {
+    let folder = state.join("sessions");
+    let io = |e| SessionsError::Io(folder.clone(), e);
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(io)?;
+    let metadata = std::fs::symlink_metadata(&folder).map_err(io)?;
+    let ours = metadata.is_dir() && metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o077 == 0;
+    if ours { Ok(folder) } else { Err(SessionsError::NotOurs(folder)) }
+}
