@@ -94,12 +94,8 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<MemoryCommand>,
     },
-    /// Show what a project's config would loosen, and trust it
-    Trust {
-        /// Do not ask
-        #[arg(long)]
-        yes: bool,
-    },
+    /// Show what a project's config would loosen, and trust it if a person says so
+    Trust,
     /// Rewrite older spellings in a config
     Migrate {
         /// The config; without it, the one in force here

@@ -43,7 +43,8 @@ impl Exit {
         }
     }
 
-    fn of_cause(cause: Cause) -> Self {
+    /// The code for a refusal by a cause.
+    pub fn of_cause(cause: Cause) -> Self {
         match cause {
             Cause::Policy | Cause::Mode | Cause::NoWalls => Self::Policy,
             Cause::Person | Cause::Memory | Cause::Cancelled => Self::Person,

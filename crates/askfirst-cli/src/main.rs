@@ -1,2 +1,79 @@
-//! To come.
-fn main() {}
+//! The one binary: reads the command line, hands over to a command, ends with its exit code.
+
+mod args;
+mod commands;
+mod exit;
+mod outcome;
+mod print;
+mod report;
+mod session;
+
+use std::process::ExitCode;
+
+use args::{Cli, Command, LogCommand, MemoryCommand, Shell};
+use clap::{CommandFactory, Parser};
+use commands::{call, decide, demo, doctor, effective, explain, log, memory, migrate, run, trust};
+use exit::Exit;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match dispatch(cli) {
+        Ok(exit) => exit.into(),
+        Err(error) => failed(&error).into(),
+    }
+}
+
+fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
+    let common = &cli.common;
+    match cli.command {
+        Command::Demo { mode } => demo::demo(common, mode),
+        Command::Call { tool, args, mode } => call::call(common, mode, &tool, &args),
+        Command::Run { file, mode } => run::run(common, mode, &file),
+        Command::Decide => decide::decide(&session::Offered::new(session::read_config(common)?)),
+        Command::Explain { tool, args } => explain::explain(common, &tool, &args),
+        Command::Effective => effective::effective(common),
+        Command::Log { command: None, last } => log::list(common, last),
+        Command::Log { command: Some(LogCommand::Verify { expect }), .. } => log::verify(common, expect.as_deref()),
+        Command::Log { command: Some(LogCommand::Show { id }), .. } => log::show(common, &id),
+        Command::Memory { command: None } => memory::list(common),
+        Command::Memory { command: Some(MemoryCommand::Revoke { id }) } => memory::revoke(common, &id),
+        Command::Trust => trust::trust(common),
+        Command::Migrate { file, write } => migrate::migrate(common, file, write),
+        Command::Doctor => doctor::doctor(common),
+        Command::Completions { shell } => Ok(completions(shell)),
+        Command::Man => {
+            clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?;
+            Ok(Exit::Done)
+        }
+        Command::Schema => {
+            print::result(&serde_json::to_string_pretty(&askfirst_runtime::config::schema())?);
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn completions(shell: Shell) -> Exit {
+    let shell = match shell {
+        Shell::Bash => clap_complete::Shell::Bash,
+        Shell::Elvish => clap_complete::Shell::Elvish,
+        Shell::Fish => clap_complete::Shell::Fish,
+        Shell::Powershell => clap_complete::Shell::PowerShell,
+        Shell::Zsh => clap_complete::Shell::Zsh,
+    };
+    clap_complete::generate(shell, &mut Cli::command(), "askfirst", &mut std::io::stdout());
+    Exit::Done
+}
+
+fn failed(error: &anyhow::Error) -> Exit {
+    if error.is::<report::Reported>() {
+        return Exit::Usage;
+    }
+    let broken = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    };
+    if error.chain().any(broken) {
+        return Exit::Done;
+    }
+    print::err(&format!("error: {error:#}"));
+    if error.is::<report::Unrecorded>() { Exit::Unrecorded } else { Exit::Usage }
+}

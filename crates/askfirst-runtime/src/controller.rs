@@ -171,7 +171,9 @@ impl ApprovalController {
     }
 
     /// A function that answers requests as the mode says.
-    pub fn approval_callback(&self) -> impl Fn(ApprovalRequest) -> ApprovalDecision + Clone + Send + Sync + 'static {
+    pub fn approval_callback(
+        &self,
+    ) -> impl Fn(ApprovalRequest) -> ApprovalDecision + Clone + Send + Sync + 'static {
         let controller = self.clone();
         move |request| controller.request_approval_sync(request)
     }
@@ -207,7 +209,10 @@ impl ApprovalController {
             }
             tickets
         });
-        tickets.into_iter().map(|ticket| Wait { desk: Arc::clone(self.desk()), ticket, over: false }).collect()
+        tickets
+            .into_iter()
+            .map(|ticket| Wait { desk: Arc::clone(self.desk()), ticket, over: false })
+            .collect()
     }
 
     fn now(&self) -> askfirst::Timestamp {

@@ -8,8 +8,8 @@ use askfirst::ports::{Clock, Durability, Recorder};
 use askfirst::record::{CallRecord, DecidedRecord, Ending, ExecutedRecord, Record};
 use askfirst::toolset::{AskNested, BoxFuture};
 use askfirst::{
-    Approval, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Because, Cause, Digest, Judgement, Outcome,
-    Permit, Policy, RecordedPermit, Refusal, Timestamp, ToolError, Verdict,
+    Approval, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Because, Cause, Digest, Judgement,
+    Outcome, Permit, Policy, RecordedPermit, Refusal, Timestamp, ToolError, Verdict,
 };
 use serde_json::Value;
 
@@ -60,7 +60,9 @@ impl Judged {
         let lost = || Refusal::new(call.tool_name.clone(), Cause::Policy, "the judge gave no answer");
         let says = match (judgement.permit(), judgement.request()) {
             (Some(permit), _) => Says::Allow(permit),
-            (None, Some(request)) => Says::Ask(Box::new(ApprovalRequest { call_id: call_id.clone(), ..request })),
+            (None, Some(request)) => {
+                Says::Ask(Box::new(ApprovalRequest { call_id: call_id.clone(), ..request }))
+            }
             (None, None) => Says::Deny(judgement.refusal().unwrap_or_else(lost)),
         };
         Self {
@@ -154,7 +156,10 @@ impl Judged {
             call: self.record(),
             approved: refusal.is_none(),
             cause,
-            decision: self.decision.clone().map(|decision| ApprovalDecision { edited_args: None, ..decision }),
+            decision: self
+                .decision
+                .clone()
+                .map(|decision| ApprovalDecision { edited_args: None, ..decision }),
             refusal: refusal.cloned(),
             shown: self.shown,
             seen: self.seen,
@@ -204,7 +209,12 @@ impl History<'_> {
     }
 
     /// After it ran.
-    pub(crate) fn executed(&self, judged: &Judged, result: Result<Value, ToolError>, started: Timestamp) -> Outcome {
+    pub(crate) fn executed(
+        &self,
+        judged: &Judged,
+        result: Result<Value, ToolError>,
+        started: Timestamp,
+    ) -> Outcome {
         let ended = match &result {
             Ok(_) => Ending::Done,
             Err(ToolError::Stale(_)) => Ending::Stale,
@@ -280,18 +290,23 @@ impl Nested {
 impl AskNested for Nested {
     fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision> {
         let mut judged = self.judged(request);
-        let (controller, recorder, clock) = (self.controller.clone(), self.recorder.clone(), self.clock.clone());
+        let (controller, recorder, clock) =
+            (self.controller.clone(), self.recorder.clone(), self.clock.clone());
         Box::pin(async move {
             let history = History { recorder: &*recorder, clock: &*clock };
-            let unrecorded = |refusal: Refusal| ApprovalDecision::no(Cause::RecordFailed).with_note(refusal.reason);
+            let unrecorded =
+                |refusal: Refusal| ApprovalDecision::no(Cause::RecordFailed).with_note(refusal.reason);
             if let Err(refusal) = history.requested(&judged) {
                 return unrecorded(refusal);
             }
-            let Some(request) = judged.request().cloned() else { return ApprovalDecision::no(Cause::ApproverFailed) };
+            let Some(request) = judged.request().cloned() else {
+                return ApprovalDecision::no(Cause::ApproverFailed);
+            };
             let decision = controller.request_approval(request).await;
             judged.waited_ms = clock.now().0.saturating_sub(judged.since.0);
             judged.decision = Some(decision.clone());
-            let refusal = (!decision.approved).then(|| judged.refusal(decision.cause, "the tool's own question was answered with no"));
+            let refusal = (!decision.approved)
+                .then(|| judged.refusal(decision.cause, "the tool's own question was answered with no"));
             let record = judged.decided_record(decision.cause, refusal.as_ref());
             match recorder.record(&record, Durability::Synced) {
                 Ok(()) => decision,

@@ -9,13 +9,14 @@ pub mod clock;
 pub mod config;
 pub mod controller;
 mod history;
+pub mod launcher;
 mod offload;
 pub mod pipeline;
 pub mod present;
 pub mod redact;
 pub mod sessions;
-pub mod toolset;
 pub mod tools;
+pub mod toolset;
 
 pub use controller::ApprovalController;
 pub use toolset::ApprovalToolset;

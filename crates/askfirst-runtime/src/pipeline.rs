@@ -88,7 +88,9 @@ impl Pipeline {
                     };
                     match self.execute(&judged, recorded).await {
                         Outcome::Failed(ToolError::Stale(_)) if stale < MAX_STALE => stale += 1,
-                        outcome @ (Outcome::Done(_) | Outcome::Denied(_) | Outcome::Failed(_)) => return outcome,
+                        outcome @ (Outcome::Done(_) | Outcome::Denied(_) | Outcome::Failed(_)) => {
+                            return outcome;
+                        }
                     }
                     judged = self.assess_and_judge(judged.call, judged.edited_from);
                 }
@@ -106,7 +108,9 @@ impl Pipeline {
                 judged.request_was(*request);
                 judged.resolved(*wait.await, self.clock.now())
             }
-            (Says::Ask(_), None) => Decided::Refused(judged.refusal(Cause::ApproverFailed, "it was not asked")),
+            (Says::Ask(_), None) => {
+                Decided::Refused(judged.refusal(Cause::ApproverFailed, "it was not asked"))
+            }
         }
     }
 

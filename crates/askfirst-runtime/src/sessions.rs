@@ -70,14 +70,20 @@ const MAX_LINE: u64 = 16 << 20;
 ///
 /// # Errors
 /// Fails if the folder is not the user's alone or the socket cannot be made.
-pub fn listen(state: &Path, session: &str, controller: &ApprovalController) -> Result<Listening, SessionsError> {
+pub fn listen(
+    state: &Path,
+    session: &str,
+    controller: &ApprovalController,
+) -> Result<Listening, SessionsError> {
     let folder = own_folder(state)?;
     let socket = folder.join(format!("{session}{SUFFIX}"));
     let listener = UnixListener::bind(&socket).map_err(|e| SessionsError::Io(socket.clone(), e))?;
     let controller = controller.clone();
     let serve = move || {
         for stream in listener.incoming().flatten() {
-            if rustix::net::sockopt::socket_peercred(&stream).is_ok_and(|peer| peer.uid == rustix::process::geteuid()) {
+            if rustix::net::sockopt::socket_peercred(&stream)
+                .is_ok_and(|peer| peer.uid == rustix::process::geteuid())
+            {
                 drop(answer(&stream, &controller));
             }
         }
@@ -163,6 +169,8 @@ fn own_folder(state: &Path) -> Result<PathBuf, SessionsError> {
     let io = |e| SessionsError::Io(folder.clone(), e);
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(io)?;
     let metadata = std::fs::symlink_metadata(&folder).map_err(io)?;
-    let ours = metadata.is_dir() && metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o077 == 0;
+    let ours = metadata.is_dir()
+        && metadata.uid() == rustix::process::geteuid().as_raw()
+        && metadata.mode() & 0o077 == 0;
     if ours { Ok(folder) } else { Err(SessionsError::NotOurs(folder)) }
 }

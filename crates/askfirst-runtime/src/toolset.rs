@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicU64;
 use askfirst::ports::{Clock, Durability, RecordFailed, Recorder};
 use askfirst::record::Record;
 use askfirst::toolset::BoxFuture;
-use askfirst::{ApprovalContext, ApprovalDecision, Args, Invocation, Outcome, Policy, ToolDefinition, ToolError, Toolset};
+use askfirst::{
+    ApprovalContext, ApprovalDecision, Args, Invocation, Outcome, Policy, ToolDefinition, ToolError, Toolset,
+};
 use serde_json::Value;
 
 use crate::block_on::block_on;

@@ -94,8 +94,7 @@ impl ToolDefinition {
     #[must_use]
     pub fn digest(&self) -> Digest {
         let schema = canonical(&self.input_schema);
-        let parts =
-            [self.name.as_str(), self.description.as_str(), schema.as_str(), self.risk.as_str()];
+        let parts = [self.name.as_str(), self.description.as_str(), schema.as_str(), self.risk.as_str()];
         Digest::of_parts(parts.map(str::as_bytes))
     }
 }

@@ -82,7 +82,12 @@ pub fn explain(call: &ApprovalContext, assessment: &Assessment, policy: &Policy)
     Explanation { verdict: judgement.verdict(), approval: judgement.approval(), because, own_view, looked_at }
 }
 
-fn looked_in(rules: &Rules, layer: LookedIn, call: &ApprovalContext, decided: Option<&Because>) -> Vec<Looked> {
+fn looked_in(
+    rules: &Rules,
+    layer: LookedIn,
+    call: &ApprovalContext,
+    decided: Option<&Because>,
+) -> Vec<Looked> {
     let mut looked = Vec::new();
     for (entry, covered) in rules.naming(&call.tool_name) {
         for case in entry.cases() {

@@ -94,7 +94,9 @@ fn speak<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a 
 }
 
 /// The approval of the most specific entry that has one; of equally specific ones, the strictest.
-fn config_says<'a>(spoken: &[(&'a crate::policy::ToolEntry, &'a Case, Named)]) -> Option<(Approval, &'a Because)> {
+fn config_says<'a>(
+    spoken: &[(&'a crate::policy::ToolEntry, &'a Case, Named)],
+) -> Option<(Approval, &'a Because)> {
     let mut said = spoken.iter().filter_map(|(_, case, named)| Some((case.approval?, &case.origin, *named)));
     let first = said.next()?;
     let equally = said.filter(|(_, _, named)| *named == first.2);
@@ -143,15 +145,18 @@ impl<'a> Judgement<'a> {
 
     fn raise_to_floor(&mut self, floor: &'a Rules) {
         let spoken = floor.speaking(self.call);
-        self.risk = spoken.iter().filter_map(|(_, case, _)| case.risk).max().unwrap_or_default().max(self.risk);
+        self.risk =
+            spoken.iter().filter_map(|(_, case, _)| case.risk).max().unwrap_or_default().max(self.risk);
         let denied = spoken.iter().find(|(_, case, _)| case.approval == Some(Approval::Deny));
         let said = match denied {
             Some((_, case, _)) => Some((Approval::Deny, Reason::Rule(&case.origin))),
-            None => config_says(&spoken).map(|(approval, origin)| (approval, Reason::Rule(origin))).or_else(|| {
-                let unspoken = self.assessment.view == View::Silent;
-                let (approval, origin) = floor.default_approval().filter(|_| unspoken)?;
-                Some((approval, Reason::Default(approval, origin)))
-            }),
+            None => config_says(&spoken).map(|(approval, origin)| (approval, Reason::Rule(origin))).or_else(
+                || {
+                    let unspoken = self.assessment.view == View::Silent;
+                    let (approval, origin) = floor.default_approval().filter(|_| unspoken)?;
+                    Some((approval, Reason::Default(approval, origin)))
+                },
+            ),
         };
         if let Some((approval, reason)) = said.filter(|(approval, _)| *approval > self.approval) {
             self.approval = approval;
@@ -209,9 +214,10 @@ impl<'a> Judgement<'a> {
         let because = self.because();
         let reason = match &self.assessment.view {
             View::Blocked(reason) => reason.clone(),
-            View::Silent | View::Harmless | View::NeedsApproval(_) => because
-                .first()
-                .map_or_else(|| "denied".to_owned(), |first| format!("`{}` says: {}", first.rule, first.text)),
+            View::Silent | View::Harmless | View::NeedsApproval(_) => because.first().map_or_else(
+                || "denied".to_owned(),
+                |first| format!("`{}` says: {}", first.rule, first.text),
+            ),
         };
         Some(Refusal {
             tool_name: self.call.tool_name.clone(),

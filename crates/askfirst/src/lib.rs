@@ -25,6 +25,17 @@ pub mod verdict;
 pub mod when;
 pub mod words;
 
+/// ```
+/// /// Sends an email.
+/// #[askfirst::requires_approval(description = "Send to {to}", exclude_keys = ["body"], risk = "irreversible")]
+/// fn send(to: &str, body: &str) -> usize {
+///     to.len() + body.len()
+/// }
+///
+/// let tools = askfirst::FunctionToolset::new().with(send_tool());
+/// assert_eq!(send("ada", "hi"), 5);
+/// # let _ = tools;
+/// ```
 pub use askfirst_macros::requires_approval;
 pub use assess::{ApprovalAware, Assessment, Shown, View};
 pub use call::{ApprovalContext, ToolDefinition};
@@ -43,10 +54,6 @@ pub use toolset::{Invocation, Outcome, ToolError, Toolset};
 pub use verdict::{Because, Refusal, Verdict};
 pub use words::{Approval, Cause, Mode, Risk, Timestamp};
 
-/// What the code written by `#[requires_approval]` names. Not for use by hand.
 #[doc(hidden)]
-pub mod __private {
-    pub use schemars;
-    pub use serde;
-    pub use serde_json;
-}
+#[path = "private.rs"]
+pub mod __private;

@@ -210,7 +210,8 @@ impl Machine {
     /// Takes calls that were submitted together. Those with one `group_id` become one question.
     pub fn submit(&mut self, submissions: Vec<Submission>, now: Timestamp) -> Vec<Ticket> {
         let first_new = self.queue.len();
-        let tickets = submissions.into_iter().map(|submission| self.take_in(submission, first_new, now)).collect();
+        let tickets =
+            submissions.into_iter().map(|submission| self.take_in(submission, first_new, now)).collect();
         self.show_next(now);
         tickets
     }
@@ -250,7 +251,9 @@ impl Machine {
         let recalled = if person { None } else { self.memory.recall(request, now) };
         recalled.or_else(|| match self.somebody {
             Somebody::There => None,
-            Somebody::Absent => Some(ApprovalDecision::no(Cause::NobodyToAsk).with_note("nobody can be asked")),
+            Somebody::Absent => {
+                Some(ApprovalDecision::no(Cause::NobodyToAsk).with_note("nobody can be asked"))
+            }
         })
     }
 
@@ -345,13 +348,20 @@ impl Machine {
     /// A waiting call gives up.
     pub fn cancel(&mut self, ticket: Ticket, now: Timestamp) {
         let waits = |member: &Waiting| member.calls.iter().any(|(known, _)| *known == ticket);
-        let Some(at) = self.queue.iter().position(|pending| pending.members.iter().any(waits)) else { return };
+        let Some(at) = self.queue.iter().position(|pending| pending.members.iter().any(waits)) else {
+            return;
+        };
         let fresh = QuestionId(self.fresh());
         let Some(pending) = self.queue.get_mut(at) else { return };
         let listed = pending.members.len();
         let mut gone = Vec::new();
         for member in &mut pending.members {
-            gone.extend(member.calls.extract_if(.., |(known, _)| *known == ticket).map(|found| (found, member.request.clone())));
+            gone.extend(
+                member
+                    .calls
+                    .extract_if(.., |(known, _)| *known == ticket)
+                    .map(|found| (found, member.request.clone())),
+            );
         }
         pending.members.retain(|member| !member.calls.is_empty());
         if pending.members.len() < listed {
@@ -440,7 +450,13 @@ impl Machine {
         }
     }
 
-    fn resolve(&mut self, ticket: Ticket, call: ApprovalContext, request: ApprovalRequest, decision: ApprovalDecision) {
+    fn resolve(
+        &mut self,
+        ticket: Ticket,
+        call: ApprovalContext,
+        request: ApprovalRequest,
+        decision: ApprovalDecision,
+    ) {
         let permit = permit_for(&decision, call, None);
         let resolution = Resolution { decision, permit, request, shown: None, seen: None };
         self.effects.push(Effect::Resolve(ticket, Box::new(resolution)));

@@ -201,7 +201,10 @@ impl ApprovalMemory {
             for key in generalizations(payload, shape) {
                 let hash = self.hash(tool_name, true, &key);
                 let covers = |entry: &Remembered| {
-                    entry.pattern.as_ref().is_some_and(|pattern| pattern.shape() == *shape && pattern.key() == key)
+                    entry
+                        .pattern
+                        .as_ref()
+                        .is_some_and(|pattern| pattern.shape() == *shape && pattern.key() == key)
                 };
                 found.extend(self.at(hash, tool_name, now, |entry| fits(entry) && covers(entry)));
             }

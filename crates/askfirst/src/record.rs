@@ -76,7 +76,8 @@ impl CallRecord {
     /// The same without what the request excludes.
     #[must_use]
     pub fn with_request(mut self, request: &ApprovalRequest) -> Self {
-        self.left_out = request.exclude_keys.iter().filter(|k| self.call.args.contains_key(*k)).cloned().collect();
+        self.left_out =
+            request.exclude_keys.iter().filter(|k| self.call.args.contains_key(*k)).cloned().collect();
         self.left_out.iter().for_each(|key| drop(self.call.args.remove(key)));
         self.description = Some(request.description.clone());
         self.payload = Some(request.payload.clone());

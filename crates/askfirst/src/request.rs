@@ -139,8 +139,11 @@ pub fn simple_approval_request(
     description: Option<&str>,
     exclude_keys: &[String],
 ) -> ApprovalRequest {
-    let kept: Args =
-        args.iter().filter(|(key, _)| !exclude_keys.contains(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let kept: Args = args
+        .iter()
+        .filter(|(key, _)| !exclude_keys.contains(key))
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect();
     let description = description.map_or_else(|| describe(tool_name, &kept), str::to_owned);
     ApprovalRequest {
         args: args.clone(),

@@ -24,8 +24,7 @@ pub enum Approval {
 
 impl Approval {
     /// All values, mildest first.
-    pub const ALL: [Self; 5] =
-        [Self::None, Self::OncePerSession, Self::Required, Self::Human, Self::Deny];
+    pub const ALL: [Self; 5] = [Self::None, Self::OncePerSession, Self::Required, Self::Human, Self::Deny];
 
     /// The word in a config file.
     #[must_use]

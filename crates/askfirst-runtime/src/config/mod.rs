@@ -1,6 +1,31 @@
 //! The config: read in two stages, every fault at once, then merged layer by layer.
 
+mod check;
+mod effective;
 pub mod fault;
+mod file;
+mod floors;
+mod keys;
+mod layers;
+mod loosens;
+mod merge;
+mod node;
+mod older;
+mod places;
+mod quote;
+mod read;
+mod scalar;
+mod schema;
 pub mod settings;
+#[cfg(test)]
+mod testing;
+mod text;
+pub mod trust;
+pub mod words;
 
+pub use effective::{EffectiveLine, effective};
+pub use fault::{Fault, Faults};
+pub use layers::{LoadOptions, PROJECT_FILE, ProjectTrust, find_project, from_json, load, load_with};
+pub use places::Places;
+pub use schema::schema;
 pub use settings::*;

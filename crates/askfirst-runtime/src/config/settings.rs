@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use askfirst::{Approval, Args, Because, Digest, Risk, Rules};
+use askfirst::{Approval, Args, Because, Digest, Policy, Risk, Rules, Walls};
 
 /// Everything that is in force.
 #[derive(Debug, Clone)]
@@ -21,6 +21,51 @@ pub struct Config {
     pub digest: Digest,
     /// The folder that a call without a folder of its own runs in.
     pub folder: PathBuf,
+    /// What a floor would have granted but does not, with the reason.
+    pub not_offered: Vec<String>,
+}
+
+/// How long a question waits where no config says it.
+pub const DEFAULT_APPROVAL_TIMEOUT: Duration = Duration::from_secs(600);
+/// How long a decision is remembered where no config says it.
+pub const DEFAULT_MEMORY_EXPIRE: Duration = Duration::from_secs(8 * 3_600);
+/// How many lines are shown where no config says it.
+pub const DEFAULT_PREVIEW_LINES: usize = 50;
+/// At what size a ledger file ends where no config says it.
+pub const DEFAULT_ROTATE: u64 = 64 << 20;
+
+impl Config {
+    /// The config of one layer, without files and floors.
+    #[must_use]
+    pub fn alone(main: Settings, folder: impl Into<PathBuf>) -> Self {
+        Self {
+            main,
+            floors: Vec::new(),
+            files: Vec::new(),
+            warnings: Vec::new(),
+            digest: Digest::of_parts([]),
+            folder: folder.into(),
+            not_offered: Vec::new(),
+        }
+    }
+
+    /// What the judge goes by.
+    #[must_use]
+    pub fn policy(&self, walls: Walls) -> Policy {
+        let policy = Policy::new(self.main.rules.clone()).with_walls(walls).with_digest(self.digest);
+        self.floors.iter().fold(policy, |policy, floor| policy.with_floor(floor.rules.clone()))
+    }
+
+    /// The programs that are offered as tools.
+    pub fn command_tools(&self) -> impl Iterator<Item = &CommandTool> {
+        self.main.commands.values()
+    }
+
+    /// The floors that speak about commands, strictest of all wins. Their defaults count only where
+    /// [`Settings::says`] so.
+    pub fn shell_floors(&self) -> impl Iterator<Item = (&Settings, &ShellConfig)> {
+        self.floors.iter().filter_map(|floor| Some((floor, floor.shell.as_ref()?)))
+    }
 }
 
 /// One file of the config.
@@ -32,6 +77,20 @@ pub struct ConfigFile {
     pub layer: Layer,
     /// The digest of its bytes.
     pub digest: Digest,
+}
+
+impl Layer {
+    /// The layer in words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Managed => "managed",
+            Self::User => "user",
+            Self::Project => "project",
+            Self::UntrustedProject => "project, not trusted",
+            Self::Flag => "flag",
+        }
+    }
 }
 
 /// What a file counts as.
@@ -76,6 +135,25 @@ pub struct Settings {
     pub only_tools: Option<Vec<String>>,
     /// MCP servers.
     pub mcp: BTreeMap<String, McpServer>,
+    /// Which plain keys (`shell.network`, not those under a name) are given, with what and where.
+    pub origins: BTreeMap<String, Origin>,
+}
+
+impl Settings {
+    /// Whether a plain key such as `shell.default.approval` is given, and not left to its default.
+    #[must_use]
+    pub fn says(&self, key: &str) -> bool {
+        self.origins.contains_key(key)
+    }
+}
+
+/// What is given for a key, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The value as it is written, on one line.
+    pub value: String,
+    /// File and line, or files and lines.
+    pub from: String,
 }
 
 /// What a person's no does to the run.
@@ -316,6 +394,21 @@ pub struct CommandTool {
     pub folder: PathBuf,
     /// Where it stands.
     pub origin: Because,
+}
+
+impl CommandTool {
+    /// The JSON Schema of its arguments, for the model.
+    #[must_use]
+    pub fn input_schema(&self) -> serde_json::Value {
+        let required = self.args.iter().filter(|(_, arg)| !arg.optional).map(|(name, _)| name.as_str());
+        let required: Vec<&str> = required.collect();
+        serde_json::json!({
+            "type": "object",
+            "properties": self.schema,
+            "required": required,
+            "additionalProperties": false,
+        })
+    }
 }
 
 /// One argument of a program.

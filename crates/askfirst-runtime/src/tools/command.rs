@@ -9,8 +9,8 @@ use std::sync::Arc;
 use askfirst::ports::{Ended, Finished, Launch, Launcher};
 use askfirst::toolset::BoxFuture;
 use askfirst::{
-    ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Fact, Invocation,
-    PresentationKind, Shown, ToolDefinition, ToolError, Toolset,
+    ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Fact,
+    Invocation, PresentationKind, Shown, ToolDefinition, ToolError, Toolset,
 };
 use serde_json::{Value, json};
 
@@ -103,7 +103,8 @@ impl ApprovalAware for CommandToolset {
 
     fn present(&self, call: &ApprovalContext, _: &ApprovalRequest) -> Shown {
         let argv = self.tools.get(&call.tool_name).and_then(|tool| words(tool, &call.args).ok());
-        let presentation = argv.map(|argv| ApprovalPresentation::new(PresentationKind::Command, quoted(&argv)));
+        let presentation =
+            argv.map(|argv| ApprovalPresentation::new(PresentationKind::Command, quoted(&argv)));
         Shown { presentation, ..Shown::default() }
     }
 }
@@ -128,7 +129,8 @@ fn words(tool: &CommandTool, args: &Args) -> Result<Vec<String>, String> {
         let Some(spec) = tool.args.get(name) else { return Err(format!("there is no argument `{name}`")) };
         check(name, spec, value)?;
     }
-    if let Some((name, _)) = tool.args.iter().find(|(name, spec)| !spec.optional && !args.contains_key(*name)) {
+    if let Some((name, _)) = tool.args.iter().find(|(name, spec)| !spec.optional && !args.contains_key(*name))
+    {
         return Err(format!("the argument `{name}` is missing"));
     }
     let mut words: Vec<String> = Vec::new();
@@ -147,11 +149,16 @@ fn words(tool: &CommandTool, args: &Args) -> Result<Vec<String>, String> {
 
 /// A word with its arguments filled in: none if one is left out, several if it is a list alone.
 fn fill(word: &str, args: &Args) -> Vec<String> {
-    let alone = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).filter(|name| !name.contains(['{', '}']));
+    let alone = word
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'))
+        .filter(|name| !name.contains(['{', '}']));
     if let Some(value) = alone.and_then(|name| args.get(name)) {
         return match value {
             Value::Array(items) => items.iter().map(text).collect(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![text(value)],
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                vec![text(value)]
+            }
         };
     }
     let template = askfirst::request::Template::new(word);
@@ -180,7 +187,9 @@ fn check(name: &str, spec: &ArgSpec, value: &Value) -> Result<(), String> {
     }
     let texts: Vec<String> = match value {
         Value::Array(items) => items.iter().map(text).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![text(value)],
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            vec![text(value)]
+        }
     };
     if texts.iter().any(|text| text.contains('\0')) {
         return Err(format!("the argument `{name}` has a NUL byte"));

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use askfirst::toolset::BoxFuture;
 use askfirst::{
-    ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Invocation, Shown, ToolDefinition, ToolError, Toolset,
+    ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Invocation, Shown, ToolDefinition,
+    ToolError, Toolset,
 };
 use serde_json::Value;
 

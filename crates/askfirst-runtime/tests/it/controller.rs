@@ -78,8 +78,10 @@ fn the_callback_follows_mode_and_memory() {
 #[test]
 fn a_callback_that_never_returns_times_out() {
     let controller = ApprovalController::setup(Mode::Interactive)
-        .callback(|_| loop {
-            std::thread::park();
+        .callback(|_| {
+            loop {
+                std::thread::park();
+            }
         })
         .time_out(Some(Duration::from_millis(50)))
         .build();

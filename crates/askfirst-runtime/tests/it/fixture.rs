@@ -7,8 +7,8 @@ use askfirst::machine::{Answer, Question, QuestionId};
 use askfirst::ports::{Approver, Clock, Durability, RecordFailed, Recorder, Reply};
 use askfirst::record::Record;
 use askfirst::{
-    Approval, ApprovalContext, ApprovalDecision, ApprovalScope, ApprovalSpec, Args, Because, Case, Cause, FunctionTool,
-    FunctionToolset, Outcome, Policy, Rules, Timestamp, ToolDefinition, ToolEntry, ToolError,
+    Approval, ApprovalContext, ApprovalDecision, ApprovalScope, ApprovalSpec, Args, Because, Case, Cause,
+    FunctionTool, FunctionToolset, Outcome, Policy, Rules, Timestamp, ToolDefinition, ToolEntry, ToolError,
 };
 use serde_json::{Value, json};
 
@@ -59,7 +59,9 @@ impl Records {
 
     pub(crate) fn kinds(&self) -> Vec<String> {
         let all = self.all.lock().unwrap();
-        all.iter().map(|(record, _)| serde_json::to_value(record).unwrap()["kind"].as_str().unwrap().to_owned()).collect()
+        all.iter()
+            .map(|(record, _)| serde_json::to_value(record).unwrap()["kind"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     pub(crate) fn json(&self) -> Vec<Value> {

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use askfirst::ports::Durability;
 use askfirst::toolset::BoxFuture;
 use askfirst::{
-    Approval, ApprovalAware, ApprovalContext, ApprovalDecision, ApprovalRequest, Assessment, Cause, FunctionTool,
-    FunctionToolset, Invocation, Mode, Outcome, Policy, Shown, ToolDefinition, ToolError, Toolset,
+    Approval, ApprovalAware, ApprovalContext, ApprovalDecision, ApprovalRequest, Assessment, Cause,
+    FunctionTool, FunctionToolset, Invocation, Mode, Outcome, Policy, Shown, ToolDefinition, ToolError,
+    Toolset,
 };
 use askfirst_runtime::block_on::block_on;
 use askfirst_runtime::config::OnDenial;
@@ -24,8 +25,12 @@ fn asking(f: impl Fn(&ApprovalRequest) -> ApprovalDecision + Send + Sync + 'stat
 #[test]
 fn an_allowed_call_runs_and_is_recorded_before_and_after() {
     let (ran, records) = (Ran::default(), Arc::new(Records::default()));
-    let tools = ApprovalToolset::new(ran.toolset(), ApprovalController::strict(), policy(&[("plain", Approval::None)]))
-        .recorder(records.clone());
+    let tools = ApprovalToolset::new(
+        ran.toolset(),
+        ApprovalController::strict(),
+        policy(&[("plain", Approval::None)]),
+    )
+    .recorder(records.clone());
     assert_eq!(tools.call_sync("plain", args(json!({"x": 1}))), Outcome::Done(json!("ran")));
     assert_eq!(records.kinds(), ["decided", "executed"]);
     assert!(records.all.lock().unwrap().iter().all(|(_, durability)| *durability == Durability::Written));
@@ -38,17 +43,23 @@ fn an_allowed_call_runs_and_is_recorded_before_and_after() {
 #[test]
 fn what_was_asked_or_denied_is_synced() {
     let (ran, records) = (Ran::default(), Arc::new(Records::default()));
-    let tools = ApprovalToolset::new(ran.toolset(), asking(|_| yes()), Policy::default()).recorder(records.clone());
+    let tools =
+        ApprovalToolset::new(ran.toolset(), asking(|_| yes()), Policy::default()).recorder(records.clone());
     assert_eq!(tools.call_sync("marked", args(json!({}))), Outcome::Done(json!("ran")));
     let all = records.all.lock().unwrap();
-    let decided = all.iter().find(|(record, _)| matches!(record, askfirst::record::Record::Decided(_))).unwrap();
+    let decided =
+        all.iter().find(|(record, _)| matches!(record, askfirst::record::Record::Decided(_))).unwrap();
     assert_eq!(decided.1, Durability::Synced);
 }
 
 #[test]
 fn a_refusal_is_typed_and_carries_the_note() {
     let ran = Ran::default();
-    let tools = ApprovalToolset::new(ran.toolset(), asking(|_| no().with_note("use the test list")), Policy::default());
+    let tools = ApprovalToolset::new(
+        ran.toolset(),
+        asking(|_| no().with_note("use the test list")),
+        Policy::default(),
+    );
     match tools.call_sync("marked", args(json!({}))) {
         Outcome::Denied(refusal) => {
             assert_eq!((refusal.cause, refusal.note.as_deref()), (Cause::Person, Some("use the test list")));
@@ -63,7 +74,8 @@ fn a_refusal_is_typed_and_carries_the_note() {
 fn what_cannot_be_recorded_does_not_run() {
     for n in 0..3 {
         let (ran, records) = (Ran::default(), Arc::new(Records::failing_from(n)));
-        let tools = ApprovalToolset::new(ran.toolset(), asking(|_| yes()), Policy::default()).recorder(records.clone());
+        let tools = ApprovalToolset::new(ran.toolset(), asking(|_| yes()), Policy::default())
+            .recorder(records.clone());
         let outcome = tools.call_sync("marked", args(json!({})));
         // Records: 0 requested, 1 decided, 2 executed.
         if n < 2 {
@@ -74,8 +86,12 @@ fn what_cannot_be_recorded_does_not_run() {
         }
     }
     let (ran, records) = (Ran::default(), Arc::new(Records::failing_from(0)));
-    let tools = ApprovalToolset::new(ran.toolset(), ApprovalController::strict(), policy(&[("plain", Approval::None)]))
-        .recorder(records);
+    let tools = ApprovalToolset::new(
+        ran.toolset(),
+        ApprovalController::strict(),
+        policy(&[("plain", Approval::None)]),
+    )
+    .recorder(records);
     assert_eq!(cause_of(&tools.call_sync("plain", args(json!({})))), Some(Cause::RecordFailed));
     assert_eq!(ran.times(), 0);
 }
@@ -91,10 +107,17 @@ fn an_unknown_tool_is_refused_and_never_asked_about() {
 fn a_tool_that_panics_or_fails_is_a_failure_of_that_call() {
     let entries = [("*", Approval::None)];
     let records = Arc::new(Records::default());
-    let tools = ApprovalToolset::new(Ran::default().toolset(), ApprovalController::strict(), policy(&entries))
-        .recorder(records.clone());
-    assert_eq!(tools.call_sync("broken", args(json!({}))), Outcome::Failed(ToolError::Failed("the tool panicked".into())));
-    assert_eq!(tools.call_sync("failing", args(json!({}))), Outcome::Failed(ToolError::Failed("on purpose".into())));
+    let tools =
+        ApprovalToolset::new(Ran::default().toolset(), ApprovalController::strict(), policy(&entries))
+            .recorder(records.clone());
+    assert_eq!(
+        tools.call_sync("broken", args(json!({}))),
+        Outcome::Failed(ToolError::Failed("the tool panicked".into()))
+    );
+    assert_eq!(
+        tools.call_sync("failing", args(json!({}))),
+        Outcome::Failed(ToolError::Failed("on purpose".into()))
+    );
     assert_eq!(records.json()[1]["ended"], "failed");
 }
 
@@ -121,7 +144,8 @@ fn edited_arguments_are_judged_and_shown_again_and_recorded_as_edited() {
 #[test]
 fn editing_cannot_get_past_a_deny() {
     let ran = Ran::default();
-    let mut case = askfirst::Case::new(Some(Approval::Deny), askfirst::Because::built_in("tools.marked", "deny"));
+    let mut case =
+        askfirst::Case::new(Some(Approval::Deny), askfirst::Because::built_in("tools.marked", "deny"));
     case.when = vec![askfirst::when::Condition {
         field: "to".to_owned(),
         any_of: vec![askfirst::when::Test::Exact(json!("boss"))],
@@ -186,7 +210,8 @@ fn what_no_longer_holds_is_asked_again_and_not_forever() {
             yes()
         });
         let moving = Moving { now: AtomicUsize::new(0), ran: ran.clone(), moves };
-        let outcome = ApprovalToolset::new(moving, controller, Policy::default()).call_sync("moving", args(json!({})));
+        let outcome =
+            ApprovalToolset::new(moving, controller, Policy::default()).call_sync("moving", args(json!({})));
         assert_eq!(matches!(outcome, Outcome::Done(_)), runs, "{outcome:?}");
         assert_eq!(ran.times(), usize::from(runs));
         assert_eq!(asked.load(Ordering::SeqCst), if runs { moves + 1 } else { 4 });
@@ -237,8 +262,9 @@ fn a_tool_can_ask_while_it_runs() {
             saw.lock().unwrap().push(request.tool_name.clone());
             if request.tool_name == "outer" || answer { yes() } else { no() }
         });
-        let tools = ApprovalToolset::new(FunctionToolset::new().with(tool.clone()), controller, Policy::default())
-            .recorder(records.clone());
+        let tools =
+            ApprovalToolset::new(FunctionToolset::new().with(tool.clone()), controller, Policy::default())
+                .recorder(records.clone());
         let outcome = tools.call_sync("outer", args(json!({})));
         assert_eq!(outcome == Outcome::Done(json!("both")), answer, "{outcome:?}");
         assert_eq!(*seen.lock().unwrap(), ["outer", "inner"]);
@@ -276,7 +302,11 @@ fn a_no_stops_the_run_where_the_config_says_so() {
 #[test]
 fn a_wrapped_toolset_is_a_toolset() {
     let ran = Ran::default();
-    let inner = ApprovalToolset::new(ran.toolset(), ApprovalController::strict(), policy(&[("plain", Approval::None)]));
+    let inner = ApprovalToolset::new(
+        ran.toolset(),
+        ApprovalController::strict(),
+        policy(&[("plain", Approval::None)]),
+    );
     assert_eq!(inner.tools().len(), 4);
     let result = block_on(Toolset::call(&inner, Invocation::new(call("plain", json!({})))));
     assert_eq!(result, Ok(json!("ran")));

@@ -47,7 +47,9 @@ impl Approver for Actor {
                 Answer::all(yes())
             }
             Does::No => Answer::all(no()),
-            Does::Edit(n) => Answer::all(ApprovalDecision { edited_args: Some(args(json!({"n": n}))), ..yes() }),
+            Does::Edit(n) => {
+                Answer::all(ApprovalDecision { edited_args: Some(args(json!({"n": n}))), ..yes() })
+            }
             Does::Panics => panic!("on purpose"),
             Does::DropsTheReply => return,
             Does::NeverAnswers => return self.kept.lock().unwrap().push(reply),

@@ -32,7 +32,11 @@ fn a_whole_root_is_the_empty_path() {
 
 #[test]
 fn words_cover_a_list_that_begins_with_them() {
-    let words = OfferedPattern::new("git log", fields(json!({"argv": ["git", "log"]})), [("argv", Loosen::StartsWith)]);
+    let words = OfferedPattern::new(
+        "git log",
+        fields(json!({"argv": ["git", "log"]})),
+        [("argv", Loosen::StartsWith)],
+    );
     assert!(words.matches(&json!({"argv": ["git", "log", "-p"]})));
     assert!(!words.matches(&json!({"argv": ["git"]})));
     assert!(!words.matches(&json!({"argv": ["git", "push"]})));

@@ -28,7 +28,10 @@ fn run(tool: &CommandTool, args: Value) -> Result<Vec<String>, String> {
 #[test]
 fn a_value_is_one_word_whatever_it_holds() {
     let wc = tool(&["wc", "-w", "{path}"], &[("path", ArgKind::String)]);
-    assert_eq!(run(&wc, json!({"path": "a b; rm -rf $(x) '\n{path}"})).unwrap(), ["wc", "-w", "a b; rm -rf $(x) '\n{path}"]);
+    assert_eq!(
+        run(&wc, json!({"path": "a b; rm -rf $(x) '\n{path}"})).unwrap(),
+        ["wc", "-w", "a b; rm -rf $(x) '\n{path}"]
+    );
     let joined = tool(&["x", "--file={path}"], &[("path", ArgKind::String)]);
     assert_eq!(run(&joined, json!({"path": "-y z"})).unwrap(), ["x", "--file=-y z"]);
 }
@@ -50,7 +53,13 @@ fn a_value_cannot_become_an_option() {
 #[test]
 fn arguments_must_be_known_complete_and_of_their_type() {
     let wc = tool(&["wc", "{path}"], &[("path", ArgKind::String)]);
-    for args in [json!({}), json!({"path": 1}), json!({"path": null}), json!({"path": "a\u{0}b"}), json!({"path": "a", "x": 1})] {
+    for args in [
+        json!({}),
+        json!({"path": 1}),
+        json!({"path": null}),
+        json!({"path": "a\u{0}b"}),
+        json!({"path": "a", "x": 1}),
+    ] {
         assert!(run(&wc, args.clone()).is_err(), "{args}");
     }
 }
@@ -58,7 +67,10 @@ fn arguments_must_be_known_complete_and_of_their_type() {
 #[test]
 fn a_word_with_an_argument_left_out_is_left_out() {
     let mut grep = tool(&["grep", "--max-count={n}", "x"], &[("n", ArgKind::Integer)]);
-    grep.args = BTreeMap::from([("n".to_owned(), ArgSpec { kind: ArgKind::Integer, optional: true, one_of: Vec::new() })]);
+    grep.args = BTreeMap::from([(
+        "n".to_owned(),
+        ArgSpec { kind: ArgKind::Integer, optional: true, one_of: Vec::new() },
+    )]);
     assert_eq!(run(&grep, json!({})).unwrap(), ["grep", "x"]);
     assert_eq!(run(&grep, json!({"n": 3})).unwrap(), ["grep", "--max-count=3", "x"]);
 }

@@ -1,0 +1,34 @@
+//! `call`: one call through the whole pipeline.
+
+use std::io::Read;
+
+use anyhow::Context;
+use askfirst_runtime::config::Places;
+
+use crate::args::{Common, ModeFlags};
+use crate::exit::Exit;
+use crate::session::{Offered, Session, read_config};
+
+/// The most that is read as arguments.
+const MAX_ARGS: u64 = 16 << 20;
+
+/// Makes one call.
+pub fn call(common: &Common, mode: ModeFlags, tool: &str, args: &str) -> anyhow::Result<Exit> {
+    let args = parse_args(args)?;
+    let offered = Offered::new(read_config(common)?);
+    let session = Session::open(offered, common, mode, "call", &Places::from_env().state)?;
+    let outcome = session.tools.call_sync(tool, args);
+    Ok(crate::outcome::print(&outcome, common.json))
+}
+
+/// Arguments from the command line, or from standard input for `-`.
+pub fn parse_args(args: &str) -> anyhow::Result<askfirst::Args> {
+    let bytes = if args == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().take(MAX_ARGS).read_to_end(&mut bytes).context("standard input cannot be read")?;
+        bytes
+    } else {
+        args.as_bytes().to_vec()
+    };
+    askfirst::json::parse_object(&bytes).map_err(|e| anyhow::anyhow!("`--args` is not a JSON object: {e}"))
+}

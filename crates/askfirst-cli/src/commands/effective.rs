@@ -1,0 +1,46 @@
+//! `effective`: the config in force, where each value comes from, and its digest.
+
+use askfirst_runtime::config::{Layer, effective as lines_of};
+use serde_json::json;
+
+use crate::args::Common;
+use crate::exit::Exit;
+use crate::print::out;
+use crate::session::read_config;
+
+/// Prints the merged config.
+pub fn effective(common: &Common) -> anyhow::Result<Exit> {
+    let config = read_config(common)?;
+    let lines = lines_of(&config);
+    if common.json {
+        let values: Vec<_> =
+            lines.iter().map(|line| json!({"key": line.key, "value": line.value, "from": line.from})).collect();
+        let files: Vec<_> = config
+            .files
+            .iter()
+            .map(|file| json!({"path": file.path, "layer": name(file.layer), "digest": file.digest}))
+            .collect();
+        crate::print::json(&json!({"digest": config.digest, "files": files, "values": values}));
+        return Ok(Exit::Done);
+    }
+    out(&format!("# digest {}", config.digest));
+    for file in &config.files {
+        out(&format!("# {}: {}", name(file.layer), file.path.display()));
+    }
+    let width = lines.iter().map(|line| line.key.len() + line.value.len() + 2).max().unwrap_or_default().min(60);
+    for line in &lines {
+        out(&format!("{:<width$}  # {}", format!("{}: {}", line.key, line.value), line.from));
+    }
+    Ok(Exit::Done)
+}
+
+/// What a layer is called.
+pub fn name(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Managed => "managed",
+        Layer::User => "user",
+        Layer::Project => "project, trusted",
+        Layer::UntrustedProject => "project, NOT trusted: it can only make things stricter",
+        Layer::Flag => "given by --config",
+    }
+}

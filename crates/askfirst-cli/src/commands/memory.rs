@@ -1,0 +1,51 @@
+//! `memory`: what running sessions remember, and forgetting some of it.
+
+use askfirst::MemoryId;
+use askfirst_runtime::config::Places;
+use askfirst_runtime::present::time::time_of_day;
+use askfirst_runtime::sessions;
+use serde_json::json;
+
+use crate::args::Common;
+use crate::exit::Exit;
+use crate::print::out;
+
+/// Lists what is remembered.
+pub fn list(common: &Common) -> anyhow::Result<Exit> {
+    let found = sessions::list(&Places::from_env().state)?;
+    if common.json {
+        crate::print::json(&found);
+        return Ok(Exit::Done);
+    }
+    if found.iter().all(|session| session.remembered.is_empty()) {
+        out(&format!("nothing is remembered ({} running sessions)", found.len()));
+    }
+    for session in &found {
+        for entry in &session.remembered {
+            let word = if entry.decision.approved { "yes" } else { "no" };
+            let covers = entry.pattern.as_ref().map_or("equal calls", |pattern| pattern.label.as_str());
+            let until = entry.until.map_or("the session ends".to_owned(), time_of_day);
+            out(&format!(
+                "{}:{}  {word} to `{}` for {covers}, since {}, until {until}, used {} times",
+                session.session, entry.id.0, entry.tool_name, time_of_day(entry.since), entry.hits
+            ));
+            out(&format!("    {}", entry.description));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Forgets one decision, named `SESSION:NUMBER`.
+pub fn revoke(common: &Common, id: &str) -> anyhow::Result<Exit> {
+    let named = id.rsplit_once(':').and_then(|(session, number)| Some((session, number.parse().ok()?)));
+    let Some((session, number)) = named else {
+        anyhow::bail!("`{id}` does not name a decision; `askfirst memory` lists them");
+    };
+    let revoked = sessions::revoke(&Places::from_env().state, session, MemoryId(number))?;
+    if common.json {
+        crate::print::json(&json!({"id": id, "revoked": revoked}));
+    } else {
+        out(&if revoked { format!("forgot {id}") } else { format!("there is no {id}") });
+    }
+    Ok(if revoked { Exit::Done } else { Exit::Usage })
+}

@@ -1,0 +1,67 @@
+//! `migrate`: rewrites older spellings in a config.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use askfirst_runtime::config::{Layer, migrate as rewrite};
+use serde_json::json;
+
+use crate::args::Common;
+use crate::exit::Exit;
+use crate::session::read_config;
+
+/// Shows the new text, or writes it.
+pub fn migrate(common: &Common, file: Option<PathBuf>, write: bool) -> anyhow::Result<Exit> {
+    let file = match file.or_else(|| common.config.clone()) {
+        Some(file) => file,
+        None => in_force(common)?,
+    };
+    let text = std::fs::read_to_string(&file).with_context(|| format!("`{}` cannot be read", file.display()))?;
+    let migrated = rewrite(&text, &file).map_err(|faults| {
+        crate::report::faults(&faults.0);
+        anyhow::Error::new(crate::report::Reported)
+    })?;
+    if write && migrated.text != text {
+        replace(&file, &migrated.text).with_context(|| format!("`{}` cannot be written", file.display()))?;
+    }
+    if common.json {
+        let changes: Vec<_> =
+            migrated.changes.iter().map(|change| json!({"line": change.line, "message": change.message})).collect();
+        crate::print::json(&json!({"file": file, "changes": changes, "text": migrated.text, "written": write}));
+        return Ok(Exit::Done);
+    }
+    for change in &migrated.changes {
+        crate::print::err(&change.to_string());
+    }
+    if migrated.changes.is_empty() {
+        crate::print::err("nothing to rewrite");
+    }
+    if !write {
+        crate::print::result(&migrated.text);
+    }
+    Ok(Exit::Done)
+}
+
+fn in_force(common: &Common) -> anyhow::Result<PathBuf> {
+    let config = read_config(common)?;
+    let mut files = config.files.into_iter().rev().filter(|file| file.layer != Layer::Managed);
+    let newest = files.next().context("there is no config here; name one")?;
+    Ok(newest.path)
+}
+
+/// Replaces a file in one step, keeping its mode.
+fn replace(file: &Path, text: &str) -> std::io::Result<()> {
+    let target = file.canonicalize()?;
+    let beside = target.with_extension("yaml.new");
+    let mut new = std::fs::OpenOptions::new().write(true).create_new(true).open(&beside)?;
+    let done = new
+        .set_permissions(std::fs::metadata(&target)?.permissions())
+        .and_then(|()| new.write_all(text.as_bytes()))
+        .and_then(|()| new.sync_all())
+        .and_then(|()| std::fs::rename(&beside, &target));
+    if done.is_err() {
+        drop(std::fs::remove_file(&beside));
+    }
+    done
+}

@@ -1,0 +1,13 @@
+//! The commands, one file each.
+
+pub mod call;
+pub mod decide;
+pub mod demo;
+pub mod doctor;
+pub mod effective;
+pub mod explain;
+pub mod log;
+pub mod memory;
+pub mod migrate;
+pub mod run;
+pub mod trust;

@@ -1,0 +1,54 @@
+//! `trust`: shows what a project's config would loosen, and records its digest if a person says yes.
+
+use std::sync::Arc;
+
+use askfirst::{Approval, ApprovalPresentation, ApprovalRequest, Mode, PresentationKind, Risk};
+use askfirst_runtime::ApprovalController;
+use askfirst_runtime::config::{Layer, LoadOptions, Places, load, trust as trusting};
+use askfirst_terminal::{Options, Style, TerminalApprover};
+use serde_json::json;
+
+use crate::args::Common;
+use crate::exit::Exit;
+use crate::print::out;
+use crate::session::{read_config, redactor};
+
+/// Asks at the terminal whether the project's config is trusted.
+pub fn trust(common: &Common) -> anyhow::Result<Exit> {
+    let (config, places) = (read_config(common)?, Places::from_env());
+    let Some(file) = config.files.iter().find(|file| file.layer == Layer::UntrustedProject) else {
+        let trusted = config.files.iter().find(|file| file.layer == Layer::Project);
+        out(&match trusted {
+            Some(file) => format!("`{}` is trusted already", file.path.display()),
+            None => "there is no project config here to trust".to_owned(),
+        });
+        return Ok(if trusted.is_some() { Exit::Done } else { Exit::Usage });
+    };
+    // Read as if it were trusted, from a flag: what it would change is the difference.
+    let options = LoadOptions { explicit: None, folder: std::env::current_dir()?, places: places.clone() };
+    let with = trusting::as_if_trusted(&options, file.digest).map_err(|faults| {
+        crate::report::faults(&faults.0);
+        anyhow::Error::new(crate::report::Reported)
+    })?;
+    let loosens = trusting::loosens(&config, &with);
+    let text = if loosens.is_empty() { "It loosens nothing.".to_owned() } else { loosens.join("\n") };
+    let request = ApprovalRequest {
+        presentation: Some(ApprovalPresentation::new(PresentationKind::Text, text)),
+        approval: Approval::Human,
+        risk: Risk::High,
+        args: [("file".to_owned(), json!(file.path)), ("digest".to_owned(), json!(file.digest))].into_iter().collect(),
+        ..ApprovalRequest::new("trust", format!("Trust {}", file.path.display()), json!({"digest": file.digest}))
+    };
+    let style = if common.plain { Style::Plain } else { Style::from_env() };
+    let options = Options { style, preview_lines: usize::MAX, redactor: Arc::new(redactor(&config)?) };
+    let controller =
+        ApprovalController::setup(Mode::Interactive).approver(Arc::new(TerminalApprover::new(options))).build();
+    let decision = controller.request_approval_sync(request);
+    if !decision.approved {
+        out(&format!("not trusted ({})", decision.cause));
+        return Ok(Exit::of_cause(decision.cause));
+    }
+    trusting::record(&places, &file.path, file.digest)?;
+    out(&format!("trusted: {} ({})", file.path.display(), file.digest.short()));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,193 @@
+//! Puts a session together: config, policy, tools, record and whoever is asked.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use askfirst::ports::{Approver, Clock, Durability, Recorder};
+use askfirst::record::{Record, SessionRecord};
+use askfirst::{ApprovalMemory, Mode, Policy, Toolset, Walls};
+use askfirst_runtime::clock::SystemClock;
+use askfirst_runtime::config::{Config, LoadOptions, Places, load};
+use askfirst_runtime::launcher::PlainLauncher;
+use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
+use askfirst_runtime::redact::Redactor;
+use askfirst_runtime::tools::Combined;
+use askfirst_runtime::tools::command::CommandToolset;
+use askfirst_runtime::{ApprovalController, ApprovalToolset};
+use askfirst_terminal::{Options, Style, TerminalApprover};
+
+use crate::args::{Common, ModeFlags};
+
+/// How long a question waits, and a decision is remembered, where the config is silent.
+const TIME_OUT: Duration = Duration::from_secs(600);
+const EXPIRE: Duration = Duration::from_secs(8 * 3600);
+const PREVIEW_LINES: usize = 50;
+const ROTATE: u64 = 64 << 20;
+
+/// Variables whose values are secret, besides those that the config names.
+const SECRET_VARIABLES: [&str; 4] = ["*_KEY", "*_TOKEN", "*_SECRET", "*PASSWORD*"];
+
+/// The tools on offer and the policy over them.
+pub struct Offered {
+    pub config: Config,
+    pub policy: Policy,
+    pub toolset: Arc<dyn Toolset>,
+    pub launcher: Arc<PlainLauncher>,
+}
+
+/// Reads the config as the flags say.
+pub fn read_config(common: &Common) -> anyhow::Result<Config> {
+    let folder = std::env::current_dir().context("the working folder is gone")?;
+    read_config_in(common.config.clone(), folder, Places::from_env())
+}
+
+/// Reads the config for a folder.
+pub fn read_config_in(explicit: Option<PathBuf>, folder: PathBuf, places: Places) -> anyhow::Result<Config> {
+    load(&LoadOptions { explicit, folder, places }).map_err(|faults| {
+        crate::report::faults(&faults.0);
+        anyhow::Error::new(crate::report::Reported)
+    })
+}
+
+impl Offered {
+    /// What a config offers.
+    pub fn new(config: Config) -> Self {
+        let policy = config.policy(walls(&config));
+        let launcher = Arc::new(PlainLauncher::default());
+        let shell = config.main.shell.clone().unwrap_or_default();
+        let commands = CommandToolset::new(
+            config.command_tools(),
+            environment(&shell.env_pass),
+            shell.limits,
+            Arc::clone(&launcher) as _,
+        );
+        let toolset = Arc::new(Combined::default().with(Arc::new(commands)));
+        Self { config, policy, toolset, launcher }
+    }
+}
+
+/// There are no walls in this version, so nothing that starts a process runs unasked unless the owner accepts that.
+pub fn walls(config: &Config) -> Walls {
+    let demanded = |settings: &askfirst_runtime::config::Settings| settings.sandbox.require_os_sandbox == Some(true);
+    if demanded(&config.main) || config.floors.iter().any(demanded) {
+        Walls::Demanded
+    } else if config.main.sandbox.require_os_sandbox == Some(false) {
+        Walls::Settled
+    } else {
+        Walls::Missing
+    }
+}
+
+fn environment(pass: &[String]) -> Vec<(OsString, OsString)> {
+    pass.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
+}
+
+/// Everything around the calls of one process.
+pub struct Session {
+    pub id: String,
+    pub tools: ApprovalToolset,
+    pub toolset: Arc<dyn Toolset>,
+    pub launcher: Arc<PlainLauncher>,
+    pub state: PathBuf,
+    pub clock: Arc<dyn Clock>,
+    pub ledger: Arc<Ledger>,
+}
+
+impl Session {
+    /// Opens the record and says first how the session is set up.
+    pub fn open(offered: Offered, common: &Common, mode: ModeFlags, door: &str, state: &Path) -> anyhow::Result<Self> {
+        let Offered { config, policy, toolset, launcher } = offered;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+        let redactor = Arc::new(redactor(&config)?);
+        let session = SessionId::fresh();
+        let id = session.to_string();
+        let settings = LedgerSettings {
+            path: ledger_path(&config, state),
+            sync: config.main.ledger.sync,
+            rotate: config.main.ledger.rotate.unwrap_or(ROTATE),
+        };
+        let ledger = Ledger::open(settings, session, Arc::clone(&redactor), Arc::clone(&clock))
+            .map_err(|e| anyhow::Error::new(crate::report::Unrecorded(e.to_string())))?;
+        let ledger = Arc::new(ledger);
+        let mode = match (mode.approve_all, mode.strict) {
+            (true, _) => Mode::ApproveAll,
+            (false, true) => Mode::Strict,
+            (false, false) => Mode::Interactive,
+        };
+        let warnings = warnings(&config, mode);
+        let begun = Record::Session(SessionRecord {
+            program: format!("askfirst {}", env!("CARGO_PKG_VERSION")),
+            door: door.to_owned(),
+            mode,
+            policy: policy.digest(),
+            warnings: warnings.clone(),
+        });
+        ledger
+            .record(&begun, Durability::Written)
+            .map_err(|e| anyhow::Error::new(crate::report::Unrecorded(e.to_string())))?;
+        if !common.json {
+            warnings.iter().for_each(|warning| crate::print::err(&format!("warning: {warning}")));
+        }
+        let options = Options {
+            style: if common.plain { Style::Plain } else { Style::from_env() },
+            preview_lines: config.main.preview_lines.unwrap_or(PREVIEW_LINES),
+            redactor,
+        };
+        let approver: Arc<dyn Approver> = Arc::new(TerminalApprover::new(options));
+        let controller = ApprovalController::setup(mode)
+            .approver(approver)
+            .memory(ApprovalMemory::new(Some(config.main.memory_expire.unwrap_or(EXPIRE))))
+            .time_out(Some(config.main.approval_timeout.unwrap_or(TIME_OUT)))
+            .clock(Arc::clone(&clock))
+            .build();
+        let tools = ApprovalToolset::new(Arc::clone(&toolset), controller, policy)
+            .recorder(Arc::clone(&ledger) as _)
+            .on_denial(config.main.on_denial)
+            .clock(Arc::clone(&clock))
+            .session(&id);
+        Ok(Self { id, tools, toolset, launcher, state: state.to_owned(), clock, ledger })
+    }
+}
+
+/// Where the record is.
+pub fn ledger_path(config: &Config, state: &Path) -> PathBuf {
+    config.main.ledger.path.clone().unwrap_or_else(|| state.join("ledger.jsonl"))
+}
+
+/// Finds what the config calls secret.
+pub fn redactor(config: &Config) -> anyhow::Result<Redactor> {
+    let secrets = &config.main.secrets;
+    let names = SECRET_VARIABLES.iter().copied().chain(secrets.env.iter().map(String::as_str));
+    let globs = names.map(askfirst::when::Glob::new).collect::<Result<Vec<_>, _>>()?;
+    let secret = |name: &str| globs.iter().any(|glob| glob.is_match(name));
+    let values = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| secret(name))
+        .map(|(_, value)| value)
+        .collect();
+    Ok(Redactor::new(&secrets.args, values)?)
+}
+
+/// What is weaker than it could be.
+pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
+    let mut warnings = Vec::new();
+    match mode {
+        Mode::ApproveAll => warnings.push("UNSAFE: --approve-all approves whatever would be asked".to_owned()),
+        Mode::Interactive | Mode::Strict => {}
+    }
+    if config.main.sandbox.require_os_sandbox == Some(false) {
+        warnings.push("processes run without walls: `sandbox.require_os_sandbox` is false".to_owned());
+    }
+    let open = |name: &str| {
+        let entry = config.main.rules.exact(name);
+        entry.is_some_and(|entry| entry.cases().iter().any(|case| case.approval == Some(askfirst::Approval::None)))
+    };
+    for name in ["shell", "exec"].into_iter().filter(|name| open(name)) {
+        warnings.push(format!("`tools.{name}` is `none`: every command that is not denied runs unasked"));
+    }
+    warnings.extend(config.warnings.iter().map(ToString::to_string));
+    warnings
+}

@@ -1,0 +1,164 @@
+//! The function under the attribute, as far as a tool needs to know it. What no tool can be made of is refused here.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, Error, Expr, ExprLit, FnArg, Item, Lit, Meta, Receiver, ReturnType, Signature, Visibility,
+};
+
+use crate::faults::Faults;
+use crate::parameter::{Argument, Parameter};
+
+/// Whether the function is called on a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It stands for itself.
+    Free,
+    /// It takes `&self`.
+    Method,
+}
+
+/// A function that a tool can be made of.
+pub(crate) struct Function {
+    pub(crate) name: Ident,
+    pub(crate) visibility: Visibility,
+    /// The conditions under which it is compiled.
+    pub(crate) conditions: Vec<Attribute>,
+    /// Its doc comment.
+    pub(crate) doc: String,
+    pub(crate) asyncness: Option<syn::Token![async]>,
+    pub(crate) kind: Kind,
+    pub(crate) parameters: Vec<Parameter>,
+    /// Where its return type stands.
+    pub(crate) output: Span,
+}
+
+impl Function {
+    /// Reads the item under the attribute.
+    pub(crate) fn read(item: TokenStream) -> syn::Result<Self> {
+        let marked =
+            syn::parse2::<Marked>(item.clone()).map_err(|fault| match syn::parse2::<Item>(item) {
+                Ok(Item::Fn(_) | Item::Verbatim(_)) | Err(_) => fault,
+                Ok(Item::Impl(_)) => Error::new(
+                    Span::call_site(),
+                    "`requires_approval` goes on a function\nhint: put it on the methods inside the `impl`",
+                ),
+                Ok(_) => Error::new(Span::call_site(), "`requires_approval` goes on a function"),
+            })?;
+        let signature = marked.signature;
+        let mut faults = Faults::default();
+        check_signature(&signature, &mut faults);
+        if marked.body.is_none() {
+            faults.at(&marked.end, "a tool needs a function with a body");
+        }
+        let (mut kind, mut parameters) = (Kind::Free, Vec::new());
+        for input in &signature.inputs {
+            match input {
+                FnArg::Receiver(receiver) => {
+                    kind = Kind::Method;
+                    check_receiver(receiver, &mut faults);
+                }
+                FnArg::Typed(input) => parameters.extend(faults.keep(Parameter::read(input))),
+            }
+        }
+        let mut invocations = parameters.iter().filter_map(Parameter::invocation);
+        if let (Some(_), Some(second)) = (invocations.next(), invocations.next()) {
+            faults.spanned(second, "the invocation can be handed over only once");
+        }
+        let output = match &signature.output {
+            ReturnType::Default => signature.ident.span(),
+            ReturnType::Type(_, ty) => ty.span(),
+        };
+        faults.none_or(Self {
+            name: signature.ident,
+            visibility: marked.visibility,
+            conditions: marked.attributes.iter().filter(|a| a.path().is_ident("cfg")).cloned().collect(),
+            doc: doc(&marked.attributes),
+            asyncness: signature.asyncness,
+            kind,
+            parameters,
+            output,
+        })
+    }
+
+    /// The parameters that are arguments of the tool.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = &Argument> {
+        self.parameters.iter().filter_map(Parameter::argument)
+    }
+
+    /// Its name without `r#`.
+    pub(crate) fn plain_name(&self) -> String {
+        self.name.unraw().to_string()
+    }
+}
+
+/// A function, its body unread.
+struct Marked {
+    attributes: Vec<Attribute>,
+    visibility: Visibility,
+    signature: Signature,
+    body: Option<TokenStream>,
+    end: Option<syn::Token![;]>,
+}
+
+impl Parse for Marked {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        Ok(Self {
+            attributes: input.call(Attribute::parse_outer)?,
+            visibility: input.parse()?,
+            signature: input.parse()?,
+            body: input.peek(syn::token::Brace).then(|| input.parse()).transpose()?,
+            end: input.parse()?,
+        })
+    }
+}
+
+fn check_signature(signature: &Signature, faults: &mut Faults) {
+    let name = &signature.ident;
+    if let Some(token) = &signature.constness {
+        faults.at(token, format!("`{name}` is `const`, but a tool runs only when it is called"));
+    }
+    if let Some(token) = &signature.unsafety {
+        faults.at(token, format!("`{name}` is `unsafe`, but an agent can promise nothing"));
+    }
+    if let Some(abi) = &signature.abi {
+        faults.at(abi, format!("`{name}` is `extern`, but a tool is a Rust function"));
+    }
+    if let Some(variadic) = &signature.variadic {
+        faults.at(variadic, "a tool cannot have any number of arguments\nhint: take a `Vec`");
+    }
+    if !signature.generics.params.is_empty() {
+        faults.at(
+            &signature.generics,
+            format!("`{name}` is generic, but a tool needs exact types\nhint: mark a function that calls it with them"),
+        );
+    }
+    if let Some(clause) = &signature.generics.where_clause {
+        faults.at(clause, "a tool cannot have a `where` clause\nhint: put the bounds on the `impl`");
+    }
+}
+
+fn check_receiver(receiver: &Receiver, faults: &mut Faults) {
+    if receiver.reference.is_none() || receiver.mutability.is_some() {
+        faults.at(receiver, "a tool shares its value with other calls\nhint: take `&self`");
+    }
+}
+
+fn doc(attributes: &[Attribute]) -> String {
+    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+            _ => None,
+        },
+        _ => None,
+    });
+    let lines: Vec<String> = lines.collect();
+    let lines: Vec<&str> = lines
+        .iter()
+        .flat_map(|text| text.split('\n'))
+        .map(|line| line.strip_prefix(' ').unwrap_or(line))
+        .collect();
+    lines.join("\n").trim().to_owned()
+}

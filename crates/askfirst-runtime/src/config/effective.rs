@@ -1,0 +1,212 @@
+//! Every value in force, and where it comes from.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use askfirst::{Because, Rules};
+
+use super::keys::{KEYS, Kind};
+use super::quote::quoted;
+use super::settings::{Config, Fallback, OnDenial, PathConfig, PathMode, Settings, SyncRule, Tier};
+
+/// One value in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EffectiveLine {
+    /// The key: `shell.network`, `tools.send_email`, …
+    pub key: String,
+    /// The value, on one line.
+    pub value: String,
+    /// File and line, or `default`.
+    pub from: String,
+}
+
+/// Every value in force, in the order of the keys.
+#[must_use]
+pub fn effective(config: &Config) -> Vec<EffectiveLine> {
+    let main = &config.main;
+    let mut lines = Vec::new();
+    for key in KEYS {
+        match key.path {
+            "version" => {}
+            "sandbox.paths" => {
+                lines.extend(main.sandbox.paths.iter().map(|(name, root)| root_line(name, root)))
+            }
+            "shell" if main.shell.is_none() => lines.push(line("shell", "not offered", "default".to_owned())),
+            "shell.rules" => {
+                let rules = main.shell.iter().flat_map(|shell| &shell.rules);
+                lines.extend(rules.map(|rule| because_line(&rule.origin)));
+            }
+            "tools" => lines.extend(rule_lines(&main.rules)),
+            "mcp" => lines.extend(main.mcp.values().map(|server| because_line(&server.origin))),
+            path => {
+                let named = path.contains(['*', '[']);
+                let group = matches!(key.kind, Kind::Section | Kind::Named | Kind::Sections | Kind::Cases);
+                if !named && !group {
+                    lines.extend(plain_line(main, path, key.default));
+                }
+            }
+        }
+    }
+    for floor in &config.floors {
+        lines.extend(floor_lines(floor));
+    }
+    lines
+}
+
+fn line(key: &str, value: impl Into<String>, from: String) -> EffectiveLine {
+    EffectiveLine { key: key.to_owned(), value: value.into(), from }
+}
+
+fn plain_line(main: &Settings, key: &str, default: &str) -> Option<EffectiveLine> {
+    if key.starts_with("shell.") && main.shell.is_none() {
+        return None;
+    }
+    let value = plain_value(main, key).or_else(|| (!default.is_empty()).then(|| default.to_owned()))?;
+    let from = main.origins.get(key).map_or_else(|| "default".to_owned(), |origin| origin.from.clone());
+    Some(line(key, value, from))
+}
+
+fn because_line(origin: &Because) -> EffectiveLine {
+    line(&origin.rule, &*origin.text, place(origin))
+}
+
+fn place(origin: &Because) -> String {
+    match (&origin.file, origin.line) {
+        (Some(file), Some(line)) => format!("{file}:{line}"),
+        (Some(file), None) => file.to_string(),
+        (None, _) => "given by the program".to_owned(),
+    }
+}
+
+fn root_line(name: &str, root: &PathConfig) -> EffectiveLine {
+    let mode = match root.mode {
+        PathMode::Ro => "ro",
+        PathMode::Rw => "rw",
+    };
+    let approval = &root.approval;
+    let mut value = format!(
+        "{}, {mode}, read: {}, write: {}, attach: {}",
+        quoted(&root.root.display().to_string()),
+        approval.read,
+        approval.write,
+        approval.attach
+    );
+    if !root.suffixes.is_empty() {
+        let _ = write!(value, ", suffixes: {}", list(&root.suffixes));
+    }
+    if let Some(bytes) = root.max_file_bytes {
+        let _ = write!(value, ", max_file_bytes: {}", size(bytes));
+    }
+    line(&format!("sandbox.paths.{name}"), value, place(&root.origin))
+}
+
+fn rule_lines(rules: &Rules) -> Vec<EffectiveLine> {
+    let mut entries: Vec<_> = rules.entries().collect();
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    entries.iter().flat_map(|entry| entry.cases().iter().map(|case| because_line(&case.origin))).collect()
+}
+
+fn floor_lines(floor: &Settings) -> Vec<EffectiveLine> {
+    let mut lines = Vec::new();
+    if let Some((approval, Some(origin))) = floor.rules.default_approval() {
+        lines.push(line("default_approval", approval.as_str(), place(origin)));
+    }
+    lines.extend(floor.shell.iter().flat_map(|shell| &shell.rules).map(|rule| because_line(&rule.origin)));
+    lines.extend(rule_lines(&floor.rules));
+    for line in &mut lines {
+        line.value = format!("at least {}", line.value);
+    }
+    lines
+}
+
+/// The value of a plain key in words; nothing where it is left to its default.
+pub(crate) fn plain_value(settings: &Settings, key: &str) -> Option<String> {
+    let (sandbox, shell) = (&settings.sandbox, settings.shell.as_ref());
+    let limits = shell.map(|shell| &shell.limits);
+    let profile = sandbox.os_profile.as_ref();
+    let words = |list_of: &[String]| (!list_of.is_empty()).then(|| list(list_of));
+    match key {
+        "default_approval" => settings.rules.default_approval().map(|(approval, _)| approval.to_string()),
+        "on_denial" => Some(match settings.on_denial {
+            OnDenial::Return => "return".to_owned(),
+            OnDenial::Stop => "stop".to_owned(),
+        }),
+        "approval_timeout" => settings.approval_timeout.map(time),
+        "memory.expire" => settings.memory_expire.map(time),
+        "prompt.preview_lines" => settings.preview_lines.map(|lines| lines.to_string()),
+        "ledger.sync" => Some(match settings.ledger.sync {
+            SyncRule::Asked => "asked".to_owned(),
+            SyncRule::Always => "always".to_owned(),
+        }),
+        "ledger.rotate" => settings.ledger.rotate.map(size),
+        "ledger.path" => settings.ledger.path.as_ref().map(|path| quoted(&path.display().to_string())),
+        "secrets.args" => words(&settings.secrets.args),
+        "secrets.env" => words(&settings.secrets.env),
+        "sandbox.never_read" => words(&sandbox.never_read),
+        "sandbox.never_write" => words(&sandbox.never_write),
+        "sandbox.require_os_sandbox" => sandbox.require_os_sandbox.map(|yes| yes.to_string()),
+        "sandbox.os_sandbox_fallback" => Some(match sandbox.os_sandbox_fallback {
+            Fallback::FailFast => "fail_fast".to_owned(),
+            Fallback::RefuseTools => "refuse_tools".to_owned(),
+        }),
+        "sandbox.os_sandbox_min" => Some(match sandbox.os_sandbox_min {
+            Tier::Full => "full".to_owned(),
+            Tier::ContentOnly => "content-only".to_owned(),
+        }),
+        "sandbox.os_profile.read" => profile.and_then(|profile| profile.read.as_deref().map(paths)),
+        "sandbox.os_profile.write" => profile.and_then(|profile| profile.write.as_deref().map(paths)),
+        "sandbox.os_profile.network" => {
+            profile.and_then(|profile| profile.network.map(|yes| yes.to_string()))
+        }
+        "shell.default.approval" => shell.map(|shell| shell.default.to_string()),
+        "shell.known_read_only" => shell.map(|shell| shell.known_read_only.to_string()),
+        "shell.outside_roots" => shell.map(|shell| shell.outside_roots.to_string()),
+        "shell.network" => shell.map(|shell| shell.network.to_string()),
+        "shell.limits.wall" => limits.map(|limits| time(limits.wall)),
+        "shell.limits.cpu" => limits.map(|limits| time(limits.cpu)),
+        "shell.limits.memory" => limits.map(|limits| size(limits.memory)),
+        "shell.limits.processes" => limits.map(|limits| limits.processes.to_string()),
+        "shell.limits.file" => limits.map(|limits| size(limits.file)),
+        "shell.limits.output" => limits.map(|limits| size(limits.output)),
+        "shell.env.pass" => shell.map(|shell| list(&shell.env_pass)),
+        "shell.dangerous_patterns" => {
+            let patterns =
+                shell.map(|shell| &shell.dangerous_patterns).filter(|patterns| !patterns.is_empty())?;
+            Some(list(&patterns.iter().map(|(text, _)| text.clone()).collect::<Vec<_>>()))
+        }
+        "only_tools" => settings.only_tools.as_deref().map(list),
+        _ => None,
+    }
+}
+
+fn list(texts: &[String]) -> String {
+    format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
+}
+
+fn paths(paths: &[PathBuf]) -> String {
+    list(&paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>())
+}
+
+/// A time in the largest unit that holds it exactly.
+pub(crate) fn time(time: Duration) -> String {
+    let millis = time.as_millis();
+    let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
+    match units.into_iter().find(|(_, unit)| millis >= *unit && millis.is_multiple_of(*unit)) {
+        Some((name, unit)) => format!("{}{name}", millis / unit),
+        None => format!("{millis}ms"),
+    }
+}
+
+/// A size in the largest unit that holds it exactly.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    match units.into_iter().find(|(_, shift)| bytes >> shift > 0 && bytes.trailing_zeros() >= *shift) {
+        Some((name, shift)) => format!("{}{name}", bytes >> shift),
+        None => format!("{bytes}B"),
+    }
+}
+
+#[cfg(test)]
+#[path = "effective/tests.rs"]
+mod tests;

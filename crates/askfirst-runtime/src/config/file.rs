@@ -1,0 +1,275 @@
+//! Stage one: the text of a config becomes a tree with places. It knows YAML and its dangers, and no keys.
+//!
+//! A syntax error ends it, for there is no tree then. A duplicate key does not: it is noted, and the rest is read.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde_saphyr::granit_parser::{Event, Options, Parser, ScalarStyle, Span, StrInput, StructureStyle};
+
+use super::fault::Fault;
+use super::node::{Entry, Node, Notes, Place, Source, Style, Value};
+use super::quote::quoted;
+use super::scalar;
+
+/// The largest text that is read.
+pub(crate) const MAX_BYTES: usize = 1 << 20;
+/// The deepest nesting that is read.
+pub(crate) const MAX_DEPTH: usize = 32;
+/// The most values that aliases may repeat.
+pub(crate) const MAX_REPEATED: usize = 10_000;
+
+/// What a text is made of.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    pub(crate) root: Node,
+    pub(crate) comments: Vec<Comment>,
+    /// Whether something is written once and meant twice.
+    pub(crate) aliases: bool,
+    /// Duplicate keys.
+    pub(crate) faults: Vec<Fault>,
+}
+
+/// One comment, with its `#`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Comment {
+    pub(crate) text: String,
+    pub(crate) start: usize,
+}
+
+/// Takes bytes as text.
+pub(crate) fn decode(file: &std::path::Path, bytes: &[u8]) -> Result<Source, Fault> {
+    let empty = Source::new(file, "");
+    if bytes.len() > MAX_BYTES {
+        return Err(empty.fault(&Place::start(), "the file is larger than 1 MiB"));
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            let source = Source::new(file, &String::from_utf8_lossy(good));
+            let place = Place::of_byte(&source.text, source.text.len());
+            return Err(source.fault(&place, "the file is not UTF-8"));
+        }
+    };
+    Ok(Source::new(file, text))
+}
+
+/// Reads a text into a tree.
+pub(crate) fn parse(source: &Source) -> Result<Tree, Fault> {
+    if source.text.len() > MAX_BYTES {
+        return Err(source.fault(&Place::start(), "the file is larger than 1 MiB"));
+    }
+    let refused = |c: char| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || c == '\u{FFFE}';
+    if let Some((at, bad)) = source.text.char_indices().find(|(_, c)| refused(*c)) {
+        let place = Place::of_byte(&source.text, at);
+        return Err(source.fault(&place, format!("`{}` is not allowed here", bad.escape_unicode())));
+    }
+    let mut options = Options::default();
+    // A long comment is no danger in a text of this size.
+    options.max_buffered_comment_events = MAX_BYTES;
+    let mut reading = Reading {
+        source,
+        parser: Parser::new_from_str_with_options(&source.text, options),
+        anchors: HashMap::new(),
+        comments: Vec::new(),
+        faults: Vec::new(),
+        repeated: 0,
+        aliases: false,
+    };
+    let root = reading.document()?;
+    let Reading { comments, faults, aliases, .. } = reading;
+    Ok(Tree { root, comments, aliases, faults })
+}
+
+struct Reading<'a> {
+    source: &'a Source,
+    parser: Parser<'a, StrInput<'a>>,
+    anchors: HashMap<usize, Node>,
+    comments: Vec<Comment>,
+    faults: Vec<Fault>,
+    repeated: usize,
+    aliases: bool,
+}
+
+impl<'a> Reading<'a> {
+    fn document(&mut self) -> Result<Node, Fault> {
+        let mut root = None;
+        loop {
+            let (event, span) = self.next()?;
+            match event {
+                Event::StreamEnd => break,
+                Event::StreamStart | Event::DocumentEnd => {}
+                Event::DocumentStart(..) => {
+                    if root.is_some() {
+                        let fault = self.source.fault(&self.place(&span), "a second document begins here");
+                        return Err(with_hint(fault, "a config is one document, so remove `---`"));
+                    }
+                }
+                event => root = Some(self.node(event, &span, 0)?),
+            }
+        }
+        Ok(root.unwrap_or_else(|| Node::made(Value::Null, &Place::start())))
+    }
+
+    /// The next event that is not a comment.
+    fn next(&mut self) -> Result<(Event<'a>, Span), Fault> {
+        loop {
+            match self.parser.next_event() {
+                None => return Ok((Event::StreamEnd, Span::default())),
+                Some(Ok((Event::Comment(..), span))) => {
+                    if let Some(range) = span.byte_range() {
+                        let text = self.source.text.get(range.clone()).unwrap_or_default().to_owned();
+                        self.comments.push(Comment { text, start: range.start });
+                    }
+                }
+                Some(Ok(found)) => return Ok(found),
+                Some(Err(error)) => {
+                    let marker = error.marker();
+                    let place = Place {
+                        span: range_at(&self.source.text, marker.byte_offset().unwrap_or_default()),
+                        line: fit(marker.line()),
+                        column: fit(marker.col() + 1),
+                    };
+                    let message = format!("this is not YAML: {}", quoted(&error.info()));
+                    return Err(self.source.fault(&place, message));
+                }
+            }
+        }
+    }
+
+    fn place(&self, span: &Span) -> Place {
+        let span_bytes = span.byte_range().unwrap_or_default();
+        let line = fit(span.start.line().max(1));
+        Place { span: span_bytes, line, column: fit(span.start.col() + 1) }
+    }
+
+    fn node(&mut self, event: Event<'a>, span: &Span, depth: usize) -> Result<Node, Fault> {
+        let place = self.place(span);
+        if depth > MAX_DEPTH {
+            return Err(self.source.fault(&place, format!("nested deeper than {MAX_DEPTH}")));
+        }
+        let (anchor, tagged, node) = match event {
+            Event::Alias(anchor) => return self.repeat(anchor, place, depth),
+            Event::Scalar(text, style, anchor, tag) => {
+                let value = match style {
+                    ScalarStyle::Plain => scalar::plain(&text),
+                    ScalarStyle::SingleQuoted
+                    | ScalarStyle::DoubleQuoted
+                    | ScalarStyle::Literal
+                    | ScalarStyle::Folded => Value::Text(text.into_owned()),
+                };
+                (anchor, tag.is_some(), self.made(value, place, Style::Flow))
+            }
+            Event::SequenceStart(style, anchor, tag) => {
+                let node = self.list(place, style, depth)?;
+                (anchor, tag.is_some(), node)
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                let node = self.map(place, style, depth)?;
+                (anchor, tag.is_some(), node)
+            }
+            _ => return Err(self.source.fault(&place, "this is not YAML")),
+        };
+        if tagged {
+            return Err(self.source.fault(&node.place, "tags are not read here"));
+        }
+        if anchor > 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        Ok(node)
+    }
+
+    fn made(&self, value: Value, mut place: Place, style: Style) -> Node {
+        // Some spans run on over the line break behind them.
+        let text = self.source.text.get(place.span.clone()).unwrap_or_default();
+        place.span.end = place.span.start + text.trim_end().len();
+        let source = Some(place.span.clone());
+        Node { value, place, style, source, notes: Notes::default() }
+    }
+
+    fn list(&mut self, place: Place, style: StructureStyle, depth: usize) -> Result<Node, Fault> {
+        let mut items = Vec::new();
+        loop {
+            let (event, span) = self.next()?;
+            if event == Event::SequenceEnd {
+                let end = items.last().map_or(place.span.end, |item: &Node| item.place.span.end);
+                return Ok(self.collection(Value::List(items), place, style, &span, end));
+            }
+            items.push(self.node(event, &span, depth + 1)?);
+        }
+    }
+
+    fn map(&mut self, place: Place, style: StructureStyle, depth: usize) -> Result<Node, Fault> {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut end = place.span.end;
+        loop {
+            let (event, span) = self.next()?;
+            if event == Event::MappingEnd {
+                return Ok(self.collection(Value::Map(entries), place, style, &span, end));
+            }
+            let at = self.place(&span);
+            let Event::Scalar(key, _, 0, None) = event else {
+                let fault = self.source.fault(&at, "a key must be a plain word");
+                return Err(with_hint(fault, "lists, maps, aliases and tags cannot be keys"));
+            };
+            let key = key.into_owned();
+            if key == "<<" {
+                let fault = self.source.fault(&at, "the merge key `<<` is not read");
+                return Err(with_hint(fault, "write the keys out"));
+            }
+            let (event, span) = self.next()?;
+            let value = self.node(event, &span, depth + 1)?;
+            end = value.place.span.end.max(at.span.end);
+            if let Some(first) = entries.iter().find(|entry| entry.key == key) {
+                let message = format!("the key `{}` stands twice", quoted(&key));
+                let fault = self.source.fault(&at, message);
+                self.faults.push(with_hint(fault, format!("it stands first in line {}", first.at.line)));
+                continue;
+            }
+            let source = Some(at.span.clone());
+            entries.push(Entry { key, at, source, value });
+        }
+    }
+
+    fn collection(
+        &self,
+        value: Value,
+        place: Place,
+        style: StructureStyle,
+        close: &Span,
+        last: usize,
+    ) -> Node {
+        let (style, end) = match style {
+            StructureStyle::Flow => (Style::Flow, close.byte_range().map_or(last, |range| range.end)),
+            StructureStyle::Block => (Style::Block, last),
+        };
+        let start = place.span.start;
+        self.made(value, Place { span: start..end.max(start), ..place }, style)
+    }
+
+    fn repeat(&mut self, anchor: usize, place: Place, depth: usize) -> Result<Node, Fault> {
+        self.aliases = true;
+        let Some(found) = self.anchors.get(&anchor) else {
+            return Err(self.source.fault(&place, "the alias stands inside of what it names"));
+        };
+        self.repeated = self.repeated.saturating_add(found.size());
+        if self.repeated > MAX_REPEATED || depth + found.height() > MAX_DEPTH {
+            return Err(self.source.fault(&place, "aliases repeat too much"));
+        }
+        Ok(Node { place, source: None, ..found.clone() })
+    }
+}
+
+fn with_hint(mut fault: Fault, hint: impl Into<String>) -> Fault {
+    fault.hint = Some(hint.into());
+    fault
+}
+
+fn range_at(text: &str, at: usize) -> Range<usize> {
+    Place::of_byte(text, at.min(text.len())).span
+}
+
+fn fit(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

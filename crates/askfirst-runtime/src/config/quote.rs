@@ -1,0 +1,55 @@
+//! The user's words in a message: short, on one line, and with nothing that a screen would obey.
+
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
+
+/// The most characters of a word that a message shows.
+const LONGEST: usize = 80;
+
+/// A text that is safe in a message.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    for (n, c) in text.chars().enumerate() {
+        if n == LONGEST {
+            out.push('…');
+            break;
+        }
+        let hidden = matches!(
+            c.general_category(),
+            GeneralCategory::Control
+                | GeneralCategory::Format
+                | GeneralCategory::LineSeparator
+                | GeneralCategory::ParagraphSeparator
+                | GeneralCategory::PrivateUse
+                | GeneralCategory::Unassigned
+        );
+        match c {
+            '\n' | '\r' | '\t' => out.extend(c.escape_default()),
+            _ if hidden => out.extend(c.escape_unicode()),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// A list of words as `` `a`, `b` or `c` ``.
+pub(crate) fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let words: Vec<String> = words.into_iter().map(|word| format!("`{}`", quoted(word))).collect();
+    match words.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The word that was probably meant.
+pub(crate) fn meant<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > LONGEST {
+        return None;
+    }
+    let near = |candidate: &'a str| {
+        let distance = strsim::damerau_levenshtein(word, candidate);
+        let longest = word.chars().count().max(candidate.chars().count());
+        (distance <= 1 + longest / 4 && distance < longest).then_some((distance, candidate))
+    };
+    known.into_iter().filter_map(near).min().map(|(_, candidate)| candidate)
+}

@@ -1,0 +1,75 @@
+//! Starts processes through the sandbox crate. No walls yet: it says so with every process.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use askfirst::ports::{Ended, Finished, Launch, LaunchFailed, Launcher};
+use askfirst_sandbox::{Captured, End, Limits, Spec, Stdin, Stop};
+
+/// Starts processes in a session of their own, without walls.
+#[derive(Debug, Default)]
+pub struct PlainLauncher {
+    running: Mutex<Vec<Stop>>,
+    stopped: AtomicBool,
+}
+
+impl PlainLauncher {
+    /// Ends everything that runs, and lets nothing start any more.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.iter().for_each(Stop::stop);
+    }
+}
+
+impl Launcher for PlainLauncher {
+    fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed> {
+        let mut argv = launch.argv.iter().cloned();
+        let program = argv.next().ok_or_else(|| LaunchFailed("there is no program to start".to_owned()))?;
+        let spec = Spec {
+            program,
+            args: argv.collect(),
+            env: launch.env.clone(),
+            folder: launch.folder.clone(),
+            stdin: if launch.stdin.is_empty() { Stdin::Null } else { Stdin::Bytes(launch.stdin.clone()) },
+            limits: Limits {
+                wall: launch.wall,
+                cpu: launch.cpu,
+                memory: launch.memory,
+                processes: launch.processes,
+                file: launch.file,
+                output: launch.output,
+            },
+        };
+        let stop = Stop::new();
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).push(stop.clone());
+        if self.stopped.load(Ordering::SeqCst) {
+            stop.stop();
+        }
+        let finished = askfirst_sandbox::launch(&spec, &stop).map_err(|e| LaunchFailed(e.to_string()));
+        stop.stop();
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| !known.is_stopped());
+        finished.map(|finished| Finished {
+            ended: match finished.end {
+                End::Exited(code) => Ended::Exited(code),
+                End::Signalled(signal) => Ended::Signalled(signal),
+                End::TimedOut => Ended::TimedOut,
+                End::Stopped => Ended::Stopped,
+            },
+            dropped: finished.stdout.dropped + finished.stderr.dropped,
+            stdout: joined(finished.stdout),
+            stderr: joined(finished.stderr),
+            walls: "none",
+        })
+    }
+}
+
+/// Head and tail with a line between them that says how much is missing.
+fn joined(captured: Captured) -> Vec<u8> {
+    let mut bytes = captured.head;
+    if captured.dropped > 0 {
+        bytes.extend(format!("\n... [{} bytes left out]\n", captured.dropped).into_bytes());
+    }
+    bytes.extend(captured.tail);
+    bytes
+}

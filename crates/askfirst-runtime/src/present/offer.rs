@@ -1,0 +1,187 @@
+//! What a person may answer to a question: which keys there are, and what each does, in words.
+//!
+//! A key never changes its meaning; one that is not offered does nothing.
+
+use askfirst::machine::{Member, Question};
+use askfirst::{Approval, Risk, Timestamp};
+
+use super::target;
+use super::time::later;
+use crate::redact::Redactor;
+
+/// What a key does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Choice {
+    /// Yes, this once.
+    Once,
+    /// No, this once.
+    No,
+    /// Yes, and to equal calls for the session.
+    Session,
+    /// No, and to equal calls for the session.
+    NoSession,
+    /// Yes, and to calls of an offered pattern for the session.
+    Widen,
+    /// Look at everything.
+    View,
+    /// No, with a reason.
+    Reason,
+    /// Change the arguments.
+    Edit,
+    /// Look at the facts.
+    Facts,
+    /// No, and stop the run.
+    Stop,
+}
+
+impl Choice {
+    /// Every choice, in the order in which they are shown.
+    pub const ALL: [Self; 10] = [
+        Self::Once,
+        Self::No,
+        Self::Session,
+        Self::NoSession,
+        Self::Widen,
+        Self::View,
+        Self::Reason,
+        Self::Edit,
+        Self::Facts,
+        Self::Stop,
+    ];
+
+    /// Its key.
+    #[must_use]
+    pub fn key(self) -> char {
+        match self {
+            Self::Once => 'y',
+            Self::No => 'n',
+            Self::Session => 's',
+            Self::NoSession => 'N',
+            Self::Widen => 'w',
+            Self::View => 'v',
+            Self::Reason => 'r',
+            Self::Edit => 'e',
+            Self::Facts => '?',
+            Self::Stop => 'q',
+        }
+    }
+
+    /// Whether it lets a call run.
+    #[must_use]
+    pub fn approves(self) -> bool {
+        match self {
+            Self::Once | Self::Session | Self::Widen => true,
+            Self::No
+            | Self::NoSession
+            | Self::View
+            | Self::Reason
+            | Self::Edit
+            | Self::Facts
+            | Self::Stop => false,
+        }
+    }
+}
+
+/// One choice that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// The choice.
+    pub choice: Choice,
+    /// What it does, in our words.
+    pub words: String,
+}
+
+/// All that a person may answer to one question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offers {
+    /// The choices that are there, in order.
+    pub list: Vec<Offer>,
+    /// For each member: the word that must be typed to approve it, if there must be one.
+    pub words: Vec<Option<String>>,
+    /// The patterns that may be chosen with [`Choice::Widen`]: their places in the request.
+    pub patterns: Vec<usize>,
+    /// How bad the worst of it could be.
+    pub risk: Risk,
+}
+
+impl Offers {
+    /// What may be answered to a question.
+    #[must_use]
+    pub fn of(question: &Question, redactor: &Redactor, now: Timestamp) -> Self {
+        let members = &question.members;
+        let risk = members.iter().map(|member| member.request.risk).max().unwrap_or_default();
+        let keys: Vec<char> = Choice::ALL.iter().map(|choice| choice.key()).collect();
+        let words: Vec<Option<String>> = members
+            .iter()
+            .map(|member| match member.request.risk {
+                Risk::Irreversible => Some(target::word(&member.request, redactor, &keys)),
+                Risk::Low | Risk::High => None,
+            })
+            .collect();
+        let patterns = patterns_of(members);
+        let mut offers = Self { list: Vec::new(), words, patterns, risk };
+        offers.list = Choice::ALL.iter().filter_map(|choice| offers.offer(*choice, members, now)).collect();
+        offers
+    }
+
+    /// Whether a choice is there.
+    #[must_use]
+    pub fn has(&self, choice: Choice) -> bool {
+        self.list.iter().any(|offer| offer.choice == choice)
+    }
+
+    fn offer(&self, choice: Choice, members: &[Member], now: Timestamp) -> Option<Offer> {
+        let any = |approval| members.iter().any(|member| member.request.approval == approval);
+        let (human, once_per_session) = (any(Approval::Human), any(Approval::OncePerSession));
+        let alone = members.len() == 1;
+        let typed = self.risk == Risk::Irreversible;
+        let until = members.first().and_then(|member| member.remembered_until);
+        let until = || until.map_or_else(String::new, |at| format!(", until {}", time_left(now, at)));
+        let words = match choice {
+            // A key that begins a word to type is the word's; looking at everything comes before typing.
+            Choice::No | Choice::NoSession | Choice::Reason | Choice::Edit | Choice::Facts | Choice::Stop
+                if self.begins_word(choice.key()) =>
+            {
+                return None;
+            }
+            Choice::Once if typed || (once_per_session && !human) => return None,
+            Choice::Once if alone => "yes, once".to_owned(),
+            Choice::Once if once_per_session => {
+                "yes to all listed, remembered where that is the rule".to_owned()
+            }
+            Choice::Once => "yes to all listed, once".to_owned(),
+            Choice::Session if typed || human => return None,
+            Choice::Session if alone => format!("yes, for the session{}", until()),
+            Choice::Session => format!("yes to all listed, for the session{}", until()),
+            Choice::NoSession if human => return None,
+            Choice::NoSession => format!("no, for the session{}", until()),
+            Choice::Widen if typed || human || self.patterns.is_empty() => return None,
+            Choice::Widen => "yes, for the session, to more than this".to_owned(),
+            Choice::Edit if !alone => return None,
+            Choice::No if alone => "no".to_owned(),
+            Choice::No => "no to all listed".to_owned(),
+            Choice::View => "view all of it".to_owned(),
+            Choice::Reason => "no, with a reason".to_owned(),
+            Choice::Edit => "edit the arguments".to_owned(),
+            Choice::Facts => "the facts".to_owned(),
+            Choice::Stop => "no, and stop the run".to_owned(),
+        };
+        Some(Offer { choice, words })
+    }
+
+    fn begins_word(&self, key: char) -> bool {
+        self.words.iter().flatten().any(|word| word.starts_with(key))
+    }
+}
+
+fn time_left(now: Timestamp, at: Timestamp) -> String {
+    later(now, at).trim_start_matches("in ").to_owned()
+}
+
+fn patterns_of(members: &[Member]) -> Vec<usize> {
+    let [member] = members else { return Vec::new() };
+    let request = &member.request;
+    let fits =
+        |(at, pattern): (usize, &askfirst::OfferedPattern)| pattern.matches(&request.payload).then_some(at);
+    request.patterns.iter().enumerate().filter_map(fits).take(9).collect()
+}

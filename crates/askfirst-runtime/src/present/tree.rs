@@ -1,0 +1,124 @@
+//! Arguments as a tree that a person can read. Kinds stay apart: text that could be taken for a number is quoted.
+
+use askfirst::json::kind;
+use serde_json::{Map, Value};
+
+use super::escape::{Piece, Visible, visible, visible_line};
+use super::line::{Entry, Part};
+
+/// Deeper than this, a value is shown as one line of JSON.
+const MAX_DEPTH: usize = 8;
+
+/// How much was escaped and collapsed on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Counted {
+    pub(super) escaped: usize,
+    pub(super) collapsed: usize,
+}
+
+impl Counted {
+    pub(super) fn take(&mut self, visible: Visible) -> Vec<Vec<Piece>> {
+        self.escaped += visible.escaped;
+        self.collapsed += visible.collapsed;
+        visible.lines
+    }
+
+    pub(super) fn line(&mut self, text: &str) -> Vec<Piece> {
+        self.take(visible_line(text)).into_iter().flatten().collect()
+    }
+}
+
+/// Draws values as lines of a part.
+pub(super) struct Tree<'a> {
+    pub(super) part: Part,
+    pub(super) counted: &'a mut Counted,
+    /// A text that stands on the page already.
+    pub(super) shown: Option<&'a str>,
+}
+
+impl Tree<'_> {
+    /// The fields of an object.
+    pub(super) fn fields(&mut self, fields: &Map<String, Value>) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        self.object(fields, 0, &mut entries);
+        entries
+    }
+
+    /// Any value.
+    pub(super) fn value(&mut self, value: &Value) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        match value {
+            Value::Object(fields) if !fields.is_empty() => self.object(fields, 0, &mut entries),
+            Value::Array(items) if !items.is_empty() => self.list(items, 0, &mut entries),
+            _ => self.labelled(Vec::new(), value, 0, &mut entries),
+        }
+        entries
+    }
+
+    fn object(&mut self, fields: &Map<String, Value>, depth: usize, entries: &mut Vec<Entry>) {
+        for (key, value) in fields {
+            let mut label = self.counted.line(&key_text(key));
+            label.push(Piece::ours(": "));
+            self.labelled(label, value, depth, entries);
+        }
+    }
+
+    fn list(&mut self, items: &[Value], depth: usize, entries: &mut Vec<Entry>) {
+        for item in items {
+            self.labelled(vec![Piece::ours("- ")], item, depth, entries);
+        }
+    }
+
+    fn labelled(&mut self, mut label: Vec<Piece>, value: &Value, depth: usize, entries: &mut Vec<Entry>) {
+        let part = self.part;
+        let indent = depth * 2;
+        let mut entry = |pieces| entries.push(Entry { part, indent, pieces });
+        match value {
+            Value::Object(fields) if !fields.is_empty() && depth < MAX_DEPTH => {
+                entry(label);
+                self.object(fields, depth + 1, entries);
+            }
+            Value::Array(items) if !items.is_empty() && depth < MAX_DEPTH => {
+                entry(label);
+                self.list(items, depth + 1, entries);
+            }
+            Value::String(text) if text.contains('\n') && self.shown == Some(text.as_str()) => {
+                label.push(Piece::ours(format!("({} characters, all shown above)", text.chars().count())));
+                entry(label);
+            }
+            Value::String(text) if text.contains('\n') => {
+                label.push(Piece::ours(format!("({} lines)", text.split('\n').count())));
+                entry(label);
+                let lines = self.counted.take(visible(text));
+                entries.extend(lines.into_iter().map(|pieces| Entry { part, indent: indent + 2, pieces }));
+            }
+            Value::String(text) => {
+                label.extend(self.counted.line(&scalar_text(text)));
+                entry(label);
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                label.extend(self.counted.line(&value.to_string()));
+                entry(label);
+            }
+        }
+    }
+}
+
+fn key_text(key: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    if !key.is_empty() && key.chars().all(plain) { key.to_owned() } else { quoted(key) }
+}
+
+/// Text as it is, or quoted where it could be taken for something else.
+fn scalar_text(text: &str) -> String {
+    let other =
+        text.len() < 64 && serde_json::from_str::<Value>(text).is_ok_and(|value| kind(&value) != "a string");
+    let odd = text.is_empty()
+        || text.starts_with(|c: char| c.is_whitespace() || "\"'([{-".contains(c))
+        || text.ends_with(char::is_whitespace);
+    if other || odd { quoted(text) } else { text.to_owned() }
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}

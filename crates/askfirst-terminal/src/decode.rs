@@ -1,0 +1,176 @@
+//! Bytes from a terminal as keys. A sequence is one thing: nothing inside it is taken for a key.
+
+use std::time::Duration;
+
+/// One key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// A character.
+    Char(char),
+    /// Enter.
+    Enter,
+    /// Escape, pressed alone.
+    Escape,
+    /// Backspace.
+    Backspace,
+    /// Ctrl-C.
+    Interrupt,
+    /// Ctrl-D.
+    EndOfInput,
+    /// Everything else: arrows, function keys, Alt with a key, answers of the terminal.
+    Other,
+}
+
+/// What a terminal sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// A key.
+    Key(Key),
+    /// Pasted text.
+    Paste(String),
+}
+
+/// Longer sequences and pastes are cut; they decide nothing anyway.
+const MOST: usize = 64 * 1024;
+/// So long after an escape a sequence may still follow.
+const SEQUENCE: Duration = Duration::from_millis(50);
+/// So long a paste may pause.
+const PASTE: Duration = Duration::from_secs(1);
+const PASTE_BEGINS: &[u8] = b"\x1b[200~";
+const PASTE_ENDS: &[u8] = b"\x1b[201~";
+
+/// Takes bytes as they come and gives keys.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    held: Vec<u8>,
+    pasting: bool,
+}
+
+enum Step {
+    /// So many bytes are one key.
+    Key(Key, usize),
+    /// So many bytes begin a paste.
+    PasteBegins(usize),
+    /// More must come.
+    More,
+}
+
+impl Decoder {
+    /// Takes bytes.
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<Input> {
+        self.held.extend_from_slice(bytes);
+        let mut found = Vec::new();
+        loop {
+            if self.pasting {
+                let Some(text) = self.take_paste() else { break };
+                found.push(Input::Paste(text));
+            }
+            match step(&self.held) {
+                Step::Key(key, length) => {
+                    self.held.drain(..length.min(self.held.len()));
+                    found.push(Input::Key(key));
+                }
+                Step::PasteBegins(length) => {
+                    self.held.drain(..length.min(self.held.len()));
+                    self.pasting = true;
+                }
+                Step::More => break,
+            }
+        }
+        if self.held.len() > MOST {
+            found.append(&mut self.give_up());
+        }
+        found
+    }
+
+    /// How long to wait for more before giving up, if bytes are held back because more may follow.
+    #[must_use]
+    pub fn patience(&self) -> Option<Duration> {
+        match (self.pasting, self.held.is_empty()) {
+            (true, _) => Some(PASTE),
+            (false, false) => Some(SEQUENCE),
+            (false, true) => None,
+        }
+    }
+
+    /// Nothing followed: what is held back is all there is.
+    pub fn give_up(&mut self) -> Vec<Input> {
+        let held = std::mem::take(&mut self.held);
+        if std::mem::take(&mut self.pasting) {
+            return vec![Input::Paste(String::from_utf8_lossy(&held).into_owned())];
+        }
+        match held.as_slice() {
+            [] => Vec::new(),
+            [0x1b] => vec![Input::Key(Key::Escape)],
+            _ => vec![Input::Key(Key::Other)],
+        }
+    }
+
+    fn take_paste(&mut self) -> Option<String> {
+        let at = self.held.windows(PASTE_ENDS.len()).position(|window| window == PASTE_ENDS)?;
+        let text: Vec<u8> = self.held.drain(..at).collect();
+        self.held.drain(..PASTE_ENDS.len());
+        self.pasting = false;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+fn step(held: &[u8]) -> Step {
+    let Some((first, rest)) = held.split_first() else { return Step::More };
+    match first {
+        0x1b => sequence(held, rest),
+        0x03 => Step::Key(Key::Interrupt, 1),
+        0x04 => Step::Key(Key::EndOfInput, 1),
+        b'\r' | b'\n' => Step::Key(Key::Enter, 1),
+        0x7f | 0x08 => Step::Key(Key::Backspace, 1),
+        0x00..=0x1f => Step::Key(Key::Other, 1),
+        0x20..=0x7e => Step::Key(Key::Char(char::from(*first)), 1),
+        0x80..=0xff => character(held),
+    }
+}
+
+fn character(held: &[u8]) -> Step {
+    let Some(chunk) = held.utf8_chunks().next() else { return Step::More };
+    if let Some(c) = chunk.valid().chars().next() {
+        let key = if c.is_control() { Key::Other } else { Key::Char(c) };
+        return Step::Key(key, c.len_utf8());
+    }
+    // Four bytes hold every character, so with fewer the rest may yet come.
+    let unfinished = chunk.invalid().len() == held.len() && held.len() < 4;
+    let may_be_text = matches!(held.first(), Some(0xc2..=0xf4));
+    if unfinished && may_be_text { Step::More } else { Step::Key(Key::Other, chunk.invalid().len().max(1)) }
+}
+
+fn sequence(held: &[u8], rest: &[u8]) -> Step {
+    match rest.first() {
+        None => Step::More,
+        Some(b'[') => {
+            let body = rest.get(1..).unwrap_or_default();
+            match body.iter().position(|byte| !(0x20..=0x3f).contains(byte)) {
+                None => Step::More,
+                Some(at) if held.starts_with(PASTE_BEGINS) => Step::PasteBegins(at + 3),
+                Some(at) => Step::Key(Key::Other, at + 3),
+            }
+        }
+        Some(b'O') if rest.len() < 2 => Step::More,
+        Some(b'O') => Step::Key(Key::Other, 3),
+        Some(b']' | b'P' | b'_' | b'^' | b'X') => {
+            let bell = rest.iter().position(|byte| *byte == 0x07).map(|at| at + 2);
+            let end = rest.windows(2).position(|pair| pair == b"\x1b\\").map(|at| at + 3);
+            match bell.into_iter().chain(end).min() {
+                Some(length) => Step::Key(Key::Other, length),
+                None => Step::More,
+            }
+        }
+        Some(0x1b) => Step::Key(Key::Other, 1),
+        Some(_) => match step(rest) {
+            Step::Key(_, length) => Step::Key(Key::Other, length + 1),
+            Step::PasteBegins(length) => Step::Key(Key::Other, length + 1),
+            Step::More => Step::More,
+        },
+    }
+}
+
+#[cfg(test)]
+#[path = "decode/tests.rs"]
+mod tests;

@@ -1,0 +1,75 @@
+//! Has the arguments edited in the person's own editor, and reads them back strictly.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use askfirst::Args;
+use askfirst::json::{JsonFault, parse_object};
+
+use crate::tty::{Tty, Waited};
+
+/// Why there are no edited arguments.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EditFault {
+    /// No editor is named.
+    #[error("no editor is named: set `VISUAL` or `EDITOR`")]
+    NoEditor,
+    /// The editor could not be used.
+    #[error("the editor could not be used: {0}")]
+    Io(#[from] std::io::Error),
+    /// The editor said that it failed.
+    #[error("the editor failed: nothing is changed")]
+    Failed,
+    /// What came back is not an object.
+    #[error("the edited arguments cannot be read: {0}")]
+    Json(#[from] JsonFault),
+    /// What came back is what went in.
+    #[error("nothing was changed")]
+    Unchanged,
+    /// The question was taken back, or the terminal went away.
+    #[error("the question is over")]
+    Over(Waited),
+}
+
+/// Opens an editor on the arguments. The terminal must not be in raw mode.
+pub(crate) fn edit(args: &Args, tty: &Tty<'_>) -> Result<Args, EditFault> {
+    let named = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let editor = named("VISUAL").or_else(|| named("EDITOR")).ok_or(EditFault::NoEditor)?;
+    let mut words = editor.split_whitespace();
+    let program = words.next().ok_or(EditFault::NoEditor)?;
+    let private = std::fs::Permissions::from_mode(0o700);
+    let folder = tempfile::Builder::new().prefix("askfirst-").permissions(private).tempdir()?;
+    let mut file = tempfile::Builder::new().prefix("args-").suffix(".json").tempfile_in(folder.path())?;
+    let text = serde_json::to_string_pretty(args).map_err(std::io::Error::from)?;
+    writeln!(file, "{text}")?;
+    let handle = || tty.handle().map(Stdio::from).ok_or(std::io::Error::from(std::io::ErrorKind::NotFound));
+    let mut child = Command::new(program)
+        .args(words)
+        .arg(file.path())
+        .stdin(handle()?)
+        .stdout(handle()?)
+        .stderr(handle()?)
+        .spawn()?;
+    if !wait_for(&mut child, tty)? {
+        return Err(EditFault::Failed);
+    }
+    // Read by name: many editors write another file in its place.
+    let edited = parse_object(&std::fs::read(file.path())?)?;
+    if edited == *args { Err(EditFault::Unchanged) } else { Ok(edited) }
+}
+
+/// Whether the editor ended well. It is ended if the question is.
+fn wait_for(child: &mut Child, tty: &Tty<'_>) -> Result<bool, EditFault> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if let Some(over) = tty.is_over(Duration::from_millis(50)) {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(EditFault::Over(over));
+        }
+    }
+}

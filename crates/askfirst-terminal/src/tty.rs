@@ -1,0 +1,214 @@
+//! The terminal itself: opened, put into raw mode, read with care, and always put back as it was.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, isatty, tcflush,
+    tcgetattr, tcgetwinsize, tcsetattr, ttyname,
+};
+
+use crate::Style;
+
+/// Why the terminal is of no more use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Gone {
+    /// It hung up or failed.
+    #[error("the terminal went away")]
+    Lost,
+    /// Somebody wants the prompt to end.
+    #[error("the question was taken back")]
+    Woken,
+}
+
+/// What a wait ended with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// The time is over.
+    TimeOver,
+    /// Somebody wants the prompt to end.
+    Woken,
+    /// The input ended.
+    EndOfInput,
+    /// The terminal hung up or failed.
+    Lost,
+}
+
+/// The terminal that a person sits at, if there is one: standard input's, else the controlling one.
+pub(crate) fn find() -> Option<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let stdin = rustix::stdio::stdin();
+    let controlling = || open("/dev/tty", flags, Mode::empty()).ok();
+    if !isatty(stdin) {
+        return controlling();
+    }
+    // Opened anew, so that our way of reading does not change that of others.
+    let anew =
+        ttyname(stdin, Vec::new()).ok().and_then(|name| open(name.as_c_str(), flags, Mode::empty()).ok());
+    anew.or_else(controlling).or_else(|| rustix::io::fcntl_dupfd_cloexec(stdin, 3).ok())
+}
+
+/// A terminal in raw mode. Dropped, it is as it was before.
+pub(crate) struct Tty<'a> {
+    fd: OwnedFd,
+    wake: BorrowedFd<'a>,
+    before: Termios,
+    style: Style,
+}
+
+impl<'a> Tty<'a> {
+    /// Takes a terminal over. What was typed before is thrown away.
+    pub(crate) fn take(fd: OwnedFd, wake: BorrowedFd<'a>, style: Style) -> Result<Self, Gone> {
+        let before = tcgetattr(&fd).map_err(|_| Gone::Lost)?;
+        let mut tty = Self { fd, wake, before, style };
+        tty.raw()?;
+        Ok(tty)
+    }
+
+    /// Raw mode, with nothing typed. Output is still made of lines.
+    pub(crate) fn raw(&mut self) -> Result<(), Gone> {
+        let mut raw = self.before.clone();
+        raw.local_modes -= LocalModes::ICANON
+            | LocalModes::ECHO
+            | LocalModes::ECHONL
+            | LocalModes::ISIG
+            | LocalModes::IEXTEN;
+        raw.input_modes -= InputModes::BRKINT
+            | InputModes::ICRNL
+            | InputModes::INLCR
+            | InputModes::IGNCR
+            | InputModes::ISTRIP
+            | InputModes::IXON;
+        raw.special_codes[SpecialCodeIndex::VMIN] = 1;
+        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+        self.flush();
+        tcsetattr(&self.fd, OptionalActions::Now, &raw).map_err(|_| Gone::Lost)?;
+        self.flush();
+        match self.style {
+            Style::Coloured => self.write("\x1b[?2004h"),
+            Style::Plain => Ok(()),
+        }
+    }
+
+    /// The mode from before.
+    pub(crate) fn cooked(&mut self) {
+        if self.style == Style::Coloured {
+            // A last word to a terminal that may be gone: nothing depends on it.
+            let _ = rustix::io::write(&self.fd, b"\x1b[?2004l\x1b[0m");
+        }
+        self.flush();
+        let _ = tcsetattr(&self.fd, OptionalActions::Now, &self.before);
+    }
+
+    /// Throws away what was typed and not read.
+    pub(crate) fn flush(&self) {
+        let _ = tcflush(&self.fd, QueueSelector::IFlush);
+    }
+
+    pub(crate) fn columns(&self) -> usize {
+        match tcgetwinsize(&self.fd) {
+            Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
+            Ok(_) | Err(_) => 80,
+        }
+    }
+
+    /// Another handle on the terminal, for a program that needs it.
+    pub(crate) fn handle(&self) -> Option<OwnedFd> {
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let name = ttyname(&self.fd, Vec::new()).ok()?;
+        open(name.as_c_str(), flags, Mode::empty()).ok()
+    }
+
+    /// Writes all of a text, or says why not.
+    pub(crate) fn write(&mut self, text: &str) -> Result<(), Gone> {
+        let mut left = text.as_bytes();
+        while !left.is_empty() {
+            match rustix::io::write(&self.fd, left) {
+                Ok(written) => left = left.get(written..).unwrap_or_default(),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => self.wait_to_write()?,
+                Err(_) => return Err(Gone::Lost),
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_to_write(&self) -> Result<(), Gone> {
+        let mut fds =
+            [PollFd::new(&self.fd, PollFlags::OUT), PollFd::from_borrowed_fd(self.wake, PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return Err(Gone::Lost),
+        }
+        let [tty, wake] = fds.map(|fd| fd.revents());
+        if wake.intersects(PollFlags::IN) {
+            return Err(Gone::Woken);
+        }
+        if has_failed(tty) { Err(Gone::Lost) } else { Ok(()) }
+    }
+
+    /// Waits without reading a key; gives what ends the prompt, if it came.
+    pub(crate) fn is_over(&self, time: Duration) -> Option<Waited> {
+        let time = Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+        let mut fds =
+            [PollFd::new(&self.fd, PollFlags::empty()), PollFd::from_borrowed_fd(self.wake, PollFlags::IN)];
+        match poll(&mut fds, Some(&time)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return Some(Waited::Lost),
+        }
+        let [tty, wake] = fds.map(|fd| fd.revents());
+        if wake.intersects(PollFlags::IN) {
+            return Some(Waited::Woken);
+        }
+        has_failed(tty).then_some(Waited::Lost)
+    }
+
+    /// Waits for keys, a wake-up or the time.
+    pub(crate) fn wait(&self, time: Option<Duration>) -> Waited {
+        let until = time.map(|time| Instant::now() + time);
+        loop {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let time = left.map(|left| Timespec {
+                tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
+                tv_nsec: left.subsec_nanos().into(),
+            });
+            let mut fds =
+                [PollFd::new(&self.fd, PollFlags::IN), PollFd::from_borrowed_fd(self.wake, PollFlags::IN)];
+            match poll(&mut fds, time.as_ref()) {
+                Ok(0) => return Waited::TimeOver,
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(_) => return Waited::Lost,
+            }
+            let [tty, wake] = fds.map(|fd| fd.revents());
+            if wake.intersects(PollFlags::IN) {
+                return Waited::Woken;
+            }
+            if has_failed(tty) {
+                return Waited::Lost;
+            }
+            let mut bytes = [0; 4096];
+            match rustix::io::read(&self.fd, &mut bytes) {
+                Ok(0) => return Waited::EndOfInput,
+                Ok(read) => return Waited::Bytes(bytes.get(..read).unwrap_or_default().to_vec()),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(_) => return Waited::Lost,
+            }
+        }
+    }
+}
+
+fn has_failed(events: PollFlags) -> bool {
+    events.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
+}
+
+impl Drop for Tty<'_> {
+    fn drop(&mut self) {
+        self.cooked();
+    }
+}

@@ -1,0 +1,12 @@
+//! The core from outside, as one binary.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that fails should say where"
+)]
+
+mod compile_fail;
+mod requires_approval;
