@@ -46,12 +46,7 @@ pub fn print(outcome: &Outcome, json: bool) -> Exit {
         Outcome::Denied(refusal) => {
             crate::print::err(&format!("refused: {refusal}"));
             for because in &refusal.because {
-                let place = match (&because.file, because.line) {
-                    (Some(file), Some(line)) => format!(" ({file}:{line})"),
-                    (Some(file), None) => format!(" ({file})"),
-                    (None, _) => String::new(),
-                };
-                crate::print::err(&format!("  because `{}`{place}: {}", because.rule, because.text));
+                crate::print::err(&format!("  because {because}"));
             }
         }
     }

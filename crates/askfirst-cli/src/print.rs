@@ -2,29 +2,24 @@
 
 use std::io::{IsTerminal, Write};
 
-use askfirst_runtime::present::escape::visible;
+use askfirst_runtime::present::escape::escaped;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
 /// Writes a line to standard output, escaped. A reader that went away is no reason to fail.
 pub fn out(text: &str) {
-    drop(writeln!(std::io::stdout(), "{}", shown(text)));
+    drop(writeln!(std::io::stdout(), "{}", escaped(text)));
 }
 
 /// Writes a line to standard error, escaped.
 pub fn err(text: &str) {
-    drop(writeln!(std::io::stderr(), "{}", shown(text)));
-}
-
-/// A text as it may stand on a screen; line breaks stay.
-pub fn shown(text: &str) -> String {
-    text.split('\n').map(|line| visible(line).text()).collect::<Vec<_>>().join("\n")
+    drop(writeln!(std::io::stderr(), "{}", escaped(text)));
 }
 
 /// A result for whoever reads it: raw into a pipe, escaped on a screen.
 pub fn result(text: &str) {
     let mut stdout = std::io::stdout();
-    let text = if stdout.is_terminal() { shown(text) } else { text.to_owned() };
+    let text = if stdout.is_terminal() { escaped(text) } else { text.to_owned() };
     drop(stdout.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { writeln!(stdout) }));
 }
 

@@ -3,17 +3,19 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context;
 use askfirst::ports::{Approver, Clock, Durability, Recorder};
 use askfirst::record::{Record, SessionRecord};
 use askfirst::{ApprovalMemory, Mode, Policy, Toolset, Walls};
 use askfirst_runtime::clock::SystemClock;
-use askfirst_runtime::config::{Config, LoadOptions, Places, load};
+use askfirst_runtime::config::{
+    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, DEFAULT_ROTATE, LoadOptions, Places,
+    load,
+};
 use askfirst_runtime::launcher::PlainLauncher;
 use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
-use askfirst_runtime::redact::Redactor;
+use askfirst_runtime::redact::{Redactor, secret_env};
 use askfirst_runtime::tools::Combined;
 use askfirst_runtime::tools::command::CommandToolset;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
@@ -21,21 +23,11 @@ use askfirst_terminal::{Options, Style, TerminalApprover};
 
 use crate::args::{Common, ModeFlags};
 
-/// How long a question waits, and a decision is remembered, where the config is silent.
-const TIME_OUT: Duration = Duration::from_secs(600);
-const EXPIRE: Duration = Duration::from_secs(8 * 3600);
-const PREVIEW_LINES: usize = 50;
-const ROTATE: u64 = 64 << 20;
-
-/// Variables whose values are secret, besides those that the config names.
-const SECRET_VARIABLES: [&str; 4] = ["*_KEY", "*_TOKEN", "*_SECRET", "*PASSWORD*"];
-
 /// The tools on offer and the policy over them.
 pub struct Offered {
     pub config: Config,
     pub policy: Policy,
     pub toolset: Arc<dyn Toolset>,
-    pub launcher: Arc<PlainLauncher>,
 }
 
 /// Reads the config as the flags say.
@@ -56,16 +48,15 @@ impl Offered {
     /// What a config offers.
     pub fn new(config: Config) -> Self {
         let policy = config.policy(walls(&config));
-        let launcher = Arc::new(PlainLauncher::default());
         let shell = config.main.shell.clone().unwrap_or_default();
         let commands = CommandToolset::new(
             config.command_tools(),
             environment(&shell.env_pass),
             shell.limits,
-            Arc::clone(&launcher) as _,
+            Arc::new(PlainLauncher::default()),
         );
         let toolset = Arc::new(Combined::default().with(Arc::new(commands)));
-        Self { config, policy, toolset, launcher }
+        Self { config, policy, toolset }
     }
 }
 
@@ -89,8 +80,6 @@ fn environment(pass: &[String]) -> Vec<(OsString, OsString)> {
 pub struct Session {
     pub id: String,
     pub tools: ApprovalToolset,
-    pub toolset: Arc<dyn Toolset>,
-    pub launcher: Arc<PlainLauncher>,
     pub state: PathBuf,
     pub clock: Arc<dyn Clock>,
     pub ledger: Arc<Ledger>,
@@ -99,15 +88,15 @@ pub struct Session {
 impl Session {
     /// Opens the record and says first how the session is set up.
     pub fn open(offered: Offered, common: &Common, mode: ModeFlags, door: &str, state: &Path) -> anyhow::Result<Self> {
-        let Offered { config, policy, toolset, launcher } = offered;
+        let Offered { config, policy, toolset } = offered;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let redactor = Arc::new(redactor(&config)?);
-        let session = SessionId::fresh();
+        let session = SessionId::new(clock.now());
         let id = session.to_string();
         let settings = LedgerSettings {
             path: ledger_path(&config, state),
             sync: config.main.ledger.sync,
-            rotate: config.main.ledger.rotate.unwrap_or(ROTATE),
+            rotate: config.main.ledger.rotate.unwrap_or(DEFAULT_ROTATE),
         };
         let ledger = Ledger::open(settings, session, Arc::clone(&redactor), Arc::clone(&clock))
             .map_err(|e| anyhow::Error::new(crate::report::Unrecorded(e.to_string())))?;
@@ -132,23 +121,23 @@ impl Session {
             warnings.iter().for_each(|warning| crate::print::err(&format!("warning: {warning}")));
         }
         let options = Options {
-            style: if common.plain { Style::Plain } else { Style::from_env() },
-            preview_lines: config.main.preview_lines.unwrap_or(PREVIEW_LINES),
+            style: if common.plain { Style::Plain } else { Style::of_environment() },
+            preview_lines: config.main.preview_lines.unwrap_or(DEFAULT_PREVIEW_LINES),
             redactor,
         };
         let approver: Arc<dyn Approver> = Arc::new(TerminalApprover::new(options));
         let controller = ApprovalController::setup(mode)
             .approver(approver)
-            .memory(ApprovalMemory::new(Some(config.main.memory_expire.unwrap_or(EXPIRE))))
-            .time_out(Some(config.main.approval_timeout.unwrap_or(TIME_OUT)))
+            .memory(ApprovalMemory::new(Some(config.main.memory_expire.unwrap_or(DEFAULT_MEMORY_EXPIRE))))
+            .time_out(Some(config.main.approval_timeout.unwrap_or(DEFAULT_APPROVAL_TIMEOUT)))
             .clock(Arc::clone(&clock))
             .build();
-        let tools = ApprovalToolset::new(Arc::clone(&toolset), controller, policy)
+        let tools = ApprovalToolset::new(toolset, controller, policy)
             .recorder(Arc::clone(&ledger) as _)
             .on_denial(config.main.on_denial)
             .clock(Arc::clone(&clock))
             .session(&id);
-        Ok(Self { id, tools, toolset, launcher, state: state.to_owned(), clock, ledger })
+        Ok(Self { id, tools, state: state.to_owned(), clock, ledger })
     }
 }
 
@@ -160,15 +149,7 @@ pub fn ledger_path(config: &Config, state: &Path) -> PathBuf {
 /// Finds what the config calls secret.
 pub fn redactor(config: &Config) -> anyhow::Result<Redactor> {
     let secrets = &config.main.secrets;
-    let names = SECRET_VARIABLES.iter().copied().chain(secrets.env.iter().map(String::as_str));
-    let globs = names.map(askfirst::when::Glob::new).collect::<Result<Vec<_>, _>>()?;
-    let secret = |name: &str| globs.iter().any(|glob| glob.is_match(name));
-    let values = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| secret(name))
-        .map(|(_, value)| value)
-        .collect();
-    Ok(Redactor::new(&secrets.args, values)?)
+    Ok(Redactor::new(&secrets.args, secret_env(&secrets.env, std::env::vars_os())?)?)
 }
 
 /// What is weaker than it could be.

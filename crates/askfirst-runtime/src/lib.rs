@@ -10,6 +10,7 @@ pub mod config;
 pub mod controller;
 mod history;
 pub mod launcher;
+pub mod ledger;
 mod offload;
 pub mod pipeline;
 pub mod present;
@@ -20,3 +21,14 @@ pub mod toolset;
 
 pub use controller::ApprovalController;
 pub use toolset::ApprovalToolset;
+
+/// The README and the guide: their Rust is run as doc tests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/guide/custom-tools.md")]
+    struct CustomTools;
+    #[doc = include_str!("../../../docs/guide/payload-design.md")]
+    struct PayloadDesign;
+}

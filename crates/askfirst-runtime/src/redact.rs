@@ -1,6 +1,25 @@
 //! Finds secrets by the name of their argument, by their shape and by their value, and takes them out.
+//!
+//! It hides too much rather than too little, but never a hash: a commit or a digest is what a record is read for.
+//! A text is gone through in time that grows with its length, whatever stands in it. What was taken out once is
+//! left alone the second time.
+
+mod names;
+mod shapes;
+mod span;
+mod values;
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::sync::Arc;
 
 use askfirst::Args;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use serde_json::Value;
+
+use names::{Names, Reach};
+use span::{Kind, Span};
+use values::Values;
 
 /// What is left of a text or of arguments, and how many secrets were taken out.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,22 +39,262 @@ pub enum Mark {
     Record,
 }
 
-/// Finds secrets.
-#[derive(Debug, Clone, Default)]
-pub struct Redactor {}
+/// A glob of an argument or of an environment variable that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("bad glob `{glob}`: {cause}")]
+pub struct BadGlob {
+    /// The glob as it is written.
+    pub glob: String,
+    /// What is wrong with it.
+    pub cause: String,
+}
+
+/// The deepest nesting that is gone into; what lies deeper is taken out whole.
+const MAX_DEPTH: usize = 100;
+
+/// Taking one secret out can lay another bare; a text that is not at rest by then is taken out whole.
+const MAX_PASSES: usize = 6;
+
+/// Environment variables whose values are secret without being named in a config.
+const SECRET_ENV: [&str; 8] =
+    ["*_KEY", "*_TOKEN", "*_SECRET", "*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*_CREDENTIALS", "*_APIKEY"];
+
+/// Finds secrets. A clone shares everything.
+#[derive(Clone, Default)]
+pub struct Redactor(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    names: Names,
+    values: Values,
+}
+
+impl std::fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Redactor")
+    }
+}
+
+/// The values of environment variables that count as secret: those that the built-in globs or `globs` name.
+///
+/// # Errors
+/// Fails if one of `globs` cannot be read.
+pub fn secret_env(
+    globs: &[String],
+    vars: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<Vec<String>, BadGlob> {
+    let set = glob_set(SECRET_ENV.into_iter().chain(globs.iter().map(String::as_str)))?;
+    let secret = vars.into_iter().filter(|(name, _)| set.is_match(name.to_string_lossy().as_ref()));
+    // What is not UTF-8 as a whole can still stand in a text by its readable parts.
+    Ok(secret.flat_map(|(_, value)| readable(&value.to_string_lossy())).collect())
+}
+
+fn readable(value: &str) -> Vec<String> {
+    value.split('\u{fffd}').map(str::to_owned).collect()
+}
+
+fn glob_set<'a>(globs: impl Iterator<Item = &'a str>) -> Result<GlobSet, BadGlob> {
+    let mut set = GlobSetBuilder::new();
+    for glob in globs {
+        let bad = |e: globset::Error| BadGlob { glob: glob.to_owned(), cause: e.kind().to_string() };
+        set.add(GlobBuilder::new(glob).case_insensitive(true).build().map_err(bad)?);
+    }
+    set.build().map_err(|e| BadGlob { glob: e.glob().unwrap_or_default().to_owned(), cause: e.kind().to_string() })
+}
 
 impl Redactor {
+    /// A redactor that knows more names of arguments, and values that are secret wherever they stand.
+    ///
+    /// # Errors
+    /// Fails if a glob cannot be read, or if there are more values than can be searched for.
+    pub fn new(arg_globs: &[String], secret_values: Vec<String>) -> Result<Self, BadGlob> {
+        let names = Names::new(glob_set(arg_globs.iter().map(String::as_str))?, !arg_globs.is_empty());
+        let values = Values::new(&secret_values)
+            .ok_or_else(|| BadGlob { glob: "*".to_owned(), cause: "too many secret values".to_owned() })?;
+        Ok(Self(Arc::new(Inner { names, values })))
+    }
+
     /// Takes the secrets out of a text.
     #[must_use]
     pub fn text(&self, text: &str, mark: Mark) -> Redacted<String> {
-        let _ = mark;
-        Redacted { left: text.to_owned(), hidden: 0 }
+        let mut left = Cow::Borrowed(text);
+        let mut hidden = 0;
+        for _ in 0..MAX_PASSES {
+            let spans = self.spans(&left);
+            if spans.is_empty() {
+                return Redacted { left: left.into_owned(), hidden };
+            }
+            hidden += spans.len();
+            left = Cow::Owned(span::replace(&left, &spans, mark));
+        }
+        Redacted { left: Kind::Text.mark(text, mark), hidden }
     }
 
     /// Takes the secrets out of arguments, at any depth.
     #[must_use]
     pub fn args(&self, args: &Args, mark: Mark) -> Redacted<Args> {
-        let _ = mark;
-        Redacted { left: args.clone(), hidden: 0 }
+        let mut hidden = 0;
+        let left = self.object(args, mark, 0, &mut hidden);
+        Redacted { left, hidden }
+    }
+
+    /// Takes the secrets out of any JSON value.
+    #[must_use]
+    pub fn value(&self, value: &Value, mark: Mark) -> Redacted<Value> {
+        let mut hidden = 0;
+        let left = self.any(value, mark, 0, &mut hidden);
+        Redacted { left, hidden }
+    }
+
+    /// Whether nothing in a text, or in the JSON text of one, can be a secret. May say no where there is none.
+    pub(crate) fn is_clean(&self, text: &[u8]) -> bool {
+        shapes::candidates(text).is_empty() && !self.0.values.is_in(text)
+    }
+
+    /// Whether no name in a map is one that only a config knows, and nothing lies too deep.
+    pub(crate) fn has_plain_names(&self, map: &Args) -> bool {
+        self.plain_map(map, 0)
+    }
+
+    /// The same for any value.
+    pub(crate) fn is_plain(&self, value: &Value) -> bool {
+        self.plain(value, 0)
+    }
+
+    fn plain(&self, value: &Value, depth: usize) -> bool {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+            Value::Array(items) => depth < MAX_DEPTH && items.iter().all(|item| self.plain(item, depth + 1)),
+            Value::Object(map) => self.plain_map(map, depth),
+        }
+    }
+
+    fn plain_map(&self, map: &Args, depth: usize) -> bool {
+        depth < MAX_DEPTH
+            && map.iter().all(|(key, item)| !self.0.names.is_configured(key) && self.plain(item, depth + 1))
+    }
+
+    fn spans(&self, text: &str) -> Vec<Span> {
+        let found = shapes::candidates(text.as_bytes());
+        let mut spans = self.0.values.spans(text);
+        shapes::spans(text, found, &mut spans);
+        span::settle(text, spans)
+    }
+
+    fn object(&self, map: &Args, mark: Mark, depth: usize, hidden: &mut usize) -> Args {
+        let mut left = Args::new();
+        for (key, item) in map {
+            let item = match self.0.names.reach(key) {
+                None => self.any(item, mark, depth + 1, hidden),
+                Some((kind, reach)) => self.named(item, kind, reach, mark, depth + 1, hidden),
+            };
+            let name = self.text(key, mark);
+            *hidden += name.hidden;
+            left.insert(free_name(&left, name.left), item);
+        }
+        left
+    }
+
+    fn any(&self, value: &Value, mark: Mark, depth: usize, hidden: &mut usize) -> Value {
+        match value {
+            Value::Null | Value::Bool(_) => value.clone(),
+            Value::Number(number) => self.number(number, mark, hidden),
+            Value::String(text) => {
+                let text = self.text(text, mark);
+                *hidden += text.hidden;
+                Value::String(text.left)
+            }
+            Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => {
+                *hidden += 1;
+                Value::String(Kind::Deep.mark("", mark))
+            }
+            Value::Array(items) => Value::Array(self.list(items, mark, depth, hidden)),
+            Value::Object(map) => Value::Object(self.object(map, mark, depth, hidden)),
+        }
+    }
+
+    fn number(&self, number: &serde_json::Number, mark: Mark, hidden: &mut usize) -> Value {
+        let text = number.to_string();
+        if self.0.values.is_in(text.as_bytes()) {
+            *hidden += 1;
+            return Value::String(Kind::Known.mark(&text, mark));
+        }
+        Value::Number(number.clone())
+    }
+
+    /// A list may be a command's words: what follows `--password` is one.
+    fn list(&self, items: &[Value], mark: Mark, depth: usize, hidden: &mut usize) -> Vec<Value> {
+        let mut flag = None;
+        let mut left = Vec::with_capacity(items.len());
+        for item in items {
+            left.push(match flag.take() {
+                Some(kind) if item.as_str().is_some_and(|word| !word.starts_with('-')) => {
+                    self.named(item, kind, Reach::All, mark, depth + 1, hidden)
+                }
+                _ => self.any(item, mark, depth + 1, hidden),
+            });
+            flag = item.as_str().and_then(|word| self.0.names.flag(word));
+        }
+        left
+    }
+
+    fn named(
+        &self,
+        value: &Value,
+        kind: Kind,
+        reach: Reach,
+        mark: Mark,
+        depth: usize,
+        hidden: &mut usize,
+    ) -> Value {
+        let hide = match value {
+            Value::Null => false,
+            Value::Bool(_) => reach == Reach::Configured,
+            Value::Number(_) => matches!(reach, Reach::Configured | Reach::All),
+            Value::String(text) => !span::is_mark(text) && names::hides(text, reach),
+            Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => true,
+            Value::Array(items) => {
+                let part = |item| self.named(item, kind, reach, mark, depth + 1, hidden);
+                return Value::Array(items.iter().map(part).collect());
+            }
+            Value::Object(map) => {
+                let mut left = Args::new();
+                for (key, item) in map {
+                    let item = self.named(item, kind, reach, mark, depth + 1, hidden);
+                    let name = self.text(key, mark);
+                    *hidden += name.hidden;
+                    left.insert(free_name(&left, name.left), item);
+                }
+                return Value::Object(left);
+            }
+        };
+        if !hide {
+            return self.any(value, mark, depth, hidden);
+        }
+        *hidden += 1;
+        match value {
+            Value::String(text) => Value::String(kind.mark(text, mark)),
+            Value::Number(number) => Value::String(kind.mark(&number.to_string(), mark)),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => Value::String(kind.mark("", mark)),
+        }
     }
 }
+
+/// Two secret keys leave the same mark; neither may push the other out.
+fn free_name(map: &Args, name: String) -> String {
+    if !map.contains_key(&name) {
+        return name;
+    }
+    let mut n = map.len();
+    loop {
+        let other = format!("{name} {n}");
+        if !map.contains_key(&other) {
+            return other;
+        }
+        n += 1;
+    }
+}
+
+#[cfg(test)]
+#[path = "redact/tests.rs"]
+mod tests;

@@ -1,1 +1,43 @@
-//! To come.
+//! Starts one program and brings back how it ended and what it printed; refuses to know why it may run.
+//!
+//! A [`Spec`] says what to run, never behind which walls: walls are a value of their own, handed in beside the
+//! `Spec`, so that whoever builds a `Spec`, holds a [`Stop`] or reads a [`Finished`] does not change with them.
+//! [`launch`] is the plain launcher: a session of its own, no inherited descriptor, no inherited environment, and
+//! no process left when it returns. It walls nothing off.
+//!
+//! What the plain launcher cannot promise, and the walls must:
+//!
+//! - limits are set on the program just after it has started, so its first instructions run without them;
+//! - a process that clears its environment, leaves the session and loses its parent before anyone looks is not
+//!   found, nor is one that hides its environment (a set-uid or non-dumpable program);
+//! - outside Linux only the process group is ended.
+
+#![allow(
+    unsafe_code,
+    reason = "posix_spawn and the signal mask have no safe interface; see spawn.rs and feed.rs"
+)]
+
+#[cfg(not(unix))]
+compile_error!("processes can only be started behind walls on Unix systems");
+
+mod capture;
+mod error;
+mod feed;
+mod launch;
+mod limits;
+mod marker;
+mod prepare;
+#[cfg(target_os = "linux")]
+mod process;
+#[cfg(target_os = "linux")]
+mod search;
+mod spawn;
+mod spec;
+mod stop;
+mod tree;
+
+pub use capture::Captured;
+pub use error::{LaunchError, Place};
+pub use launch::launch;
+pub use spec::{End, Finished, Limits, Spec, Stdin};
+pub use stop::Stop;

@@ -235,11 +235,27 @@ impl Prompt<'_, '_> {
         let at = time_of_day(now());
         let mut text = String::from("\n");
         for (member, decision) in self.question.members.iter().zip(decisions) {
-            let tool = visible_line(&member.request.tool_name).text();
+            let tool = self.short(&member.request.tool_name);
             text.push_str(&format!("{}: {tool}, {at}\n", decision_words(decision)));
         }
         // The answer stands even if nobody can be told of it any more.
         let _ = self.tty.write(&text);
+    }
+
+    /// A name that was on the page already, cut so that it stays within its line.
+    fn short(&self, name: &str) -> String {
+        let room = self.columns.saturating_sub(50).max(10);
+        let mut used = 0;
+        let mut short = String::new();
+        for c in visible_line(name).text().chars() {
+            used += width(c.encode_utf8(&mut [0; 4]));
+            if used > room {
+                short.push('…');
+                break;
+            }
+            short.push(c);
+        }
+        short
     }
 }
 

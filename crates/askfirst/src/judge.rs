@@ -7,7 +7,7 @@ use crate::assess::{Assessment, View};
 use crate::call::ApprovalContext;
 use crate::permit::Permit;
 use crate::policy::{Case, GUARDED, Named, Needs, Policy, Rules, Walls};
-use crate::request::{ApprovalRequest, simple_approval_request};
+use crate::request::{ApprovalRequest, Fact, simple_approval_request};
 use crate::verdict::{Because, Refusal, Verdict};
 use crate::words::{Approval, Cause, Risk};
 
@@ -255,6 +255,9 @@ impl<'a> Judgement<'a> {
         request.complete(self.call);
         request.approval = self.approval;
         request.risk = request.risk.max(self.risk);
+        if let Some(first) = self.because().first() {
+            request.facts.insert(0, Fact::new("rule", first.to_string()));
+        }
         for fact in &self.assessment.facts {
             if !request.facts.contains(fact) {
                 request.facts.push(fact.clone());

@@ -25,6 +25,22 @@ impl Because {
     pub fn built_in(rule: &str, text: impl Into<Arc<str>>) -> Self {
         Self { rule: rule.into(), file: None, line: None, text: text.into() }
     }
+
+    /// The rule and where it stands.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!("{} ({file}:{line})", self.rule),
+            (Some(file), None) => format!("{} ({file})", self.rule),
+            (None, _) => self.rule.to_string(),
+        }
+    }
+}
+
+impl std::fmt::Display for Because {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.place(), self.text)
+    }
 }
 
 /// What may happen to a call. The order is the order of strictness.

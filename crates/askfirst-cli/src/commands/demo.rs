@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use askfirst::{ApprovalContext, Outcome};
 use askfirst_runtime::block_on::block_on;
+use askfirst::ports::Clock;
+use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::config::Places;
+use askfirst_runtime::ledger::SessionId;
 use serde_json::{Value, json};
 
 use crate::args::{Common, ModeFlags};
@@ -59,7 +62,7 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     }
     out("");
     out("What was decided and what ran, from the record:");
-    crate::commands::log::print_entries(&crate::session::demo_ledger(&state), usize::MAX)?;
+    crate::commands::log::print_entries(&session.ledger.path(), usize::MAX)?;
     out("");
     out("Next: write an askfirst.yaml for a folder of yours (docs/guide/first-config.md), try it with");
     out("      askfirst explain TOOL --args JSON, then let your agent call through askfirst run -");
@@ -108,7 +111,7 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new() -> std::io::Result<Self> {
         use std::os::unix::fs::DirBuilderExt;
-        let name = format!("askfirst-demo-{}", askfirst_runtime::ledger::SessionId::fresh());
+        let name = format!("askfirst-demo-{}", SessionId::new(SystemClock::start().now()));
         let folder = std::env::temp_dir().join(name);
         std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
         let scratch = Self(folder.canonicalize()?);

@@ -90,13 +90,17 @@ const NO_KERNEL: [&str; 3] = [
 /// What the kernel has that walls could be built from.
 fn machine() -> Vec<(&'static str, String)> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let has = |lsm: &str| read("/sys/kernel/security/lsm").split(',').any(|found| found.trim() == lsm);
+    let modules = read("/sys/kernel/security/lsm");
+    let landlock = match modules.trim() {
+        "" => "unknown (no list of security modules)",
+        list if list.split(',').any(|found| found == "landlock") => "there",
+        _ => "not seen",
+    };
     let spaces = read("/proc/sys/user/max_user_namespaces").trim().parse::<u64>().unwrap_or_default() > 0;
     let yes = |there: bool| if there { "there" } else { "not seen" };
     let text = format!(
-        "user namespaces {}, Landlock {}, seccomp {} (not used yet)",
+        "user namespaces {}, Landlock {landlock}, seccomp {} (not used yet)",
         yes(spaces),
-        yes(has("landlock")),
         yes(Path::new("/proc/sys/kernel/seccomp/actions_avail").exists()),
     );
     vec![("kernel", text)]

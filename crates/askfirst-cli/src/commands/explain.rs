@@ -32,7 +32,7 @@ fn print(tool: &str, explanation: &Explanation) {
     out(&format!("{tool}: {} ({})", explanation.verdict.as_str(), explanation.approval));
     for (at, because) in explanation.because.iter().enumerate() {
         let word = if at == 0 { "decided" } else { "and" };
-        out(&format!("  {word:<9}{}{}: {}", because.rule, place(because), because.text));
+        out(&format!("  {word:<9}{because}"));
     }
     out(&format!("  {:<9}{}", "tool", explanation.own_view));
     if explanation.looked_at.is_empty() {
@@ -50,14 +50,6 @@ fn print(tool: &str, explanation: &Explanation) {
             LookedIn::Floor => " (can only make it stricter)",
         };
         let says = looked.approval.map_or("the tool's own view", |approval| approval.as_str());
-        out(&format!("  {:<9}{}{}{layer}: {says} - {found}", "rule", looked.rule.rule, place(&looked.rule)));
-    }
-}
-
-fn place(because: &askfirst::Because) -> String {
-    match (&because.file, because.line) {
-        (Some(file), Some(line)) => format!(" ({file}:{line})"),
-        (Some(file), None) => format!(" ({file})"),
-        (None, _) => String::new(),
+        out(&format!("  {:<9}{}{layer}: {says} - {found}", "rule", looked.rule.place()));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askfirst::{Approval, ApprovalPresentation, ApprovalRequest, Mode, PresentationKind, Risk};
 use askfirst_runtime::ApprovalController;
-use askfirst_runtime::config::{Layer, LoadOptions, Places, load, trust as trusting};
+use askfirst_runtime::config::{Layer, LoadOptions, Places, ProjectTrust, load_with, trust as trusting};
 use askfirst_terminal::{Options, Style, TerminalApprover};
 use serde_json::json;
 
@@ -24,12 +24,16 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
         });
         return Ok(if trusted.is_some() { Exit::Done } else { Exit::Usage });
     };
-    // Read as if it were trusted, from a flag: what it would change is the difference.
     let options = LoadOptions { explicit: None, folder: std::env::current_dir()?, places: places.clone() };
-    let with = trusting::as_if_trusted(&options, file.digest).map_err(|faults| {
+    let with = load_with(&options, ProjectTrust::Assumed).map_err(|faults| {
         crate::report::faults(&faults.0);
         anyhow::Error::new(crate::report::Reported)
     })?;
+    anyhow::ensure!(
+        with.files.iter().any(|known| known.path == file.path && known.digest == file.digest),
+        "`{}` changed while it was looked at",
+        file.path.display()
+    );
     let loosens = trusting::loosens(&config, &with);
     let text = if loosens.is_empty() { "It loosens nothing.".to_owned() } else { loosens.join("\n") };
     let request = ApprovalRequest {
@@ -39,7 +43,7 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
         args: [("file".to_owned(), json!(file.path)), ("digest".to_owned(), json!(file.digest))].into_iter().collect(),
         ..ApprovalRequest::new("trust", format!("Trust {}", file.path.display()), json!({"digest": file.digest}))
     };
-    let style = if common.plain { Style::Plain } else { Style::from_env() };
+    let style = if common.plain { Style::Plain } else { Style::of_environment() };
     let options = Options { style, preview_lines: usize::MAX, redactor: Arc::new(redactor(&config)?) };
     let controller =
         ApprovalController::setup(Mode::Interactive).approver(Arc::new(TerminalApprover::new(options))).build();

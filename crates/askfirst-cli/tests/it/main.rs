@@ -1,3 +1,5 @@
 //! The project as a whole: its rooms, and the command line as its users meet it.
 
 mod tidy;
+mod spec;
+mod guide;

@@ -250,6 +250,7 @@ fn hint_for(node: &Node, wanted: &str) -> Option<String> {
     };
     match (wanted, boolean, &node.value) {
         ("`true` or `false`", Some(word), _) => Some(format!("write `{word}`")),
+        ("text", _, Value::Null) => Some("write \"~\" in quotes, if that is meant".to_owned()),
         ("text", _, Value::Bool(_) | Value::Number(_)) => {
             Some(format!("write \"{}\" in quotes", node.brief()))
         }

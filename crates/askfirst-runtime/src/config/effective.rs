@@ -115,7 +115,7 @@ fn floor_lines(floor: &Settings) -> Vec<EffectiveLine> {
     lines.extend(floor.shell.iter().flat_map(|shell| &shell.rules).map(|rule| because_line(&rule.origin)));
     lines.extend(rule_lines(&floor.rules));
     for line in &mut lines {
-        line.value = format!("at least {}", line.value);
+        line.value = format!("at least: {}", line.value);
     }
     lines
 }

@@ -16,6 +16,8 @@ use super::scalar;
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 /// The deepest nesting that is read.
 pub(crate) const MAX_DEPTH: usize = 32;
+/// The most values that are read.
+pub(crate) const MAX_VALUES: usize = 100_000;
 /// The most values that aliases may repeat.
 pub(crate) const MAX_REPEATED: usize = 10_000;
 
@@ -74,6 +76,7 @@ pub(crate) fn parse(source: &Source) -> Result<Tree, Fault> {
         anchors: HashMap::new(),
         comments: Vec::new(),
         faults: Vec::new(),
+        values: 0,
         repeated: 0,
         aliases: false,
     };
@@ -88,6 +91,7 @@ struct Reading<'a> {
     anchors: HashMap<usize, Node>,
     comments: Vec<Comment>,
     faults: Vec<Fault>,
+    values: usize,
     repeated: usize,
     aliases: bool,
 }
@@ -149,6 +153,10 @@ impl<'a> Reading<'a> {
         if depth > MAX_DEPTH {
             return Err(self.source.fault(&place, format!("nested deeper than {MAX_DEPTH}")));
         }
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            return Err(self.source.fault(&place, format!("there are more than {MAX_VALUES} values")));
+        }
         let (anchor, tagged, node) = match event {
             Event::Alias(anchor) => return self.repeat(anchor, place, depth),
             Event::Scalar(text, style, anchor, tag) => {
@@ -202,6 +210,7 @@ impl<'a> Reading<'a> {
 
     fn map(&mut self, place: Place, style: StructureStyle, depth: usize) -> Result<Node, Fault> {
         let mut entries: Vec<Entry> = Vec::new();
+        let mut lines: HashMap<String, u32> = HashMap::new();
         let mut end = place.span.end;
         loop {
             let (event, span) = self.next()?;
@@ -221,12 +230,13 @@ impl<'a> Reading<'a> {
             let (event, span) = self.next()?;
             let value = self.node(event, &span, depth + 1)?;
             end = value.place.span.end.max(at.span.end);
-            if let Some(first) = entries.iter().find(|entry| entry.key == key) {
+            if let Some(first) = lines.get(&key) {
                 let message = format!("the key `{}` stands twice", quoted(&key));
                 let fault = self.source.fault(&at, message);
-                self.faults.push(with_hint(fault, format!("it stands first in line {}", first.at.line)));
+                self.faults.push(with_hint(fault, format!("it stands first in line {first}")));
                 continue;
             }
+            lines.insert(key.clone(), at.line);
             let source = Some(at.span.clone());
             entries.push(Entry { key, at, source, value });
         }
@@ -267,9 +277,13 @@ fn with_hint(mut fault: Fault, hint: impl Into<String>) -> Fault {
 }
 
 fn range_at(text: &str, at: usize) -> Range<usize> {
-    Place::of_byte(text, at.min(text.len())).span
+    Place::of_byte(text, at).span
 }
 
 fn fit(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+#[path = "file/tests.rs"]
+mod tests;

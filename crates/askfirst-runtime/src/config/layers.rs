@@ -147,7 +147,7 @@ impl<'a> Loading<'a> {
     }
 
     fn user(&mut self) {
-        let Some(path) = self.options.places.user.clone() else { return };
+        let path = self.options.places.user.clone();
         let Some(found) = self.fetch(&path) else { return };
         self.refuse_if_open(&path, &found);
         self.user = self.read(&path, &found, Layer::User);
@@ -180,7 +180,7 @@ impl<'a> Loading<'a> {
         let places = &self.options.places;
         let real = path.canonicalize().ok();
         let same = |other: &Path| real.is_some() && other.canonicalize().ok() == real;
-        if same(&places.managed) || places.user.as_deref().is_some_and(same) {
+        if same(&places.managed) || same(&places.user) {
             return;
         }
         let Some(found) = self.fetch(&path) else {

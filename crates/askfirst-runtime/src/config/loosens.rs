@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use askfirst::when::Glob;
 use askfirst::{Approval, Rules};
 
 use super::effective::{plain_value, time};
@@ -208,7 +209,14 @@ fn tools(without: &Config, with: &Config, said: &mut Vec<String>) {
             continue;
         }
         let strictest = |cases: &[askfirst::Case]| cases.iter().filter_map(|case| case.approval).max();
-        let then = before.map_or(Some(default), |before| strictest(before.cases()));
+        let covers = |other: &&askfirst::ToolEntry| {
+            Glob::new(&other.name).is_ok_and(|glob| glob.is_match(&entry.name))
+        };
+        let around = || old.rules.entries().filter(covers).filter_map(|other| strictest(other.cases())).max();
+        let then = match before {
+            Some(before) => strictest(before.cases()),
+            None => around().or(Some(default)),
+        };
         let hidden = entry.cases().iter().flat_map(|case| &case.exclude_keys);
         let known = |key: &&String| {
             before.is_some_and(|before| before.cases().iter().any(|case| case.exclude_keys.contains(key)))

@@ -1,6 +1,6 @@
 //! Two layers that both speak: the trusted project's values replace the user's, lists are joined.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use askfirst::Rules;
 
@@ -37,8 +37,12 @@ pub(crate) fn overlay(user: Settings, project: Settings) -> Settings {
     main.origins = origins(&user.origins, &project.origins);
     let default = project.rules.default_approval().or_else(|| user.rules.default_approval());
     let default = default.map(|(approval, origin)| (approval, origin.cloned()));
-    let named = |name: &str| project.rules.entries().any(|entry| entry.name == name);
-    let entries = user.rules.entries().filter(|entry| !named(&entry.name)).chain(project.rules.entries());
+    let named: HashSet<&str> = project.rules.entries().map(|entry| entry.name.as_str()).collect();
+    let entries = user
+        .rules
+        .entries()
+        .filter(|entry| !named.contains(entry.name.as_str()))
+        .chain(project.rules.entries());
     // Both were read without a fault, so every name is a glob.
     main.rules = Rules::new(default, entries.cloned()).unwrap_or_default();
     main

@@ -1,7 +1,9 @@
 //! The config: read in two stages, every fault at once, then merged layer by layer.
 
 mod check;
+mod comments;
 mod effective;
+mod emit;
 pub mod fault;
 mod file;
 mod floors;
@@ -9,9 +11,12 @@ mod keys;
 mod layers;
 mod loosens;
 mod merge;
+mod migrate;
 mod node;
 mod older;
 mod places;
+#[cfg(test)]
+mod properties;
 mod quote;
 mod read;
 mod scalar;
@@ -26,6 +31,7 @@ pub mod words;
 pub use effective::{EffectiveLine, effective};
 pub use fault::{Fault, Faults};
 pub use layers::{LoadOptions, PROJECT_FILE, ProjectTrust, find_project, from_json, load, load_with};
+pub use migrate::{Migrated, migrate};
 pub use places::Places;
 pub use schema::schema;
 pub use settings::*;

@@ -50,11 +50,16 @@ impl Place {
 
     /// The place of one byte of a text.
     pub(crate) fn of_byte(text: &str, at: usize) -> Self {
-        let before = text.get(..at).unwrap_or_default();
+        let mut at = at.min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let (before, after) = text.split_at_checked(at).unwrap_or_default();
         let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         let fit = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Self { span: at..at.saturating_add(1).min(text.len()), line: fit(line), column: fit(column) }
+        let end = at + after.chars().next().map_or(0, char::len_utf8);
+        Self { span: at..end, line: fit(line), column: fit(column) }
     }
 }
 

@@ -12,26 +12,31 @@ use super::file::MAX_BYTES;
 pub struct Places {
     /// The system's config.
     pub managed: PathBuf,
-    /// The user's own config; nothing without a home.
-    pub user: Option<PathBuf>,
-    /// The folder for ledger, pins, sockets and trust; nothing without a home.
-    pub state: Option<PathBuf>,
+    /// The user's own config.
+    pub user: PathBuf,
+    /// The folder for ledger, pins, sockets and trust.
+    pub state: PathBuf,
     /// The user's home.
     pub home: Option<PathBuf>,
 }
 
 impl Places {
-    /// The usual places of this machine and user.
+    /// The usual places of this machine and user. Without a home they are where nothing can be, so that nothing
+    /// is read from or written to a place that somebody else might own.
     #[must_use]
     pub fn from_env() -> Self {
         let absolute =
             |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = absolute("HOME");
-        let below = |name: &str, usual: &str| absolute(name).or_else(|| Some(home.as_ref()?.join(usual)));
+        let nowhere = PathBuf::from("/dev/null");
+        let below = |name: &str, usual: &str| {
+            let folder = absolute(name).or_else(|| Some(home.as_ref()?.join(usual)));
+            folder.unwrap_or_else(|| nowhere.clone()).join("askfirst")
+        };
         Self {
             managed: PathBuf::from("/etc/askfirst/askfirst.yaml"),
-            user: below("XDG_CONFIG_HOME", ".config").map(|path| path.join("askfirst").join("askfirst.yaml")),
-            state: below("XDG_STATE_HOME", ".local/state").map(|path| path.join("askfirst")),
+            user: below("XDG_CONFIG_HOME", ".config").join("askfirst.yaml"),
+            state: below("XDG_STATE_HOME", ".local/state"),
             home,
         }
     }

@@ -3,7 +3,7 @@
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 /// The most characters of a word that a message shows.
-const LONGEST: usize = 80;
+const LONGEST: usize = 120;
 
 /// A text that is safe in a message.
 pub(crate) fn quoted(text: &str) -> String {
@@ -47,8 +47,12 @@ pub(crate) fn meant<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
         return None;
     }
     let near = |candidate: &'a str| {
-        let distance = strsim::damerau_levenshtein(word, candidate);
-        let longest = word.chars().count().max(candidate.chars().count());
+        let lengths = (word.chars().count(), candidate.chars().count());
+        let longest = lengths.0.max(lengths.1);
+        if lengths.0.abs_diff(lengths.1) > 1 + longest / 4 {
+            return None;
+        }
+        let distance = strsim::osa_distance(word, candidate);
         (distance <= 1 + longest / 4 && distance < longest).then_some((distance, candidate))
     };
     known.into_iter().filter_map(near).min().map(|(_, candidate)| candidate)

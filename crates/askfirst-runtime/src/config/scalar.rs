@@ -70,3 +70,7 @@ fn counted(text: &str) -> Option<(u64, &str)> {
     let (count, unit) = text.split_at_checked(end)?;
     Some((count.parse().ok()?, unit.trim_start_matches(' ')))
 }
+
+#[cfg(test)]
+#[path = "scalar/tests.rs"]
+mod tests;

@@ -57,8 +57,11 @@ impl Config {
     }
 
     /// The programs that are offered as tools.
-    pub fn command_tools(&self) -> impl Iterator<Item = &CommandTool> {
-        self.main.commands.values()
+    #[must_use]
+    pub fn command_tools(&self) -> BTreeMap<String, CommandTool> {
+        let offered = |name: &String| self.main.only_tools.as_ref().is_none_or(|only| only.contains(name));
+        let tools = self.main.commands.iter().filter(|(name, _)| offered(name));
+        tools.map(|(name, tool)| (name.clone(), tool.clone())).collect()
     }
 
     /// The floors that speak about commands, strictest of all wins. Their defaults count only where

@@ -39,8 +39,8 @@ impl World {
     pub(crate) fn places(&self) -> Places {
         Places {
             managed: self.path("etc/askfirst.yaml"),
-            user: Some(self.path("home/.config/askfirst/askfirst.yaml")),
-            state: Some(self.path("state/askfirst")),
+            user: self.path("home/.config/askfirst/askfirst.yaml"),
+            state: self.path("state/askfirst"),
             home: Some(self.path("home")),
         }
     }
@@ -101,7 +101,8 @@ pub(crate) fn report(faults: &[Fault]) -> String {
 pub(crate) fn meaning(settings: &Settings) -> String {
     let mut settings = settings.clone();
     settings.origins.clear();
-    let mut rules: Vec<String> = settings.rules.entries().map(|entry| format!("{entry:?}")).collect();
+    let mut rules: Vec<String> =
+        settings.rules.entries().map(|entry| format!("{} {:#?}", entry.name, entry.cases())).collect();
     rules.sort();
     let default = format!("{:?}", settings.rules.default_approval().map(|(approval, _)| approval));
     settings.rules = askfirst::Rules::default();
@@ -114,8 +115,7 @@ fn without_places(text: &str) -> String {
     while let Some(at) = rest.find("line: Some(") {
         let (before, after) = rest.split_at(at);
         out.push_str(before);
-        let close = after.find(')').unwrap();
-        rest = &after[close + 1..];
+        rest = after.split_once(')').unwrap().1;
     }
     out.push_str(rest);
     out

@@ -38,7 +38,7 @@ fn meaning(
     faults.extend(read.faults);
     if !faults.is_empty() {
         faults.sort_by_key(|fault| (fault.line, fault.column));
-        faults.dedup();
+        faults.dedup_by(|a, b| (a.line, a.column, &a.message) == (b.line, b.column, &b.message));
         return Err(Faults(faults));
     }
     let mut warnings = older.warnings;

@@ -9,7 +9,11 @@ use std::path::{Path, PathBuf};
 use askfirst::Digest;
 use serde::{Deserialize, Serialize};
 
+use super::fault::Faults;
+use super::layers::{LoadOptions, ProjectTrust, load_with};
+use super::node::{Place, Source};
 use super::places::{Places, writable_by};
+use super::settings::{Config, Layer};
 
 pub use super::loosens::loosens;
 
@@ -18,9 +22,6 @@ const FILE: &str = "trust.json";
 /// Why trust could not be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustFault {
-    /// There is no folder for state.
-    #[error("there is no folder for state, because there is no home")]
-    NoPlace,
     /// The path of the config cannot be written down.
     #[error("the path of the config is not UTF-8")]
     BadPath,
@@ -69,13 +70,32 @@ pub fn revoke(places: &Places, path: &Path) -> Result<(), TrustFault> {
 /// Whether the user trusts the config at `path` with exactly these bytes. In doubt, no.
 #[must_use]
 pub fn is_trusted(places: &Places, path: &Path, digest: Digest) -> bool {
-    let Some(state) = &places.state else { return false };
     let Ok(key) = key_of(path) else { return false };
-    read_store(&state.join(FILE)).is_ok_and(|store| store.trusted.get(&key) == Some(&digest))
+    read_store(&places.state.join(FILE)).is_ok_and(|store| store.trusted.get(&key) == Some(&digest))
+}
+
+/// What would be in force if the project's config with this digest were trusted.
+///
+/// # Errors
+/// Fails with every fault of the files, if the file is no longer the one with this digest, and if it can never be
+/// trusted because somebody else can write it.
+pub fn as_if_trusted(options: &LoadOptions, digest: Digest) -> Result<Config, Faults> {
+    let config = load_with(options, ProjectTrust::Assumed)?;
+    let mut files = config.files.iter().rev();
+    let refuse =
+        |path: &Path, message: &str| Err(Faults(vec![Source::new(path, "").fault(&Place::start(), message)]));
+    match files.find(|file| matches!(file.layer, Layer::Project | Layer::UntrustedProject)) {
+        None => refuse(&options.folder, "there is no project config here"),
+        Some(file) if file.digest != digest => refuse(&file.path, "the config has changed in the meantime"),
+        Some(file) if file.layer == Layer::UntrustedProject => {
+            refuse(&file.path, "this config cannot be trusted: somebody else can write it")
+        }
+        Some(_) => Ok(config),
+    }
 }
 
 fn change(places: &Places, path: &Path, digest: Option<Digest>) -> Result<(), TrustFault> {
-    let state = places.state.as_deref().ok_or(TrustFault::NoPlace)?;
+    let state = places.state.as_path();
     let key = key_of(path)?;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(state)?;
     let folder = File::open(state)?;

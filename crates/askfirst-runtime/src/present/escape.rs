@@ -58,6 +58,22 @@ impl Visible {
     pub fn into_pieces(self) -> Vec<Piece> {
         self.lines.into_iter().flatten().collect()
     }
+
+    /// Draws one line and counts what it took.
+    fn draw(&mut self, line: &str) -> Vec<Piece> {
+        if is_plain(line) {
+            return if line.is_empty() {
+                Vec::new()
+            } else {
+                vec![Piece { text: line.to_owned(), kind: PieceKind::Plain }]
+            };
+        }
+        let mut drawn = LineMaker::default();
+        line.chars().for_each(|c| drawn.push(c));
+        self.escaped += drawn.escaped;
+        self.collapsed += drawn.collapsed;
+        drawn.finish(&mut self.collapsed)
+    }
 }
 
 /// More blanks than this within a line are drawn as a count.
@@ -74,27 +90,29 @@ const TAB_STOP: usize = 4;
 /// Makes a text of any number of lines visible.
 #[must_use]
 pub fn visible(text: &str) -> Visible {
-    let mut escaped = 0;
-    let mut collapsed = 0;
+    let mut seen = Visible::default();
     let mut lines = Vec::new();
     for line in text.split('\n') {
-        let mut drawn = LineMaker::default();
-        line.chars().for_each(|c| drawn.push(c));
-        escaped += drawn.escaped;
-        collapsed += drawn.collapsed;
-        lines.push((is_blank(line), drawn.finish(&mut collapsed)));
+        lines.push((is_blank(line), seen.draw(line)));
     }
-    Visible { lines: collapse_blank_lines(lines, &mut collapsed), escaped, collapsed }
+    seen.lines = collapse_blank_lines(lines, &mut seen.collapsed);
+    seen
 }
 
 /// Makes a text visible that must stay one line: line feeds are escaped too.
 #[must_use]
 pub fn visible_line(text: &str) -> Visible {
-    let mut drawn = LineMaker::default();
-    text.chars().for_each(|c| drawn.push(c));
-    let (escaped, mut collapsed) = (drawn.escaped, drawn.collapsed);
-    let line = drawn.finish(&mut collapsed);
-    Visible { lines: vec![line], escaped, collapsed }
+    let mut seen = Visible::default();
+    let line = seen.draw(text);
+    seen.lines.push(line);
+    seen
+}
+
+/// A text of ours that holds somebody else's words, for a line of output: escaped, with its blanks and lines as they are.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    let draw = |c: char| if c != '\n' && must_escape(c) { escape_of(c) } else { c.to_string() };
+    text.chars().map(draw).collect()
 }
 
 /// Makes bytes visible; those that are not UTF-8 are drawn as `\xNN`.
@@ -114,6 +132,15 @@ pub fn visible_bytes(bytes: &[u8]) -> Visible {
     }
     all.lines = collapse_blank_lines(lines, &mut all.collapsed);
     all
+}
+
+/// Whether a line can be drawn as it is. Most can, so this is worth asking first.
+fn is_plain(line: &str) -> bool {
+    let mut blanks = 0;
+    line.bytes().all(|byte| {
+        blanks = if byte == b' ' { blanks + 1 } else { 0 };
+        blanks <= MAX_BLANKS && matches!(byte, b' '..=b'~')
+    })
 }
 
 fn is_blank(line: &str) -> bool {
@@ -230,7 +257,7 @@ impl LineMaker {
 /// How many columns a text takes that was made visible.
 #[must_use]
 pub fn width(text: &str) -> usize {
-    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+    if text.is_ascii() { text.len() } else { text.chars().map(|c| c.width().unwrap_or(0)).sum() }
 }
 
 fn escape_of(c: char) -> String {

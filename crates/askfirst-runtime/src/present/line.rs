@@ -107,7 +107,7 @@ impl Line {
 pub const GUTTER: usize = 2;
 
 /// The narrowest screen that is laid out for; on a narrower one the terminal itself wraps.
-const MIN_WIDTH: usize = 16;
+const MIN_WIDTH: usize = 8;
 
 /// A line before it is laid out: indented by us, its pieces visible already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,13 +128,8 @@ impl Entry {
 
     /// Lays the entry out: as many lines as it needs.
     pub(super) fn wrap(&self, columns: usize) -> Vec<Line> {
-        let room = columns.max(MIN_WIDTH) - if self.part.has_gutter() { GUTTER } else { 0 };
-        let indent = self.indent.min(room / 2);
-        let rows = if self.part.has_gutter() {
-            fill(self.pieces.iter().flat_map(clusters), room - indent)
-        } else {
-            fill(self.pieces.iter().flat_map(words), room - indent)
-        };
+        let (room, indent) = self.room(columns);
+        let rows = if self.fits(room) { vec![self.pieces.clone()] } else { self.rows(room) };
         let mut row = Row::First;
         let line = |mut pieces: Vec<Piece>| {
             if indent > 0 {
@@ -146,52 +141,76 @@ impl Entry {
         };
         rows.into_iter().map(line).collect()
     }
-}
 
-/// Puts parts that stay whole into rows.
-fn fill(parts: impl Iterator<Item = Piece>, room: usize) -> Vec<Vec<Piece>> {
-    let mut rows: Vec<Vec<Piece>> = Vec::new();
-    let mut row: Vec<Piece> = Vec::new();
-    let mut used = 0;
-    for part in parts {
-        let needs = width(&part.text);
-        if used + needs > room && !row.is_empty() {
-            rows.push(std::mem::take(&mut row));
-            used = 0;
-        }
-        used += needs;
-        match row.last_mut() {
-            Some(last) if last.kind == part.kind && part.kind == PieceKind::Plain => {
-                last.text.push_str(&part.text);
-            }
-            Some(_) | None => row.push(part),
-        }
+    /// How many lines it needs.
+    pub(super) fn height(&self, columns: usize) -> usize {
+        let (room, _) = self.room(columns);
+        if self.fits(room) { 1 } else { self.rows(room).len() }
     }
-    rows.push(row);
-    rows
-}
 
-/// A piece as what must stay together: a letter with its marks, an escape as a whole.
-fn clusters(piece: &Piece) -> Vec<Piece> {
-    match piece.kind {
-        PieceKind::Plain => {
-            let mut found: Vec<Piece> = Vec::new();
-            for c in piece.text.chars() {
-                let mut drawn = [0; 4];
-                let drawn = c.encode_utf8(&mut drawn);
-                match found.last_mut() {
-                    Some(last) if width(drawn) == 0 => last.text.push_str(drawn),
-                    Some(_) | None => found.push(Piece { text: drawn.to_owned(), kind: piece.kind }),
-                }
+    /// The columns that are there for the text, and the indent before it.
+    fn room(&self, columns: usize) -> (usize, usize) {
+        let room = columns.max(MIN_WIDTH) - if self.part.has_gutter() { GUTTER } else { 0 };
+        let indent = self.indent.min(room / 2);
+        (room - indent, indent)
+    }
+
+    fn fits(&self, room: usize) -> bool {
+        self.pieces.iter().map(|piece| width(&piece.text)).sum::<usize>() <= room
+    }
+
+    fn rows(&self, room: usize) -> Vec<Vec<Piece>> {
+        let mut rows = Rows { room, done: Vec::new(), row: Vec::new(), used: 0 };
+        for piece in &self.pieces {
+            if piece.kind != PieceKind::Plain || !self.part.has_gutter() {
+                rows.whole(piece);
+            } else {
+                rows.letters(piece);
             }
-            found
         }
-        PieceKind::Escaped | PieceKind::Tab | PieceKind::Collapsed => vec![piece.clone()],
+        rows.done.push(rows.row);
+        rows.done
     }
 }
 
-/// Our own words, taken apart at blanks.
-fn words(piece: &Piece) -> Vec<Piece> {
-    let word = |text: &str| Piece { text: text.to_owned(), kind: piece.kind };
-    piece.text.split_inclusive(' ').map(word).collect()
+/// Fills rows with parts that stay together.
+struct Rows {
+    room: usize,
+    done: Vec<Vec<Piece>>,
+    row: Vec<Piece>,
+    used: usize,
+}
+
+impl Rows {
+    /// An escape, or our own words: whole if there is room for it, else taken apart at blanks, else anywhere.
+    fn whole(&mut self, piece: &Piece) {
+        if width(&piece.text) <= self.room {
+            return self.add(&piece.text, piece.kind);
+        }
+        for word in piece.text.split_inclusive(' ') {
+            if width(word) <= self.room {
+                self.add(word, piece.kind);
+            } else {
+                self.letters(&Piece { text: word.to_owned(), kind: piece.kind });
+            }
+        }
+    }
+
+    /// Letter by letter; a mark stays with its letter, as it needs no room.
+    fn letters(&mut self, piece: &Piece) {
+        piece.text.chars().for_each(|c| self.add(c.encode_utf8(&mut [0; 4]), piece.kind));
+    }
+
+    fn add(&mut self, text: &str, kind: PieceKind) {
+        let needs = width(text);
+        if self.used + needs > self.room && !self.row.is_empty() {
+            self.done.push(std::mem::take(&mut self.row));
+            self.used = 0;
+        }
+        self.used += needs;
+        match self.row.last_mut() {
+            Some(last) if last.kind == kind && kind == PieceKind::Plain => last.text.push_str(text),
+            Some(_) | None => self.row.push(Piece { text: text.to_owned(), kind }),
+        }
+    }
 }

@@ -107,7 +107,7 @@ impl Page {
     /// How many lines the page has without the options.
     #[must_use]
     pub fn total_lines(&self, columns: usize) -> usize {
-        self.sections.iter().flat_map(|section| &section.entries).map(|entry| entry.wrap(columns).len()).sum()
+        self.sections.iter().flat_map(|section| &section.entries).map(|entry| entry.height(columns)).sum()
     }
 
     /// All lines: the page, then the options.
@@ -122,12 +122,21 @@ impl Page {
     pub fn preview(&self, columns: usize) -> Preview {
         let mut preview = Preview { lines: Vec::new(), shown: 0, of: 0 };
         for section in &self.sections {
-            let mut lines: Vec<Line> = section.entries.iter().flat_map(|entry| entry.wrap(columns)).collect();
             // The heading is not counted against the preview.
-            let most = self.preview_lines + 1;
-            let left = lines.len().saturating_sub(most);
-            preview.of += lines.len();
+            let most = self.preview_lines.saturating_add(1);
+            let mut lines = Vec::new();
+            let mut of = 0;
+            for entry in &section.entries {
+                if lines.len() < most {
+                    lines.append(&mut entry.wrap(columns));
+                    of = lines.len();
+                } else {
+                    of += entry.height(columns);
+                }
+            }
             lines.truncate(most);
+            let left = of - lines.len();
+            preview.of += of;
             preview.shown += lines.len();
             preview.lines.append(&mut lines);
             if left > 0 {
@@ -168,7 +177,7 @@ impl Page {
         count(collapsed, "blank", "shown as a count");
         let deadline = question.members.iter().filter_map(|member| member.request.deadline).min();
         if let Some(at) = deadline {
-            let text = format!("refused {} if nobody answers", later(now, at));
+            let text = format!("refused {}, if nobody answers", later(now, at));
             entries.push(Entry::ours(Part::Count, text));
         }
         self.sections.push(Section { place: Place::Foot, entries });
@@ -188,12 +197,14 @@ fn option_entries(offers: &Offers) -> Vec<Entry> {
         let then: String = rest.iter().map(|word| format!(" then `{word}`")).collect();
         entries.push(option(format!("to approve, type `{first}`{then}, without Enter")));
     }
-    entries
-        .extend(offers.list.iter().map(|offer| option(format!("[{}] {}", offer.choice.key(), offer.words))));
+    let mut keys: Vec<String> =
+        offers.list.iter().map(|offer| format!("[{}] {}", offer.choice.key(), offer.words)).collect();
     if offers.words.len() > 1 {
-        entries.push(option(format!("[1-{}] leave one out, or take it back in", offers.words.len())));
+        keys.push(format!("[1-{}] leave one out, or take it back in", offers.words.len()));
     }
-    entries.push(option("[Esc] no  [Ctrl-C] no, and stop the run".to_owned()));
+    keys.extend(["[Esc] no".to_owned(), "[Ctrl-C] no, and stop the run".to_owned()]);
+    let pieces = keys.into_iter().map(|key| Piece::ours(format!("{key}  "))).collect();
+    entries.push(Entry::new(Part::Option, pieces));
     entries
 }
 

@@ -1,1 +1,229 @@
-//! Tests.
+//! Only what is equal, or covered by a pattern that was offered, is answered from memory.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{ApprovalMemory, MemoryId, Remembered};
+use crate::decision::{ApprovalDecision, ApprovalScope};
+use crate::digest::Digest;
+use crate::pattern::{Loosen, OfferedPattern};
+use crate::request::ApprovalRequest;
+use crate::words::{Cause, Risk, Timestamp};
+
+mod tests_model;
+mod tests_patterns;
+
+const NOW: Timestamp = Timestamp(1_000);
+
+fn yes() -> ApprovalDecision {
+    ApprovalDecision::yes(Cause::Person).remembered(ApprovalScope::Session)
+}
+
+fn no() -> ApprovalDecision {
+    ApprovalDecision::no(Cause::Person).remembered(ApprovalScope::Session)
+}
+
+fn by_pattern(decision: ApprovalDecision, at: usize) -> ApprovalDecision {
+    ApprovalDecision { pattern: Some(at), ..decision.remembered(ApprovalScope::Pattern) }
+}
+
+fn request(payload: Value) -> ApprovalRequest {
+    ApprovalRequest::new("t", "does it", payload)
+}
+
+fn offer(field: &str, how: Loosen, fields: Value) -> OfferedPattern {
+    OfferedPattern::new("wider", fields.as_object().unwrap().clone(), [(field, how)])
+}
+
+fn approved(memory: &mut ApprovalMemory, payload: &Value) -> Option<bool> {
+    memory.lookup("t", payload, NOW).map(|decision| decision.approved)
+}
+
+#[test]
+fn only_deeply_equal_payloads_are_answered() {
+    let values = [
+        json!(1),
+        json!(1.0),
+        json!(true),
+        json!("1"),
+        json!(null),
+        json!([1]),
+        json!([1, 1]),
+        json!([[1]]),
+        json!({}),
+        json!({"x": 1}),
+        json!({"x": null}),
+        json!({"x": 1.0}),
+        json!({"x": true}),
+        json!({"\0x": 1}),
+        json!(""),
+        json!(9_007_199_254_740_992_u64),
+        json!(9_007_199_254_740_993_u64),
+        json!(u64::MAX),
+        json!(-1),
+        json!(i64::MIN),
+        json!(0.1),
+        json!(0.100_000_000_000_000_02),
+        json!("a\u{301}"),
+        json!("á"),
+        json!("a\0"),
+        json!("a"),
+        json!([]),
+    ];
+    for (at, stored) in values.iter().enumerate() {
+        let mut memory = ApprovalMemory::default();
+        memory.store("t", &json!({ "v": stored }), yes(), NOW);
+        for (other_at, asked) in values.iter().enumerate() {
+            let found = approved(&mut memory, &json!({ "v": asked }));
+            assert_eq!(found, (at == other_at).then_some(true), "{stored} and {asked}");
+        }
+        assert_eq!(memory.lookup("T", &json!({ "v": stored }), NOW), None);
+        assert_eq!(memory.lookup("", &json!({ "v": stored }), NOW), None);
+    }
+}
+
+#[test]
+fn the_order_of_keys_does_not_matter_and_the_order_of_items_does() {
+    let mut memory = ApprovalMemory::default();
+    memory.store("t", &crate::json::parse(br#"{"a":1,"b":[1,2]}"#).unwrap(), yes(), NOW);
+    assert_eq!(approved(&mut memory, &crate::json::parse(br#"{"b":[1,2],"a":1}"#).unwrap()), Some(true));
+    assert_eq!(approved(&mut memory, &json!({"a": 1, "b": [2, 1]})), None);
+    assert_eq!(approved(&mut memory, &json!({"a": 1, "b": [1, 2], "c": null})), None);
+}
+
+#[test]
+fn what_is_not_to_be_remembered_is_not() {
+    let mut memory = ApprovalMemory::default();
+    assert_eq!(memory.store("t", &json!(1), ApprovalDecision::yes(Cause::Person), NOW), None);
+    assert_eq!(approved(&mut memory, &json!(1)), None);
+}
+
+#[test]
+fn a_remembered_answer_says_that_memory_gave_it() {
+    let mut memory = ApprovalMemory::default();
+    let edited = ApprovalDecision { edited_args: Some(crate::json::Args::new()), ..yes().with_note("fine") };
+    memory.store("t", &json!(1), edited, NOW);
+    let found = memory.lookup("t", &json!(1), NOW).unwrap();
+    assert_eq!((found.cause, found.note.as_deref(), found.edited_args), (Cause::Memory, Some("fine"), None));
+}
+
+#[test]
+fn denials_are_remembered_and_the_last_word_replaces_an_equal_one() {
+    let mut memory = ApprovalMemory::default();
+    for (decision, expected) in [(no(), false), (yes(), true), (no(), false)] {
+        memory.store("t", &json!({"a": 1}), decision, NOW);
+        assert_eq!(approved(&mut memory, &json!({"a": 1})), Some(expected));
+        assert_eq!(memory.list(NOW).len(), 1);
+    }
+}
+
+#[test]
+fn what_is_over_answers_nothing_and_is_not_listed() {
+    let mut memory = ApprovalMemory::new(Some(Duration::from_millis(500)));
+    assert_eq!(memory.until(NOW), Some(Timestamp(1_500)));
+    let id = memory.store("t", &json!(1), yes(), NOW).unwrap();
+    assert!(memory.lookup("t", &json!(1), Timestamp(1_499)).is_some());
+    assert_eq!(memory.list(Timestamp(1_499)).len(), 1);
+    for late in [1_500, 1_501, u64::MAX] {
+        assert_eq!(memory.lookup("t", &json!(1), Timestamp(late)), None);
+        assert!(memory.list(Timestamp(late)).is_empty());
+    }
+    memory.store("t", &json!(1), yes(), Timestamp(2_000));
+    assert!(memory.lookup("t", &json!(1), Timestamp(2_400)).is_some());
+    assert!(!memory.revoke(id), "an equal answer took its place");
+}
+
+#[test]
+fn an_expiry_past_the_end_of_time_is_no_expiry_in_the_past() {
+    let mut memory = ApprovalMemory::new(Some(Duration::MAX));
+    memory.store("t", &json!(1), yes(), Timestamp(u64::MAX - 1));
+    assert_eq!(memory.until(NOW), Some(Timestamp(u64::MAX)));
+    assert_eq!(approved(&mut memory, &json!(1)), Some(true));
+}
+
+#[test]
+fn hits_are_counted_where_the_answer_came_from() {
+    let mut memory = ApprovalMemory::default();
+    let first = memory.store("t", &json!(1), yes(), NOW).unwrap();
+    let second = memory.store("t", &json!(2), yes(), NOW).unwrap();
+    for _ in 0..3 {
+        memory.lookup("t", &json!(2), NOW);
+    }
+    memory.lookup("t", &json!(3), NOW);
+    let hits: Vec<(MemoryId, u64)> = memory.list(NOW).iter().map(|found| (found.id, found.hits)).collect();
+    assert_eq!(hits, [(first, 0), (second, 3)]);
+}
+
+#[test]
+fn the_list_says_what_was_decided_and_when() {
+    let mut memory = ApprovalMemory::new(Some(Duration::from_millis(5)));
+    memory.remember(&request(json!({"a": 1})), yes(), NOW);
+    let list = memory.list(NOW);
+    let Remembered { tool_name, payload, description, since, until, .. } = list[0];
+    assert_eq!((tool_name.as_str(), payload, description.as_str()), ("t", &json!({"a": 1}), "does it"));
+    assert_eq!((*since, *until), (NOW, Some(Timestamp(1_005))));
+}
+
+#[test]
+fn what_is_revoked_or_cleared_is_asked_again() {
+    let mut memory = ApprovalMemory::default();
+    let ids: Vec<MemoryId> = (0..3).filter_map(|n| memory.store("t", &json!(n), yes(), NOW)).collect();
+    assert!(memory.revoke(ids[1]));
+    assert!(!memory.revoke(ids[1]) && !memory.revoke(MemoryId(99)));
+    assert_eq!([0, 1, 2].map(|n| approved(&mut memory, &json!(n))), [Some(true), None, Some(true)]);
+    memory.clear();
+    assert_eq!([0, 1, 2].map(|n| approved(&mut memory, &json!(n))), [None; 3]);
+    assert!(memory.list(NOW).is_empty());
+    let again = memory.store("t", &json!(1), yes(), NOW).unwrap();
+    assert!(!ids.contains(&again), "a name is never given twice");
+}
+
+#[test]
+fn a_tool_whose_definition_changed_is_another_tool() {
+    let mut memory = ApprovalMemory::default();
+    let of = |definition: Option<&str>| ApprovalRequest {
+        definition: definition.map(Digest::of),
+        ..request(json!(1))
+    };
+    memory.remember(&of(Some("one")), yes(), NOW);
+    assert!(memory.recall(&of(Some("one")), NOW).is_some());
+    assert_eq!(memory.recall(&of(Some("two")), NOW), None);
+    assert_eq!(memory.recall(&of(None), NOW), None);
+    // Both words stand beside each other, each for its own definition.
+    memory.remember(&of(Some("two")), no(), NOW);
+    assert_eq!(memory.recall(&of(Some("one")), NOW).map(|found| found.approved), Some(true));
+    assert_eq!(memory.recall(&of(Some("two")), NOW).map(|found| found.approved), Some(false));
+}
+
+#[test]
+fn a_yes_does_not_reach_a_riskier_call_and_a_no_does() {
+    let mut memory = ApprovalMemory::default();
+    let of = |risk| ApprovalRequest { risk, ..request(json!(1)) };
+    memory.remember(&of(Risk::High), yes(), NOW);
+    assert!(memory.recall(&of(Risk::Low), NOW).is_some() && memory.recall(&of(Risk::High), NOW).is_some());
+    assert_eq!(memory.recall(&of(Risk::Irreversible), NOW), None);
+    memory.remember(&of(Risk::Low), no(), NOW);
+    assert_eq!(memory.recall(&of(Risk::Irreversible), NOW).map(|found| found.approved), Some(false));
+}
+
+#[test]
+fn ten_thousand_answers_are_searched_like_ten() {
+    let places = |count: u64| {
+        let mut memory = ApprovalMemory::default();
+        for n in 0..count {
+            let path = format!("d{n}");
+            let mut wide = request(json!({"path": path, "op": "read"}));
+            wide.patterns.push(offer("path", Loosen::Under, json!({"path": path, "op": "read"})));
+            memory.remember(&wide, by_pattern(yes(), 0), NOW);
+            memory.store("t", &json!({"exact": n}), yes(), NOW);
+        }
+        assert_eq!(approved(&mut memory, &json!({"exact": count - 1})), Some(true));
+        assert_eq!(approved(&mut memory, &json!({"path": "d3/x/y", "op": "read"})), Some(true));
+        let fullest = memory.index.values().map(Vec::len).max();
+        (fullest, memory.shapes.values().map(Vec::len).sum::<usize>())
+    };
+    // One place to look for an exact answer, and one shape of patterns: what a search looks at does not grow.
+    assert_eq!(places(10), (Some(1), 1));
+    assert_eq!(places(10_000), (Some(1), 1));
+}

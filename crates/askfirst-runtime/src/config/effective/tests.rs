@@ -1,1 +1,43 @@
-//! Tests.
+//! Every value in force is listed with where it comes from.
+
+use std::time::Duration;
+
+use super::{effective, size, time};
+use crate::config::testing::{World, example};
+
+fn listed(world: &World) -> String {
+    let config = world.load().unwrap();
+    let lines = effective(&config);
+    let lines: Vec<String> =
+        lines.iter().map(|line| format!("{}: {}  # {}", line.key, line.value, line.from)).collect();
+    world.redact(&lines.join("\n"))
+}
+
+#[test]
+fn without_a_config_everything_is_a_default() {
+    let report = listed(&World::new());
+    insta::assert_snapshot!(report);
+}
+
+#[test]
+fn every_value_says_where_it_comes_from() {
+    let world = World::new();
+    world.write(
+        "home/.config/askfirst/askfirst.yaml",
+        &example().replace("root: .", "root: ../../../project"),
+    );
+    world.write("etc/askfirst.yaml", "version: 1\napproval_timeout: 30s\nsandbox: { never_read: [pin] }\ntools: { rm: { approval: deny } }\nshell: { rules: [ { pattern: dd, approval: deny } ] }\n");
+    let report = listed(&world);
+    insta::assert_snapshot!(report);
+}
+
+#[test]
+fn times_and_sizes_are_written_as_they_are_read() {
+    for text in ["500ms", "1500ms", "30s", "90s", "10m", "8h", "1d"] {
+        assert_eq!(time(crate::config::scalar::duration(text).unwrap()), text);
+    }
+    assert_eq!(time(Duration::from_secs(3600)), "1h");
+    for text in ["1B", "1KiB", "64MiB", "4GiB", "1000B"] {
+        assert_eq!(size(crate::config::scalar::size(text).unwrap()), text);
+    }
+}

@@ -68,11 +68,15 @@ impl Older<'_> {
                 continue;
             }
             let Some(entry) = node.entry(key).cloned() else { continue };
-            let Some(approval) = self.statement(&entry) else { continue };
+            let Some(approval) = self.statement(&entry) else {
+                // It has been reported; it need not be unknown as well.
+                node.take(key);
+                continue;
+            };
             let old = format!("{key}: {}", entry.value.brief());
             match approval {
                 Some(approval) => self.warn(&entry.at, &old, &format!("approval: {approval}")),
-                None => self.warn(&entry.at, &old, "approval: required"),
+                None => self.warn_with(&entry.at, &old, "leave it out: `approval` alone decides".to_owned()),
             }
             said.push((key, approval));
         }
@@ -94,7 +98,10 @@ impl Older<'_> {
         }
         if self.dialect == Dialect::File || about == About::Command {
             for (key, _) in said {
-                node.take(key);
+                let notes = node.take(key).map(|entry| entry.value.notes);
+                if let (Some(notes), Some(approval)) = (notes, node.get_mut("approval")) {
+                    approval.notes.join(notes);
+                }
             }
         }
     }

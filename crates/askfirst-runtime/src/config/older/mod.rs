@@ -46,8 +46,12 @@ struct Older<'a> {
 
 impl Older<'_> {
     fn warn(&mut self, place: &Place, old: &str, new: &str) {
+        self.warn_with(place, old, format!("write `{new}`"));
+    }
+
+    fn warn_with(&mut self, place: &Place, old: &str, hint: String) {
         let mut fault = self.source.fault(place, format!("`{}` is an older spelling", quoted(old)));
-        fault.hint = Some(format!("write `{new}`"));
+        fault.hint = Some(hint);
         self.said.warnings.push(fault);
     }
 

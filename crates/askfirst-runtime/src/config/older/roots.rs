@@ -64,7 +64,9 @@ impl Older<'_> {
 
     /// The new key where the old one stands, or in the map that is there already.
     fn replace(&mut self, path: &mut Node, old: &Entry, key: &str, approval: Approval) {
-        if path.get("approval").is_none() {
+        if let Some(approval) = path.get_mut("approval") {
+            approval.notes.join(old.value.notes.clone());
+        } else {
             let mut map = Node::made(Value::Map(Vec::new()), &old.at);
             map.notes = old.value.notes.clone();
             let at = path.entries().iter().position(|entry| entry.key == old.key).unwrap_or_default();

@@ -1,5 +1,7 @@
 //! Sections that have moved: `shell_default`, `shell_rules`, `custom_tools`, `tool_configs`, `pre_approved`.
 
+use std::collections::HashMap;
+
 use askfirst::Approval;
 
 use super::{Older, approval_node, approval_of, rename, section};
@@ -25,10 +27,11 @@ impl Older<'_> {
         match root.get("shell").map(|shell| (shell.is_map() || shell.is_null(), shell.get(new).cloned())) {
             None => {
                 // The section stands where the old key stood.
-                let blank_above = entry.value.notes.blank_above;
                 let mut shell = Node::made(Value::Map(Vec::new()), &entry.at).block();
-                shell.notes.blank_above = blank_above;
-                shell.put(new, moved(entry.value));
+                let mut value = moved(entry.value);
+                shell.notes.blank_above = std::mem::take(&mut value.notes.blank_above);
+                shell.notes.above = std::mem::take(&mut value.notes.above);
+                shell.put(new, value);
                 rename(root, old, "shell");
                 if let Some(place) = root.get_mut("shell") {
                     *place = shell;
@@ -163,22 +166,28 @@ impl Older<'_> {
         }
         self.warn(&entry.at, "pre_approved", "tools: { NAME: { approval: none } }");
         root.take("pre_approved");
+        let Some(tools) = section(root, "tools", &entry.at) else { return };
+        let mut places: HashMap<String, usize> =
+            tools.entries().iter().enumerate().map(|(n, tool)| (tool.key.clone(), n)).collect();
+        let Some(tools) = tools.entries_mut() else { return };
         for item in entry.value.items() {
             let Some(name) = item.as_text() else {
                 let message = format!("`pre_approved` must be a list of names, not of {}", item.kind());
                 self.fault(&item.place, message, "write `tools: { NAME: { approval: none } }`");
                 continue;
             };
-            let Some(tools) = section(root, "tools", &entry.at) else { continue };
             let none = approval_node(Approval::None, &item.place);
-            match tools.get_mut(name) {
+            match places.get(name).and_then(|n| tools.get_mut(*n)) {
                 None => {
                     let mut value = Node::made(Value::Map(Vec::new()), &item.place);
                     value.put("approval", none);
-                    tools.put(name, value);
+                    places.insert(name.to_owned(), tools.len());
+                    tools.push(Entry { key: name.to_owned(), at: item.place.clone(), source: None, value });
                 }
                 // Several cases, or an approval of its own: that is as strict or stricter.
-                Some(tool) if tool.is_map() && tool.get("approval").is_none() => tool.put("approval", none),
+                Some(tool) if tool.value.is_map() && tool.value.get("approval").is_none() => {
+                    tool.value.put("approval", none);
+                }
                 Some(_) => {}
             }
         }

@@ -39,7 +39,7 @@ impl Reader<'_> {
             }
         };
         let ask_by = node.get("ask_by").map_or_else(|| vec![AskBy::Terminal], ask_by);
-        if ask_by.is_empty() {
+        if node.get("ask_by").is_some_and(|list| list.value == Value::List(Vec::new())) {
             self.fault(&entry.at, format!("nobody could be asked about `{name}`: `ask_by` is empty"));
         }
         let says = match &upstream {
@@ -52,7 +52,7 @@ impl Reader<'_> {
             env_pass: node.at(&["env", "pass"]).map(texts).unwrap_or_default(),
             hide_denied: node.get("hide_denied").and_then(Node::as_bool).unwrap_or(false),
             ask_by,
-            origin: self.because(&format!("mcp.{}", entry.key), &entry.at, says),
+            origin: self.because(&format!("mcp.{name}"), &entry.at, says),
         })
     }
 
@@ -77,14 +77,18 @@ impl Reader<'_> {
         let address = url.value.as_text()?;
         let rest = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://"));
         let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
-        let fine = host.is_some_and(|host| !host.is_empty() && !host.contains('@'));
-        if !fine || address.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            let message = format!("`{}` is not an address", quoted(address));
+        if host.is_some_and(|host| host.contains('@')) {
+            // Not repeated in the message: what stands before the `@` may be a secret.
             self.fault_with_hint(
                 &url.value.place,
-                message,
-                "it begins with `http://` or `https://`, without a user name",
+                "the address holds a user name or password",
+                "put the secret into a file, and name it as `token_file`",
             );
+            return None;
+        }
+        if host.is_none_or(str::is_empty) || address.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            let message = format!("`{}` is not an address", quoted(address));
+            self.fault_with_hint(&url.value.place, message, "it begins with `http://` or `https://`");
         }
         let token_file = node.get("token_file").and_then(|node| self.path(node));
         Some(Upstream::Url { url: address.to_owned(), token_file })

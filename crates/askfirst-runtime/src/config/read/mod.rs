@@ -54,7 +54,7 @@ pub(crate) fn read(root: &Node, source: &Source, base: &Base, dialect: Dialect) 
     let settings = reader.settings(root);
     let Reader { mut faults, warnings, .. } = reader;
     faults.sort_by_key(|fault| (fault.line, fault.column));
-    faults.dedup();
+    faults.dedup_by(|a, b| (a.line, a.column, &a.message) == (b.line, b.column, &b.message));
     Read { settings, warnings, faults }
 }
 
@@ -193,3 +193,7 @@ pub(crate) fn folder_of(file: &Path) -> PathBuf {
 #[cfg(test)]
 #[path = "tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "tests_faults.rs"]
+mod tests_faults;

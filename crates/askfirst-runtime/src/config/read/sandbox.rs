@@ -1,6 +1,7 @@
 //! The section `sandbox`: roots, what is never touched, and the walls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 use super::{Reader, approval, size, text, texts};
 use crate::config::node::{Entry, Node};
@@ -31,7 +32,7 @@ impl Reader<'_> {
         }
     }
 
-    fn profile_paths(&mut self, node: Option<&Node>) -> Option<Vec<std::path::PathBuf>> {
+    fn profile_paths(&mut self, node: Option<&Node>) -> Option<Vec<PathBuf>> {
         let node = node?;
         let paths = node.items().iter().filter_map(|item| self.path(item)).collect::<Vec<_>>();
         Some(paths.iter().map(|path| super::paths::follow(path)).collect())
@@ -39,10 +40,11 @@ impl Reader<'_> {
 
     fn roots(&mut self, node: Option<&Node>) -> BTreeMap<String, PathConfig> {
         let mut roots: BTreeMap<String, PathConfig> = BTreeMap::new();
+        let mut names: HashMap<PathBuf, String> = HashMap::new();
         for entry in node.map(Node::entries).unwrap_or_default() {
             let Some(root) = self.root(entry) else { continue };
-            if let Some((other, _)) = roots.iter().find(|(_, other)| other.root == root.root) {
-                let message = format!("`{}` is the same folder as `{}`", quoted(&entry.key), quoted(other));
+            if let Some(other) = names.insert(root.root.clone(), entry.key.clone()) {
+                let message = format!("`{}` is the same folder as `{}`", quoted(&entry.key), quoted(&other));
                 self.fault_with_hint(&entry.at, message, "a folder is one root, so join the two");
             }
             roots.insert(entry.key.clone(), root);
@@ -82,7 +84,7 @@ impl Reader<'_> {
             _ => PathMode::Ro,
         };
         let word = if mode == PathMode::Rw { "rw" } else { "ro" };
-        let rule = format!("sandbox.paths.{}", entry.key);
+        let rule = format!("sandbox.paths.{}", quoted(&entry.key));
         Some(PathConfig {
             root: path,
             mode,

@@ -65,3 +65,137 @@ fn the_config_of_the_design_reads_without_warnings() {
     let url = "http://127.0.0.1:8080/mcp".to_owned();
     assert_eq!(settings.mcp["search"].upstream, Upstream::Url { url, token_file: Some(token) });
 }
+
+#[test]
+fn what_is_left_out_means_what_the_design_says() {
+    let world = World::new();
+    let settings =
+        world.settings("version: 1\nsandbox: { paths: { a: { root: ., approval: { read: human } } } }\n");
+    let root = &settings.sandbox.paths["a"];
+    assert_eq!(root.mode, PathMode::Ro);
+    assert_eq!((root.approval.write, root.approval.attach), (Approval::Required, Approval::Human));
+    assert!(settings.shell.is_none());
+    assert_eq!(settings.sandbox.require_os_sandbox, None);
+    let shell = world.settings("version: 1\nshell:\n  rules: [ { pattern: ls } ]\n").shell.unwrap();
+    assert_eq!((shell.default, shell.known_read_only), (Approval::Required, Approval::Required));
+    assert_eq!(shell.rules[0].approval, Approval::Required);
+    assert!(!shell.network);
+}
+
+#[test]
+fn an_empty_entry_is_the_tools_own_view() {
+    let world = World::new();
+    for entry in ["{}", "", "{ approval: null }", "[{}]"] {
+        let settings = world.settings(&format!("version: 1\ntools:\n  a: {entry}\n"));
+        let cases = settings.rules.exact("a").unwrap().cases();
+        assert_eq!((cases.len(), cases[0].approval), (1, None), "{entry}");
+    }
+}
+
+#[test]
+fn a_deny_with_a_condition_may_stand_behind_everything() {
+    let world = World::new();
+    let text = "version: 1\ntools: { a: [ { approval: none }, { approval: deny, when: { x: 1 } } ] }\n";
+    assert_eq!(world.settings(text).rules.exact("a").unwrap().cases().len(), 2);
+}
+
+#[test]
+fn conditions_are_values_globs_or_paths() {
+    use askfirst::when::Test;
+    let world = World::new();
+    std::fs::create_dir_all(world.path("elsewhere/deep")).unwrap();
+    std::os::unix::fs::symlink(world.path("elsewhere"), world.path("project/link")).unwrap();
+    let show = |value: &str| {
+        let settings = world.settings(&format!("version: 1\ntools: {{ a: {{ when: {{ x: {value} }} }} }}\n"));
+        let test = &settings.rules.exact("a").unwrap().cases()[0].when[0].any_of[0];
+        world.redact(&match test {
+            Test::Exact(value) => format!("exact {value}"),
+            Test::Glob(glob) => format!("glob {}", glob.text()),
+            Test::Path(glob) => format!("path {}", glob.text()),
+        })
+    };
+    for (value, wanted) in [
+        ("users", "exact \"users\""),
+        ("\"1\"", "exact \"1\""),
+        ("1", "exact 1"),
+        ("true", "exact true"),
+        ("null", "exact null"),
+        ("\"public_*\"", "glob public_*"),
+        ("./notes", "path [world]/project/notes"),
+        ("./notes/", "path [world]/project/notes/**"),
+        ("./", "path [world]/project/**"),
+        ("\"./notes/*.md\"", "path [world]/project/notes/*.md"),
+        ("\"./no*/\"", "path [world]/project/no*/**"),
+        ("./link/deep/", "path [world]/elsewhere/deep/**"),
+        ("\"./link/../x/*\"", "path [world]/x/*"),
+        ("../other/", "path [world]/other/**"),
+        ("\"~/.ssh/**\"", "path [world]/home/.ssh/**"),
+        ("/", "path /**"),
+        ("\"/*\"", "path /*"),
+        ("/etc/passwd", "path /etc/passwd"),
+    ] {
+        assert_eq!(show(value), wanted, "{value}");
+    }
+}
+
+#[test]
+fn a_path_condition_takes_its_folder_literally() {
+    let world = World::new();
+    let folder = world.path("odd [x] {y}");
+    std::fs::create_dir_all(folder.join("a")).unwrap();
+    let base = crate::config::read::Base { folder: folder.clone(), home: None };
+    let source = crate::config::node::Source::new("f", "version: 1\ntools: { t: { when: { p: ./a/ } } }\n");
+    let (settings, _) = crate::config::text::settings(&source, &base).unwrap();
+    let test = &settings.rules.exact("t").unwrap().cases()[0].when[0].any_of[0];
+    let askfirst::when::Test::Path(glob) = test else { panic!("{test:?}") };
+    assert!(glob.is_match(folder.join("a/b/c").to_str().unwrap()));
+    assert!(!glob.is_match(&folder.join("a/b").to_str().unwrap().replace("[x]", "x")));
+}
+
+#[test]
+fn roots_are_followed_to_where_they_are() {
+    let world = World::new();
+    std::os::unix::fs::symlink(world.path("home"), world.path("project/link")).unwrap();
+    let settings = world.settings(
+        "version: 1\nsandbox: { paths: { a: { root: link }, b: { root: ~ } } }\n"
+            .replace("b: { root: ~ }", "b: { root: ./notes/.. }")
+            .as_str(),
+    );
+    assert_eq!(settings.sandbox.paths["a"].root, world.path("home"));
+    assert_eq!(settings.sandbox.paths["b"].root, world.path("project"));
+}
+
+#[test]
+fn a_program_has_arguments_with_types() {
+    let world = World::new();
+    let text = r#"version: 1
+tools:
+  grep:
+    command: [grep, "--max-count={n}", "{pattern}", "{files}"]
+    about: Searches files.
+    description: "Search for {pattern}"
+    args:
+      pattern: { type: string, description: "what to look for" }
+      n: { type: integer, enum: [1, 10] }
+      files: { type: array, optional: true }
+"#;
+    let tool = world.settings(text).commands["grep"].clone();
+    assert_eq!(tool.description, "Searches files.");
+    assert_eq!(
+        tool.args["n"],
+        ArgSpec { kind: ArgKind::Integer, optional: false, one_of: vec!["1".into(), "10".into()] }
+    );
+    assert_eq!(tool.args["files"].kind, ArgKind::Strings);
+    assert_eq!(tool.folder, world.path("project"));
+    insta::assert_snapshot!(format!("{:#}", tool.input_schema()));
+}
+
+#[test]
+fn an_argument_without_a_place_is_a_warning() {
+    let world = World::new();
+    let text = "version: 1\ntools: { a: { command: [x], args: { y: {} } } }\n";
+    assert_eq!(
+        world.warnings(text),
+        "askfirst.yaml:2:37: the argument `y` stands nowhere in `command`\nhint: write `{y}` where it belongs"
+    );
+}

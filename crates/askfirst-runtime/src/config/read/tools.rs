@@ -18,11 +18,13 @@ impl Reader<'_> {
         let mut entries = Vec::new();
         let mut commands = BTreeMap::new();
         for entry in node.map(Node::entries).unwrap_or_default() {
-            if let Err(error) = Glob::new(&entry.key) {
+            if !Glob::is_plain(&entry.key)
+                && let Err(error) = Glob::new(&entry.key)
+            {
                 self.fault(&entry.at, quoted(&error.to_string()));
                 continue;
             }
-            let rule = format!("tools.{}", entry.key);
+            let rule = format!("tools.{}", quoted(&entry.key));
             let cases = match &entry.value.value {
                 Value::List(items) => self.cases(&rule, items),
                 Value::Map(_) | Value::Null => {

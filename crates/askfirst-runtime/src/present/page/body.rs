@@ -28,7 +28,7 @@ impl Maker<'_> {
         let text = self.clean(&request.description);
         let lines = self.counted.take(visible(&text));
         let entries = lines.into_iter().map(|pieces| Entry::new(Part::Claim, pieces)).collect();
-        self.section(Place::Content, "the agent or its tool says (not checked):", entries);
+        self.section(Place::Content, "agent says (not checked):", entries);
     }
 
     pub(super) fn facts(&mut self, request: &ApprovalRequest) {

@@ -1,1 +1,271 @@
 //! Tests of pages.
+
+use askfirst::machine::{Member, Question, QuestionId};
+use askfirst::{
+    Approval, ApprovalPresentation, ApprovalRequest, Args, Fact, Loosen, OfferedPattern, PresentationKind,
+    Risk, Timestamp, simple_approval_request,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::present::line::{GUTTER, Row};
+use crate::present::offer::Choice;
+
+pub(super) fn args(value: Value) -> Args {
+    match value {
+        Value::Object(args) => args,
+        other => panic!("not an object: {other}"),
+    }
+}
+
+pub(super) fn email() -> ApprovalRequest {
+    let args = args(
+        json!({"to": "bob@example.com", "subject": "Hi", "body": "Dear Bob,\n\nsee you\n", "urgent": true, "code": "007"}),
+    );
+    let mut request = simple_approval_request(
+        "send_email",
+        &args,
+        Some("Send email to bob@example.com: Hi"),
+        &["body".into()],
+    );
+    request.caller = Some("worker-3".into());
+    request.facts.push(Fact::new("host", "example.com"));
+    request.facts.push(Fact::new("rule", "tools.send_email in askfirst.yaml, line 12: required"));
+    request
+}
+
+pub(super) fn question(requests: Vec<ApprovalRequest>) -> Question {
+    let member = |request| Member { request, calls: 1, remembered_until: None };
+    Question { id: QuestionId(1), members: requests.into_iter().map(member).collect(), position: 1, of: 1 }
+}
+
+pub(super) fn page(question: &Question) -> Page {
+    let redactor = Redactor::default();
+    Page::of(question, &PageOptions { preview_lines: 8, redactor: &redactor, now: Timestamp(1_000_000) })
+}
+
+/// The page as a plain renderer would print it.
+fn drawn(page: &Page, columns: usize) -> String {
+    page.lines(columns)
+        .iter()
+        .map(|line| format!("{}{}\n", line.gutter(), line.text()).trim_end().to_owned() + "\n")
+        .collect()
+}
+
+fn shown_as(kind: PresentationKind, content: &str) -> Page {
+    let mut request =
+        simple_approval_request("tool", &args(json!({"path": "notes/a.md"})), Some("a change"), &[]);
+    request.presentation = Some(ApprovalPresentation::new(kind, content));
+    page(&question(vec![request]))
+}
+
+#[test]
+fn a_call_without_a_presentation_shows_all_its_arguments() {
+    let mut question = question(vec![email()]);
+    question.position = 2;
+    question.of = 5;
+    question.members[0].request.deadline = Some(Timestamp(1_600_000));
+    insta::assert_snapshot!("email_80", drawn(&page(&question), 80));
+    insta::assert_snapshot!("email_40", drawn(&page(&question), 40));
+}
+
+#[test]
+fn a_diff_is_shown_line_by_line() {
+    let diff = "--- a/notes/a.md\n+++ b/notes/a.md\n@@ -1,3 +1,3 @@\n same\n--- not a header\n+\ttab and \x1b[31mred\n";
+    let page = shown_as(PresentationKind::Diff, diff);
+    insta::assert_snapshot!("diff_80", drawn(&page, 80));
+    insta::assert_snapshot!("diff_40", drawn(&page, 40));
+    let removed = page.lines(80).into_iter().find(|line| line.text().contains("not a header"));
+    assert_eq!(removed.map(|line| line.part), Some(Part::Diff(crate::present::Change::Removed)));
+}
+
+#[test]
+fn a_file_is_shown_with_its_size_and_language() {
+    let mut request = simple_approval_request(
+        "write_file",
+        &args(json!({"path": "a.rs", "content": "fn a() {\n    b();\n}\n"})),
+        Some("Write a.rs"),
+        &[],
+    );
+    request.presentation = Some(
+        ApprovalPresentation::new(PresentationKind::FileContent, "fn a() {\n    b();\n}\n")
+            .with_language("rust"),
+    );
+    let page = page(&question(vec![request]));
+    insta::assert_snapshot!("file_80", drawn(&page, 80));
+    insta::assert_snapshot!("file_40", drawn(&page, 40));
+}
+
+#[test]
+fn a_command_is_shown_after_a_dollar_sign_and_wrapped() {
+    let page =
+        shown_as(PresentationKind::Command, "git log --oneline --graph --decorate --all | grep fix\nls");
+    insta::assert_snapshot!("command_80", drawn(&page, 80));
+    insta::assert_snapshot!("command_40", drawn(&page, 40));
+}
+
+#[test]
+fn text_and_data_are_shown() {
+    let text = shown_as(PresentationKind::Text, "it will\ndo this");
+    let data = shown_as(PresentationKind::Structured, r#"{"rows":[1,"1",null,{"a":[]}],"ok":true}"#);
+    insta::assert_snapshot!("text_80", drawn(&text, 80));
+    insta::assert_snapshot!("text_40", drawn(&text, 40));
+    insta::assert_snapshot!("data_80", drawn(&data, 80));
+    insta::assert_snapshot!("data_40", drawn(&data, 40));
+}
+
+#[test]
+fn a_group_lists_every_member_with_its_risk() {
+    let mut risky =
+        simple_approval_request("rm", &args(json!({"path": "notes/old.md"})), Some("Delete it"), &[]);
+    risky.risk = Risk::Irreversible;
+    let group = question(vec![email(), risky]);
+    insta::assert_snapshot!("group_80", drawn(&page(&group), 80));
+    insta::assert_snapshot!("group_40", drawn(&page(&group), 40));
+}
+
+#[test]
+fn a_hand_over_shows_target_input_and_attachments() {
+    let args = args(json!({"worker": "reviewer", "input": "look at\nthis", "attachments": ["a.pdf"]}));
+    let page = page(&question(vec![simple_approval_request("worker_call", &args, None, &[])]));
+    insta::assert_snapshot!("worker_80", drawn(&page, 80));
+}
+
+#[test]
+fn a_fuller_content_replaces_only_what_it_continues() {
+    let content = |short: &str| {
+        let mut shown = ApprovalPresentation::new(PresentationKind::Text, short);
+        shown.metadata.insert("full_content".into(), json!("one\ntwo\nthree"));
+        let mut request = simple_approval_request("tool", &Args::new(), None, &[]);
+        request.presentation = Some(shown);
+        drawn(&page(&question(vec![request])), 80)
+    };
+    assert!(!content("one\n\n... [2 more lines]").contains("in full"));
+    assert!(content("something else").contains("│ something else"));
+    assert!(content("one\n\n... [and rm -rf]").contains("and rm -rf"));
+}
+
+#[test]
+fn what_is_left_out_of_a_preview_is_counted() {
+    let page = shown_as(PresentationKind::Text, &(1..=30).map(|n| format!("line {n}\n")).collect::<String>());
+    let preview = page.preview(80);
+    assert_eq!(preview.of - preview.shown, 22);
+    assert!(preview.lines.iter().any(|line| line.text() == "... 22 more lines not shown: [v] shows all"));
+    assert_eq!(page.total_lines(80), preview.of);
+}
+
+#[test]
+fn each_approval_offers_its_keys() {
+    let keys = |approval, risk| {
+        let mut request = email();
+        request.approval = approval;
+        request.risk = risk;
+        page(&question(vec![request])).offers.list.iter().map(|offer| offer.choice.key()).collect::<String>()
+    };
+    assert_eq!(keys(Approval::Required, Risk::Low), "ynsNvre?q");
+    assert_eq!(keys(Approval::OncePerSession, Risk::Low), "nsNvre?q");
+    assert_eq!(keys(Approval::Human, Risk::High), "ynvre?q");
+    assert_eq!(keys(Approval::Required, Risk::Irreversible), "nNvre?q");
+}
+
+#[test]
+fn a_pattern_is_offered_only_if_it_covers_the_call() {
+    let mut request = email();
+    let fields = args(json!({"to": "bob@example.com", "subject": "", "urgent": true, "code": "007"}));
+    request.patterns.push(OfferedPattern::new("never", args(json!({"to": "eve"})), []));
+    request.patterns.push(OfferedPattern::new("any subject\nto bob", fields, [("subject", Loosen::Any)]));
+    let page = page(&question(vec![request]));
+    assert_eq!(page.offers.patterns, [1]);
+    assert!(page.offers.has(Choice::Widen));
+    assert!(drawn(&page, 80).contains("│ 1: any subject\\nto bob"));
+}
+
+#[test]
+fn a_word_to_type_comes_from_the_target() {
+    let word = |value: Value| {
+        let mut request = simple_approval_request("send_email", &args(value), None, &[]);
+        request.risk = Risk::Irreversible;
+        page(&question(vec![request])).offers.words[0].clone().unwrap_or_default()
+    };
+    assert_eq!(word(json!({"path": "notes/2026/plan.md"})), "plan.md");
+    assert_eq!(word(json!({"to": ["bob@example.com"]})), "bob@example.com");
+    assert_eq!(word(json!({"url": "https://me:pw@db.example.org:80/x?y"})), "db.example.org:80");
+    assert_eq!(word(json!({"path": "notes.md", "to": "bob@example.com"})), "bob@example.com");
+    assert_eq!(word(json!({"path": "notes.md"})), "notes.md");
+    assert_eq!(word(json!({"path": "a\u{202e}b.md"})), "send_email");
+    assert_eq!(word(json!({"path": "x"})), "send_email");
+    assert_eq!(word(json!({})), "send_email");
+}
+
+#[test]
+fn a_key_that_begins_the_word_is_not_offered() {
+    let mut request = simple_approval_request("rm", &args(json!({"path": "notes.md"})), None, &[]);
+    request.risk = Risk::Irreversible;
+    let offers = page(&question(vec![request])).offers;
+    assert!(!offers.has(Choice::No));
+    assert!(offers.has(Choice::Reason));
+}
+
+#[test]
+fn a_tool_with_odd_letters_is_warned_about() {
+    let request = ApprovalRequest::new("re\u{430}d", "", json!({}));
+    assert!(
+        drawn(&page(&question(vec![request])), 80)
+            .contains("warning: the tool has letters that are not ASCII: U+0430")
+    );
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    let odd = prop::sample::select(vec![
+        '\n', '\x1b', '\u{202e}', ' ', '[', 'y', ']', '=', '│', '\t', '漢', '\u{301}',
+    ]);
+    prop::collection::vec(prop_oneof![3 => odd, 1 => any::<char>()], 0..120)
+        .prop_map(|chars| chars.into_iter().collect())
+}
+
+proptest! {
+    #[test]
+    fn no_text_can_leave_its_gutter_or_the_screen(
+        text in any_text(), key in any_text(), columns in 8_usize..100, at in 0_usize..5,
+    ) {
+        let kinds = [PresentationKind::Text, PresentationKind::Diff, PresentationKind::FileContent, PresentationKind::Command, PresentationKind::Structured];
+        let mut call = Args::new();
+        call.insert(key.clone(), json!({"deep": [text.clone(), {key: text.clone()}]}));
+        let mut request = simple_approval_request(&text, &call, Some(&text), &[]);
+        request.caller = Some(text.clone());
+        request.facts.push(Fact::new(text.clone(), text.clone()));
+        request.presentation = Some(ApprovalPresentation::new(kinds[at], text.clone()).with_language(text));
+        let plain = page(&question(vec![email()]));
+        let ours = |page: &Page| page.lines(200).into_iter().filter(|line| !line.part.has_gutter() && line.row == Row::First).count();
+        let page = page(&question(vec![request]));
+        for line in page.lines(columns) {
+            let text = line.text();
+            let fits = crate::present::escape::width(&text) + line.gutter().chars().count() <= columns;
+            prop_assert!(fits || !line.part.has_gutter(), "{text}");
+            prop_assert!(!text.chars().any(char::is_control));
+            prop_assert_eq!(line.gutter().chars().count(), if line.part.has_gutter() { GUTTER } else { 0 });
+        }
+        // However hostile, it adds no line of ours but headings, warnings and counts.
+        prop_assert!(ours(&page) <= ours(&plain) + 8);
+        let preview = page.preview(columns);
+        prop_assert!(preview.shown <= preview.of);
+    }
+}
+
+#[test]
+fn a_very_long_content_is_laid_out_whole() {
+    let page = shown_as(PresentationKind::Text, &"a\n".repeat(100_000));
+    let preview = page.preview(80);
+    assert_eq!(page.lines(80).iter().filter(|line| line.text() == "a").count(), 100_000);
+    assert!(preview.lines.len() < 40);
+    assert!(preview.of > 100_000);
+}
+
+#[test]
+fn a_preview_may_be_as_long_as_everything() {
+    let redactor = Redactor::default();
+    let options = PageOptions { preview_lines: usize::MAX, redactor: &redactor, now: Timestamp(0) };
+    let preview = Page::of(&question(vec![email()]), &options).preview(80);
+    assert_eq!(preview.shown, preview.of);
+}

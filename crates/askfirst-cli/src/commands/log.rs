@@ -1,0 +1,206 @@
+//! `log`: who decided what, what was shown, what ran and how it ended; and whether the record was touched.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use askfirst_runtime::config::Places;
+use askfirst_runtime::ledger::{Entry, Filter, find, read, verify as check};
+use serde_json::{Value, json};
+
+use crate::args::Common;
+use crate::exit::Exit;
+use crate::print::{err, out};
+use crate::session::{ledger_path, read_config};
+
+/// Prints the newest calls, a line each.
+pub fn list(common: &Common, last: usize) -> anyhow::Result<Exit> {
+    let path = path(common)?;
+    if !path.exists() {
+        err(&format!("there is no record yet at `{}`", path.display()));
+        return Ok(Exit::Done);
+    }
+    if common.json {
+        let mut newest = std::collections::VecDeque::new();
+        for entry in read(&path, Filter::default())? {
+            match entry {
+                Ok(entry) => newest.push_back(as_json(&entry)),
+                Err(fault) => err(&format!("warning: {fault}")),
+            }
+            if newest.len() > last {
+                newest.pop_front();
+            }
+        }
+        newest.iter().for_each(crate::print::json);
+        return Ok(Exit::Done);
+    }
+    print_entries(&path, last)?;
+    Ok(Exit::Done)
+}
+
+/// A call as far as its entries tell.
+#[derive(Default)]
+struct Told {
+    at: String,
+    tool: String,
+    decided: Option<(bool, String, String)>,
+    ended: Option<String>,
+}
+
+/// Prints calls, a line each, newest last.
+pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
+    let mut calls: BTreeMap<u64, (String, Told)> = BTreeMap::new();
+    let mut of: BTreeMap<String, u64> = BTreeMap::new();
+    for entry in read(path, Filter::default())? {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(fault) => {
+                err(&format!("warning: {fault}"));
+                continue;
+            }
+        };
+        let Some(id) = entry.call_id().map(str::to_owned) else { continue };
+        let first = *of.entry(id.clone()).or_insert(entry.seq);
+        let (_, told) = calls.entry(first).or_insert_with(|| (id.clone(), Told::default()));
+        tell(told, &entry);
+        if calls.len() > last && let Some((_, (gone, _))) = calls.pop_first() {
+            of.remove(&gone);
+        }
+    }
+    for (id, told) in calls.values() {
+        let (word, why) = match (&told.decided, &told.ended) {
+            (None, _) => ("waiting", "no decision is recorded".to_owned()),
+            (Some((false, cause, why)), _) => ("refused", format!("{cause}: {why}")),
+            (Some((true, cause, _)), None) => ("began", format!("{cause}: how it ended is not recorded")),
+            (Some((true, cause, _)), Some(ended)) if ended == "done" => ("ran", format!("by {cause}")),
+            (Some((true, cause, _)), Some(ended)) => ("ran", format!("by {cause}: {ended}")),
+        };
+        let time = told.at.get(..19).unwrap_or(&told.at).replace('T', " ");
+        out(&format!("{time}  {:<10} {word:<8} {:<20} {why}", short(id), told.tool));
+    }
+    Ok(())
+}
+
+/// The end of a call's id: enough to tell sessions apart, and `log show` takes it.
+fn short(id: &str) -> &str {
+    let number = id.rfind('-').unwrap_or_default();
+    let start = id.char_indices().map(|(at, _)| at).filter(|at| at + 6 <= number).last();
+    start.and_then(|start| id.get(start..)).unwrap_or(id)
+}
+
+fn tell(told: &mut Told, entry: &Entry) {
+    let text = |key: &str| entry.fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    told.at.clone_from(&entry.at);
+    if let Some(tool) = entry.tool_name() {
+        tool.clone_into(&mut told.tool);
+    }
+    match entry.kind.as_str() {
+        "decided" => {
+            let approved = entry.fields.get("approved") == Some(&Value::Bool(true));
+            let refusal = entry.fields.get("refusal");
+            let of_refusal = |key| refusal.and_then(|refusal| refusal.get(key)).and_then(Value::as_str);
+            let note = of_refusal("note").map(|note| format!(": {note}")).unwrap_or_default();
+            let why = format!("{}{note}", of_refusal("reason").unwrap_or_default());
+            told.decided = Some((approved, text("cause").replace('_', " "), why));
+        }
+        "executed" => told.ended = Some(text("ended")),
+        _ => {}
+    }
+}
+
+/// Prints everything about one call.
+pub fn show(common: &Common, id: &str) -> anyhow::Result<Exit> {
+    let path = path(common)?;
+    let whole = whole_id(&path, id)?;
+    let found = find(&path, &whole)?;
+    if found.is_empty() {
+        anyhow::bail!("there is no call `{id}` in the record; `askfirst log` lists them");
+    }
+    for entry in &found {
+        if common.json {
+            crate::print::json(&as_json(entry));
+            continue;
+        }
+        out(&format!("{} ({}:{})", entry.kind, entry.file.display(), entry.line));
+        out(&format!("  at: {}", entry.at));
+        for (key, value) in entry.fields.iter().filter(|(key, _)| *key != "call_id") {
+            print_value(key, value, 1);
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The id that ends with what was given, if there is exactly one.
+fn whole_id(path: &Path, id: &str) -> anyhow::Result<String> {
+    let entries = read(path, Filter::default())?.filter_map(Result::ok);
+    let ids: std::collections::BTreeSet<String> =
+        entries.filter_map(|entry| entry.call_id().filter(|known| known.ends_with(id)).map(str::to_owned)).collect();
+    match ids.iter().collect::<Vec<_>>().as_slice() {
+        [] => Ok(id.to_owned()),
+        [one] => Ok((*one).clone()),
+        _ if ids.contains(id) => Ok(id.to_owned()),
+        several => anyhow::bail!("`{id}` could be any of {} calls; give more of it", several.len()),
+    }
+}
+
+fn print_value(key: &str, value: &Value, depth: usize) {
+    let indent = "  ".repeat(depth);
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            out(&format!("{indent}{key}:"));
+            map.iter().for_each(|(key, value)| print_value(key, value, depth + 1));
+        }
+        Value::Array(items) if !items.is_empty() => {
+            out(&format!("{indent}{key}:"));
+            items.iter().for_each(|value| print_value("-", value, depth + 1));
+        }
+        Value::String(text) => out(&format!("{indent}{key}: {}", text.replace('\n', "\n    "))),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            out(&format!("{indent}{key}: {value}"));
+        }
+    }
+}
+
+/// Checks the record.
+pub fn verify(common: &Common, expect: Option<&str>) -> anyhow::Result<Exit> {
+    let path = path(common)?;
+    let expect = expect.map(str::parse).transpose().context("`--expect` is not a hash")?;
+    let found = check(&path, expect)?;
+    if common.json {
+        let faults: Vec<_> =
+            found.faults.iter().map(|fault| json!({"file": fault.file, "line": fault.line, "what": fault.what})).collect();
+        crate::print::json(&json!({
+            "holds": found.holds(), "files": found.files, "entries": found.entries, "first": found.first,
+            "last": found.last, "head": found.head, "torn": found.torn, "faults": faults, "covers": found.covers,
+        }));
+    } else {
+        for fault in &found.faults {
+            out(&format!("fault: {fault}"));
+        }
+        let torn = if found.torn > 0 { format!(", {} torn writes explained", found.torn) } else { String::new() };
+        let verdict = if found.holds() { "the record holds" } else { "THE RECORD DOES NOT HOLD" };
+        out(&format!("{verdict}: {} entries in {} files{torn}", found.entries, found.files.len()));
+        out(&found.covers);
+        if let Some(head) = found.head {
+            out(&format!("head: {head}"));
+        }
+    }
+    Ok(if found.holds() { Exit::Done } else { Exit::ToolFailed })
+}
+
+fn path(common: &Common) -> anyhow::Result<PathBuf> {
+    Ok(ledger_path(&read_config(common)?, &Places::from_env().state))
+}
+
+fn as_json(entry: &Entry) -> Value {
+    let mut fields = entry.fields.clone();
+    let more = [
+        ("seq", json!(entry.seq)),
+        ("at", json!(entry.at)),
+        ("session", json!(entry.session)),
+        ("kind", json!(entry.kind)),
+        ("hash", json!(entry.hash)),
+    ];
+    fields.extend(more.map(|(key, value)| (key.to_owned(), value)));
+    Value::Object(fields)
+}

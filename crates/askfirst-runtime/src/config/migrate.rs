@@ -1,0 +1,90 @@
+//! Rewrites the older spellings of a text. Comments and the order of keys stay; what is not old is not touched.
+
+use std::path::Path;
+
+use super::comments;
+use super::emit;
+use super::fault::{Fault, Faults};
+use super::file;
+use super::node::{Entry, Node, Place, Source, Value};
+use super::older;
+use super::read::Dialect;
+
+/// A text in today's spelling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Migrated {
+    /// The text.
+    pub text: String,
+    /// What was rewritten.
+    pub changes: Vec<Fault>,
+}
+
+/// Rewrites the older spellings of a config's text. A text without any comes back as it is.
+///
+/// # Errors
+/// Fails if the text is not YAML, has a key twice, says something in two spellings that cannot be joined, or uses
+/// aliases where something would have to be rewritten.
+pub fn migrate(text: &str, file: &Path) -> Result<Migrated, Faults> {
+    if text.contains("\r\n") {
+        let migrated = migrate(&text.replace("\r\n", "\n"), file)?;
+        let text =
+            if migrated.changes.is_empty() { text.to_owned() } else { migrated.text.replace('\n', "\r\n") };
+        return Ok(Migrated { text, ..migrated });
+    }
+    let source = Source::new(file, text);
+    let mut tree = file::parse(&source).map_err(|fault| Faults(vec![fault]))?;
+    let written = tree.comments.clone();
+    comments::attach(&mut tree, text);
+    let mut rewritten = older::rewrite(&mut tree.root, &source, Dialect::File);
+    let mut faults = std::mem::take(&mut tree.faults);
+    faults.append(&mut rewritten.faults);
+    let mut changes = rewritten.warnings;
+    let mut root = tree.root;
+    if root.get("version").is_none() && (root.is_map() || root.is_null()) {
+        let mut fault = source.fault(&Place::start(), "there is no `version`");
+        fault.hint = Some("write `version: 1`".to_owned());
+        changes.insert(0, fault);
+        add_version(&mut root);
+    }
+    if tree.aliases && !changes.is_empty() {
+        let mut fault = source.fault(&Place::start(), "a text with aliases cannot be rewritten");
+        fault.hint = Some("write out what the aliases name".to_owned());
+        faults.push(fault);
+    }
+    if !faults.is_empty() {
+        faults.sort_by_key(|fault| (fault.line, fault.column));
+        return Err(Faults(faults));
+    }
+    if changes.is_empty() {
+        return Ok(Migrated { text: text.to_owned(), changes });
+    }
+    let mut new = emit::emit(&root, &source.text);
+    let before = new.clone();
+    // The comments of something that is no longer there are kept below.
+    for comment in written.into_iter().filter(|comment| !before.contains(&comment.text)) {
+        new.push_str(&comment.text);
+        new.push('\n');
+    }
+    Ok(Migrated { text: new, changes })
+}
+
+fn add_version(root: &mut Node) {
+    if root.is_null() {
+        root.value = Value::Map(Vec::new());
+    }
+    let place = Place::start();
+    let mut value = Node::made(Value::Number(1.into()), &place);
+    if let Some(entries) = root.entries_mut() {
+        // What stands apart from the first key is about the whole file.
+        if let Some(first) = entries.first_mut()
+            && let Some(blank) = first.value.notes.above.iter().rposition(String::is_empty)
+        {
+            value.notes.above = first.value.notes.above.drain(..=blank).collect();
+        }
+        entries.insert(0, Entry { key: "version".to_owned(), at: place, source: None, value });
+    }
+}
+
+#[cfg(test)]
+#[path = "migrate/tests.rs"]
+mod tests;

@@ -1,0 +1,76 @@
+//! Properties of whole configs: a floor never loosens a verdict, and trust only matters where it is given.
+
+use askfirst::{ApprovalContext, Args, Assessment, Walls, judge};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::layers::{ProjectTrust, load_with};
+use super::testing::World;
+
+fn word() -> impl Strategy<Value = &'static str> {
+    prop_oneof![Just("none"), Just("once_per_session"), Just("required"), Just("human"), Just("deny")]
+}
+
+fn entry() -> impl Strategy<Value = String> {
+    let name = prop_oneof![Just("a"), Just("b"), Just("shell"), Just("\"a*\""), Just("\"*\"")];
+    let value = prop_oneof![
+        word().prop_map(|word| format!("{{ approval: {word} }}")),
+        word().prop_map(|word| format!("{{ approval: {word}, when: {{ x: 1 }} }}")),
+        (word(), word()).prop_map(|(one, two)| {
+            format!("[ {{ approval: {one}, when: {{ x: [1, \"y*\"] }} }}, {{ approval: {two} }} ]")
+        }),
+        Just("{}".to_owned()),
+        Just("{ allowed: false }".to_owned()),
+        Just("{ pre_approved: true }".to_owned()),
+    ];
+    (name, value).prop_map(|(name, value)| format!("  {name}: {value}\n"))
+}
+
+prop_compose! {
+    fn config()(default in prop::option::of(word()), entries in prop::collection::vec(entry(), 0..4)) -> String {
+        let mut seen = Vec::new();
+        let entries: String = entries
+            .into_iter()
+            .filter(|entry| {
+                let name = entry.split(':').next().unwrap_or_default().to_owned();
+                let new = !seen.contains(&name);
+                seen.push(name);
+                new
+            })
+            .collect();
+        let default = default.map(|word| format!("default_approval: {word}\n")).unwrap_or_default();
+        format!("version: 1\n{default}tools:\n{entries}")
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_floor_never_loosens_a_verdict(user in config(), project in config(), managed in config()) {
+        let world = World::new();
+        world.write("home/.config/askfirst/askfirst.yaml", &user);
+        let alone = world.load().unwrap();
+        world.write("project/askfirst.yaml", &project);
+        let untrusted = load_with(&world.options(), ProjectTrust::Withheld).unwrap();
+        world.write("etc/askfirst.yaml", &managed);
+        let both = load_with(&world.options(), ProjectTrust::Withheld).unwrap();
+        let trusted_above = load_with(&world.options(), ProjectTrust::Assumed).unwrap();
+        std::fs::remove_file(world.path("etc/askfirst.yaml")).unwrap();
+        let trusted = load_with(&world.options(), ProjectTrust::Assumed).unwrap();
+        for tool in ["a", "ab", "b", "shell", "z"] {
+            for args in [json!({}), json!({ "x": 1 }), json!({ "x": "yz" })] {
+                let args: Args = args.as_object().unwrap().clone();
+                let call = ApprovalContext::new(tool, args);
+                for assessment in [Assessment::silent(), Assessment::harmless(), Assessment::blocked("no")] {
+                    let of = |config: &super::Config| {
+                        judge(&call, &assessment, &config.policy(Walls::Settled)).approval()
+                    };
+                    prop_assert!(of(&untrusted) >= of(&alone));
+                    prop_assert!(of(&both) >= of(&untrusted));
+                    prop_assert!(of(&trusted_above) >= of(&trusted));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! A record as JSON without its secrets.
+//!
+//! Most records have none. So the record is written as it is, and only if something in it could be a secret is it
+//! taken apart, cleaned and written again.
+
+use askfirst::record::{CallRecord, Record};
+use askfirst::{Args, Digest};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::error::LedgerError;
+use crate::redact::{Mark, Redactor};
+
+/// Pushes the fields of a record, each after a comma.
+pub(super) fn push(out: &mut Vec<u8>, record: &Record, redactor: &Redactor) -> Result<(), LedgerError> {
+    let start = out.len();
+    fields(out, record)?;
+    let clean = redactor.is_clean(out.get(start..).unwrap_or_default()) && has_plain_names(record, redactor);
+    let mut hidden = Hidden::default();
+    if !clean {
+        out.truncate(start);
+        let mut value = serde_json::to_value(record)?;
+        if let Value::Object(map) = &mut value {
+            clean_up(map, redactor, &mut hidden);
+        }
+        fields(out, &value)?;
+    }
+    let Some(call) = call_of(record) else { return Ok(()) };
+    if hidden.in_args == 0 && call.left_out.is_empty() {
+        let digest = Digest::of(serde_json::to_vec(&call.call.args)?);
+        out.extend_from_slice(b",\"args_digest\":\"sha256:");
+        out.extend_from_slice(&super::line::hex(&digest));
+        out.push(b'"');
+    }
+    if hidden.all > 0 || !call.left_out.is_empty() {
+        out.extend_from_slice(format!(",\"hidden\":{}", hidden.all).as_bytes());
+    }
+    Ok(())
+}
+
+/// Pushes the fields of anything that is written as an object.
+pub(super) fn fields(out: &mut Vec<u8>, object: &impl Serialize) -> Result<(), LedgerError> {
+    let start = out.len();
+    serde_json::to_writer(&mut *out, object)?;
+    if let Some(brace) = out.get_mut(start) {
+        *brace = b',';
+    }
+    out.pop();
+    Ok(())
+}
+
+#[derive(Default)]
+struct Hidden {
+    all: usize,
+    in_args: usize,
+}
+
+fn call_of(record: &Record) -> Option<&CallRecord> {
+    match record {
+        Record::Requested(call) => Some(call),
+        Record::Decided(decided) => Some(&decided.call),
+        Record::Session(_) | Record::Executed(_) => None,
+    }
+}
+
+fn has_plain_names(record: &Record, redactor: &Redactor) -> bool {
+    let edited = match record {
+        Record::Decided(decided) => decided.decision.as_ref().and_then(|d| d.edited_args.as_ref()),
+        Record::Session(_) | Record::Requested(_) | Record::Executed(_) => None,
+    };
+    let plain = |map: &Args| redactor.has_plain_names(map);
+    call_of(record).is_none_or(|call| {
+        let payload = call.payload.as_ref().is_none_or(|payload| redactor.is_plain(payload));
+        plain(&call.call.args) && plain(&call.call.metadata) && payload
+    }) && edited.is_none_or(plain)
+}
+
+/// Words of ours, ids and digests: a secret that happens to be such a word must not make the entry unreadable.
+const OURS: [&str; 17] = [
+    "kind",
+    "call_id",
+    "edited_from",
+    "definition",
+    "policy",
+    "shown",
+    "result",
+    "cause",
+    "verdict",
+    "approval",
+    "risk",
+    "mode",
+    "remember",
+    "ended",
+    "approved",
+    "seen",
+    "stop",
+];
+
+/// What the agent or the framework wrote, where names count.
+const THEIRS: [&str; 4] = ["args", "payload", "metadata", "edited_args"];
+
+fn clean_up(map: &mut Args, redactor: &Redactor, hidden: &mut Hidden) {
+    for (key, value) in map.iter_mut() {
+        if THEIRS.contains(&key.as_str()) {
+            let left = redactor.value(value, Mark::Record);
+            hidden.all += left.hidden;
+            if key == "args" {
+                hidden.in_args += left.hidden;
+            }
+            *value = left.left;
+        } else if !OURS.contains(&key.as_str()) {
+            clean_text(value, redactor, hidden);
+        }
+    }
+}
+
+fn clean_text(value: &mut Value, redactor: &Redactor, hidden: &mut Hidden) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(text) => {
+            let left = redactor.text(text, Mark::Record);
+            hidden.all += left.hidden;
+            *text = left.left;
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| clean_text(item, redactor, hidden)),
+        Value::Object(map) => clean_up(map, redactor, hidden),
+    }
+}

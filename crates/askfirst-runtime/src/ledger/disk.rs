@@ -1,0 +1,122 @@
+//! The few things that the ledger does to a disk, behind a trait so that a test can die or fail at each of them.
+//!
+//! A file that is a link, is not plain, belongs to somebody else or can be written by others is never opened.
+
+use std::fs::{DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::Path;
+
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::error::LedgerError;
+
+/// Everything that changes a disk.
+pub(super) trait Disk: Send + Sync {
+    /// Opens a file that is there, for reading and for writing at its end.
+    fn open(&self, path: &Path) -> io::Result<File>;
+    /// The same, and makes it if it is not there.
+    fn create(&self, path: &Path) -> io::Result<File>;
+    /// One write; says how much of it was taken.
+    fn append(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
+    /// What was written is on the disk.
+    fn sync(&self, file: &File) -> io::Result<()>;
+    /// Gives a file another name, which must be free.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// What was made or renamed in a folder is on the disk.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+}
+
+/// The disk itself.
+#[derive(Debug)]
+pub(super) struct RealDisk;
+
+const FLAGS: OFlags = OFlags::RDWR
+    .union(OFlags::APPEND)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::NONBLOCK);
+
+impl Disk for RealDisk {
+    fn open(&self, path: &Path) -> io::Result<File> {
+        Ok(File::from(rustix::fs::open(path, FLAGS, Mode::empty())?))
+    }
+
+    fn create(&self, path: &Path) -> io::Result<File> {
+        let mode = Mode::RUSR | Mode::WUSR;
+        Ok(File::from(rustix::fs::open(path, FLAGS | OFlags::CREATE, mode)?))
+    }
+
+    fn append(&self, mut file: &File, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match file.write(bytes) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                done => return done,
+            }
+        }
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_data()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // Some file systems cannot do it in one step; whoever renames holds the lock.
+            Err(Errno::INVAL | Errno::NOSYS) if to.symlink_metadata().is_err() => std::fs::rename(from, to),
+            done => Ok(done?),
+        }
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        File::open(folder)?.sync_all()
+    }
+}
+
+/// The folder that a file is in.
+pub(super) fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Opens the ledger, or makes it and its folder.
+pub(super) fn open_or_create(disk: &dyn Disk, path: &Path) -> Result<File, LedgerError> {
+    let file = match disk.open(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let folder = folder(path);
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(LedgerError::open(folder))?;
+            let file = disk.create(path).map_err(|e| refused(path, e))?;
+            disk.sync_folder(folder).map_err(LedgerError::step("sync", folder))?;
+            file
+        }
+        opened => opened.map_err(|e| refused(path, e))?,
+    };
+    check(path, &file)?;
+    Ok(file)
+}
+
+fn refused(path: &Path, cause: io::Error) -> LedgerError {
+    let why = match Errno::from_io_error(&cause) {
+        Some(Errno::LOOP) => "it is a symbolic link",
+        Some(Errno::ISDIR) => "it is a folder",
+        _ => return LedgerError::Open { path: path.to_owned(), cause },
+    };
+    LedgerError::Refused { path: path.to_owned(), why: why.to_owned() }
+}
+
+fn check(path: &Path, file: &File) -> Result<(), LedgerError> {
+    let found = file.metadata().map_err(LedgerError::open(path))?;
+    let me = rustix::process::geteuid().as_raw();
+    let why = if !found.is_file() {
+        "it is not a plain file".to_owned()
+    } else if found.uid() != me {
+        format!("it belongs to user {}, not to {me}", found.uid())
+    } else if found.mode() & 0o022 != 0 {
+        format!("others can write it (mode {:03o})", found.mode() & 0o777)
+    } else {
+        return Ok(());
+    };
+    Err(LedgerError::Refused { path: path.to_owned(), why })
+}

@@ -1,0 +1,95 @@
+//! What can go wrong with the ledger, in the user's words.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why the ledger cannot be opened, written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// A file or folder could not be opened or made.
+    #[error("cannot open `{}`: {cause}", .path.display())]
+    Open {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The file is none that a record may be entrusted to.
+    #[error("cannot use `{}` as the ledger: {why}", .path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A write, sync or rename failed.
+    #[error("cannot {step} `{}`: {cause}", .path.display())]
+    Step {
+        /// What was tried.
+        step: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// Only a part of an entry was written.
+    #[error("only {written} of {length} bytes fit into `{}`", .path.display())]
+    Short {
+        /// The file.
+        path: PathBuf,
+        /// What was written.
+        written: usize,
+        /// What should have been.
+        length: usize,
+    },
+    /// Somebody else has held the lock for too long.
+    #[error("`{}` is locked by another process", .0.display())]
+    Locked(PathBuf),
+    /// The end of the file cannot be made sense of.
+    #[error("no whole entry in the last {searched} bytes of `{}`", .path.display())]
+    NoGoodLine {
+        /// The file.
+        path: PathBuf,
+        /// How far back was looked.
+        searched: u64,
+    },
+    /// The entry is larger than any that is read again.
+    #[error("the entry has {0} bytes, more than the ledger holds")]
+    TooLarge(usize),
+    /// The entry cannot be written as JSON.
+    #[error("the entry cannot be written: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The file was taken away or closed again and again while an entry was to be written.
+    #[error("`{}` does not hold still", .0.display())]
+    Restless(PathBuf),
+    /// A thread died while it held the ledger.
+    #[error("the ledger was left in the middle of an entry")]
+    Broken,
+}
+
+impl LedgerError {
+    pub(super) fn step(step: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |cause| Self::Step { step, path: path.to_owned(), cause }
+    }
+
+    pub(super) fn open(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |cause| Self::Open { path: path.to_owned(), cause }
+    }
+
+    /// What the user can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Refused { .. } => Some("a ledger is a plain file that belongs to you and that nobody else can write"),
+            Self::Locked(_) => Some("another session may be stopped in the middle of an entry"),
+            Self::NoGoodLine { .. } => Some("`askfirst log verify` shows where; move the file away to begin a new one"),
+            Self::Open { .. }
+            | Self::Step { .. }
+            | Self::Short { .. }
+            | Self::TooLarge(_)
+            | Self::Json(_)
+            | Self::Restless(_)
+            | Self::Broken => None,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! One line of the ledger as bytes: what stands before the record and after it, and the hash over all of it.
+//!
+//! A line is `{"v":1,"seq":N,…,"prev":"sha256:…","hash":"sha256:…"}`. The hash is taken over the exact bytes
+//! before `,"hash":`, so a line is checked without being understood.
+
+use askfirst::Digest;
+
+use super::error::LedgerError;
+
+/// The longest line that is written or read.
+pub(super) const MAX_LINE: usize = 64 << 20;
+
+/// Before the first line there is nothing, and nothing has this hash.
+pub(super) const NO_HASH: [u8; 64] = [b'0'; 64];
+
+const PREV: &[u8] = b",\"prev\":\"sha256:";
+const HASH: &[u8] = b",\"hash\":\"sha256:";
+pub(super) const HEAD: &[u8] = b"{\"v\":1,\"seq\":";
+
+/// The hex digits of a hash.
+pub(super) type Hex = [u8; 64];
+
+/// What a line says about its place in the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) seq: u64,
+    pub(super) prev: Hex,
+    pub(super) hash: Hex,
+}
+
+/// Why a line has no place in the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoPlace {
+    /// It does not begin or end as a line of the ledger does.
+    Shape,
+    /// Its hash is not that of its bytes.
+    Hash,
+}
+
+/// Finds out the place of a line, given without its newline, and checks its hash.
+pub(super) fn place(line: &[u8]) -> Result<Place, NoPlace> {
+    let (seq, prev, body, hash) = parts(line).ok_or(NoPlace::Shape)?;
+    if hex(&Digest::of(body)) != hash {
+        return Err(NoPlace::Hash);
+    }
+    Ok(Place { seq, prev, hash })
+}
+
+fn parts(line: &[u8]) -> Option<(u64, Hex, &[u8], Hex)> {
+    let rest = line.strip_prefix(HEAD)?;
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    let seq = rest.get(..digits).filter(|_| rest.get(digits) == Some(&b','))?;
+    let seq: u64 = std::str::from_utf8(seq).ok()?.parse().ok()?;
+    let (body, hash) = cut_hash(line.strip_suffix(b"\"}")?, HASH)?;
+    let (_, prev) = cut_hash(body.strip_suffix(b"\"")?, PREV)?;
+    Some((seq, prev, body, hash))
+}
+
+fn cut_hash<'a>(line: &'a [u8], name: &[u8]) -> Option<(&'a [u8], Hex)> {
+    let (rest, hash) = line.split_last_chunk::<64>()?;
+    let plain = hash.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    rest.strip_suffix(name).filter(|_| plain).map(|rest| (rest, *hash))
+}
+
+/// The hex digits of a digest.
+pub(super) fn hex(digest: &Digest) -> Hex {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut hex = NO_HASH;
+    for (pair, byte) in hex.chunks_exact_mut(2).zip(digest.as_bytes()) {
+        let digits = [byte >> 4, byte & 15].map(|half| DIGITS.get(usize::from(half)).copied().unwrap_or(b'0'));
+        pair.copy_from_slice(&digits);
+    }
+    hex
+}
+
+/// The digest behind hex digits.
+pub(super) fn digest(hex: &Hex) -> Option<Digest> {
+    format!("sha256:{}", std::str::from_utf8(hex).ok()?).parse().ok()
+}
+
+/// A line in the making, with room before the record for what is only known under the lock.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    bytes: Vec<u8>,
+}
+
+/// What stands before the record apart from the number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head<'a> {
+    pub(super) at: &'a str,
+    pub(super) session: &'a str,
+    pub(super) pid: u32,
+}
+
+impl Line {
+    /// Room for a record, which is then pushed as JSON fields, each after a comma.
+    pub(super) fn begin(&mut self, head: Head<'_>) -> Result<&mut Vec<u8>, LedgerError> {
+        let bytes = &mut self.bytes;
+        bytes.clear();
+        bytes.extend_from_slice(HEAD);
+        bytes.extend_from_slice(&[b'0'; SEQ_DIGITS]);
+        bytes.extend_from_slice(b",\"at\":\"");
+        bytes.extend_from_slice(head.at.as_bytes());
+        bytes.extend_from_slice(b"\",\"session\":");
+        serde_json::to_writer(&mut *bytes, head.session)?;
+        bytes.extend_from_slice(b",\"pid\":");
+        bytes.extend_from_slice(head.pid.to_string().as_bytes());
+        Ok(bytes)
+    }
+
+    /// Ends the line with its place in the chain, and gives its bytes and its hash.
+    pub(super) fn end(&mut self, seq: u64, prev: &Hex) -> Result<(&[u8], Hex), LedgerError> {
+        let number = seq.to_string();
+        let skip = SEQ_DIGITS.saturating_sub(number.len());
+        let head = [HEAD, number.as_bytes()].concat();
+        if let Some(place) = self.bytes.get_mut(skip..skip + head.len()) {
+            place.copy_from_slice(&head);
+        }
+        self.bytes.extend_from_slice(PREV);
+        self.bytes.extend_from_slice(prev);
+        self.bytes.push(b'"');
+        let hash = hex(&Digest::of(self.bytes.get(skip..).unwrap_or_default()));
+        self.bytes.extend_from_slice(HASH);
+        self.bytes.extend_from_slice(&hash);
+        self.bytes.extend_from_slice(b"\"}\n");
+        let line = self.bytes.get(skip..).unwrap_or_default();
+        if line.len() > MAX_LINE { Err(LedgerError::TooLarge(line.len())) } else { Ok((line, hash)) }
+    }
+
+    /// Gives back the memory that one large record took.
+    pub(super) fn shrink(&mut self) {
+        if self.bytes.capacity() > 1 << 20 {
+            *self = Self::default();
+        }
+    }
+}
+
+const SEQ_DIGITS: usize = 20;

@@ -1,0 +1,88 @@
+//! The time as text, and names of sessions.
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+
+use askfirst::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The name of a session: when it began, and enough chance to tell it from every other.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SessionId(String);
+
+impl SessionId {
+    /// A new name for a session that begins now.
+    #[must_use]
+    pub fn new(now: Timestamp) -> Self {
+        let time: String = rfc3339(now).chars().filter(char::is_ascii_alphanumeric).take(15).collect();
+        let chance = RandomState::new().hash_one(now);
+        Self(format!("{time}-{chance:016x}"))
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A moment as RFC 3339 in UTC, with milliseconds.
+#[must_use]
+pub fn rfc3339(at: Timestamp) -> String {
+    let (seconds, millis) = (at.0 / 1000, at.0 % 1000);
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = date(days);
+    format!(
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{millis:03}Z",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
+/// Year, month and day from days since 1970. Years are counted from March, so that leap days come last.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    (year + era * 400 + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_as_others_write_them() {
+        for (millis, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_399_999, "2000-02-28T23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_709_210_096_007, "2024-02-29T12:34:56.007Z"),
+            (1_735_689_599_000, "2024-12-31T23:59:59.000Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(rfc3339(Timestamp(millis)), text);
+        }
+        assert!(rfc3339(Timestamp(u64::MAX)).ends_with('Z'));
+    }
+
+    #[test]
+    fn two_sessions_of_one_moment_have_two_names() {
+        let now = Timestamp(1_709_210_096_007);
+        let (one, two) = (SessionId::new(now), SessionId::new(now));
+        assert!(one.as_str().starts_with("20240229T123456-"), "{one}");
+        assert_ne!(one, two);
+    }
+}

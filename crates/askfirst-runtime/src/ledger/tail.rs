@@ -1,0 +1,106 @@
+//! The end of a file: the last whole line, and what a torn write left after it.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use askfirst::Digest;
+use serde::{Deserialize, Serialize};
+
+use super::error::LedgerError;
+use super::line::{self, MAX_LINE, Place};
+
+/// How far back a whole line is searched for.
+const FARTHEST: u64 = 2 * MAX_LINE as u64;
+
+/// The end of a file.
+#[derive(Debug)]
+pub(super) struct Tail {
+    /// The last whole line.
+    pub(super) last: Option<Place>,
+    /// Whether that line says that the file is closed.
+    pub(super) closed: bool,
+    /// What was left after it.
+    pub(super) torn: Option<Torn>,
+    /// Whether the file ends in the middle of a line.
+    pub(super) open_line: bool,
+}
+
+/// What a torn write left. Without bytes, only the end of the line was missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Torn {
+    /// How many bytes.
+    #[serde(rename = "torn_bytes")]
+    pub(super) bytes: u64,
+    /// Their digest.
+    #[serde(rename = "torn_sha256")]
+    pub(super) digest: Digest,
+}
+
+/// Looks at the end of a file of `size` bytes.
+pub(super) fn look(path: &Path, file: &File, size: u64) -> Result<Tail, LedgerError> {
+    let mut window = 64 << 10;
+    loop {
+        let length = size.min(window);
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+        file.read_exact_at(&mut bytes, size - length).map_err(LedgerError::step("read", path))?;
+        if let Some(tail) = last_line(&bytes, length == size) {
+            return Ok(tail);
+        }
+        if length == size {
+            return no_line(path, &bytes);
+        }
+        if length >= FARTHEST {
+            return Err(LedgerError::NoGoodLine { path: path.to_owned(), searched: length });
+        }
+        window = window.saturating_mul(8).min(FARTHEST);
+    }
+}
+
+/// The last whole line in some bytes; the first line counts only if they are `all` of the file.
+fn last_line(bytes: &[u8], all: bool) -> Option<Tail> {
+    let mut end = bytes.len();
+    loop {
+        let before = bytes.get(..end)?;
+        let start = before.iter().rposition(|b| *b == b'\n').map(|newline| newline + 1);
+        if start.is_none() && !all {
+            return None;
+        }
+        let found = before.get(start.unwrap_or(0)..)?;
+        if let Ok(last) = line::place(found) {
+            let rest = bytes.get(end..)?;
+            return Some(Tail {
+                last: Some(last),
+                closed: kind(found).is_some_and(|kind| kind == "rotated"),
+                torn: torn(rest.strip_prefix(b"\n").unwrap_or(rest), rest.is_empty()),
+                open_line: bytes.last() != Some(&b'\n'),
+            });
+        }
+        end = start?.checked_sub(1)?;
+    }
+}
+
+fn torn(rest: &[u8], no_newline: bool) -> Option<Torn> {
+    let torn = no_newline || !rest.is_empty();
+    torn.then(|| Torn { bytes: rest.len() as u64, digest: Digest::of(rest) })
+}
+
+/// A file without a single line is either new or its first line was torn; anything else is no ledger.
+fn no_line(path: &Path, bytes: &[u8]) -> Result<Tail, LedgerError> {
+    let ours = bytes.iter().zip(line::HEAD).all(|(byte, head)| byte == head) || bytes.iter().all(|byte| *byte == 0);
+    if !ours {
+        let why = "it has other things in it".to_owned();
+        return Err(LedgerError::Refused { path: path.to_owned(), why });
+    }
+    let open_line = bytes.last().is_some_and(|byte| *byte != b'\n');
+    Ok(Tail { last: None, closed: false, torn: torn(bytes, false), open_line })
+}
+
+/// What kind of entry a line holds.
+pub(super) fn kind(line: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Kind {
+        kind: String,
+    }
+    serde_json::from_slice::<Kind>(line).ok().map(|line| line.kind)
+}

@@ -1,0 +1,112 @@
+//! Torn writes: they stay, they are explained, and nothing good is lost.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The state of a file after a write was torn at every place.
+#[test]
+fn a_write_torn_at_any_byte_is_explained_by_the_next_entry() {
+    let (_folder, path) = scratch();
+    with_entries(&path, 3);
+    let good = std::fs::read(&path).unwrap();
+    let ends: Vec<usize> = good.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(i, _)| i + 1).collect();
+    for end in 0..=good.len() {
+        std::fs::write(&path, &good[..end]).unwrap();
+        open(&path).append(&executed("after"), Durability::Written).unwrap();
+        let checked = verify(&path, None).unwrap();
+        assert_eq!(checked.faults, [], "cut at {end}");
+        assert_eq!(checked.torn, u64::from(end != 0 && !ends.contains(&end)), "cut at {end}");
+        // A line that lacks nothing but its newline is whole.
+        let whole = ends.iter().filter(|line| **line <= end + 1 && end > 0).count();
+        let mut expected: Vec<String> = (0..whole).map(|i| format!("call-{i}")).collect();
+        expected.push("after".to_owned());
+        assert_eq!(call_ids(&path), expected, "cut at {end}");
+        assert!(std::fs::read(&path).unwrap().starts_with(&good[..end]), "something was cut off at {end}");
+    }
+}
+
+#[test]
+fn the_explanation_of_a_torn_write_cannot_be_changed_nor_what_it_explains() {
+    let (_folder, path) = scratch();
+    with_entries(&path, 1);
+    let good = std::fs::read(&path).unwrap();
+    std::fs::write(&path, [&good[..], b"{\"v\":1,\"seq\":2,\"half"].concat()).unwrap();
+    open(&path).append(&executed("after"), Durability::Written).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    for at in good.len()..whole.len() {
+        let mut bad = whole.clone();
+        bad[at] ^= 1;
+        std::fs::write(&path, bad).unwrap();
+        assert!(!faults(&path).is_empty(), "byte {at}");
+    }
+}
+
+#[test]
+fn an_open_writer_sees_what_another_left_torn() {
+    let (_folder, path) = scratch();
+    let ledger = with_entries(&path, 2);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.extend_from_slice(b"\0\0\0\n\0garbage\n\n");
+    std::fs::write(&path, &bytes).unwrap();
+    ledger.append(&executed("after"), Durability::Written).unwrap();
+    assert_eq!((faults(&path), verify(&path, None).unwrap().torn), (Vec::new(), 1));
+    assert_eq!(call_ids(&path), ["call-0", "call-1", "after"]);
+    let read: Vec<_> = read(&path, Filter::default()).unwrap().collect();
+    assert_eq!(read.iter().filter(|entry| entry.is_err()).count(), 3);
+}
+
+#[test]
+fn far_more_garbage_than_is_read_at_once_is_passed_over() {
+    let (_folder, path) = scratch();
+    with_entries(&path, 2);
+    for garbage in ["x".repeat(3 << 20), "line of something else\n".repeat(100_000)] {
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, [&bytes, garbage.as_bytes()].concat()).unwrap();
+        open(&path).append(&executed("after"), Durability::Written).unwrap();
+        assert_eq!(faults(&path), Vec::<String>::new());
+    }
+    assert_eq!(call_ids(&path), ["call-0", "call-1", "after", "after"]);
+}
+
+#[test]
+fn a_first_line_of_zeros_is_a_torn_write() {
+    let (_folder, path) = scratch();
+    with_entries(&path, 1);
+    std::fs::write(&path, [0; 300]).unwrap();
+    open(&path).append(&executed("after"), Durability::Written).unwrap();
+    let checked = verify(&path, None).unwrap();
+    assert_eq!((checked.faults, checked.torn, checked.last), (Vec::new(), 1, Some(2)));
+}
+
+#[test]
+fn a_hostile_last_number_is_refused_without_a_panic() {
+    let (_folder, path) = scratch();
+    let ledger = with_entries(&path, 1);
+    let mut line = super::line::Line::default();
+    let head = super::line::Head { at: "", session: "", pid: 0 };
+    line.begin(head).unwrap().extend_from_slice(b",\"kind\":\"x\"");
+    let (bytes, _) = line.end(u64::MAX, &super::line::NO_HASH).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    assert!(ledger.append(&executed("after"), Durability::Written).is_err());
+    assert!(!faults(&path).is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_left_at_the_end_nothing_good_is_lost(
+        left in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..4)
+    ) {
+        let (_folder, path) = scratch();
+        with_entries(&path, 2);
+        for (i, left) in left.iter().enumerate() {
+            let bytes = std::fs::read(&path).unwrap();
+            std::fs::write(&path, [&bytes[..], left].concat()).unwrap();
+            open(&path).append(&executed(&format!("after-{i}")), Durability::Written).unwrap();
+        }
+        prop_assert_eq!(faults(&path), Vec::<String>::new());
+        prop_assert_eq!(call_ids(&path).len(), 2 + left.len());
+    }
+}

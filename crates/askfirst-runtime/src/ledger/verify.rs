@@ -1,0 +1,303 @@
+//! Checks a ledger from the first line to the last, and says exactly what that covers and what it cannot.
+
+use std::path::{Path, PathBuf};
+
+use askfirst::{Args, Digest};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::error::LedgerError;
+use super::files;
+use super::line::{self, Hex, NO_HASH, Place};
+use super::lines::{Moment, Part, RawLine};
+use super::read::{fields, wrong};
+use super::tail::Torn;
+
+/// What was checked, and what was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verification {
+    /// The files, oldest first.
+    pub files: Vec<PathBuf>,
+    /// How many whole entries there are.
+    pub entries: u64,
+    /// The number of the first.
+    pub first: Option<u64>,
+    /// The number of the last.
+    pub last: Option<u64>,
+    /// The hash of the last. Kept elsewhere, it shows later that nothing up to here was taken away.
+    pub head: Option<Digest>,
+    /// How many torn writes there are that a later entry explains.
+    pub torn: u64,
+    /// Everything that is wrong.
+    pub faults: Vec<VerifyFault>,
+    /// What the check covers and what it does not.
+    pub covers: String,
+}
+
+impl Verification {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.faults.is_empty()
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}:{line}: {what}", .file.display())]
+pub struct VerifyFault {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, counted from 1; 0 for the whole file.
+    pub line: u64,
+    /// What is wrong.
+    pub what: String,
+}
+
+const COVERS: &str = "covered: the hash of every line, the chain from each line to the next, numbers without gaps, \
+    the links between files, and that every torn write is explained by the entry after it";
+const NOT_COVERED: &str = "not covered: removal of the newest entries or of everything, and a chain that was \
+    rewritten as a whole, because nothing outside the files is looked at";
+const WITH_HEAD: &str = "with the hash that was noted before, everything up to its entry is covered; not covered: \
+    removal or rewriting of what came after it";
+
+/// Checks all files of a ledger. `expect_head` is a hash that was noted before and must still be in the chain.
+///
+/// # Errors
+/// Fails if there is no ledger, or it cannot be opened; whatever is wrong inside is a fault.
+pub fn verify(path: &Path, expect_head: Option<Digest>) -> Result<Verification, LedgerError> {
+    let moment = Moment::of(path)?;
+    let mut check = Check::new(expect_head);
+    for part in &moment.parts {
+        check.file(&moment, part);
+    }
+    Ok(check.end(&moment, path))
+}
+
+struct Check {
+    expect: Option<Hex>,
+    seen_expected: bool,
+    seq: u64,
+    hash: Hex,
+    entries: u64,
+    first: Option<u64>,
+    torn: u64,
+    faults: Vec<VerifyFault>,
+    file: PathBuf,
+    before: Option<String>,
+    first_in_file: Option<u64>,
+    closed: bool,
+    region: Option<Region>,
+}
+
+/// Lines in a row that are none of ours. The last byte is held back: it may be the newline of the entry after.
+struct Region {
+    line: u64,
+    what: &'static str,
+    bytes: u64,
+    hasher: Sha256,
+    last: Option<u8>,
+}
+
+impl Region {
+    fn push(&mut self, line: RawLine<'_>) {
+        let newline: &[u8] = if line.ended { b"\n" } else { b"" };
+        for part in [line.bytes, newline] {
+            if let Some((last, rest)) = part.split_last() {
+                self.hasher.update(self.last.as_slice());
+                self.hasher.update(rest);
+                self.last = Some(*last);
+                self.bytes += part.len() as u64;
+            }
+        }
+    }
+
+    fn is(self, torn: &Torn) -> bool {
+        let digest = |hasher: Sha256| *torn.digest.as_bytes() == <[u8; 32]>::from(hasher.finalize());
+        if torn.bytes == self.bytes {
+            return digest(self.hasher.chain_update(self.last.as_slice()));
+        }
+        torn.bytes.checked_add(1) == Some(self.bytes) && self.last == Some(b'\n') && digest(self.hasher)
+    }
+}
+
+impl Check {
+    fn new(expect_head: Option<Digest>) -> Self {
+        Self {
+            expect: expect_head.map(|digest| line::hex(&digest)),
+            seen_expected: false,
+            seq: 0,
+            hash: NO_HASH,
+            entries: 0,
+            first: None,
+            torn: 0,
+            faults: Vec::new(),
+            file: PathBuf::new(),
+            before: None,
+            first_in_file: None,
+            closed: false,
+            region: None,
+        }
+    }
+
+    fn fault(&mut self, line: u64, what: impl Into<String>) {
+        self.faults.push(VerifyFault { file: self.file.clone(), line, what: what.into() });
+    }
+
+    fn file(&mut self, moment: &Moment, part: &Part) {
+        self.file.clone_from(&part.path);
+        self.first_in_file = None;
+        let mut lines = match moment.lines(part) {
+            Ok(lines) => lines,
+            Err(e) => return self.fault(0, e.to_string()),
+        };
+        let mut last_line = 0;
+        loop {
+            match lines.next() {
+                Ok(None) => break,
+                Ok(Some(line)) => {
+                    last_line = line.number;
+                    self.line(line);
+                }
+                Err(e) => {
+                    self.fault(last_line, format!("the rest cannot be read: {e}"));
+                    break;
+                }
+            }
+        }
+        self.end_of_region("it is not explained by an entry after it");
+        if let Some((first, last)) = part.closed {
+            self.end_of_closed(last_line, first, last);
+        }
+        self.before = Some(files::name(&part.path));
+    }
+
+    fn end_of_closed(&mut self, line: u64, first: u64, last: u64) {
+        if !self.closed {
+            self.fault(line, "the file does not end with the line that closes it");
+        }
+        if self.first_in_file != Some(first) || self.seq != last {
+            let found = self.first_in_file.map_or_else(|| "none".to_owned(), |n| format!("{n} to {}", self.seq));
+            self.fault(0, format!("its name promises entries {first} to {last}, it has {found}"));
+        }
+    }
+
+    fn line(&mut self, line: RawLine<'_>) {
+        let place = match line::place(line.bytes) {
+            Ok(place) => place,
+            Err(no_place) => {
+                let region = self.region.get_or_insert_with(|| Region {
+                    line: line.number,
+                    what: wrong(no_place),
+                    bytes: 0,
+                    hasher: Sha256::new(),
+                    last: None,
+                });
+                return region.push(line);
+            }
+        };
+        match fields(line.bytes) {
+            Ok(fields) => self.entry(line.number, place, &fields),
+            Err(what) => {
+                self.fault(line.number, what);
+                self.chain(line.number, place);
+            }
+        }
+        if !line.ended {
+            self.fault(line.number, "the end of the last line is torn off, and no entry after it says so");
+        }
+    }
+
+    fn entry(&mut self, line: u64, place: Place, fields: &Args) {
+        let kind = fields.get("kind").and_then(Value::as_str).unwrap_or_default();
+        self.closed = kind == "rotated";
+        let own = matches!(kind, "recovered" | "continued");
+        let torn: Option<Torn> = serde_json::from_value(Value::Object(fields.clone())).ok().filter(|_| own);
+        match (self.region.take(), torn) {
+            (Some(region), Some(torn)) => {
+                let at = region.line;
+                if region.is(&torn) {
+                    self.torn += 1;
+                } else {
+                    self.fault(at, "it was changed after the entry that explains it was written");
+                }
+            }
+            (region @ Some(_), None) => {
+                self.region = region;
+                self.end_of_region("the entry after it does not explain it");
+            }
+            (None, Some(torn)) if torn.bytes > 0 => {
+                self.fault(line, format!("it explains a torn write of {} bytes that is not there", torn.bytes));
+            }
+            (None, Some(_)) => self.torn += 1,
+            (None, None) => {}
+        }
+        if self.first_in_file.is_none() && self.before.is_some() && kind != "continued" {
+            self.fault(line, "the file does not begin with the line that continues the one before");
+        }
+        if kind == "continued" {
+            self.continued(line, fields);
+        }
+        self.chain(line, place);
+    }
+
+    fn continued(&mut self, line: u64, fields: &Args) {
+        let named = fields.get("previous").and_then(Value::as_str);
+        match named {
+            None => self.fault(line, "the file before this one was taken away while it was written"),
+            Some(named) if self.before.as_deref() != Some(named) && self.first_in_file.is_none() => {
+                self.fault(line, format!("the file before this one, `{named}`, is missing"));
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn chain(&mut self, line: u64, place: Place) {
+        let expected = self.seq.saturating_add(1);
+        if place.seq != expected {
+            let what = match place.seq.cmp(&expected) {
+                std::cmp::Ordering::Greater => format!("entries {expected} to {} are missing", place.seq - 1),
+                std::cmp::Ordering::Less | std::cmp::Ordering::Equal => {
+                    format!("it has number {} where {expected} belongs", place.seq)
+                }
+            };
+            self.fault(line, what);
+        } else if place.prev != self.hash {
+            self.fault(line, "it does not follow from the entry before it");
+        }
+        self.seen_expected |= self.expect == Some(place.hash);
+        self.first.get_or_insert(place.seq);
+        self.first_in_file.get_or_insert(place.seq);
+        (self.seq, self.hash) = (place.seq, place.hash);
+        self.entries += 1;
+    }
+
+    fn end_of_region(&mut self, why: &str) {
+        if let Some(region) = self.region.take() {
+            self.fault(region.line, format!("{}, and {why} ({} bytes)", region.what, region.bytes));
+        }
+    }
+
+    fn end(mut self, moment: &Moment, path: &Path) -> Verification {
+        self.file = path.to_owned();
+        if moment.parts.last().is_some_and(|part| part.closed.is_some()) {
+            self.fault(0, "the newest file is missing: the one before it was closed, and nothing follows");
+        }
+        let expected = self.expect.as_ref().and_then(line::digest);
+        if let Some(expected) = expected.filter(|_| !self.seen_expected) {
+            self.fault(0, format!("the hash `{expected}` is not in the chain"));
+        }
+        let head = line::digest(&self.hash).filter(|_| self.entries > 0);
+        let limits = if expected.is_some() { WITH_HEAD } else { NOT_COVERED };
+        Verification {
+            files: moment.parts.iter().map(|part| part.path.clone()).collect(),
+            entries: self.entries,
+            first: self.first,
+            last: self.first.map(|_| self.seq),
+            head,
+            torn: self.torn,
+            faults: self.faults,
+            covers: format!("{COVERS}; {limits}"),
+        }
+    }
+}

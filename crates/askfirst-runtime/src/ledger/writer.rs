@@ -1,0 +1,273 @@
+//! Writing at the end of a file that others write too: locking, recovery after a torn write, and rotation.
+
+use std::fs::{File, TryLockError};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use askfirst::ports::Durability;
+use serde::Serialize;
+
+use super::disk::{self, Disk, folder};
+use super::error::LedgerError;
+use super::line::{self, Head, Hex, Line, NO_HASH};
+use super::tail::{self, Tail, Torn};
+use super::{LedgerSettings, body, files};
+
+/// How long another writer may hold the lock.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often a file may be closed or taken away before an entry finds its place.
+const TRIES: usize = 100;
+
+/// Entries of the ledger about itself.
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Own {
+    /// What a torn write left before this line.
+    Recovered(Torn),
+    /// The last line of a file.
+    Rotated { closed_as: String, next: String },
+    /// The first line of the next one. Without a file before it, that file was taken away.
+    Continued {
+        previous: Option<String>,
+        #[serde(flatten, skip_serializing_if = "Option::is_none")]
+        torn: Option<Torn>,
+    },
+}
+
+pub(super) struct Writer {
+    disk: Box<dyn Disk>,
+    path: PathBuf,
+    rotate: u64,
+    file: Option<File>,
+    /// Where the file ended when this writer left it. Nothing if that must be looked at.
+    left: Option<Left>,
+    /// The last entry that this writer knows of, in whatever file.
+    last: Option<(u64, Hex)>,
+}
+
+#[derive(Clone, Copy)]
+struct Left {
+    size: u64,
+    seq: u64,
+    hash: Hex,
+}
+
+enum Step {
+    Done,
+    /// The file is no longer the one to write.
+    Moved,
+}
+
+struct Lock<'a>(&'a File);
+
+impl Drop for Lock<'_> {
+    fn drop(&mut self) {
+        // Closing the file gives the lock back too, if this fails.
+        let _ = self.0.unlock();
+    }
+}
+
+impl Writer {
+    pub(super) fn new(disk: Box<dyn Disk>, settings: &LedgerSettings) -> Self {
+        let (path, rotate) = (settings.path.clone(), settings.rotate);
+        Self { disk, path, rotate, file: None, left: None, last: None }
+    }
+
+    pub(super) fn open(&mut self) -> Result<(), LedgerError> {
+        self.left = None;
+        self.file = Some(disk::open_or_create(&*self.disk, &self.path)?);
+        Ok(())
+    }
+
+    /// Puts a line at the end. After a failure everything is looked at anew.
+    pub(super) fn append(&mut self, line: &mut Line, head: Head<'_>, firmly: Durability) -> Result<(), LedgerError> {
+        for _ in 0..TRIES {
+            let file = match self.file.take() {
+                Some(file) => file,
+                None => {
+                    self.open()?;
+                    continue;
+                }
+            };
+            match self.step(&file, line, head, firmly) {
+                Ok(Step::Done) => {
+                    self.file = Some(file);
+                    return Ok(());
+                }
+                Ok(Step::Moved) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Err(LedgerError::Restless(self.path.clone()))
+    }
+
+    fn step(&mut self, file: &File, line: &mut Line, head: Head<'_>, firmly: Durability) -> Result<Step, LedgerError> {
+        let _lock = self.lock(file)?;
+        let now = file.metadata().map_err(LedgerError::step("look at", &self.path))?;
+        if now.nlink() == 0 {
+            return Ok(Step::Moved);
+        }
+        if self.left.is_none_or(|left| left.size != now.len()) {
+            self.left = None;
+            let tail = tail::look(&self.path, file, now.len())?;
+            if tail.closed && tail.torn.is_none() {
+                return self.close(file, tail.last.map_or(0, |last| last.seq));
+            }
+            self.find_place(file, now.len(), tail, head)?;
+        }
+        if self.is_full(file)? {
+            return self.rotate(file, head);
+        }
+        self.put(file, line, None)?;
+        if firmly == Durability::Synced {
+            self.sync(file)?;
+        }
+        Ok(Step::Done)
+    }
+
+    fn lock<'a>(&self, file: &'a File) -> Result<Lock<'a>, LedgerError> {
+        let mut wait = Duration::from_micros(20);
+        let mut since = None;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Lock(file)),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(e)) => return Err(LedgerError::step("lock", &self.path)(e)),
+            }
+            if since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+                return Err(LedgerError::Locked(self.path.clone()));
+            }
+            std::thread::sleep(wait);
+            wait = (wait * 2).min(Duration::from_millis(1));
+        }
+    }
+
+    /// Finds where the chain goes on, and says so in the file where that is not plain to see.
+    fn find_place(&mut self, file: &File, size: u64, tail: Tail, head: Head<'_>) -> Result<(), LedgerError> {
+        let newline = tail.open_line.then_some(b'\n');
+        if let Some(last) = tail.last {
+            self.left = Some(Left { size, seq: last.seq, hash: last.hash });
+            return match tail.torn {
+                None => Ok(()),
+                Some(torn) => self.put_own(file, &Own::Recovered(torn), head, newline),
+            };
+        }
+        let (previous, (seq, hash)) = self.before()?;
+        self.left = Some(Left { size, seq, hash });
+        match (seq, tail.torn) {
+            (0, None) => Ok(()),
+            (0, Some(torn)) => self.put_own(file, &Own::Recovered(torn), head, newline),
+            (_, torn) => {
+                self.put_own(file, &Own::Continued { previous, torn }, head, newline)?;
+                self.sync(file)?;
+                self.sync_folder()
+            }
+        }
+    }
+
+    /// The file before a new one and its last entry.
+    fn before(&self) -> Result<(Option<String>, (u64, Hex)), LedgerError> {
+        let closed = files::closed(&self.path).map_err(LedgerError::step("look into", folder(&self.path)))?;
+        let previous = match closed.into_iter().max_by_key(|file| file.last) {
+            None => None,
+            Some(closed) => {
+                let file = File::open(&closed.path).map_err(LedgerError::open(&closed.path))?;
+                let size = file.metadata().map_err(LedgerError::open(&closed.path))?.len();
+                let last = tail::look(&closed.path, &file, size)?.last;
+                last.map(|last| (Some(files::name(&closed.path)), (last.seq, last.hash)))
+            }
+        };
+        Ok(match (previous, self.last) {
+            // What was written last stands in no file: the newest was taken away, which must not go unseen.
+            (None, Some(last)) => (None, last),
+            (Some((_, (seq, _))), Some(last)) if seq < last.0 => (None, last),
+            (Some(previous), _) => previous,
+            (None, None) => (None, (0, NO_HASH)),
+        })
+    }
+
+    fn is_full(&self, file: &File) -> Result<bool, LedgerError> {
+        let Some(left) = self.left.filter(|left| left.size >= self.rotate) else { return Ok(false) };
+        // A file holds at least one entry besides those about itself.
+        let first = self.first_seq(file)?;
+        let name = files::closed_name(&self.path, first, left.seq.saturating_add(1));
+        Ok(left.seq > first && folder(&self.path).join(name).symlink_metadata().is_err())
+    }
+
+    fn rotate(&mut self, file: &File, head: Head<'_>) -> Result<Step, LedgerError> {
+        let Some(left) = self.left else { return Ok(Step::Moved) };
+        let closed_as = files::closed_name(&self.path, self.first_seq(file)?, left.seq.saturating_add(1));
+        let own = Own::Rotated { closed_as, next: files::name(&self.path) };
+        self.put_own(file, &own, head, None)?;
+        self.close(file, left.seq.saturating_add(1))
+    }
+
+    /// Takes a file whose last line says that it is closed out of the way, unless somebody else has done so.
+    fn close(&mut self, file: &File, last: u64) -> Result<Step, LedgerError> {
+        self.left = None;
+        let ours = file.metadata().map_err(LedgerError::step("look at", &self.path))?;
+        let there = self.path.symlink_metadata();
+        if there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
+            self.sync(file)?;
+            let name = files::closed_name(&self.path, self.first_seq(file)?, last);
+            let to = folder(&self.path).join(name);
+            self.disk.rename(&self.path, &to).map_err(LedgerError::step("rename", &self.path))?;
+            self.sync_folder()?;
+        }
+        Ok(Step::Moved)
+    }
+
+    fn first_seq(&self, file: &File) -> Result<u64, LedgerError> {
+        use std::io::{Read, Seek};
+        let mut file = file;
+        file.rewind().map_err(LedgerError::step("read", &self.path))?;
+        let mut reader = BufReader::new(file);
+        let mut found = Vec::new();
+        loop {
+            found.clear();
+            let mut part = reader.by_ref().take(line::MAX_LINE as u64 + 1);
+            let read = part.read_until(b'\n', &mut found).map_err(LedgerError::step("read", &self.path))?;
+            if read == 0 {
+                return Err(LedgerError::NoGoodLine { path: self.path.clone(), searched: 0 });
+            }
+            found.pop();
+            if let Ok(place) = line::place(&found) {
+                return Ok(place.seq);
+            }
+        }
+    }
+
+    fn put_own(&mut self, file: &File, own: &Own, head: Head<'_>, before: Option<u8>) -> Result<(), LedgerError> {
+        let mut line = Line::default();
+        body::fields(line.begin(head)?, own)?;
+        self.put(file, &mut line, before)
+    }
+
+    /// One line, after `before`, in one write.
+    fn put(&mut self, file: &File, line: &mut Line, before: Option<u8>) -> Result<(), LedgerError> {
+        let Some(left) = self.left.take() else { return Err(LedgerError::Restless(self.path.clone())) };
+        let Some(seq) = left.seq.checked_add(1) else { return Err(LedgerError::Restless(self.path.clone())) };
+        let (bytes, hash) = line.end(seq, &left.hash)?;
+        let joined = before.map(|before| [&[before], bytes].concat());
+        let bytes = joined.as_deref().unwrap_or(bytes);
+        let written = self.disk.append(file, bytes).map_err(LedgerError::step("write", &self.path))?;
+        if written != bytes.len() {
+            return Err(LedgerError::Short { path: self.path.clone(), written, length: bytes.len() });
+        }
+        self.left = Some(Left { size: left.size + written as u64, seq, hash });
+        self.last = Some((seq, hash));
+        Ok(())
+    }
+
+    fn sync(&self, file: &File) -> Result<(), LedgerError> {
+        self.disk.sync(file).map_err(LedgerError::step("sync", &self.path))
+    }
+
+    fn sync_folder(&self) -> Result<(), LedgerError> {
+        let folder = folder(&self.path);
+        self.disk.sync_folder(folder).map_err(LedgerError::step("sync", folder))
+    }
+}

@@ -1,0 +1,156 @@
+//! Names of arguments whose values are secret, whatever they look like.
+
+use globset::GlobSet;
+
+use super::span::Kind;
+
+/// How much a name hides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Everything: the config names it.
+    Configured,
+    /// Texts and numbers.
+    All,
+    /// Texts; a number under such a name is a count.
+    Texts,
+    /// Texts that look like a key.
+    Keys,
+    /// Texts that are no path.
+    NoPaths,
+}
+
+/// The names that a config adds to the built-in ones.
+#[derive(Default)]
+pub(super) struct Names {
+    globs: Option<GlobSet>,
+}
+
+impl Names {
+    pub(super) fn new(globs: GlobSet, any: bool) -> Self {
+        Self { globs: any.then_some(globs) }
+    }
+
+    pub(super) fn is_configured(&self, name: &str) -> bool {
+        self.globs.as_ref().is_some_and(|globs| globs.is_match(name))
+    }
+
+    pub(super) fn reach(&self, name: &str) -> Option<(Kind, Reach)> {
+        if self.is_configured(name) {
+            return Some((Kind::Argument, Reach::Configured));
+        }
+        // Nobody names an argument with a page of text.
+        if name.len() > 200 {
+            return None;
+        }
+        let snake = snake(name);
+        if is_about_a_secret(&snake) {
+            return None;
+        }
+        built_in(&snake).or_else(|| built_in(&name.to_ascii_lowercase()))
+    }
+
+    /// A word of a command after which a secret stands.
+    pub(super) fn flag(&self, word: &str) -> Option<Kind> {
+        let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
+        if name.contains('=') || name.len() < 3 {
+            return None;
+        }
+        match self.reach(name)? {
+            (kind, Reach::Configured | Reach::All | Reach::Texts) => Some(kind),
+            (_, Reach::Keys | Reach::NoPaths) => None,
+        }
+    }
+}
+
+/// `clientSecret`, `client-secret` and `CLIENT_SECRET` as `client_secret`.
+fn snake(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len() + 4);
+    let mut after_lower = false;
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && after_lower {
+            snake.push('_');
+        }
+        after_lower = c.is_ascii_lowercase() || c.is_ascii_digit();
+        snake.push(if c.is_alphanumeric() { c.to_ascii_lowercase() } else { '_' });
+    }
+    snake
+}
+
+const PASSWORDS: [&str; 4] = ["password", "passwd", "passphrase", "passcode"];
+const KEYS: [&str; 12] = [
+    "api_key",
+    "apikey",
+    "access_key",
+    "accesskey",
+    "secret_key",
+    "secretkey",
+    "private_key",
+    "privatekey",
+    "signing_key",
+    "encryption_key",
+    "auth_key",
+    "account_key",
+];
+
+fn built_in(name: &str) -> Option<(Kind, Reach)> {
+    let any = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    let last = |word: &str| name == word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'));
+    if any(&PASSWORDS) || last("pass") {
+        Some((Kind::Password, Reach::All))
+    } else if last("pwd") {
+        Some((Kind::Password, Reach::NoPaths))
+    } else if any(&KEYS) {
+        Some((Kind::ApiKey, Reach::All))
+    } else if any(&["credential"]) {
+        Some((Kind::Credential, Reach::All))
+    } else if last("secret") || last("secrets") || name.starts_with("secret_") {
+        Some((Kind::Secret, Reach::All))
+    } else if any(&["token"]) && !any(&["tokeniz"]) || last("jwt") {
+        Some((Kind::Token, Reach::Texts))
+    } else if last("authorization") {
+        Some((Kind::Authorization, Reach::All))
+    } else if last("cookie") || last("cookies") {
+        Some((Kind::Cookie, Reach::All))
+    } else if last("key") {
+        Some((Kind::ApiKey, Reach::Keys))
+    } else {
+        None
+    }
+}
+
+/// Last words that make a name speak of a secret without being one: `token_count`, `password_file`.
+const ABOUT: [&str; 34] = [
+    "file", "path", "dir", "name", "id", "ids", "type", "count", "len", "length", "limit", "url", "uri", "env",
+    "stdin", "policy", "field", "prompt", "size", "min", "max", "usage", "expiry", "expires", "ttl", "at", "in",
+    "regex", "pattern", "label", "hint", "reset", "required", "budget",
+];
+
+/// Whether a name, in lower case, only speaks of a secret.
+pub(super) fn is_about_a_secret(name: &str) -> bool {
+    let last = name.rsplit(['_', '-']).next().unwrap_or_default();
+    name.contains(['_', '-']) && ABOUT.contains(&last)
+}
+
+/// Whether a text under a name is hidden.
+pub(super) fn hides(text: &str, reach: Reach) -> bool {
+    match reach {
+        Reach::Configured | Reach::All | Reach::Texts => !text.is_empty(),
+        Reach::Keys => looks_like_a_key(text),
+        Reach::NoPaths => !text.is_empty() && !text.starts_with(['/', '.', '~']),
+    }
+}
+
+fn looks_like_a_key(text: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"+/=_-.".contains(&b);
+    (16..=4096).contains(&text.len())
+        && text.bytes().all(plain)
+        && text.bytes().any(|b| b.is_ascii_digit())
+        && text.bytes().any(|b| b.is_ascii_alphabetic())
+        && !is_uuid(text)
+        && !text.starts_with(['/', '.'])
+}
+
+fn is_uuid(text: &str) -> bool {
+    let groups: Vec<usize> = text.split('-').map(str::len).collect();
+    groups == [8, 4, 4, 4, 12] && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
+}

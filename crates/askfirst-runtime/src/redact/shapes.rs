@@ -1,0 +1,362 @@
+//! Secrets that are known by their looks: tokens with a prefix, keys in armour, headers, addresses, assignments.
+//!
+//! Each shape has its own expression, so that none can make another look at the same bytes again and again; and an
+//! expression is only run (or even built) when one of the words that it cannot do without stands in the text.
+
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::AhoCorasick;
+use regex::bytes::{Captures, Regex, RegexBuilder};
+
+use super::names::is_about_a_secret;
+use super::span::{Kind, Span};
+use super::values::from_base64;
+
+struct Shape {
+    kind: Kind,
+    /// Words of which one must be there, in any case.
+    needs: &'static [&'static str],
+    /// The secret is the last group that took part, or all of it.
+    pattern: &'static str,
+    check: fn(&Found<'_>) -> bool,
+}
+
+struct Found<'a> {
+    secret: &'a [u8],
+    groups: &'a Captures<'a>,
+    after: Option<u8>,
+}
+
+const fn sure(kind: Kind, needs: &'static [&'static str], pattern: &'static str) -> Shape {
+    Shape { kind, needs, pattern, check: |_| true }
+}
+
+static SHAPES: [Shape; 24] = [
+    sure(Kind::PrivateKey, &["-----begin"], r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"),
+    sure(Kind::AwsKeyId, &["akia", "asia", "abia", "acca"], r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}"),
+    sure(
+        Kind::GitHub,
+        &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
+        r"(?:gh[pousr]_[A-Za-z0-9_]{30,}|github_pat_[A-Za-z0-9_]{22,})",
+    ),
+    sure(
+        Kind::GitLab,
+        &["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-", "glft-", "glimt-", "glagent-"],
+        r"gl(?:pat|dt|rt|ptt|cbt|soat|ft|imt|agent)-[A-Za-z0-9_.-]{18,}",
+    ),
+    sure(
+        Kind::Slack,
+        &["xox", "xapp-", "hooks.slack.com"],
+        r"(?:xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|hooks\.slack\.com/[a-z]+/[A-Za-z0-9/_-]{20,})",
+    ),
+    sure(
+        Kind::Stripe,
+        &["k_live_", "k_test_", "whsec_"],
+        r"(?:[rs]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{20,})",
+    ),
+    sure(
+        Kind::Google,
+        &["aiza", "ya29.", "gocspx-", "1//0"],
+        r"(?:AIza[A-Za-z0-9_-]{35,}|ya29\.[A-Za-z0-9_.-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{30,})",
+    ),
+    sure(Kind::Anthropic, &["sk-ant-"], r"sk-ant-[A-Za-z0-9_-]{16,}"),
+    Shape {
+        kind: Kind::OpenAi,
+        needs: &["sk-"],
+        pattern: r"(?:^|[^A-Za-z0-9])(sk-[A-Za-z0-9_-]{20,})",
+        check: |found| is_mixed(found.secret),
+    },
+    sure(Kind::Npm, &["npm_"], r"npm_[A-Za-z0-9]{30,}"),
+    sure(Kind::PyPi, &["pypi-"], r"pypi-[A-Za-z0-9_-]{40,}"),
+    sure(
+        Kind::Service,
+        &["hf_", "o_v1_", "r_v1_", "p_v1_", "dckr_pat_", "hvs.", "sg."],
+        concat!(
+            r"(?:hf_[A-Za-z0-9]{30,}|do[opr]_v1_[a-f0-9]{40,}|dckr_pat_[A-Za-z0-9_-]{20,}",
+            r"|hvs\.[A-Za-z0-9_-]{24,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})"
+        ),
+    ),
+    sure(
+        Kind::Service,
+        &["shpat_", "shpca_", "shppa_", "shpss_", "age-secret-key-1", "lin_api_", "figd_"],
+        concat!(
+            r"(?:shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32,}|AGE-SECRET-KEY-1[A-Z0-9]{50,}",
+            r"|lin_api_[A-Za-z0-9]{30,}|figd_[A-Za-z0-9_-]{30,})"
+        ),
+    ),
+    sure(Kind::Jwt, &["eyj"], r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)+"),
+    Shape {
+        kind: Kind::UrlPassword,
+        needs: &["://"],
+        pattern: r#"://[^\s/:@?#"'<>\\]*:([^\s/"'<>\\]+)@"#,
+        check: |found| !is_reference(found.secret) && !is_port(found.secret),
+    },
+    Shape {
+        kind: Kind::Basic,
+        needs: &["basic"],
+        pattern: r"(?i:basic)[ \t]+([A-Za-z0-9+/_-]{4,}={0,2})",
+        check: |found| from_base64(found.secret).is_some_and(|plain| plain.contains(&b':')),
+    },
+    Shape {
+        kind: Kind::Bearer,
+        needs: &["bearer"],
+        pattern: r"(?i:bearer)[ \t]+([A-Za-z0-9._~+/-]{8,}=*)",
+        check: |found| has_digit(found.secret) || found.secret.len() >= 24,
+    },
+    Shape {
+        kind: Kind::Authorization,
+        needs: &["authorization"],
+        pattern: concat!(
+            r#"(?i)authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?"#,
+            r#"((?:basic|bearer|token|digest|negotiate|apikey)[ \t]+)?([^\s"'\\,;]+)"#
+        ),
+        check: is_authorization,
+    },
+    Shape {
+        kind: Kind::Cookie,
+        needs: &["cookie:"],
+        pattern: r#"(?i)cookie:[ \t]*([^\s=;"']+=[^\r\n"']*)"#,
+        check: |found| !is_reference(found.secret),
+    },
+    Shape {
+        kind: Kind::Password,
+        needs: &["pass", "pwd", "secret", "token", "credential", "key"],
+        pattern: concat!(
+            r"(?i)(pass(?:word|wd|phrase|code)|(?:^|[^a-z])pass|pwd|secret|token|credential",
+            r"|(?:api|access|account|auth|private|signing|encryption)[_-]?key)",
+            r#"(s?(?:[_-][a-z0-9_-]{0,24})?[0-9]{0,4})\\*["']?([ \t]*(?::=|=>|[:=])[ \t]*)"#,
+            r#"(?:"((?:[^"\\\r\n]|\\.)*)|'((?:[^'\\\r\n]|\\.)*)|\\+["']((?:[^"'\\\r\n]|\\\\\\?.|\\[^"'\\])*)"#,
+            r#"|([^\s"'&;,<>|()\[\]{}\\`]+))"#
+        ),
+        check: is_assigned,
+    },
+    Shape {
+        kind: Kind::Password,
+        needs: &["pass", "secret", "token", "credential", "key"],
+        pattern: concat!(
+            r"(?i)-[a-z0-9_-]*?(pass(?:word|wd|phrase|code)|[_-]pass|secret|token|credential",
+            r"|(?:api|access|account|auth|private)[_-]?key)(s?(?:[_-][a-z0-9_-]{0,24})?[0-9]{0,4})([ \t]+)",
+            r#"(?:"([^"\\\r\n]+)|'([^'\\\r\n]+)|([^\s"'&;|<>`-][^\s"'&;|<>`]*))"#
+        ),
+        check: |found| !is_about_a_secret(&name(found)) && !is_reference(found.secret),
+    },
+    Shape {
+        kind: Kind::Password,
+        needs: &["-u", "--user", "--proxy-user"],
+        pattern: r#"(?:^|[\s"'])(?:-[uU]|--user|--proxy-user)[ \t=]*["']?([^\s:"'=/-][^\s:"']*):([^\s"']+)"#,
+        check: |found| {
+            let user = found.groups.get(1).map_or(&[][..], |m| m.as_bytes());
+            let number = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+            user != found.secret && !(number(user) && number(found.secret)) && !is_reference(found.secret)
+        },
+    },
+    Shape {
+        kind: Kind::Password,
+        needs: &["sshpass"],
+        pattern: r#"sshpass[ \t]+-p[ \t]*["']?([^\s"']+)"#,
+        check: |found| !is_reference(found.secret),
+    },
+    Shape {
+        kind: Kind::Password,
+        needs: &["mysql", "mariadb"],
+        pattern: r#"(?:mysql|mariadb)[a-z-]*[^\r\n|;&]*?[ \t]-p["']?([^\s"'-][^\s"']*)"#,
+        check: |found| !is_reference(found.secret),
+    },
+];
+
+/// Which shapes may be in a text, one bit each.
+#[derive(Clone, Copy)]
+pub(super) struct Candidates(u32);
+
+impl Candidates {
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+struct Gate {
+    search: AhoCorasick,
+    shapes: Vec<usize>,
+}
+
+static GATE: LazyLock<Option<Gate>> = LazyLock::new(|| {
+    let needs = || SHAPES.iter().enumerate().flat_map(|(i, s)| s.needs.iter().map(move |need| (i, *need)));
+    // A few names are looked for among keys only, but a record that has one must be looked at all the same.
+    let names = ["cookie", "jwt"];
+    let words = needs().map(|(_, need)| need).chain(names);
+    let search = AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()?;
+    let cookie = SHAPES.iter().position(|shape| shape.kind == Kind::Cookie)?;
+    let shapes = needs().map(|(i, _)| i).chain(names.map(|_| cookie)).collect();
+    Some(Gate { search, shapes })
+});
+
+static EXPRESSIONS: [OnceLock<Option<Regex>>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
+
+fn expression(shape: &Shape) -> Option<Regex> {
+    RegexBuilder::new(shape.pattern).unicode(false).build().ok()
+}
+
+pub(super) fn candidates(text: &[u8]) -> Candidates {
+    let Some(gate) = &*GATE else { return Candidates(u32::MAX) };
+    let found = gate.search.find_overlapping_iter(text).filter_map(|m| gate.shapes.get(m.pattern().as_usize()));
+    Candidates(found.fold(0, |bits, shape| bits | 1 << shape))
+}
+
+pub(super) fn spans(text: &str, candidates: Candidates, spans: &mut Vec<Span>) {
+    for (i, (shape, expression)) in SHAPES.iter().zip(&EXPRESSIONS).enumerate() {
+        if candidates.0 & 1 << i == 0 {
+            continue;
+        }
+        match expression.get_or_init(|| self::expression(shape)) {
+            Some(_) if shape.kind == Kind::PrivateKey && !text.contains("PRIVATE KEY") => {}
+            Some(expression) => find(text, shape, expression, spans),
+            // Not built: what cannot be searched is not shown.
+            None => spans.push(Span { start: 0, end: text.len(), kind: Kind::Text }),
+        }
+    }
+}
+
+fn find(text: &str, shape: &Shape, expression: &Regex, spans: &mut Vec<Span>) {
+    let bytes = text.as_bytes();
+    let mut ids = Vec::new();
+    let mut from = 0;
+    for groups in expression.captures_iter(bytes) {
+        let Some(whole) = groups.get(0) else { continue };
+        if whole.start() < from {
+            continue;
+        }
+        let last = (1..groups.len()).rev().find_map(|i| groups.get(i));
+        let secret = last.unwrap_or(whole);
+        let after = bytes.get(whole.end()).copied();
+        let found = Found { secret: secret.as_bytes(), groups: &groups, after };
+        if !(shape.check)(&found) {
+            continue;
+        }
+        let mut span = Span { start: secret.start(), end: secret.end(), kind: kind(shape, &found) };
+        if shape.kind == Kind::PrivateKey {
+            span.end = end_of_armour(text, span.end);
+            from = span.end;
+        }
+        if shape.kind == Kind::AwsKeyId {
+            ids.push(span);
+        }
+        spans.push(span);
+    }
+    if !ids.is_empty() {
+        beside_key_ids(bytes, &ids, spans);
+    }
+}
+
+fn kind(shape: &Shape, found: &Found<'_>) -> Kind {
+    if shape.kind != Kind::Password || found.groups.len() < 5 {
+        return shape.kind;
+    }
+    let word = found.groups.get(1).map(|m| m.as_bytes().to_ascii_lowercase()).unwrap_or_default();
+    match word.as_slice() {
+        b"secret" => Kind::Secret,
+        b"token" => Kind::Token,
+        b"credential" => Kind::Credential,
+        other if other.ends_with(b"key") => Kind::ApiKey,
+        _ => Kind::Password,
+    }
+}
+
+/// Without an end, everything after the beginning counts as the key.
+fn end_of_armour(text: &str, from: usize) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    let Some(end) = rest.find("-----END ") else { return text.len() };
+    let close = rest.get(end + 9..).and_then(|line| line.find("-----")).map(|i| end + 9 + i + 5);
+    close.map_or(text.len(), |close| from + close)
+}
+
+/// A run of exactly forty characters near an access key id is the secret that belongs to it.
+fn beside_key_ids(bytes: &[u8], ids: &[Span], spans: &mut Vec<Span>) {
+    const NEAR: usize = 512;
+    let mut ids = ids.iter().peekable();
+    let mut start = 0;
+    for (i, byte) in bytes.iter().copied().chain([b' ']).enumerate() {
+        if byte.is_ascii_alphanumeric() || byte == b'/' || byte == b'+' {
+            continue;
+        }
+        let run = (start, i);
+        start = i + 1;
+        let is_hex = || bytes.get(run.0..run.1).is_some_and(|run| run.iter().all(u8::is_ascii_hexdigit));
+        if run.1 - run.0 != 40 || is_hex() {
+            continue;
+        }
+        while ids.next_if(|id| id.end + NEAR < run.0).is_some() {}
+        if ids.peek().is_some_and(|id| id.start < run.1 + NEAR) {
+            spans.push(Span { start: run.0, end: run.1, kind: Kind::AwsSecret });
+        }
+    }
+}
+
+fn has_digit(text: &[u8]) -> bool {
+    text.iter().any(u8::is_ascii_digit)
+}
+
+fn is_mixed(text: &[u8]) -> bool {
+    has_digit(text) && text.iter().any(u8::is_ascii_uppercase)
+}
+
+/// Not a secret but the name of one, a place for one, or one that was hidden before.
+fn is_reference(secret: &[u8]) -> bool {
+    matches!(secret.first(), None | Some(b'$' | b'{' | b'<'))
+        || secret.iter().all(|b| matches!(b, b'*' | b'.' | b'x' | b'X' | b'\xe2' | b'\x80' | b'\xa2' | b'\xa6'))
+}
+
+/// `http://localhost:8080?mail=a@b` has a port and no password.
+fn is_port(secret: &[u8]) -> bool {
+    let mut rest = secret.iter().skip_while(|b| b.is_ascii_digit());
+    has_digit(secret) && matches!(rest.next(), Some(b'?' | b'#')) && secret.first().is_some_and(u8::is_ascii_digit)
+}
+
+fn is_authorization(found: &Found<'_>) -> bool {
+    let scheme = found.groups.get(1).is_some();
+    !is_reference(found.secret) && (scheme || found.secret.len() >= 8 && has_digit(found.secret))
+}
+
+/// The name before a value, in lower case.
+fn name(found: &Found<'_>) -> String {
+    let part = |i| found.groups.get(i).map_or(&[][..], |m| m.as_bytes());
+    String::from_utf8_lossy(&[part(1), part(2)].concat()).to_ascii_lowercase()
+}
+
+const NO_SECRETS: [&str; 24] = [
+    "true", "false", "null", "none", "nil", "undefined", "str", "string", "bool", "boolean", "int", "integer",
+    "number", "bytes", "any", "required", "optional", "object", "array", "yes", "no", "text", "self", "redacted",
+];
+
+fn is_assigned(found: &Found<'_>) -> bool {
+    let name = name(found);
+    let name = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    let value = String::from_utf8_lossy(found.secret);
+    let plain = value.to_ascii_lowercase();
+    let digits = value.bytes().all(|b| b.is_ascii_digit());
+    if is_reference(found.secret)
+        || is_about_a_secret(name)
+        || NO_SECRETS.contains(&plain.as_str())
+        || plain == name
+        || (name.starts_with("token") && digits && value.len() <= 7)
+        || (name == "pwd" && value.starts_with(['/', '.', '~']))
+    {
+        return false;
+    }
+    let quoted = (4..=6).any(|i| found.groups.get(i).is_some());
+    if quoted {
+        return name.starts_with("pass") || !value.contains(char::is_whitespace);
+    }
+    if matches!(found.after, Some(b'(' | b'[' | b'<' | b'{')) || is_member(&plain, name) {
+        return false;
+    }
+    let tight = found.groups.get(3).is_some_and(|sign| sign.as_bytes() == b"=");
+    let strange = |b: u8| b.is_ascii_digit() || b"!@#$%^*+=/~-".contains(&b);
+    tight || (value.len() >= 6 && value.bytes().any(strange) && !value.starts_with(['/', '.', '~', '&', '*', '=']))
+}
+
+/// `self.password`, `config.api_key`: code that names a secret.
+fn is_member(value: &str, name: &str) -> bool {
+    let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'.';
+    value.bytes().all(word) && value.rsplit_once('.').is_some_and(|(_, last)| last.contains(name))
+}
+

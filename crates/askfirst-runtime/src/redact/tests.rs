@@ -1,0 +1,324 @@
+//! What is hidden and what is not, in texts and in arguments.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn record(text: &str) -> String {
+    Redactor::default().text(text, Mark::Record).left
+}
+
+fn args(value: serde_json::Value) -> Redacted<serde_json::Value> {
+    let Value::Object(map) = value else { panic!("not an object") };
+    let Redacted { left, hidden } = Redactor::default().args(&map, Mark::Record);
+    Redacted { left: Value::Object(left), hidden }
+}
+
+/// Built from parts, so that no scanner takes this file for a leak.
+fn samples() -> Vec<(&'static str, String)> {
+    let run = |n: usize| "aB3dE6gH9".chars().cycle().take(n).collect::<String>();
+    let upper = |n: usize| "A1B2C3D4".chars().cycle().take(n).collect::<String>();
+    vec![
+        ("github token", format!("ghp{}{}", "_", run(36))),
+        ("github token", format!("github{}{}", "_pat_", run(60))),
+        ("gitlab token", format!("glpat{}{}", "-", run(20))),
+        ("slack token", format!("xoxb{}{}", "-", run(40))),
+        ("stripe key", format!("sk_live{}{}", "_", run(24))),
+        ("google key", format!("AIza{}", run(35))),
+        ("anthropic key", format!("sk-ant{}{}", "-api03-", run(80))),
+        ("openai key", format!("sk-proj{}{}", "-", run(48))),
+        ("npm token", format!("npm{}{}", "_", run(36))),
+        ("pypi token", format!("pypi{}{}", "-", run(80))),
+        ("aws access key id", format!("AKIA{}", upper(16))),
+        ("json web token", format!("eyJ{}.eyJ{}.{}", run(20), run(40), run(43))),
+        ("access token", format!("hf{}{}", "_", run(34))),
+    ]
+}
+
+#[test]
+fn tokens_are_known_by_their_shape() {
+    for (kind, token) in samples() {
+        for text in [token.clone(), format!("curl -H 'x: {token}' host"), format!("({token})."), format!("é{token}é")] {
+            let left = record(&text);
+            assert!(!left.contains(&token), "{left}");
+            let mark = format!("‹secret: {kind}, {} characters›", token.chars().count());
+            assert!(left.contains(&mark), "{kind}: {left}");
+        }
+    }
+}
+
+#[test]
+fn the_screen_gets_a_short_digest_and_the_record_none() {
+    let (_, token) = samples().remove(0);
+    let screen = Redactor::default().text(&token, Mark::Screen);
+    let digest = askfirst::Digest::of(&token).short();
+    assert_eq!(screen.left, format!("‹secret: github token, 40 characters, {digest}›"));
+    assert_eq!(screen.hidden, 1);
+    assert_eq!(record(&token), "‹secret: github token, 40 characters›");
+}
+
+#[test]
+fn what_follows_a_telling_word_is_hidden() {
+    for (text, secret) in [
+        ("DB_PASSWORD=hunter2 ./run", "hunter2"),
+        ("mysql://root:hunter2@db/x", "hunter2"),
+        ("postgres://u:p@ss@db", "p@ss"),
+        ("tool --password hunter2 --verbose", "hunter2"),
+        ("tool --api-key=hunter2", "hunter2"),
+        ("tool --db-password 'hunter two'", "hunter two"),
+        ("curl -u admin:hunter2 https://x", "hunter2"),
+        ("curl --user 'admin:hunter2' https://x", "hunter2"),
+        ("sshpass -p hunter2 ssh x", "hunter2"),
+        ("mysqldump -h db -phunter2 x", "hunter2"),
+        ("Authorization: Bearer abcdefghijkl", "abcdefghijkl"),
+        ("authorization: token hunterhunter", "hunterhunter"),
+        ("-H 'Authorization: Basic dXNlcjpwYXNz'", "dXNlcjpwYXNz"),
+        ("then Basic dXNlcjpwYXNz is sent", "dXNlcjpwYXNz"),
+        ("Bearer 0123456789abcdef", "0123456789abcdef"),
+        ("Set-Cookie: sid=hunter2; Path=/", "hunter2"),
+        (r#"{"password": "hunter2"}"#, "hunter2"),
+        (r#"{"password": "hun\"ter2"}"#, "ter2"),
+        (r#"{\"client_secret\":\"hunter2\"}"#, "hunter2"),
+        (r#"{\"client_secret\":\"hun\\\"ter2\"}"#, "ter2"),
+        ("password: hunter2", "hunter2"),
+        ("password = 'hunter two'", "hunter two"),
+        ("api_key: 'abcdef'", "abcdef"),
+        ("DB_PASS=hunter2", "hunter2"),
+        ("pass=hunter2", "hunter2"),
+        ("?user=x&token=hunter2&y=1", "hunter2"),
+        ("PASSWORD=пароль", "пароль"),
+    ] {
+        let left = Redactor::default().text(text, Mark::Record);
+        assert!(!left.left.contains(secret), "{text}: {}", left.left);
+        assert_eq!(left.hidden, 1, "{text}: {}", left.left);
+    }
+}
+
+#[test]
+fn an_address_keeps_everything_but_its_password() {
+    let left = record("https://me:hunter2@example.org/x?y");
+    assert_eq!(left, "https://me:‹secret: password in an address, 7 characters›@example.org/x?y");
+}
+
+#[test]
+fn a_private_key_is_hidden_with_its_armour() {
+    let key = format!("-----BEGIN RSA {0} KEY-----\nMIIabc\ndef==\n-----END RSA {0} KEY-----", "PRIVATE");
+    assert_eq!(record(&format!("a\n{key}\nb")), format!("a\n‹secret: private key, {} characters›\nb", key.len()));
+    let cut = key.split("-----END").next().unwrap();
+    assert!(!record(&format!("x {cut}")).contains("MIIabc"));
+    let public = key.replace("PRIVATE", "PUBLIC");
+    assert_eq!(record(&public), public);
+}
+
+#[test]
+fn the_secret_beside_an_access_key_id_is_hidden() {
+    let secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+    let text = format!("AKIAIOSFODNN7EXAMPLE {secret} da39a3ee5e6b4b0d3255bfef95601890afd80709");
+    let left = record(&text);
+    assert!(!left.contains(secret), "{left}");
+    assert!(left.ends_with("da39a3ee5e6b4b0d3255bfef95601890afd80709"), "{left}");
+    assert_eq!(record(secret), secret);
+}
+
+#[test]
+fn hashes_counts_code_and_prose_are_left_alone() {
+    for text in [
+        "git show 1cde502aa2f4da39a3ee5e6b4b0d3255bfef9560",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==",
+        "max_tokens=4096 tokens: 12",
+        "let password: String = ask();",
+        "fn token(&self) -> Token { self.token }",
+        "login(password=self.password, token=get_token())",
+        "password=$DB_PASSWORD",
+        "password=${DB_PASSWORD} --token \"$TOKEN\"",
+        "https://user:${PASS}@host",
+        "http://localhost:8080/path@v2",
+        "http://localhost:8080?mail=a@b",
+        "git@github.com:me/repo.git",
+        "docker run -u 1000:1000 alpine",
+        "PWD=/home/me",
+        "--password-stdin --token-file /run/x",
+        "a basic understanding of bearer authentication",
+        "the cookie jar is a secret: keep it",
+        "disk-usage task-aB3dE6gH9aB3dE6gH9aB3",
+        "9f86d081-884c-4d63-a1a5-1b4e6c3a2f10",
+        "use std::token::Stream;",
+        "",
+    ] {
+        assert_eq!(record(text), text);
+    }
+}
+
+#[test]
+fn names_of_arguments_hide_at_any_depth() {
+    let left = args(json!({
+        "user": "me", "password": "p", "clientSecret": "s", "X-Api-Key": "k", "max_tokens": 4096, "tokens": 7,
+        "deep": [{"access_token": "t", "credentials": {"user": "u", "pin": 1234}}],
+        "primary_key": "id", "sort_key": "2024-01-01T00:00:00-abcdef", "signing_key": "k2", "cookie": "c",
+        "encryptionKey": "0123456789abcdef", "pwd": "/home/me", "passWord": "p", "password_file": "/run/pw", "token_count": "12",
+        "foo_key": "abcdef0123456789abcdef", "uuid_key": "9f86d081-884c-4d63-a1a5-1b4e6c3a2f10", "secret": null,
+    }));
+    let mark = |kind: &str, n: usize| format!("‹secret: {kind}, {n} characters›");
+    assert_eq!(
+        left.left,
+        json!({
+            "user": "me", "password": mark("password", 1), "clientSecret": mark("secret", 1),
+            "X-Api-Key": mark("key", 1), "max_tokens": 4096, "tokens": 7,
+            "deep": [{"access_token": mark("token", 1),
+                "credentials": {"user": mark("credentials", 1), "pin": mark("credentials", 4)}}],
+            "primary_key": "id", "sort_key": "2024-01-01T00:00:00-abcdef", "signing_key": mark("key", 2),
+            "cookie": mark("cookie", 1), "encryptionKey": mark("key", 16), "pwd": "/home/me", "passWord": mark("password", 1),
+            "password_file": "/run/pw", "token_count": "12", "foo_key": mark("key", 22),
+            "uuid_key": "9f86d081-884c-4d63-a1a5-1b4e6c3a2f10", "secret": null,
+        })
+    );
+    assert_eq!(left.hidden, 11);
+}
+
+#[test]
+fn words_of_a_command_hide_what_follows_a_telling_flag() {
+    let left = args(json!({"argv": ["x", "--password", "hunter2", "--token", "--verbose", "y"]}));
+    assert_eq!(
+        left.left,
+        json!({"argv": ["x", "--password", "‹secret: password, 7 characters›", "--token", "--verbose", "y"]})
+    );
+}
+
+#[test]
+fn a_config_names_more_arguments() {
+    let redactor = Redactor::new(&["*PIN*".to_owned(), "note".to_owned()], Vec::new()).unwrap();
+    let Value::Object(map) = json!({"my_pin": true, "Note": "x", "other": 1, "in": {"pins": [1, "2"]}}) else { panic!() };
+    let left = redactor.args(&map, Mark::Record);
+    assert_eq!(left.hidden, 4);
+    assert_eq!(left.left.get("other"), Some(&json!(1)));
+    assert!(!serde_json::to_string(&left.left).unwrap().contains("true"));
+}
+
+#[test]
+fn a_bad_glob_is_named() {
+    let bad = Redactor::new(&["[".to_owned()], Vec::new()).unwrap_err();
+    assert_eq!(bad.to_string(), "bad glob `[`: unclosed character class; missing ']'");
+    assert!(secret_env(&["{".to_owned()], []).is_err());
+}
+
+#[test]
+fn known_values_are_found_in_every_disguise() {
+    let value = "p \"ä/+x\n?&=>~";
+    let redactor = Redactor::new(&[], vec![value.to_owned(), "short".to_owned()]).unwrap();
+    let escaped = serde_json::to_string(value).unwrap();
+    let escaped = escaped.trim_matches('"');
+    let twice = serde_json::to_string(escaped).unwrap();
+    for form in [
+        value,
+        escaped,
+        twice.trim_matches('"'),
+        "p%20%22%C3%A4%2F%2Bx%0A%3F%26%3D%3E~",
+        "p%20%22%c3%a4%2f%2bx%0a%3f%26%3d%3e~",
+        "p+%22%C3%A4%2F%2Bx%0A%3F%26%3D%3E~",
+        "702022c3a42f2b780a3f263d3e7e",
+        "cCAiw6QvK3gKPyY9Pn4=",
+        "eHAgIsOkLyt4Cj8mPT5-eQ==",
+    ] {
+        let left = redactor.text(&format!("a{form}b"), Mark::Record);
+        assert_eq!(left.hidden, 1, "{form}: {}", left.left);
+    }
+    assert_eq!(redactor.text("short", Mark::Record).hidden, 0);
+}
+
+#[test]
+fn known_values_are_hidden_in_keys_and_numbers_too() {
+    let redactor = Redactor::new(&[], vec!["12345678".to_owned(), "hunter2hunter2".to_owned()]).unwrap();
+    let Value::Object(map) = json!({"hunter2hunter2": 1, "12345678": 2, "n": 912345678}) else { panic!() };
+    let left = redactor.args(&map, Mark::Record);
+    assert_eq!((left.hidden, left.left.len()), (3, 3));
+    assert!(!serde_json::to_string(&left.left).unwrap().contains("345678"));
+}
+
+#[test]
+fn overlapping_values_leave_nothing_of_either() {
+    let redactor = Redactor::new(&[], vec!["abcdefgh".to_owned(), "ghijklmn".to_owned()]).unwrap();
+    assert_eq!(redactor.text("xabcdefghijklmnx", Mark::Record).left, "x‹secret: known value, 14 characters›x");
+}
+
+#[test]
+fn secret_variables_are_chosen_by_their_names() {
+    let vars = [("GITHUB_TOKEN", "v-token"), ("PATH", "/bin"), ("pgpassword", "v-pass"), ("MY_PIN", "v-pin")];
+    let vars = vars.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    assert_eq!(secret_env(&["*_pin".to_owned()], vars).unwrap(), ["v-token", "v-pass", "v-pin"]);
+}
+
+#[test]
+fn a_redactor_does_not_print_what_it_knows() {
+    let redactor = Redactor::new(&[], vec!["hunter2hunter2".to_owned()]).unwrap();
+    assert_eq!(format!("{redactor:?}"), "Redactor");
+}
+
+#[test]
+fn a_secret_dressed_as_a_mark_is_hidden() {
+    let (_, token) = samples().remove(0);
+    for text in [format!("‹secret: {token}, 4 characters›"), format!("‹secret: token, 4 characters, {token}›")] {
+        assert!(!record(&text).contains(&token));
+    }
+}
+
+#[test]
+fn nesting_beyond_reason_is_taken_out_whole() {
+    let mut value = json!("hunter2");
+    (0..300).for_each(|_| value = json!([value.take()]));
+    let left = Redactor::default().value(&value, Mark::Record);
+    assert_eq!(left.hidden, 1);
+    let again = Redactor::default().value(&left.left, Mark::Record);
+    assert_eq!((again.left == left.left, again.hidden), (true, 0));
+    assert!(!Redactor::default().is_plain(&value));
+}
+
+#[test]
+fn ten_megabytes_of_beginnings_come_to_an_end() {
+    for part in ["eyJ-AKIAABCDEFGHIJKLMNOP-", "://a:", "password=", "-----BEGIN PRIVATE KEY-----", "‹secret: ", "-token ", "\"token\":\""] {
+        let text = part.repeat(10_000_000 / part.len());
+        let left = Redactor::default().text(&text, Mark::Record);
+        assert!(left.left.len() <= text.len() * 4);
+    }
+}
+
+proptest! {
+    #[test]
+    fn hiding_twice_is_hiding_once(parts in prop::collection::vec(any_part(), 0..8), known in "[a-z0-9]{6,12}") {
+        let redactor = Redactor::new(&[], vec![known.clone()]).unwrap();
+        let text = parts.concat() + &known;
+        for mark in [Mark::Record, Mark::Screen] {
+            let once = redactor.text(&text, mark);
+            let twice = redactor.text(&once.left, mark);
+            prop_assert_eq!(&twice.left, &once.left);
+            prop_assert_eq!(twice.hidden, 0);
+        }
+    }
+
+    #[test]
+    fn a_clean_text_has_nothing_to_hide(parts in prop::collection::vec(any_part(), 0..8), known in "[a-z\"\\\\é]{6,12}") {
+        let redactor = Redactor::new(&[], vec![known.clone()]).unwrap();
+        let text = parts.concat() + &known;
+        let json = serde_json::to_string(&text).unwrap();
+        if redactor.is_clean(json.as_bytes()) {
+            prop_assert_eq!(redactor.text(&text, Mark::Record).hidden, 0);
+        }
+    }
+
+    #[test]
+    fn known_values_never_remain(before in ".{0,20}", after in ".{0,20}", known in "[a-zA-Z0-9!-~]{8,30}") {
+        let redactor = Redactor::new(&[], vec![known.clone()]).unwrap();
+        let left = redactor.text(&format!("{before}{known}{after}"), Mark::Record);
+        prop_assert!(!left.left.contains(&known));
+    }
+}
+
+fn any_part() -> impl Strategy<Value = String> {
+    let token = prop::sample::select(samples()).prop_map(|(_, token)| token);
+    let words = prop::sample::select(vec![
+        "password=", "token: ", "://u:", "@", "Bearer ", "Basic ", "--secret ", "\"", "'", "\\", " ", "\n", "‹secret: ",
+        " characters›", "‹secret: token, 4 characters›", "-u a:", "=", ":", "sk-", "Cookie: a=", "authorization: ", "é",
+    ]);
+    prop_oneof![token, words.prop_map(str::to_owned), ".{0,12}", "[a-zA-Z0-9_-]{0,40}"]
+}

@@ -1,0 +1,226 @@
+//! One launch from start to end: feeds, listens, watches the clock and the stop handle; never waits on just one.
+
+use std::fs::File;
+use std::io::{self, PipeReader};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitIdStatus};
+
+use crate::capture::{Captured, Keeper};
+use crate::error::{LaunchError, shown};
+use crate::feed::Feed;
+use crate::limits::Wanted;
+use crate::prepare::Prepared;
+use crate::spawn::{Ends, spawn};
+use crate::spec::{End, Finished, Spec, Stdin};
+use crate::stop::{Stop, Watch};
+use crate::tree::{Hold, Tree};
+
+/// How often a program is looked at where its end cannot be waited for together with its output.
+const TICK: Duration = Duration::from_millis(10);
+
+/// How much is read at once: as much as a pipe usually holds.
+const PIECE: usize = 1 << 16;
+
+/// Runs a program to its end and returns when nothing of it is left.
+///
+/// What the program started and left running is killed as soon as the program itself has ended, and what was
+/// written until then is returned. This blocks; any number of threads may do it at once.
+///
+/// # Errors
+///
+/// If the program could not be started as asked, or not be followed to its end; then, too, nothing is left.
+pub fn launch(spec: &Spec, stop: &Stop) -> Result<Finished, LaunchError> {
+    let prepared = Prepared::new(spec)?;
+    let wanted = Wanted::new(&spec.limits)?;
+    let stopped = match stop.watch().map_err(LaunchError::system("making a pipe"))? {
+        Watch::Until(reader) => reader,
+        Watch::Stopped => return Ok(never_started()),
+    };
+    let (mut streams, ends) = Streams::open(spec).map_err(LaunchError::system("making a pipe"))?;
+
+    let start = Instant::now();
+    let pid = spawn(&prepared, &ends)
+        .map_err(|cause| LaunchError::Start { program: shown(&spec.program), cause })?;
+    let mut tree = Tree::new(pid, &prepared.marker);
+    drop(ends);
+    wanted.apply(pid)?;
+
+    let deadline = spec.limits.wall.and_then(|wall| start.checked_add(wall));
+    let signs = Signs { exit: exit_sign(pid), stopped };
+    let end = follow(&mut tree, &mut streams, &signs, stop, deadline).map_err(|cause| match tree.hold() {
+        Hold::Lost => LaunchError::Lost(shown(&spec.program)),
+        Hold::Held | Hold::Over => LaunchError::System { doing: "following the program", cause },
+    })?;
+    let took = start.elapsed();
+    let survivors = tree.end().map_err(LaunchError::system("ending the program"))?;
+    let (stdout, stderr) = streams.finish().map_err(LaunchError::system("reading the output"))?;
+    Ok(Finished { end, stdout, stderr, took, survivors })
+}
+
+fn never_started() -> Finished {
+    let (stdout, stderr) = Default::default();
+    Finished { end: End::Stopped, stdout, stderr, took: Duration::ZERO, survivors: Vec::new() }
+}
+
+/// What else than a stream can wake us.
+struct Signs {
+    exit: Option<OwnedFd>,
+    stopped: PipeReader,
+}
+
+/// Becomes readable when the program ends, where the system has such a thing.
+#[cfg(target_os = "linux")]
+fn exit_sign(pid: Pid) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exit_sign(_pid: Pid) -> Option<OwnedFd> {
+    None
+}
+
+/// Until the program has ended, or must end. Its own end counts before a time-out or a stop at the same moment.
+fn follow(
+    tree: &mut Tree<'_>,
+    streams: &mut Streams<'_>,
+    signs: &Signs,
+    stop: &Stop,
+    deadline: Option<Instant>,
+) -> io::Result<End> {
+    loop {
+        streams.go_on()?;
+        if let Some(status) = tree.ended()? {
+            return Ok(end_of(&status));
+        }
+        if stop.is_stopped() {
+            return Ok(End::Stopped);
+        }
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) {
+            return Ok(End::TimedOut);
+        }
+        let tick = signs.exit.is_none().then_some(TICK);
+        wait(streams, signs, left.into_iter().chain(tick).min())?;
+    }
+}
+
+fn end_of(status: &WaitIdStatus) -> End {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => End::Exited(code),
+        (None, Some(signal)) => End::Signalled(signal),
+        // Only ends are waited for, and an end is one of the two.
+        (None, None) => End::Signalled(0),
+    }
+}
+
+/// Until there may be something to do. Waking for nothing is harmless.
+fn wait(streams: &Streams<'_>, signs: &Signs, longest: Option<Duration>) -> io::Result<()> {
+    let mut fds = vec![PollFd::new(&signs.stopped, PollFlags::IN)];
+    fds.extend(signs.exit.as_ref().map(|exit| PollFd::new(exit, PollFlags::IN)));
+    fds.extend(streams.stdin.as_ref().map(|feed| PollFd::from_borrowed_fd(feed.pipe(), PollFlags::OUT)));
+    for source in [&streams.stdout, &streams.stderr] {
+        fds.extend(source.pipe.as_ref().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
+    }
+    // A time too long to be told to the system is no bound.
+    let longest = longest.and_then(|longest| Timespec::try_from(longest).ok());
+    match rustix::event::poll(&mut fds, longest.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(cause) => Err(cause.into()),
+    }
+}
+
+/// Our ends of the program's standard streams, none of which blocks.
+struct Streams<'a> {
+    stdin: Option<Feed<'a>>,
+    stdout: Source,
+    stderr: Source,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Streams<'a> {
+    fn open(spec: &'a Spec) -> io::Result<(Self, Ends)> {
+        let (stdin, stdin_end): (_, OwnedFd) = match &spec.stdin {
+            Stdin::Null => (None, File::open("/dev/null")?.into()),
+            Stdin::Bytes(bytes) => {
+                let (reader, writer) = io::pipe()?;
+                (Some(Feed::new(writer, bytes)?), reader.into())
+            }
+        };
+        let (stdout, stdout_end) = io::pipe()?;
+        let (stderr, stderr_end) = io::pipe()?;
+        let ends = Ends::new(stdin_end, stdout_end, stderr_end)?;
+        let streams = Self {
+            stdin,
+            stdout: Source::new(stdout, spec.limits.output)?,
+            stderr: Source::new(stderr, spec.limits.output)?,
+            buffer: vec![0; PIECE],
+        };
+        Ok((streams, ends))
+    }
+
+    /// Moves what can be moved now, on all three.
+    fn go_on(&mut self) -> io::Result<()> {
+        if let Some(feed) = self.stdin.take() {
+            self.stdin = feed.go_on()?;
+        }
+        self.stdout.read(&mut self.buffer)?;
+        self.stderr.read(&mut self.buffer)?;
+        Ok(())
+    }
+
+    /// Reads what is there, and no more: someone else may hold the other end and go on writing.
+    fn finish(mut self) -> io::Result<(Captured, Captured)> {
+        self.stdout.drain(&mut self.buffer)?;
+        self.stderr.drain(&mut self.buffer)?;
+        Ok((self.stdout.keeper.finish(), self.stderr.keeper.finish()))
+    }
+}
+
+/// One output stream; without its pipe after the end.
+struct Source {
+    pipe: Option<PipeReader>,
+    keeper: Keeper,
+}
+
+impl Source {
+    fn new(pipe: PipeReader, budget: usize) -> io::Result<Self> {
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        Ok(Self { pipe: Some(pipe), keeper: Keeper::new(budget) })
+    }
+
+    /// Reads once. Says how much: nothing if there is nothing now or never again.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(pipe) = &self.pipe else { return Ok(0) };
+        match rustix::io::retry_on_intr(|| rustix::io::read(&*pipe, &mut *buffer)) {
+            Ok(0) => {
+                self.pipe = None;
+                Ok(0)
+            }
+            Ok(count) => {
+                self.keeper.push(buffer.get(..count).unwrap_or_default());
+                Ok(count)
+            }
+            Err(Errno::AGAIN) => Ok(0),
+            Err(cause) => Err(cause.into()),
+        }
+    }
+
+    fn drain(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        let Some(pipe) = &self.pipe else { return Ok(()) };
+        let mut left = rustix::io::ioctl_fionread(pipe)?;
+        while left > 0 {
+            match self.read(buffer)? as u64 {
+                0 => break,
+                count => left = left.saturating_sub(count),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! The random variable by which a launch knows its own processes again; it proves descent, it protects nothing.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+/// The name of the variable.
+pub(crate) const VARIABLE: &str = "ASKFIRST_LAUNCH";
+
+/// How many launches inside launches are told apart.
+const DEEPEST: usize = 16;
+
+/// The mark of one launch. If this process is itself inside a launch, the outer marks stay in the value, so that
+/// the outer launch still finds what the inner one starts.
+pub(crate) struct Marker {
+    id: String,
+    value: String,
+}
+
+impl Marker {
+    pub(crate) fn fresh() -> io::Result<Self> {
+        let mut random = [0; 16];
+        File::open("/dev/urandom")?.read_exact(&mut random)?;
+        let outer = std::env::var_os(VARIABLE).and_then(|value| value.into_string().ok());
+        Ok(Self::inside(outer.as_deref().unwrap_or_default(), u128::from_ne_bytes(random)))
+    }
+
+    fn inside(outer: &str, random: u128) -> Self {
+        let id = format!("{random:032x}");
+        let deep = outer.split(':').count() < DEEPEST && outer.split(':').all(is_id);
+        let value = if deep { format!("{outer}:{id}") } else { id.clone() };
+        Self { id, value }
+    }
+
+    pub(crate) fn value(&self) -> &str {
+        &self.value
+    }
+
+    /// Whether an environment, as NUL-ended `name=value` entries, carries this mark.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "marks are only looked up on Linux"))]
+    pub(crate) fn is_in(&self, environ: &[u8]) -> bool {
+        environ
+            .split(|byte| *byte == 0)
+            .filter_map(|entry| entry.strip_prefix(VARIABLE.as_bytes())?.strip_prefix(b"="))
+            .any(|value| value.split(|byte| *byte == b':').any(|id| id == self.id.as_bytes()))
+    }
+}
+
+fn is_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! Only those with a reason are ours.
+
+use std::process::{Child, Command};
+
+use super::*;
+
+fn process(pid: i32, parent: i32) -> Process {
+    let line = format!("{pid} (x) S {parent} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0");
+    Process::parse(pid, line.as_bytes()).unwrap()
+}
+
+fn sleeper(mark: &str) -> Child {
+    Command::new("sleep").arg("3600").env("ASKFIRST_LAUNCH", mark).spawn().unwrap()
+}
+
+#[test]
+fn all_generations_are_found_in_any_order() {
+    let others = [(30, 20), (9, 1), (40, 30), (20, 10), (41, 9), (50, 2)];
+    let others = others.into_iter().map(|(pid, parent)| process(pid, parent)).collect();
+    let mut found: Vec<i32> =
+        children(&[process(10, 1), process(2, 1)], others).iter().map(|one| one.pid).collect();
+    found.sort_unstable();
+    assert_eq!(found, [20, 30, 40, 50]);
+}
+
+#[test]
+fn a_mark_counts_only_from_the_start_of_the_program_on() {
+    let marker = Marker::fresh().unwrap();
+    let mut child = sleeper(marker.value());
+    let process = Process::read(i32::try_from(child.id()).unwrap()).unwrap();
+    let mut search = Search { leader: 0, since: process.started, marker: &marker, known: HashSet::new() };
+    let before = matches!(search.relation(&process, Hold::Held, &mut 10_000), Relation::Ours);
+    search.since += 1;
+    let after = matches!(search.relation(&process, Hold::Held, &mut 10_000), Relation::Other);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(before && after);
+}
+
+#[test]
+fn a_session_counts_only_while_its_number_is_held() {
+    let marker = Marker::fresh().unwrap();
+    let mut child = sleeper("");
+    let process = Process::read(i32::try_from(child.id()).unwrap()).unwrap();
+    let search = Search { leader: process.session, since: 0, marker: &marker, known: HashSet::new() };
+    let held = matches!(search.relation(&process, Hold::Held, &mut 10_000), Relation::Ours);
+    let lost = matches!(search.relation(&process, Hold::Lost, &mut 10_000), Relation::Other);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(held && lost);
+}
+
+#[test]
+fn this_process_is_never_ours() {
+    let marker = Marker::fresh().unwrap();
+    let own = Process::read(i32::try_from(std::process::id()).unwrap()).unwrap();
+    let search =
+        Search { leader: own.session, since: 0, marker: &marker, known: HashSet::from([own.name()]) };
+    assert!(matches!(search.relation(&own, Hold::Held, &mut 10_000), Relation::Other));
+}
+
+#[test]
+fn an_ended_process_is_gone() {
+    let marker = Marker::fresh().unwrap();
+    let mut child = sleeper(marker.value());
+    let pid = i32::try_from(child.id()).unwrap();
+    let search = Search { leader: 0, since: 0, marker: &marker, known: HashSet::new() };
+    let running = Process::read(pid).unwrap();
+    running.signal(Signal::KILL);
+    rustix::process::waitid(
+        rustix::process::WaitId::Pid(rustix::process::Pid::from_raw(pid).unwrap()),
+        rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT,
+    )
+    .unwrap();
+    let ended = Process::read(pid).unwrap();
+    assert_eq!(ended.kind, Kind::Ended);
+    assert!(matches!(search.relation(&ended, Hold::Held, &mut 10_000), Relation::Gone));
+    child.wait().unwrap();
+}

@@ -1,0 +1,34 @@
+//! One handle wakes all its watchers, and later ones learn at once.
+
+use std::io::Read;
+
+use super::*;
+
+#[test]
+fn every_watcher_is_woken() {
+    let stop = Stop::new();
+    let watchers: Vec<Watch> = (0..3).map(|_| stop.clone().watch().unwrap()).collect();
+    assert!(!stop.is_stopped());
+    stop.stop();
+    stop.stop();
+    assert!(stop.is_stopped());
+    for watcher in watchers {
+        let Watch::Until(reader) = watcher else { panic!("stopped too early") };
+        assert_eq!(rustix::io::ioctl_fionread(&reader).unwrap(), 1);
+    }
+}
+
+#[test]
+fn a_late_watcher_is_told() {
+    let stop = Stop::new();
+    stop.stop();
+    assert!(matches!(stop.watch().unwrap(), Watch::Stopped));
+}
+
+#[test]
+fn nobody_is_woken_before() {
+    let stop = Stop::new();
+    let Watch::Until(mut reader) = stop.watch().unwrap() else { panic!("stopped too early") };
+    rustix::io::ioctl_fionbio(&reader, true).unwrap();
+    assert_eq!(reader.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+}

@@ -1,0 +1,234 @@
+//! How launches end, and that what they started ends with them, while everything else stays.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use askfirst_sandbox::{End, LaunchError, Spec, Stop};
+
+use crate::{HANGS, Process, alone, nap, run, running, sh, text, try_run};
+
+fn wait_for(file: &Path) {
+    let start = Instant::now();
+    while !file.exists() {
+        assert!(start.elapsed() < HANGS, "{} never came", file.display());
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn codes_and_signals_come_back() {
+    for code in [0, 1, 125, 255] {
+        assert_eq!(run(sh("exit $1", &[&code.to_string()])).end, End::Exited(code));
+    }
+    for signal in [libc::SIGTERM, libc::SIGKILL, libc::SIGSEGV] {
+        assert_eq!(run(sh("kill -$1 $$", &[&signal.to_string()])).end, End::Signalled(signal));
+    }
+}
+
+#[test]
+fn a_time_out_ends_a_daemon_that_left_the_session() {
+    // Twice forked, in a session of its own, without a parent and holding the output.
+    let mut spec = sh(&format!("(setsid sh -c '{0} & {0}' &); {0}", nap(3)), &[]);
+    spec.limits.wall = Some(Duration::from_secs(1));
+    assert_eq!(run(spec).end, End::TimedOut);
+    assert_eq!(running(&nap(3)), 0);
+}
+
+#[test]
+fn a_time_out_ends_children_that_cleared_their_environment() {
+    let mut spec = sh(&format!("env -i setsid sh -c '{0} & wait' & env -i {0} & wait", nap(4)), &[]);
+    spec.limits.wall = Some(Duration::from_secs(1));
+    assert_eq!(run(spec).end, End::TimedOut);
+    assert_eq!(running(&nap(4)), 0);
+}
+
+#[test]
+fn an_exit_ends_a_daemon_too() {
+    let home = tempfile::tempdir().unwrap();
+    let script = format!(
+        "(setsid sh -c 'touch up; {0}' >/dev/null 2>&1 &)
+        until [ -e up ]; do sleep 0.01; done; exit 6",
+        nap(5)
+    );
+    let mut spec = sh(&script, &[]);
+    spec.folder = home.path().into();
+    assert_eq!(run(spec).end, End::Exited(6));
+    assert_eq!(running(&nap(5)), 0);
+}
+
+#[test]
+fn many_that_keep_starting_others_are_ended() {
+    // They would end by themselves after a while, so that a failure does no harm.
+    let inner = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); sleep 0.001 & done";
+    let tag = format!("many{}", std::process::id());
+    let script = "for i in 1 2; do setsid sh -c \"$1\" $2 & done; sleep 60";
+    let mut spec = sh(script, &[inner, &tag]);
+    spec.limits.wall = Some(Duration::from_millis(300));
+    assert_eq!(run(spec).end, End::TimedOut);
+    assert_eq!(running(&format!("sh -c {inner} {tag}")), 0);
+}
+
+#[test]
+fn one_that_never_stays_the_same_process_is_ended() {
+    let home = tempfile::tempdir().unwrap();
+    let tool = home.path().join("hop");
+    let script = "#!/bin/sh\n[ $1 -gt 0 ] && setsid ./hop $(($1 - 1)) >/dev/null 2>&1 &\n";
+    fs::write(&tool, script).unwrap();
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    for _ in 0..8 {
+        let mut spec = sh("./hop 3000; sleep 0.05; echo up", &[]);
+        spec.folder = home.path().into();
+        assert_eq!(text(&run(spec).stdout), "up\n");
+        assert_eq!(running_in(home.path()), [""; 0]);
+    }
+}
+
+fn running_in(folder: &Path) -> Vec<String> {
+    let folder = folder.canonicalize().unwrap();
+    let pids =
+        fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
+    pids.filter(|pid| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder)).collect()
+}
+
+#[test]
+fn what_is_started_while_others_are_ended_is_ended() {
+    // Each cleared of its mark and in a session of its own: known only by its parent, which has left ours.
+    let home = tempfile::tempdir().unwrap();
+    let inner = "i=0; while [ $i -lt 2000 ]; do i=$((i+1)); env -i setsid sleep 60 & done";
+    let mut spec = sh("setsid sh -c \"$1\" & sleep 60", &[inner]);
+    spec.folder = home.path().into();
+    spec.limits.wall = Some(Duration::from_millis(200));
+    assert_eq!(run(spec).end, End::TimedOut);
+    assert_eq!(running_in(home.path()), [""; 0]);
+}
+
+#[test]
+fn a_daemon_whose_first_thread_has_ended_is_ended() {
+    let home = tempfile::tempdir().unwrap();
+    let script = "LOSE_FIRST_THREAD=1 setsid setsid $1 >/dev/null 2>&1 </dev/null
+        until [ -e up ]; do sleep 0.01; done; sleep 0.2; cat /proc/$(cat up)/status";
+    let mut spec = sh(script, &[std::env::current_exe().unwrap().to_str().unwrap()]);
+    spec.folder = home.path().into();
+    let finished = run(spec);
+    let status = text(&finished.stdout);
+    assert!(status.contains("State:\tZ (zombie)") && status.contains("Threads:\t2"), "{status}");
+    let pid = fs::read_to_string(home.path().join("up")).unwrap();
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).map_or(0, |tasks| tasks.count());
+    assert!(tasks <= 1, "{tasks} threads are left");
+}
+
+/// Run before `main`, on the first thread: there is no other way to end that thread alone.
+#[used]
+#[unsafe(link_section = ".init_array")]
+#[allow(unsafe_code, reason = "a place in the list of what is run before `main`")]
+static LOSE_FIRST_THREAD: extern "C" fn() = lose_first_thread;
+
+#[allow(unsafe_code, reason = "a thread that ends itself without ending the process")]
+extern "C" fn lose_first_thread() {
+    // SAFETY: a lookup by a NUL-ended name, before there is a thread that could change the environment.
+    if unsafe { libc::getenv(c"LOSE_FIRST_THREAD".as_ptr()) }.is_null() {
+        return;
+    }
+    thread::spawn(|| {
+        fs::write("up.new", std::process::id().to_string()).unwrap();
+        fs::rename("up.new", "up").unwrap();
+        thread::sleep(Duration::from_secs(60));
+    });
+    // SAFETY: ends this thread, which holds nothing that others wait for.
+    unsafe { libc::syscall(libc::SYS_exit, 0) };
+}
+
+#[test]
+fn a_signal_that_is_ignored_does_not_save_a_program() {
+    let mut spec = sh(&format!("trap '' TERM INT HUP; while :; do {0}; done", nap(7)), &[]);
+    spec.limits.wall = Some(Duration::from_millis(300));
+    assert_eq!(run(spec).end, End::TimedOut);
+    assert_eq!(running(&nap(7)), 0);
+}
+
+#[test]
+fn nobody_else_is_touched() {
+    let mut others = [
+        Command::new("sleep")
+            .args(nap(8).split(' ').skip(1))
+            .env("ASKFIRST_LAUNCH", "0".repeat(32))
+            .spawn()
+            .unwrap(),
+        Command::new("setsid").args(nap(8).split(' ')).env_clear().spawn().unwrap(),
+    ];
+    let mut spec = sh(&nap(9), &[]);
+    spec.limits.wall = Some(Duration::from_millis(300));
+    assert_eq!(run(spec).end, End::TimedOut);
+    assert_eq!(running(&nap(8)), 2);
+    for other in &mut others {
+        let ended = other.try_wait().unwrap();
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert_eq!(ended, None);
+    }
+}
+
+#[test]
+fn stop_ends_every_launch_it_was_given_to() {
+    let home = tempfile::tempdir().unwrap();
+    let stop = Stop::new();
+    let launches: Vec<_> = (0..3)
+        .map(|number| {
+            let mut spec = sh(&format!("touch up$1; (setsid {0} &); {0}", nap(10)), &[&number.to_string()]);
+            spec.folder = home.path().into();
+            let stop = stop.clone();
+            thread::spawn(move || try_run(spec, &stop))
+        })
+        .collect();
+    (0..3).for_each(|number| wait_for(&home.path().join(format!("up{number}"))));
+    stop.stop();
+    for launch in launches {
+        assert_eq!(launch.join().unwrap().unwrap().end, End::Stopped);
+    }
+    assert_eq!(running(&nap(10)), 0);
+}
+
+#[test]
+fn after_a_stop_nothing_is_started() {
+    let home = tempfile::tempdir().unwrap();
+    let stop = Stop::new();
+    stop.stop();
+    let mut spec = sh("touch up", &[]);
+    spec.folder = home.path().into();
+    assert_eq!(try_run(spec, &stop).unwrap().end, End::Stopped);
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_stop_after_the_end_changes_nothing() {
+    let stop = Stop::new();
+    assert_eq!(try_run(sh("exit 2", &[]), &stop).unwrap().end, End::Exited(2));
+    stop.stop();
+}
+
+#[test]
+#[allow(unsafe_code, reason = "there is no safe way to change what a signal does")]
+fn a_process_that_collects_its_children_is_told_so_and_nothing_is_left() {
+    let name = "ends::a_process_that_collects_its_children_is_told_so_and_nothing_is_left";
+    if alone(name, &[]) == Process::Shared {
+        return;
+    }
+    // SAFETY: no handler, only the wish that ended children be collected, in a process of its own.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+    let error = try_run(sh(&format!("(setsid {0} &); exit 0", nap(11)), &[]), &Stop::new()).unwrap_err();
+    assert!(matches!(error, LaunchError::Lost(_)), "{error}");
+    let want = "how program `sh` ended was not told to its launcher but to another part of this process";
+    assert_eq!(error.to_string(), want);
+    assert_eq!(running(&nap(11)), 0);
+}
+
+#[test]
+fn a_long_time_limit_is_no_error() {
+    let mut spec = Spec::new("/bin/echo", "/");
+    spec.limits.wall = Some(Duration::MAX);
+    assert_eq!(text(&run(spec).stdout), "\n");
+}

@@ -1,0 +1,65 @@
+//! Asks the questions of a JSON file on this terminal, all at once, and prints each answer as a line of JSON.
+//!
+//! `ask QUESTIONS.json [--plain] [--preview LINES] [--session none|stdin|TERMINAL] [--withdraw MILLISECONDS]`;
+//! with `--session` it first begins a session of its own, without a terminal or with that one.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use askfirst::Cause;
+use askfirst::machine::Question;
+use askfirst::ports::{Approver, Reply};
+use askfirst_terminal::{Options, Style, TerminalApprover};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut options = Options::default();
+    let mut questions: Vec<Question> = Vec::new();
+    let mut withdraw = None;
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or(format!("`{word}` needs a value"));
+        match word.as_str() {
+            "--plain" => options.style = Style::Plain,
+            "--preview" => options.preview_lines = value()?.parse()?,
+            "--session" => begin_session(&value()?)?,
+            "--withdraw" => withdraw = Some(Duration::from_millis(value()?.parse()?)),
+            file => questions = serde_json::from_slice(&std::fs::read(file)?)?,
+        }
+    }
+    let approver = Arc::new(TerminalApprover::new(options));
+    let ids: Vec<_> = questions.iter().map(|question| question.id).collect();
+    let answers: Vec<_> = questions
+        .into_iter()
+        .map(|question| {
+            let (sender, answer) = channel();
+            // Nobody waits any more if the question was taken back.
+            approver.ask(question, Reply::new(move |answer| drop(sender.send(answer))));
+            answer
+        })
+        .collect();
+    if let Some(time) = withdraw {
+        std::thread::sleep(time);
+        ids.iter().for_each(|id| approver.withdraw(*id, Cause::TimeOut));
+    }
+    for answer in answers {
+        println!("{}", serde_json::to_string(&answer.recv()?)?);
+    }
+    Ok(())
+}
+
+fn begin_session(terminal: &str) -> Result<(), Box<dyn Error>> {
+    rustix::process::setsid()?;
+    match terminal {
+        "none" => {}
+        "stdin" => rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?,
+        path => {
+            let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
+            let fd = rustix::fs::open(path, flags, rustix::fs::Mode::empty())?;
+            // Opening a terminal may have made it the session's already.
+            let _ = rustix::process::ioctl_tiocsctty(&fd);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,311 @@
+//! A pseudo-terminal with a program that asks on it, and somebody who types.
+
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use askfirst::machine::{Answer, Member, Question, QuestionId};
+use askfirst::{ApprovalDecision, ApprovalRequest, Args, simple_approval_request};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+
+/// Longer than anything takes; then the test fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How the program gets its terminal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seat {
+    /// On standard input.
+    Stdin,
+    /// As the terminal of its session only.
+    Controlling,
+    /// Not at all.
+    None,
+    /// On standard input, and it outlives a hang-up.
+    OutlivesHangUp,
+}
+
+/// Everything that may be chosen before the program starts.
+pub(crate) struct Desk {
+    questions: Vec<Question>,
+    flags: Vec<String>,
+    env: Vec<(String, String)>,
+    columns: u16,
+    seat: Seat,
+    typed_ahead: Vec<u8>,
+}
+
+/// What was drawn so far.
+#[derive(Default)]
+struct Drawn {
+    bytes: Mutex<Vec<u8>>,
+    more: Condvar,
+    stop: AtomicBool,
+}
+
+/// A program that asks.
+pub(crate) struct Asking {
+    master: Option<Arc<OwnedFd>>,
+    drawn: Arc<Drawn>,
+    reader: Option<JoinHandle<()>>,
+    child: Child,
+    looked: usize,
+    _folder: tempfile::TempDir,
+}
+
+/// How it ended.
+pub(crate) struct Ended {
+    /// The answers, in the order of the questions.
+    pub(crate) answers: Vec<Answer>,
+    /// Everything that was drawn.
+    pub(crate) screen: String,
+}
+
+impl Ended {
+    /// The one decision.
+    pub(crate) fn decision(&self) -> &ApprovalDecision {
+        match self.answers.as_slice() {
+            [Answer { decisions, .. }] => &decisions[0],
+            other => panic!("not one answer: {other:?}\n{}", self.screen),
+        }
+    }
+}
+
+pub(crate) fn args(value: serde_json::Value) -> Args {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+pub(crate) fn email() -> ApprovalRequest {
+    let args = args(serde_json::json!({"to": "bob@example.com", "subject": "Hi"}));
+    simple_approval_request("send_email", &args, Some("Send email to bob@example.com: Hi"), &[])
+}
+
+pub(crate) fn question(requests: Vec<ApprovalRequest>) -> Question {
+    let member = |request| Member { request, calls: 1, remembered_until: None };
+    Question { id: QuestionId(1), members: requests.into_iter().map(member).collect(), position: 1, of: 1 }
+}
+
+impl Desk {
+    pub(crate) fn new(request: ApprovalRequest) -> Self {
+        Self::group(vec![request])
+    }
+
+    pub(crate) fn group(requests: Vec<ApprovalRequest>) -> Self {
+        Self {
+            questions: vec![question(requests)],
+            flags: Vec::new(),
+            env: Vec::new(),
+            columns: 80,
+            seat: Seat::Stdin,
+            typed_ahead: Vec::new(),
+        }
+    }
+
+    pub(crate) fn and_then(mut self, request: ApprovalRequest) -> Self {
+        let next = Question { id: QuestionId(2), ..question(vec![request]) };
+        self.questions.push(next);
+        self
+    }
+
+    pub(crate) fn flags(mut self, flags: &[&str]) -> Self {
+        self.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn columns(mut self, columns: u16) -> Self {
+        self.columns = columns;
+        self
+    }
+
+    pub(crate) fn seat(mut self, seat: Seat) -> Self {
+        self.seat = seat;
+        self
+    }
+
+    pub(crate) fn typed_ahead(mut self, bytes: &[u8]) -> Self {
+        self.typed_ahead = bytes.to_vec();
+        self
+    }
+
+    pub(crate) fn start(self) -> Asking {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+        tcsetwinsize(&master, Winsize { ws_row: 24, ws_col: self.columns, ws_xpixel: 0, ws_ypixel: 0 })
+            .unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("questions.json");
+        std::fs::write(&file, serde_json::to_vec(&self.questions).unwrap()).unwrap();
+        let slave = {
+            use std::os::unix::fs::OpenOptionsExt;
+            let noctty = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).unwrap();
+            OpenOptions::new().read(true).write(true).custom_flags(noctty).open(&name).unwrap()
+        };
+        rustix::io::write(&master, &self.typed_ahead).unwrap();
+        let (stdin, session) = match self.seat {
+            Seat::Stdin | Seat::OutlivesHangUp => (Stdio::from(slave), "stdin"),
+            Seat::Controlling => (Stdio::null(), name.as_str()),
+            Seat::None => (Stdio::null(), "none"),
+        };
+        let mut command = match self.seat {
+            Seat::OutlivesHangUp => {
+                let mut sh = Command::new("sh");
+                sh.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(program());
+                sh
+            }
+            Seat::Stdin | Seat::Controlling | Seat::None => Command::new(program()),
+        };
+        let child = command
+            .args(["--session", session])
+            .args(&self.flags)
+            .arg(file)
+            .env_remove("NO_COLOR")
+            .env_remove("VISUAL")
+            .env_remove("EDITOR")
+            .env("TERM", "xterm-256color")
+            .envs(self.env)
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let master = Arc::new(master);
+        let drawn = Arc::new(Drawn::default());
+        let reader = {
+            let (master, drawn) = (Arc::clone(&master), Arc::clone(&drawn));
+            std::thread::spawn(move || read_all(&master, &drawn))
+        };
+        Asking { master: Some(master), drawn, reader: Some(reader), child, looked: 0, _folder: folder }
+    }
+}
+
+/// The example, which is built with the tests.
+fn program() -> PathBuf {
+    let this = std::env::current_exe().unwrap();
+    let program = this.parent().and_then(|deps| deps.parent()).unwrap().join("examples/ask");
+    assert!(program.exists(), "build the example first: `cargo build --example ask`");
+    program
+}
+
+fn read_all(master: &OwnedFd, drawn: &Drawn) {
+    let mut bytes = [0; 4096];
+    while !drawn.stop.load(Ordering::SeqCst) {
+        let mut fds = [PollFd::new(master, PollFlags::IN)];
+        let time = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+        if poll(&mut fds, Some(&time)) == Ok(0) || !fds[0].revents().contains(PollFlags::IN) {
+            std::thread::sleep(Duration::from_millis(2));
+            continue;
+        }
+        if let Ok(read) = rustix::io::read(master, &mut bytes) {
+            drawn.bytes.lock().unwrap().extend_from_slice(&bytes[..read]);
+            drawn.more.notify_all();
+        }
+    }
+}
+
+impl Asking {
+    /// Waits until a text is drawn that was not looked at yet.
+    pub(crate) fn wait_for(&mut self, text: &str) -> &mut Self {
+        let until = Instant::now() + PATIENCE;
+        let mut bytes = self.drawn.bytes.lock().unwrap();
+        loop {
+            let new = &bytes[self.looked..];
+            if let Some(at) = new.windows(text.len()).position(|window| window == text.as_bytes()) {
+                self.looked += at + text.len();
+                drop(bytes);
+                return self;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "`{text}` was not drawn:\n{}", String::from_utf8_lossy(&bytes));
+            bytes = self.drawn.more.wait_timeout(bytes, left).unwrap().0;
+        }
+    }
+
+    pub(crate) fn ready(&mut self) -> &mut Self {
+        self.wait_for("ready:")
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> &mut Self {
+        rustix::io::write(self.master.as_deref().unwrap(), bytes).unwrap();
+        self
+    }
+
+    /// Types a text key by key, each after the one before was drawn.
+    pub(crate) fn type_slowly(&mut self, text: &str) -> &mut Self {
+        for c in text.chars() {
+            let key = c.to_string();
+            self.send(key.as_bytes()).wait_for(&key);
+        }
+        self
+    }
+
+    pub(crate) fn resize(&mut self, columns: u16) -> &mut Self {
+        let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(self.master.as_deref().unwrap(), size).unwrap();
+        self
+    }
+
+    /// Whether the terminal reads lines and echoes, as before any prompt.
+    pub(crate) fn is_cooked(&self) -> bool {
+        let modes = tcgetattr(self.master.as_deref().unwrap()).unwrap().local_modes;
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+    }
+
+    pub(crate) fn hang_up(&mut self) -> &mut Self {
+        self.stop_reading();
+        self.master = None;
+        self
+    }
+
+    fn stop_reading(&mut self) {
+        self.drawn.stop.store(true, Ordering::SeqCst);
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+    }
+
+    pub(crate) fn end(&mut self) -> Ended {
+        let until = Instant::now() + PATIENCE;
+        while self.child.try_wait().unwrap().is_none() {
+            if Instant::now() > until {
+                self.child.kill().unwrap();
+                panic!("it does not end:\n{}", self.screen());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let mut out = String::new();
+        self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        if self.master.is_some() {
+            assert!(self.is_cooked(), "the terminal was not put back");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        self.stop_reading();
+        let answers = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        Ended { answers, screen: self.screen() }
+    }
+
+    pub(crate) fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.drawn.bytes.lock().unwrap()).replace("\r\n", "\n")
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.drawn.stop.store(true, Ordering::SeqCst);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

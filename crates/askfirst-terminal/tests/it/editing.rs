@@ -1,0 +1,57 @@
+//! The arguments can be edited; what comes back is read strictly.
+
+use std::fs::write;
+
+use crate::desk::{Desk, email};
+
+/// An editor that leaves the folder's `1`, then `2`, … in the file.
+fn editor(texts: &[&str]) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    for (at, text) in texts.iter().enumerate() {
+        write(folder.path().join((at + 1).to_string()), text).unwrap();
+    }
+    let path = folder.path().display();
+    let script =
+        format!("stat -c %a \"$1\" >> {path}/modes\nn=$(wc -l < {path}/modes)\ncp {path}/$n \"$1\"\n");
+    write(folder.path().join("editor.sh"), script).unwrap();
+    let command = format!("sh {path}/editor.sh");
+    (folder, command)
+}
+
+#[test]
+fn edited_arguments_go_with_the_answer() {
+    let (folder, editor) = editor(&["{\"to\": 1, \"to\": 2}", "[]", "{\"to\": \"eve@example.com\"}"]);
+    let mut asking = Desk::new(email()).env("EDITOR", "false").env("VISUAL", &editor).start();
+    asking.ready().send(b"e").wait_for("the key `to` stands twice");
+    asking.ready().send(b"e").wait_for("expected an object");
+    let ended = asking.ready().send(b"e").end();
+    let edited = ended.decision().edited_args.clone().unwrap_or_default();
+    assert_eq!(serde_json::Value::Object(edited), serde_json::json!({"to": "eve@example.com"}));
+    assert!(ended.screen.contains("edited, to be judged again: send_email"));
+    assert_eq!(std::fs::read_to_string(folder.path().join("modes")).unwrap(), "600\n600\n600\n");
+}
+
+#[test]
+fn an_editor_that_changes_nothing_or_fails_decides_nothing() {
+    let mut asking = Desk::new(email()).env("EDITOR", "true").start();
+    asking.ready().send(b"e").wait_for("nothing was changed");
+    assert!(!asking.ready().send(b"n").end().decision().approved);
+    let mut asking = Desk::new(email()).env("EDITOR", "false").start();
+    asking.ready().send(b"e").wait_for("the editor failed");
+    assert!(!asking.ready().send(b"n").end().decision().approved);
+}
+
+#[test]
+fn without_an_editor_it_says_so() {
+    let mut asking = Desk::new(email()).start();
+    asking.ready().send(b"e").wait_for("no editor is named");
+    assert!(!asking.ready().send(b"n").end().decision().approved);
+}
+
+#[test]
+fn an_editor_is_ended_when_the_question_is_taken_back() {
+    let mut asking = Desk::new(email()).env("EDITOR", "tail -f").flags(&["--withdraw", "3000"]).start();
+    asking.ready().send(b"e");
+    let ended = asking.wait_for("nobody answered in time").end();
+    assert!(!ended.decision().approved);
+}

@@ -1,0 +1,178 @@
+//! Which keys decide on a real terminal.
+
+use askfirst::{ApprovalScope, Cause, Loosen, OfferedPattern, Risk};
+
+use crate::desk::{Desk, Seat, args, email};
+
+#[test]
+fn a_yes_that_was_typed_ahead_does_not_approve() {
+    let mut asking = Desk::new(email()).typed_ahead(b"y\ny").start();
+    let ended = asking.ready().send(b"n").end();
+    assert!(!ended.decision().approved);
+    assert_eq!(ended.decision().cause, Cause::Person);
+}
+
+#[test]
+fn a_yes_before_the_ready_mark_does_not_approve() {
+    let mut asking = Desk::new(email()).start();
+    let ended = asking.wait_for("[not yet]").send(b"y").ready().send(b"n").end();
+    assert!(!ended.decision().approved);
+}
+
+#[test]
+fn a_yes_after_the_ready_mark_approves_once() {
+    let ended = Desk::new(email()).start().ready().send(b"y").end();
+    assert!(ended.decision().approved);
+    assert_eq!(ended.decision().remember, ApprovalScope::None);
+    assert!(ended.screen.contains("\napproved once: send_email, "), "{}", ended.screen);
+    let seen = ended.answers[0].seen.unwrap();
+    assert_eq!(seen.lines, seen.of);
+    assert!(seen.of > 5);
+}
+
+#[test]
+fn enter_and_space_never_approve() {
+    let mut asking = Desk::new(email()).start();
+    for key in [&b"\r"[..], b"\n", b" "] {
+        asking.ready().send(key).wait_for("[not yet]");
+    }
+    assert!(!asking.ready().send(b"n").end().decision().approved);
+}
+
+#[test]
+fn pasted_text_decides_nothing() {
+    let mut asking = Desk::new(email()).start();
+    asking.ready().send(b"\x1b[200~y\x1b[201~").wait_for("decide nothing");
+    asking.ready().send(b"y\r").wait_for("decide nothing");
+    asking.ready().send(b"yes").wait_for("decide nothing");
+    assert!(!asking.ready().send(b"n").end().decision().approved);
+}
+
+#[test]
+fn escape_sequences_decide_nothing_and_escape_alone_refuses() {
+    let mut asking = Desk::new(email()).start();
+    for sequence in [&b"\x1b[A"[..], b"\x1bOP", b"\x1by", b"\x1b]11;y\x07"] {
+        asking.ready().send(sequence).wait_for("[not yet]");
+    }
+    let ended = asking.ready().send(b"\x1b").end();
+    assert!(!ended.decision().approved);
+    assert!(!ended.decision().stop);
+}
+
+#[test]
+fn the_session_keys_reach_for_the_session() {
+    let ended = Desk::new(email()).start().ready().send(b"s").end();
+    assert!(ended.decision().approved);
+    assert_eq!(ended.decision().remember, ApprovalScope::Session);
+    let ended = Desk::new(email()).start().ready().send(b"N").end();
+    assert!(!ended.decision().approved);
+    assert_eq!(ended.decision().remember, ApprovalScope::Session);
+}
+
+#[test]
+fn a_no_with_a_reason_carries_it() {
+    let mut asking = Desk::new(email()).start();
+    asking.ready().send(b"r").wait_for("reason");
+    asking.wait_for(": ").type_slowly("not today");
+    let ended = asking.send(b"\r").end();
+    assert_eq!(ended.decision().note.as_deref(), Some("not today"));
+    assert!(!ended.decision().approved);
+}
+
+#[test]
+fn escape_leaves_the_reason_without_an_answer() {
+    let mut asking = Desk::new(email()).start();
+    asking.ready().send(b"r").wait_for("Esc goes back): ").type_slowly("no");
+    asking.send(b"\x1b").wait_for("[not yet]");
+    assert!(asking.ready().send(b"y").end().decision().approved);
+}
+
+#[test]
+fn q_and_ctrl_c_stop_the_run() {
+    for key in [b"q", b"\x03"] {
+        let ended = Desk::new(email()).start().ready().send(key).end();
+        assert!(!ended.decision().approved);
+        assert!(ended.decision().stop);
+    }
+}
+
+#[test]
+fn a_terminal_that_is_not_standard_input_is_asked_too() {
+    let ended = Desk::new(email()).seat(Seat::Controlling).start().ready().send(b"y").end();
+    assert!(ended.decision().approved);
+}
+
+#[test]
+fn high_risk_with_more_than_the_preview_must_be_viewed_first() {
+    let mut request = email();
+    request.risk = Risk::High;
+    request.args = args(serde_json::json!({"body": "line\n".repeat(40)}));
+    let mut asking = Desk::new(request).flags(&["--preview", "10"]).start();
+    asking.wait_for("more lines not shown").ready().send(b"y").wait_for("view it with [v] first");
+    asking.ready().send(b"v").wait_for("    20 ");
+    let ended = asking.ready().send(b"y").end();
+    assert!(ended.decision().approved);
+    let seen = ended.answers[0].seen.unwrap();
+    assert_eq!(seen.lines, seen.of);
+}
+
+#[test]
+fn what_was_left_out_is_recorded_as_unseen() {
+    let mut request = email();
+    request.args = args(serde_json::json!({"body": "line\n".repeat(40)}));
+    let ended = Desk::new(request).flags(&["--preview", "10"]).start().ready().send(b"y").end();
+    let seen = ended.answers[0].seen.unwrap();
+    assert!(seen.lines < seen.of, "{seen:?}");
+}
+
+#[test]
+fn what_cannot_be_undone_needs_its_word() {
+    let mut request = email();
+    request.risk = Risk::Irreversible;
+    let mut asking = Desk::new(request).start();
+    asking.wait_for("type `bob@example.com`").ready().send(b"y").wait_for("[not yet]");
+    asking.ready().send(b"bob@example.com").wait_for("decide nothing");
+    asking.ready().type_slowly("bob@example.com");
+    let ended = asking.end();
+    assert!(ended.decision().approved);
+}
+
+#[test]
+fn one_of_a_group_can_be_refused_and_the_rest_kept() {
+    let mut asking = Desk::group(vec![email(), email(), email()]).start();
+    asking.wait_for("request 3 of 3").ready().send(b"2").wait_for("request 2: will be refused");
+    let ended = asking.ready().send(b"y").end();
+    let approved: Vec<bool> = ended.answers[0].decisions.iter().map(|decision| decision.approved).collect();
+    assert_eq!(approved, [true, false, true]);
+}
+
+#[test]
+fn an_approval_can_be_widened_to_what_the_tool_offers() {
+    let mut request = email();
+    let fields = args(serde_json::json!({"to": "bob@example.com", "subject": ""}));
+    request.patterns.push(OfferedPattern::new("any mail to bob", fields, [("subject", Loosen::Any)]));
+    let mut asking = Desk::new(request).start();
+    asking.wait_for("1: any mail to bob").ready().send(b"w").wait_for("by its number");
+    let ended = asking.ready().send(b"1").end();
+    assert_eq!(ended.decision().remember, ApprovalScope::Pattern);
+    assert_eq!(ended.decision().pattern, Some(0));
+}
+
+#[test]
+fn a_resize_asks_anew() {
+    let mut asking = Desk::new(email()).start();
+    asking.ready().resize(40).send(b"y").wait_for("approval needed");
+    assert!(!asking.ready().send(b"n").end().decision().approved);
+}
+
+#[test]
+fn two_questions_are_asked_one_after_the_other() {
+    let mut second = email();
+    second.tool_name = "other_tool".into();
+    let mut asking = Desk::new(email()).and_then(second).start();
+    asking.ready();
+    assert!(!asking.screen().contains("other_tool"));
+    let ended = asking.send(b"y").wait_for("other_tool").ready().send(b"n").end();
+    let approved: Vec<bool> = ended.answers.iter().map(|answer| answer.decisions[0].approved).collect();
+    assert_eq!(approved, [true, false]);
+}

@@ -1,0 +1,201 @@
+//! An agent that controls every name and value in the arguments, and a server that makes up its tools' names.
+
+use serde_json::json;
+
+use super::*;
+use crate::words::Approval::{Deny, Human, None as Free, Required};
+
+/// What `{ approval: none, when: { x: TEST } }` makes of an argument, all else being asked about.
+fn softened(test: Test, x: Value) -> bool {
+    let policy = policy(Required, vec![("t", vec![when(case(Free, 2), "x", [test])])]);
+    verdict_of("t", json!({ "x": x }), &policy) == Verdict::Allow
+}
+
+/// What `{ approval: deny, when: { x: TEST } }` makes of an argument, all else being allowed.
+fn denied(test: Test, x: Value) -> bool {
+    let list = vec![case(Free, 3), when(case(Deny, 2), "x", [test])];
+    verdict_of("t", json!({ "x": x }), &policy(Free, vec![("t", list)])) == Verdict::Deny
+}
+
+#[test]
+fn only_the_very_value_softens() {
+    assert!(softened(is("users"), json!("users")));
+    let others = [
+        json!("Users"),
+        json!("users "),
+        json!("users\0"),
+        json!("\u{feff}users"),
+        json!("us\u{200b}ers"),
+        json!(""),
+        json!(null),
+        json!({"users": "users"}),
+        json!([]),
+        json!(["users", "wages"]),
+        json!([["users"]]),
+        json!([null]),
+    ];
+    for other in others {
+        assert!(!softened(is("users"), other.clone()), "{other}");
+    }
+    for other in [json!(1.0), json!("1"), json!(true), json!([1, 2])] {
+        assert!(!softened(is(1), other.clone()), "{other}");
+    }
+    assert!(!softened(is(9_007_199_254_740_993_u64), json!(9_007_199_254_740_992_u64)));
+}
+
+#[test]
+fn what_climbs_softens_nothing_however_it_is_spelt() {
+    assert!(softened(like("notes/**"), json!("notes/a/b.md")));
+    let climbing = [
+        "notes/..",
+        "notes/../x",
+        "notes/a/../../x",
+        "notes/..\\x",
+        "notes/%2e%2e/x",
+        "notes/%2E./x",
+        "notes/.%2e",
+        "../notes/x",
+    ];
+    for text in climbing {
+        assert!(!softened(like("notes/**"), json!(text)), "{text}");
+        assert!(!softened(like("**"), json!(text)), "{text}");
+    }
+    assert!(!softened(like("*"), json!("..")));
+    assert!(softened(like("*"), json!("a..b")));
+}
+
+#[test]
+fn no_other_kind_of_value_softens_by_a_glob() {
+    for other in
+        [json!(1), json!(true), json!(null), json!({}), json!({"x": "x"}), json!([[]]), json!([{"x": 1}])]
+    {
+        assert!(!softened(like("**"), other.clone()), "{other}");
+    }
+}
+
+#[test]
+fn a_deny_is_not_dodged_by_another_kind_of_value() {
+    // What a tool that is not strict about kinds would read as the denied value.
+    for other in [
+        json!(true),
+        json!("true"),
+        json!("yes"),
+        json!(1),
+        json!(1.0),
+        json!([true]),
+        json!([[true]]),
+        json!({}),
+    ] {
+        assert!(denied(is(true), other.clone()), "{other}");
+    }
+    for other in [json!(42), json!(42.0), json!("42"), json!(["a", 42])] {
+        assert!(denied(is(42), other.clone()), "{other}");
+    }
+    for other in [json!("42"), json!(42), json!(["7", "42"]), json!([["42"]]), json!({"$eq": "42"})] {
+        assert!(denied(is("42"), other.clone()), "{other}");
+        assert!(denied(like("4*"), other.clone()), "{other}");
+    }
+    for other in [json!(false), json!(null), json!([])] {
+        assert!(!denied(is(true), other.clone()), "{other}");
+    }
+    assert!(!denied(is("42"), json!("43")) && !denied(is(42), json!(43)) && !denied(like("4*"), json!("5")));
+}
+
+#[test]
+fn a_deny_is_not_dodged_by_another_spelling_of_a_path() {
+    for text in [
+        "secrets/a",
+        "./secrets/a",
+        "secrets//a",
+        "secrets/./a",
+        "x/../secrets/a",
+        ".//secrets/a",
+        "x/%2e%2e/secrets/a",
+    ] {
+        assert!(denied(like("secrets/**"), json!(text)), "{text}");
+    }
+    for text in ["/etc/passwd", "//etc/passwd", "/./etc//passwd"] {
+        assert!(denied(like("/etc/*"), json!(text)), "{text}");
+    }
+    assert!(!denied(like("secrets/**"), json!("open/a")));
+}
+
+#[test]
+fn a_deny_among_many_is_found_for_any_kind_of_value() {
+    let mut list: Vec<Case> =
+        (0..50).map(|n| when(case(Free, n + 10), "x", [is(format!("ok{n}"))])).collect();
+    list.push(when(case(Deny, 2), "x", [is("bad")]));
+    let policy = policy(Free, vec![("t", list)]);
+    assert_eq!(verdict_of("t", json!({"x": "ok7"}), &policy), Verdict::Allow);
+    for x in [
+        json!("bad"),
+        json!(["ok7", "bad"]),
+        json!([["bad"]]),
+        json!({"bad": "bad"}),
+        json!(["ok7", {"v": "bad"}]),
+    ] {
+        assert_eq!(verdict_of("t", json!({ "x": x }), &policy), Verdict::Deny, "{x}");
+    }
+}
+
+#[test]
+fn names_beside_the_named_argument_change_nothing() {
+    let list = vec![
+        when(case(Deny, 2), "path", [is("/etc")]),
+        when(case(Free, 3), "path", [is("/w")]),
+        case(Human, 4),
+    ];
+    let policy = policy(None, vec![("t", list)]);
+    for key in ["Path", "path ", " path", "path\0", "pаth", "PATH", "", "\0path", "path.0"] {
+        let mut args = json!({ key: "/w" });
+        assert_eq!(verdict_of("t", args.clone(), &policy), Verdict::Ask, "{key:?}");
+        args["path"] = json!("/etc");
+        assert_eq!(verdict_of("t", args, &policy), Verdict::Deny, "{key:?}");
+    }
+}
+
+#[test]
+fn a_servers_tool_slips_past_no_glob_by_its_name() {
+    let policy = policy(Free, vec![("mcp__git__*", vec![case(Deny, 2)]), ("a*", vec![case(Free, 3)])]);
+    for tool in
+        ["delete", "", "a/b", "/", "a\nb", "a\0b", "..", "ü", "\u{202e}x", "*", "{a}", "[", "\\", "𝒹elete"]
+    {
+        assert_eq!(verdict_of(&format!("mcp__git__{tool}"), json!({}), &policy), Verdict::Deny, "{tool:?}");
+    }
+}
+
+#[test]
+fn globs_with_letters_of_several_bytes_are_found_beside_shorter_ones() {
+    let globs =
+        vec![("a*", vec![case(Free, 2)]), ("über*", vec![case(Deny, 3)]), ("üb*", vec![case(Free, 4)])];
+    let policy = policy(Free, globs);
+    assert_eq!(verdict_of("überweisen", json!({}), &policy), Verdict::Deny);
+    assert_eq!(verdict_of("ü", json!({}), &policy), Verdict::Allow);
+}
+
+#[test]
+fn an_odd_name_is_only_itself() {
+    let policy = policy(Required, vec![("calc", vec![case(Free, 2)]), ("shell", vec![case(Free, 3)])]);
+    for name in ["", "Calc", "calc ", "calc\0", "cаlc", "shell\n", "SHELL", "calc/../shell"] {
+        assert_eq!(verdict_of(name, json!({}), &policy), Verdict::Ask, "{name:?}");
+    }
+}
+
+#[test]
+fn huge_and_deep_arguments_are_judged_like_any_other() {
+    let deep = (0..60).fold(json!("bad"), |inner, _| json!([inner]));
+    assert!(denied(is("bad"), deep.clone()) && !softened(is("bad"), deep));
+    let long = "x".repeat(1 << 20);
+    assert!(softened(like("x*"), json!(long)) && !softened(like("y*"), json!(long)));
+    let many: Vec<Value> = (0..10_000).map(|n| json!(format!("public_{n}"))).collect();
+    assert!(softened(like("public_*"), json!(many)));
+    let mut one_bad = many;
+    one_bad.push(json!("wages"));
+    assert!(!softened(like("public_*"), json!(one_bad)) && denied(is("wages"), json!(one_bad)));
+}
+
+#[test]
+fn a_condition_without_tests_never_holds() {
+    let list = vec![when(case(Free, 2), "x", []), when(case(Deny, 3), "x", [])];
+    assert_eq!(verdict_of("t", json!({"x": "a"}), &policy(Required, vec![("t", list)])), Verdict::Ask);
+}

@@ -1,0 +1,252 @@
+//! The five steps, each with the rule that must be named.
+
+use serde_json::json;
+
+use super::*;
+use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Required};
+
+const OWN: &str = "tool's own view";
+
+/// What is decided about the tool `t`, by which rule and which line.
+fn check(assessment: &Assessment, policy: &Policy, approval: Approval, rule: &str, line: Option<u32>) {
+    let call = call("t", json!({"a": "x"}));
+    let judgement = judge(&call, assessment, policy);
+    assert_eq!((judgement.approval(), decider(&judgement)), (approval, (rule.to_owned(), line)));
+    assert_eq!(judgement.permit().is_some(), approval == Free);
+    assert_eq!(judgement.refusal().is_some(), approval == Deny);
+    assert_eq!(judgement.request().is_some(), !matches!(approval, Free | Deny));
+}
+
+#[test]
+fn step_1_what_the_tool_blocks_nothing_lifts() {
+    for approval in Approval::ALL {
+        let policy = policy(Free, vec![("t", vec![case(approval, 2)]), ("*", vec![case(Free, 3)])]);
+        check(&Assessment::blocked("outside"), &policy, Deny, OWN, None);
+        let refusal =
+            judge(&call("t", json!({})), &Assessment::blocked("outside"), &policy).refusal().unwrap();
+        assert_eq!(refusal.reason, "outside");
+    }
+}
+
+#[test]
+fn step_2_a_deny_on_any_matching_entry_denies() {
+    for mild in [Free, OncePerSession, Required, Human] {
+        let by_glob = policy(Free, vec![("t", vec![case(mild, 2)]), ("*", vec![case(Deny, 3)])]);
+        check(&Assessment::harmless(), &by_glob, Deny, "tools@3", Some(3));
+        let by_name = policy(Free, vec![("t", vec![case(Deny, 2)]), ("*", vec![case(mild, 3)])]);
+        check(&firm(Assessment::harmless()), &by_name, Deny, "tools@2", Some(2));
+        let by_middle =
+            vec![("t", vec![case(mild, 2)]), ("t*", vec![case(Deny, 3)]), ("*", vec![case(mild, 4)])];
+        check(&asks(mild), &policy(Free, by_middle), Deny, "tools@3", Some(3));
+    }
+}
+
+#[test]
+fn step_3_the_config_wins_over_the_tools_own_view() {
+    for own in [Assessment::harmless(), Assessment::silent(), asks(Required), asks(Human)] {
+        for approval in Approval::ALL {
+            let exact = policy(None, vec![("t", vec![case(approval, 2)])]);
+            check(&own, &exact, approval, "tools@2", Some(2));
+            let glob = policy(None, vec![("?", vec![case(approval, 7)])]);
+            check(&own, &glob, approval, "tools@7", Some(7));
+        }
+    }
+}
+
+#[test]
+fn step_4_the_tools_own_view_stands_where_the_config_is_silent() {
+    let policy = policy(Free, vec![("other", vec![case(Deny, 2)])]);
+    check(&Assessment::harmless(), &policy, Free, OWN, None);
+    check(&asks(Human), &policy, Human, OWN, None);
+    // A function that requires approval asks, even under a default of none.
+    check(&asks(Required), &policy, Required, OWN, None);
+    // A request that claims to need nothing is still a request.
+    check(&asks(Free), &policy, OncePerSession, OWN, None);
+    check(&asks(Deny), &policy, Deny, OWN, None);
+}
+
+#[test]
+fn step_5_where_nobody_speaks_the_default_does() {
+    for approval in Approval::ALL {
+        check(&Assessment::silent(), &policy(approval, vec![]), approval, "default_approval", Some(1));
+        // Under a harsh default, a tool that speaks for itself still does.
+        check(&Assessment::harmless(), &policy(approval, vec![]), Free, OWN, None);
+    }
+    check(&Assessment::silent(), &policy(None, vec![]), Required, "default_approval", None);
+    let bare = Policy::default();
+    assert_eq!(approval_of(&call("t", json!({})), &Assessment::silent(), &bare), Required);
+}
+
+#[test]
+fn the_most_specific_name_wins() {
+    let entries = || {
+        vec![
+            ("*", vec![case(Human, 2)]),
+            ("mcp__*", vec![case(Required, 3)]),
+            ("mcp__git_*", vec![case(Free, 4)]),
+        ]
+    };
+    let of =
+        |name: &str| approval_of(&call(name, json!({})), &Assessment::silent(), &policy(Deny, entries()));
+    assert_eq!((of("calc"), of("mcp__x"), of("mcp__git_log")), (Human, Required, Free));
+    let mut with_name = entries();
+    with_name.push(("mcp__git_log", vec![case(OncePerSession, 5)]));
+    let policy = policy(Deny, with_name);
+    let call = call("mcp__git_log", json!({}));
+    assert_eq!(decider(&judge(&call, &Assessment::silent(), &policy)).1, Some(5));
+}
+
+#[test]
+fn of_equally_specific_names_the_strictest_wins() {
+    for (a, b) in [(Free, Human), (Human, Free)] {
+        let policy = policy(None, vec![("ab*", vec![case(a, 2)]), ("a*b", vec![case(b, 3)])]);
+        assert_eq!(approval_of(&call("ab", json!({})), &Assessment::silent(), &policy), Human);
+    }
+}
+
+#[test]
+fn a_list_of_alternatives_is_not_more_specific_than_a_word() {
+    let entries =
+        vec![("{get,list,read,search}_*", vec![case(Free, 2)]), ("get_secret*", vec![case(Human, 3)])];
+    let policy = policy(None, entries);
+    assert_eq!(approval_of(&call("get_secrets", json!({})), &Assessment::silent(), &policy), Human);
+    assert_eq!(approval_of(&call("get_time", json!({})), &Assessment::silent(), &policy), Free);
+}
+
+#[test]
+fn a_list_is_tried_in_order_then_less_specific_names_then_the_tools_view() {
+    let list = || {
+        vec![
+            when(case(Free, 2), "table", [is("users"), like("public_*")]),
+            when(case(Required, 3), "table", [like("*")]),
+        ]
+    };
+    let with_glob = policy(Free, vec![("rows", list()), ("r*", vec![case(OncePerSession, 4)])]);
+    let of = |args, own: &Assessment, policy: &Policy| {
+        let call = call("rows", args);
+        let judgement = judge(&call, own, policy);
+        (judgement.approval(), decider(&judgement).1)
+    };
+    let silent = Assessment::silent();
+    assert_eq!(of(json!({"table": "users"}), &silent, &with_glob), (Free, Some(2)));
+    assert_eq!(of(json!({"table": "public_x"}), &silent, &with_glob), (Free, Some(2)));
+    assert_eq!(of(json!({"table": "wages"}), &silent, &with_glob), (Required, Some(3)));
+    assert_eq!(of(json!({}), &silent, &with_glob), (OncePerSession, Some(4)));
+    let alone = policy(Free, vec![("rows", list())]);
+    assert_eq!(of(json!({}), &asks(Human), &alone), (Human, None));
+    assert_eq!(of(json!({}), &silent, &alone), (Free, Some(1)));
+}
+
+#[test]
+fn a_deny_with_conditions_denies_from_wherever_it_stands() {
+    for at in 0..3 {
+        let mut list = vec![when(case(Free, 2), "table", [is("users")]), case(Human, 3)];
+        list.insert(at, when(case(Deny, 9), "drop", [is(true)]));
+        let policy = policy(None, vec![("rows", list)]);
+        let both = call("rows", json!({"table": "users", "drop": true}));
+        assert_eq!(decider(&judge(&both, &Assessment::silent(), &policy)).1, Some(9), "at {at}");
+        let kept = call("rows", json!({"table": "users", "drop": false}));
+        assert_eq!(approval_of(&kept, &Assessment::silent(), &policy), Free, "at {at}");
+    }
+}
+
+#[test]
+fn a_deny_without_conditions_at_the_end_of_a_list_is_for_the_rest() {
+    let list = vec![when(case(Free, 2), "table", [is("users")]), case(Deny, 3)];
+    let policy = policy(None, vec![("rows", list)]);
+    assert_eq!(verdict_of("rows", json!({"table": "users"}), &policy), Verdict::Allow);
+    assert_eq!(verdict_of("rows", json!({"table": "wages"}), &policy), Verdict::Deny);
+    assert_eq!(verdict_of("rows", json!({}), &policy), Verdict::Deny);
+}
+
+#[test]
+fn an_empty_entry_means_the_tools_own_view() {
+    let alone = policy(Free, vec![("t", vec![case(None, 2)])]);
+    check(&Assessment::harmless(), &alone, Free, OWN, None);
+    check(&asks(Human), &alone, Human, OWN, None);
+    check(&Assessment::silent(), &alone, Free, "default_approval", Some(1));
+    // It is more specific than a glob, so the glob's word is not taken.
+    let soft = policy(Human, vec![("t", vec![case(None, 2)]), ("*", vec![case(Free, 3)])]);
+    check(&asks(Required), &soft, Required, OWN, None);
+    check(&Assessment::silent(), &soft, Human, "default_approval", Some(1));
+    let denied = policy(Free, vec![("t", vec![case(None, 2)]), ("*", vec![case(Deny, 3)])]);
+    check(&Assessment::harmless(), &denied, Deny, "tools@3", Some(3));
+}
+
+#[test]
+fn an_entry_about_other_matters_leaves_the_approval_to_less_specific_names() {
+    let entries = vec![("t", vec![risky(case(None, 2), Risk::High)]), ("*", vec![case(Human, 3)])];
+    check(&Assessment::harmless(), &policy(Free, entries), Human, "tools@3", Some(3));
+}
+
+#[test]
+fn an_exact_name_beats_a_firm_own_view_and_a_glob_does_not_soften_it() {
+    let exact = policy(None, vec![("t", vec![case(Free, 2)])]);
+    check(&firm(asks(Required)), &exact, Free, "tools@2", Some(2));
+    let glob = policy(None, vec![("*", vec![case(Free, 2)])]);
+    check(&firm(asks(Required)), &glob, Required, OWN, None);
+    check(&firm(asks(Human)), &glob, Human, OWN, None);
+    let stricter = policy(None, vec![("*", vec![case(Human, 2)])]);
+    check(&firm(asks(Required)), &stricter, Human, "tools@2", Some(2));
+    check(&firm(Assessment::harmless()), &stricter, Human, "tools@2", Some(2));
+}
+
+#[test]
+fn a_glob_softens_no_firm_view_behind_an_exact_entry_about_other_matters() {
+    let entries = vec![("t", vec![described(case(None, 2), "writes")]), ("*", vec![case(Free, 3)])];
+    check(&firm(asks(Required)), &policy(None, entries), Required, OWN, None);
+}
+
+#[test]
+fn guarded_names_ask_unless_they_are_named_exactly() {
+    for name in crate::policy::GUARDED {
+        let call = call(name, json!({}));
+        for glob in ["*", "?*", "{shell,exec,worker_call,worker_create}", "[sew]*"] {
+            let policy = policy(Free, vec![(glob, vec![case(Free, 2)])]);
+            assert_eq!(approval_of(&call, &Assessment::silent(), &policy), Required, "{name} under {glob}");
+        }
+        let exact = policy(None, vec![(name, vec![case(Free, 2)])]);
+        assert_eq!(approval_of(&call, &Assessment::silent(), &exact), Free, "{name}");
+        assert_eq!(approval_of(&call, &asks(Human), &exact), Free, "{name}");
+        assert_eq!(approval_of(&call, &Assessment::blocked("no"), &exact), Deny, "{name}");
+        let empty = policy(Free, vec![(name, vec![case(None, 2)])]);
+        assert_eq!(approval_of(&call, &Assessment::silent(), &empty), Required, "{name}");
+    }
+}
+
+#[test]
+fn a_guarded_name_is_never_treated_better_than_any_other() {
+    for name in crate::policy::GUARDED {
+        let call = call(name, json!({}));
+        for default in [Human, Deny] {
+            let policy = policy(default, vec![]);
+            let own = Assessment::silent();
+            let judgement = judge(&call, &own, &policy);
+            assert_eq!((judgement.approval(), decider(&judgement).1), (default, Some(1)), "{name}");
+        }
+        let denied = policy(Free, vec![("*", vec![case(Deny, 2)])]);
+        assert_eq!(approval_of(&call, &Assessment::harmless(), &denied), Deny, "{name}");
+    }
+}
+
+#[test]
+fn a_shell_that_knows_its_rules_speaks_for_itself_and_a_worker_always_asks() {
+    let policy = policy(Free, vec![("*", vec![case(Free, 2)])]);
+    assert_eq!(approval_of(&call("shell", json!({})), &Assessment::harmless(), &policy), Free);
+    assert_eq!(approval_of(&call("shell", json!({})), &asks(Human), &policy), Human);
+    for worker in ["worker_call", "worker_create"] {
+        assert_eq!(approval_of(&call(worker, json!({})), &Assessment::harmless(), &policy), Required);
+        assert_eq!(approval_of(&call(worker, json!({})), &asks(OncePerSession), &policy), Required);
+        assert_eq!(approval_of(&call(worker, json!({})), &asks(Human), &policy), Human);
+    }
+}
+
+#[test]
+fn a_name_that_stands_twice_keeps_its_deny() {
+    for (a, b) in [(Deny, Free), (Free, Deny)] {
+        let policy = policy(None, vec![("t", vec![case(a, 2)]), ("t", vec![case(b, 3)])]);
+        assert_eq!(verdict_of("t", json!({}), &policy), Verdict::Deny);
+    }
+    let twice = policy(None, vec![("t", vec![case(Free, 2)]), ("t", vec![case(Human, 3)])]);
+    assert_eq!(approval_of(&call("t", json!({})), &Assessment::silent(), &twice), Human);
+}

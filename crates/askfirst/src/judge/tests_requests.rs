@@ -1,0 +1,164 @@
+//! What a person is asked, what the agent is told, and what an allow is worth.
+
+use std::sync::Mutex;
+
+use serde_json::json;
+
+use super::*;
+use crate::ports::{Durability, RecordFailed, Recorder};
+use crate::record::{Ending, ExecutedRecord, Record};
+use crate::request::Fact;
+use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Required};
+use crate::words::Cause;
+
+fn mail() -> ApprovalContext {
+    call("mail", json!({"to": "ada@example.org", "body": "the secret"})).with_metadata("caller", "agent 7")
+}
+
+#[test]
+fn a_harmless_tool_that_the_config_makes_ask_is_asked_about_by_its_arguments() {
+    let policy = policy(None, vec![("mail", vec![excluding(case(Required, 2), "body")])]);
+    for own in [Assessment::harmless(), Assessment::silent()] {
+        let call = mail();
+        let request = judge(&call, &own, &policy).request().unwrap();
+        assert_eq!(request.description, r#"mail(to="ada@example.org")"#);
+        assert_eq!(request.payload, json!({"to": "ada@example.org"}));
+        assert_eq!((&request.args, &request.exclude_keys), (&call.args, &vec!["body".to_owned()]));
+        assert_eq!(request.caller.as_deref(), Some("agent 7"));
+    }
+}
+
+#[test]
+fn a_description_in_the_config_beats_the_tools_and_the_tools_payload_beats_exclude_keys() {
+    let entry = excluding(described(case(Required, 2), "Mail to {to}: {body}"), "body");
+    let policy = policy(None, vec![("mail", vec![entry])]);
+    let call = mail();
+    let request = judge(&call, &asks(Required), &policy).request().unwrap();
+    assert_eq!(request.description, "Mail to ada@example.org: {body}");
+    assert_eq!(request.payload, json!({"own": 1}));
+    assert_eq!(request.exclude_keys, ["body"]);
+}
+
+#[test]
+fn a_tools_own_words_stand_where_the_config_has_none() {
+    let policy = policy(None, vec![("mail", vec![case(Human, 2)])]);
+    let request =
+        judge(&mail(), &asks(OncePerSession), &policy).request().map(|r| (r.description, r.approval));
+    assert_eq!(request, Some(("the tool's words".to_owned(), Human)));
+}
+
+#[test]
+fn risk_is_only_raised() {
+    for own in [Risk::Low, Risk::High, Risk::Irreversible] {
+        for config in [None, Some(Risk::Low), Some(Risk::High), Some(Risk::Irreversible)] {
+            let mut entry = case(Required, 2);
+            entry.risk = config;
+            let policy = policy(None, vec![("mail", vec![entry])]);
+            let request = ApprovalRequest { risk: own, ..ApprovalRequest::new("mail", "", json!({})) };
+            let call = mail();
+            let risk = judge(&call, &Assessment::needs_approval(request), &policy).request().unwrap().risk;
+            assert_eq!(risk, own.max(config.unwrap_or_default()));
+        }
+    }
+    let entries = vec![
+        ("mail", vec![risky(case(Required, 2), Risk::Low)]),
+        ("m*", vec![risky(case(None, 3), Risk::High)]),
+    ];
+    let policy = policy(None, entries);
+    assert_eq!(judge(&mail(), &Assessment::silent(), &policy).request().unwrap().risk, Risk::High);
+}
+
+#[test]
+fn a_request_shows_the_call_that_would_run_whatever_the_tool_wrote_into_it() {
+    let lie = ApprovalRequest {
+        args: json!({"to": "somebody else"}).as_object().unwrap().clone(),
+        ..ApprovalRequest::new("harmless_name", "d", json!({}))
+    };
+    let call = mail();
+    let request = judge(&call, &Assessment::needs_approval(lie), &policy(None, vec![])).request().unwrap();
+    assert_eq!((request.tool_name.as_str(), request.args), ("mail", call.args.clone()));
+}
+
+#[test]
+fn facts_are_shown_also_where_the_config_makes_it_ask_and_none_twice() {
+    let mut own = asks(Required);
+    own.facts = vec![Fact::new("folder", "/w"), Fact::new("folder", "/w")];
+    let request = judge(&mail(), &own, &policy(None, vec![])).request().unwrap();
+    assert_eq!(request.facts, [Fact::new("folder", "/w")]);
+}
+
+#[test]
+fn the_tools_reasons_follow_the_deciding_one() {
+    let mut own = asks(Required);
+    own.because.push(Because {
+        rule: "shell.rules[2]".into(),
+        file: Some("b".into()),
+        line: Some(4),
+        text: "rm".into(),
+    });
+    let policy = policy(None, vec![("mail", vec![case(Deny, 2)])]);
+    let call = mail();
+    let refusal = judge(&call, &own, &policy).refusal().unwrap();
+    let rules: Vec<&str> = refusal.because.iter().map(|because| &*because.rule).collect();
+    assert_eq!(rules, ["tools@2", "shell.rules[2]"]);
+    assert_eq!(refusal.to_string(), "`mail` was refused (policy): `tools@2` says: x");
+}
+
+/// Keeps what it is handed, or fails.
+#[derive(Default)]
+struct Notes {
+    fails: bool,
+    kept: Mutex<Vec<Durability>>,
+}
+
+impl Recorder for Notes {
+    fn record(&self, _: &Record, durability: Durability) -> Result<(), RecordFailed> {
+        if self.fails {
+            return Err(RecordFailed("the disk is full".to_owned()));
+        }
+        self.kept.lock().unwrap().push(durability);
+        Ok(())
+    }
+}
+
+fn record() -> Record {
+    Record::Executed(ExecutedRecord {
+        call_id: "c1".to_owned(),
+        tool_name: "mail".to_owned(),
+        ended: Ending::Done,
+        result: None,
+        error: None,
+        took_ms: 0,
+    })
+}
+
+#[test]
+fn a_permit_gives_the_judged_call_away_once_it_is_recorded() {
+    let (call, policy, notes) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]), Notes::default());
+    let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
+    assert_eq!((permit.call(), permit.cause()), (&call, Cause::Policy));
+    let recorded = permit.record(&notes, &record(), Durability::Written).unwrap();
+    assert_eq!(*notes.kept.lock().unwrap(), [Durability::Written]);
+    assert_eq!(recorded.spend(), (call, None));
+}
+
+#[test]
+fn a_recorder_that_fails_leaves_no_permit() {
+    let (call, policy) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]));
+    let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
+    let notes = Notes { fails: true, ..Notes::default() };
+    let failed = permit.record(&notes, &record(), Durability::Synced).map(drop);
+    assert_eq!(failed, Err(RecordFailed("the disk is full".to_owned())));
+}
+
+#[test]
+fn only_an_allow_has_a_permit() {
+    for approval in Approval::ALL {
+        let policy = policy(None, vec![("mail", vec![case(approval, 2)])]);
+        assert_eq!(
+            judge(&mail(), &asks(Required), &policy).permit().is_some(),
+            approval == Free,
+            "{approval}"
+        );
+    }
+}

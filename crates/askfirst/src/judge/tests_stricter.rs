@@ -1,0 +1,186 @@
+//! What comes after the five steps: override, floors and walls. Floors and walls only make it stricter.
+
+use std::sync::Mutex;
+
+use serde_json::{Map, json};
+
+use super::*;
+use crate::policy::{Needs, NeedsApproval};
+use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Required};
+use crate::words::Cause;
+
+/// Says what it was told to say, and notes the line of the entry that it was handed.
+struct Says(Needs, Mutex<Vec<Option<u32>>>);
+
+impl NeedsApproval for Says {
+    fn needs_approval(&self, _: &ApprovalContext, _: &Assessment, case: Option<&Case>) -> Needs {
+        self.1.lock().unwrap().push(case.and_then(|case| case.origin.line));
+        self.0.clone()
+    }
+
+    fn check_options(&self, _: &str, options: &Map<String, Value>) -> Result<(), String> {
+        if options.contains_key("bad") { Err("`bad` is not known".to_owned()) } else { Ok(()) }
+    }
+}
+
+fn overridden(policy: Policy, needs: Needs) -> (Policy, Arc<Says>) {
+    let says = Arc::new(Says(needs, Mutex::default()));
+    (policy.with_override(says.clone()).unwrap(), says)
+}
+
+#[test]
+fn an_override_replaces_config_own_view_and_default() {
+    let entries = || vec![("t", vec![case(Human, 2)]), ("*", vec![case(Required, 3)])];
+    for own in [Assessment::silent(), asks(Human), firm(asks(Human)), Assessment::harmless()] {
+        let (policy, says) = overridden(policy(Human, entries()), Needs::Allow);
+        let call = call("t", json!({}));
+        let judgement = judge(&call, &own, &policy);
+        assert_eq!((judgement.approval(), decider(&judgement).0.as_str()), (Free, "override"));
+        assert_eq!(*says.1.lock().unwrap(), [Some(2)]);
+    }
+}
+
+#[test]
+fn an_override_lifts_neither_block_nor_deny_and_is_not_even_asked() {
+    let denies = [("t", case(Deny, 2)), ("*", case(Deny, 2)), ("t", when(case(Deny, 2), "a", [is(1)]))];
+    for (name, deny) in denies {
+        let (policy, says) = overridden(policy(Free, vec![(name, vec![deny])]), Needs::Allow);
+        assert_eq!(verdict_of("t", json!({"a": 1}), &policy), Verdict::Deny);
+        assert!(says.1.lock().unwrap().is_empty());
+    }
+    let (policy, says) = overridden(policy(Free, vec![]), Needs::Allow);
+    assert_eq!(approval_of(&call("t", json!({})), &Assessment::blocked("no"), &policy), Deny);
+    assert!(says.1.lock().unwrap().is_empty());
+}
+
+#[test]
+fn an_override_asks_at_least_as_strictly_as_tool_and_config_would() {
+    let of = |own: &Assessment, entry: Option<Approval>| {
+        let entries = entry.map(|approval| ("t", vec![case(approval, 2)])).into_iter().collect();
+        let (policy, _) = overridden(policy(Free, entries), Needs::Ask);
+        approval_of(&call("t", json!({})), own, &policy)
+    };
+    assert_eq!(of(&Assessment::harmless(), None), Required);
+    assert_eq!(of(&Assessment::harmless(), Some(Free)), Required);
+    assert_eq!(of(&Assessment::silent(), Some(Human)), Human);
+    assert_eq!(of(&asks(Human), Some(Free)), Human);
+}
+
+#[test]
+fn an_override_may_bring_its_own_request_and_cannot_use_it_to_allow() {
+    let with = |approval| {
+        let request =
+            ApprovalRequest { approval, ..ApprovalRequest::new("other tool", "mine", json!({"k": 1})) };
+        overridden(
+            policy(Free, vec![("t", vec![described(case(None, 2), "config's")])]),
+            Needs::AskWith(Box::new(request)),
+        )
+        .0
+    };
+    let call = call("t", json!({"a": 1}));
+    let policy = with(Required);
+    let request = judge(&call, &Assessment::harmless(), &policy).request().unwrap();
+    assert_eq!((request.description.as_str(), &request.payload), ("mine", &json!({"k": 1})));
+    // It can describe, but not show one call and run another.
+    assert_eq!((request.tool_name.as_str(), &request.args), ("t", &call.args));
+    assert_eq!(approval_of(&call, &Assessment::harmless(), &with(Free)), OncePerSession);
+    assert_eq!(approval_of(&call, &Assessment::harmless(), &with(Human)), Human);
+    assert_eq!(approval_of(&call, &Assessment::harmless(), &with(Deny)), Deny);
+}
+
+#[test]
+fn an_override_denies_with_its_reason() {
+    let (policy, _) = overridden(policy(Free, vec![]), Needs::Deny("not on fridays".to_owned()));
+    let call = call("t", json!({}));
+    let refusal = judge(&call, &Assessment::harmless(), &policy).refusal().unwrap();
+    assert_eq!((refusal.cause, refusal.reason.as_str()), (Cause::Policy, "`override` says: not on fridays"));
+}
+
+#[test]
+fn options_that_an_override_does_not_know_are_refused_with_the_entrys_name() {
+    let mut bad = case(None, 2);
+    bad.options.insert("bad".to_owned(), json!(1));
+    let says = Arc::new(Says(Needs::Allow, Mutex::default()));
+    let fault = policy(None, vec![("t", vec![bad])]).with_override(says).err();
+    assert_eq!(fault.as_deref(), Some("`tools.t.options`: `bad` is not known"));
+}
+
+#[test]
+fn a_floor_raises_and_never_lowers() {
+    for main in Approval::ALL {
+        for floor in Approval::ALL {
+            let policy = policy(None, vec![("t", vec![case(main, 2)])]);
+            let policy = policy.with_floor(rules(None, vec![("t", vec![case(floor, 9)])]));
+            let call = call("t", json!({}));
+            let own = Assessment::silent();
+            let judgement = judge(&call, &own, &policy);
+            assert_eq!(judgement.approval(), main.max(floor), "{main} over {floor}");
+            let line = if floor > main { 9 } else { 2 };
+            assert_eq!(decider(&judgement).1, Some(line), "{main} over {floor}");
+        }
+    }
+}
+
+#[test]
+fn a_floor_holds_under_an_override_and_by_glob_and_default() {
+    let (policy, _) = overridden(policy(Free, vec![]), Needs::Allow);
+    let denied = policy.clone().with_floor(rules(None, vec![("*", vec![case(Deny, 9)])]));
+    assert_eq!(verdict_of("t", json!({}), &denied), Verdict::Deny);
+    let default = policy.with_floor(rules(Human, vec![]));
+    assert_eq!(approval_of(&call("t", json!({})), &Assessment::silent(), &default), Human);
+    // A tool that speaks for itself is not one that nobody speaks for.
+    assert_eq!(approval_of(&call("t", json!({})), &Assessment::harmless(), &default), Free);
+}
+
+#[test]
+fn every_floor_counts() {
+    let policy = policy(None, vec![("t", vec![case(Free, 2)])])
+        .with_floor(rules(None, vec![("t", vec![case(Human, 7)])]))
+        .with_floor(rules(None, vec![("t", vec![case(Required, 8)])]));
+    let call = call("t", json!({}));
+    assert_eq!(decider(&judge(&call, &Assessment::silent(), &policy)).1, Some(7));
+}
+
+#[test]
+fn a_floors_risk_counts_and_its_deny_by_condition_too() {
+    let deny = when(case(Deny, 8), "to", [like("*@rival.example")]);
+    let floor =
+        rules(None, vec![("mail", vec![deny]), ("m*", vec![risky(case(None, 9), Risk::Irreversible)])]);
+    let policy = policy(Required, vec![]).with_floor(floor);
+    let call = call("mail", json!({"to": "a@b.example"}));
+    assert_eq!(judge(&call, &Assessment::silent(), &policy).request().unwrap().risk, Risk::Irreversible);
+    assert_eq!(verdict_of("mail", json!({"to": "x@rival.example"}), &policy), Verdict::Deny);
+}
+
+#[test]
+fn without_walls_no_process_starts_unasked_and_where_they_are_demanded_none_starts() {
+    let call = call("t", json!({}));
+    let free = || Policy::new(rules(None, vec![("t", vec![case(Free, 2)])]));
+    let starts = process(Assessment::harmless());
+    assert_eq!(approval_of(&call, &starts, &free().with_walls(Walls::Settled)), Free);
+    assert_eq!(approval_of(&call, &starts, &free().with_walls(Walls::Missing)), Required);
+    // Nobody said anything about walls: they are missing.
+    assert_eq!(approval_of(&call, &starts, &free()), Required);
+    let demanded = free().with_walls(Walls::Demanded);
+    let judgement = judge(&call, &starts, &demanded);
+    assert_eq!((judgement.approval(), judgement.refusal().unwrap().cause), (Deny, Cause::NoWalls));
+    assert_eq!(decider(&judgement).0, "sandbox.require_os_sandbox");
+    // Who starts no process needs no walls.
+    assert_eq!(approval_of(&call, &Assessment::harmless(), &demanded), Free);
+}
+
+#[test]
+fn walls_soften_nothing_and_an_override_does_not_stand_in_for_them() {
+    let call = call("t", json!({}));
+    for approval in [Required, Human, Deny] {
+        let policy = Policy::new(rules(None, vec![("t", vec![case(approval, 2)])]));
+        assert_eq!(approval_of(&call, &process(Assessment::harmless()), &policy), approval);
+    }
+    let once = Policy::new(rules(None, vec![("t", vec![case(OncePerSession, 2)])]));
+    assert_eq!(approval_of(&call, &process(Assessment::harmless()), &once), Required);
+    let (policy, _) = overridden(Policy::new(rules(None, vec![])), Needs::Allow);
+    assert_eq!(approval_of(&call, &process(Assessment::harmless()), &policy), Required);
+    let blocked = process(Assessment::blocked("never"));
+    let demanded = Policy::default().with_walls(Walls::Demanded);
+    assert_eq!(judge(&call, &blocked, &demanded).refusal().unwrap().cause, Cause::Policy);
+}

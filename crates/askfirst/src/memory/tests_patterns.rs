@@ -1,0 +1,107 @@
+//! A pattern reaches as far as the tool offered, and where that cannot be told, nothing is approved.
+
+use serde_json::json;
+
+use super::*;
+
+fn folder(path: &str) -> ApprovalRequest {
+    let mut request = request(json!({"path": path, "op": "write"}));
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    request.patterns.push(offer("path", Loosen::Under, json!({"path": folder, "op": "write"})));
+    request.patterns.push(offer("path", Loosen::Any, json!({"path": null, "op": "write"})));
+    request
+}
+
+#[test]
+fn a_pattern_answers_what_it_covers_and_nothing_beside_it() {
+    let mut memory = ApprovalMemory::default();
+    memory.remember(&folder("notes/a.md"), by_pattern(yes(), 0), NOW);
+    let of = |memory: &mut ApprovalMemory, path: &str, op: &str| {
+        approved(memory, &json!({"path": path, "op": op}))
+    };
+    assert_eq!(of(&mut memory, "notes/b/c.md", "write"), Some(true));
+    for (path, op) in
+        [("other/a.md", "write"), ("notes/a.md", "delete"), ("notes/../a", "write"), ("notesy/a", "write")]
+    {
+        assert_eq!(of(&mut memory, path, op), None, "{path} {op}");
+    }
+    assert_eq!(approved(&mut memory, &json!({"path": "notes/b", "op": "write", "force": true})), None);
+    assert_eq!(approved(&mut memory, &json!({"path": ["notes/b"], "op": "write"})), None);
+    assert_eq!(memory.lookup("other", &json!({"path": "notes/b", "op": "write"}), NOW), None);
+}
+
+#[test]
+fn only_an_offered_pattern_that_covers_the_request_is_remembered() {
+    let mut memory = ApprovalMemory::default();
+    assert_eq!(memory.remember(&folder("notes/a"), by_pattern(yes(), 2), NOW), None);
+    let unnamed = yes().remembered(ApprovalScope::Pattern);
+    assert_eq!(memory.remember(&folder("notes/a"), unnamed, NOW), None);
+    let mut stray = folder("notes/a");
+    stray.payload = json!({"path": "elsewhere/a", "op": "write"});
+    assert_eq!(memory.remember(&stray, by_pattern(yes(), 0), NOW), None);
+    assert_eq!(memory.store("t", &json!({}), by_pattern(yes(), 0), NOW), None);
+    assert!(memory.list(NOW).is_empty());
+}
+
+#[test]
+fn a_no_wins_over_every_yes() {
+    let inside = json!({"path": "notes/private/a", "op": "write"});
+    for order in [[0, 1], [1, 0]] {
+        let mut memory = ApprovalMemory::default();
+        for step in order {
+            match step {
+                0 => memory.remember(&folder("notes/a.md"), by_pattern(yes(), 0), NOW),
+                _ => memory.remember(&folder("notes/private/x"), by_pattern(no(), 0), NOW),
+            };
+        }
+        assert_eq!(approved(&mut memory, &inside), Some(false));
+        assert_eq!(approved(&mut memory, &json!({"path": "notes/a", "op": "write"})), Some(true));
+        memory.store("t", &inside, yes(), NOW);
+        assert_eq!(approved(&mut memory, &inside), Some(false));
+    }
+}
+
+#[test]
+fn a_path_that_nobody_can_place_dodges_no_no() {
+    let mut memory = ApprovalMemory::default();
+    memory.remember(&folder("x/a"), by_pattern(yes(), 1), NOW);
+    memory.remember(&folder("secrets/a"), by_pattern(no(), 0), NOW);
+    assert_eq!(approved(&mut memory, &json!({"path": "open/a", "op": "write"})), Some(true));
+    assert_eq!(approved(&mut memory, &json!({"path": "secrets/b", "op": "write"})), Some(false));
+    let deep = format!("secrets/{}b", "./".repeat(300));
+    for path in ["open/../secrets/b", deep.as_str()] {
+        assert_eq!(approved(&mut memory, &json!({ "path": path, "op": "write" })), None, "{path:.30}");
+    }
+    assert_eq!(approved(&mut memory, &json!({"path": "open/a", "op": "write", "\0path": "secrets"})), None);
+}
+
+#[test]
+fn a_pattern_with_marked_names_is_not_made_up_by_a_payload() {
+    let mut memory = ApprovalMemory::default();
+    memory.remember(&folder("notes/a"), by_pattern(yes(), 1), NOW);
+    assert_eq!(approved(&mut memory, &json!({"\0path": null, "op": "write"})), None);
+    assert_eq!(approved(&mut memory, &json!({"\0path": null, "op": "write", "path": "x"})), None);
+}
+
+#[test]
+fn equal_patterns_replace_each_other_and_are_revoked_as_one() {
+    let mut memory = ApprovalMemory::default();
+    memory.remember(&folder("notes/a"), by_pattern(yes(), 0), NOW);
+    let last = memory.remember(&folder("notes/b"), by_pattern(no(), 0), NOW).unwrap();
+    assert_eq!(memory.list(NOW).len(), 1);
+    assert_eq!(approved(&mut memory, &json!({"path": "notes/a", "op": "write"})), Some(false));
+    assert!(memory.revoke(last));
+    assert_eq!(approved(&mut memory, &json!({"path": "notes/a", "op": "write"})), None);
+    assert!(memory.shapes.values().all(Vec::is_empty) && memory.index.is_empty());
+}
+
+#[test]
+fn an_exact_answer_and_a_pattern_of_the_same_payload_are_two() {
+    let mut memory = ApprovalMemory::default();
+    let request = folder("notes/a");
+    let exact = memory.remember(&request, yes(), NOW).unwrap();
+    memory.remember(&request, by_pattern(yes(), 0), NOW);
+    assert_eq!(memory.list(NOW).len(), 2);
+    assert!(memory.revoke(exact));
+    assert_eq!(approved(&mut memory, &request.payload), Some(true));
+}
