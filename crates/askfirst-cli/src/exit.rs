@@ -48,9 +48,11 @@ impl Exit {
         match cause {
             Cause::Policy | Cause::Mode | Cause::NoWalls => Self::Policy,
             Cause::Person | Cause::Memory | Cause::Cancelled => Self::Person,
-            Cause::TimeOut | Cause::NobodyToAsk | Cause::EndOfInput | Cause::TerminalLost | Cause::ApproverFailed => {
-                Self::Nobody
-            }
+            Cause::TimeOut
+            | Cause::NobodyToAsk
+            | Cause::EndOfInput
+            | Cause::TerminalLost
+            | Cause::ApproverFailed => Self::Nobody,
             Cause::RecordFailed => Self::Unrecorded,
         }
     }

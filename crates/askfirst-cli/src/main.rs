@@ -33,7 +33,9 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Explain { tool, args } => explain::explain(common, &tool, &args),
         Command::Effective => effective::effective(common),
         Command::Log { command: None, last } => log::list(common, last),
-        Command::Log { command: Some(LogCommand::Verify { expect }), .. } => log::verify(common, expect.as_deref()),
+        Command::Log { command: Some(LogCommand::Verify { expect }), .. } => {
+            log::verify(common, expect.as_deref())
+        }
         Command::Log { command: Some(LogCommand::Show { id }), .. } => log::show(common, &id),
         Command::Memory { command: None } => memory::list(common),
         Command::Memory { command: Some(MemoryCommand::Revoke { id }) } => memory::revoke(common, &id),

@@ -9,7 +9,9 @@ use crate::exit::Exit;
 pub fn as_json(outcome: &Outcome) -> Value {
     match outcome {
         Outcome::Done(result) => json!({"outcome": "done", "result": result}),
-        Outcome::Denied(refusal) => json!({"outcome": "denied", "refusal": refusal, "message": refusal.to_string()}),
+        Outcome::Denied(refusal) => {
+            json!({"outcome": "denied", "refusal": refusal, "message": refusal.to_string()})
+        }
         Outcome::Failed(ToolError::Ended { message, result }) => {
             json!({"outcome": "failed", "error": message, "result": result})
         }

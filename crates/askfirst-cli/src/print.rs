@@ -20,7 +20,11 @@ pub fn err(text: &str) {
 pub fn result(text: &str) {
     let mut stdout = std::io::stdout();
     let text = if stdout.is_terminal() { escaped(text) } else { text.to_owned() };
-    drop(stdout.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { writeln!(stdout) }));
+    drop(
+        stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| if text.ends_with('\n') { Ok(()) } else { writeln!(stdout) }),
+    );
 }
 
 /// Writes a value as one line of JSON to standard output.
@@ -38,7 +42,11 @@ pub fn json_line(output: &mut impl Write, value: &impl Serialize) -> std::io::Re
 struct Ascii;
 
 impl Formatter for Ascii {
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> std::io::Result<()> {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> std::io::Result<()> {
         for c in fragment.chars() {
             if c.is_ascii() && c != '\u{7f}' {
                 write!(writer, "{c}")?;

@@ -10,8 +10,8 @@ use askfirst::record::{Record, SessionRecord};
 use askfirst::{ApprovalMemory, Mode, Policy, Toolset, Walls};
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::config::{
-    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, DEFAULT_ROTATE, LoadOptions, Places,
-    load,
+    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, DEFAULT_ROTATE,
+    LoadOptions, Places, load,
 };
 use askfirst_runtime::launcher::PlainLauncher;
 use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
@@ -62,7 +62,8 @@ impl Offered {
 
 /// There are no walls in this version, so nothing that starts a process runs unasked unless the owner accepts that.
 pub fn walls(config: &Config) -> Walls {
-    let demanded = |settings: &askfirst_runtime::config::Settings| settings.sandbox.require_os_sandbox == Some(true);
+    let demanded =
+        |settings: &askfirst_runtime::config::Settings| settings.sandbox.require_os_sandbox == Some(true);
     if demanded(&config.main) || config.floors.iter().any(demanded) {
         Walls::Demanded
     } else if config.main.sandbox.require_os_sandbox == Some(false) {
@@ -87,7 +88,13 @@ pub struct Session {
 
 impl Session {
     /// Opens the record and says first how the session is set up.
-    pub fn open(offered: Offered, common: &Common, mode: ModeFlags, door: &str, state: &Path) -> anyhow::Result<Self> {
+    pub fn open(
+        offered: Offered,
+        common: &Common,
+        mode: ModeFlags,
+        door: &str,
+        state: &Path,
+    ) -> anyhow::Result<Self> {
         let Offered { config, policy, toolset } = offered;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let redactor = Arc::new(redactor(&config)?);
@@ -156,7 +163,9 @@ pub fn redactor(config: &Config) -> anyhow::Result<Redactor> {
 pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
     let mut warnings = Vec::new();
     match mode {
-        Mode::ApproveAll => warnings.push("UNSAFE: --approve-all approves whatever would be asked".to_owned()),
+        Mode::ApproveAll => {
+            warnings.push("UNSAFE: --approve-all approves whatever would be asked".to_owned())
+        }
         Mode::Interactive | Mode::Strict => {}
     }
     if config.main.sandbox.require_os_sandbox == Some(false) {
@@ -164,7 +173,9 @@ pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
     }
     let open = |name: &str| {
         let entry = config.main.rules.exact(name);
-        entry.is_some_and(|entry| entry.cases().iter().any(|case| case.approval == Some(askfirst::Approval::None)))
+        entry.is_some_and(|entry| {
+            entry.cases().iter().any(|case| case.approval == Some(askfirst::Approval::None))
+        })
     };
     for name in ["shell", "exec"].into_iter().filter(|name| open(name)) {
         warnings.push(format!("`tools.{name}` is `none`: every command that is not denied runs unasked"));

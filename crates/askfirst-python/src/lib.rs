@@ -27,7 +27,8 @@ impl Judge {
         let options = LoadOptions { explicit: path, folder, places: Places::from_env() };
         let config = match json {
             Some(text) => {
-                let value = askfirst::json::parse(text.as_bytes()).map_err(|e| PyValueError::new_err(e.to_string()))?;
+                let value = askfirst::json::parse(text.as_bytes())
+                    .map_err(|e| PyValueError::new_err(e.to_string()))?;
                 from_json(&value, &options)
             }
             None => load(&options),

@@ -99,7 +99,8 @@ fn glob_set<'a>(globs: impl Iterator<Item = &'a str>) -> Result<GlobSet, BadGlob
         let bad = |e: globset::Error| BadGlob { glob: glob.to_owned(), cause: e.kind().to_string() };
         set.add(GlobBuilder::new(glob).case_insensitive(true).build().map_err(bad)?);
     }
-    set.build().map_err(|e| BadGlob { glob: e.glob().unwrap_or_default().to_owned(), cause: e.kind().to_string() })
+    set.build()
+        .map_err(|e| BadGlob { glob: e.glob().unwrap_or_default().to_owned(), cause: e.kind().to_string() })
 }
 
 impl Redactor {
@@ -275,7 +276,9 @@ impl Redactor {
         match value {
             Value::String(text) => Value::String(kind.mark(text, mark)),
             Value::Number(number) => Value::String(kind.mark(&number.to_string(), mark)),
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => Value::String(kind.mark("", mark)),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+                Value::String(kind.mark("", mark))
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::prepare::Prepared;
 use crate::spawn::{Ends, spawn};
 use crate::spec::{End, Finished, Spec, Stdin};
 use crate::stop::{Stop, Watch};
-use crate::tree::{Hold, Tree};
+use crate::tree::{self, Hold, Tree};
 
 /// How often a program is looked at where its end cannot be waited for together with its output.
 const TICK: Duration = Duration::from_millis(10);
@@ -36,6 +36,7 @@ const PIECE: usize = 1 << 16;
 pub fn launch(spec: &Spec, stop: &Stop) -> Result<Finished, LaunchError> {
     let prepared = Prepared::new(spec)?;
     let wanted = Wanted::new(&spec.limits)?;
+    tree::can_end().map_err(LaunchError::system("looking into `/proc`"))?;
     let stopped = match stop.watch().map_err(LaunchError::system("making a pipe"))? {
         Watch::Until(reader) => reader,
         Watch::Stopped => return Ok(never_started()),

@@ -8,9 +8,12 @@
 //! What the plain launcher cannot promise, and the walls must:
 //!
 //! - limits are set on the program just after it has started, so its first instructions run without them;
-//! - a process that clears its environment, leaves the session and loses its parent before anyone looks is not
-//!   found, nor is one that hides its environment (a set-uid or non-dumpable program);
-//! - outside Linux only the process group is ended.
+//! - a process that leaves the session and loses its parent is only found by its environment, so not if it has
+//!   cleared that or hides it (a set-uid or non-dumpable program);
+//! - as root, a program may raise its limits again, and the number of processes is not limited at all;
+//! - outside Linux only the process group is ended, and limits other than time and output are refused.
+//!
+//! With glibc it takes 2.34 or newer.
 
 #![allow(
     unsafe_code,

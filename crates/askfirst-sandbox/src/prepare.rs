@@ -75,6 +75,7 @@ fn enter(folder: &Path) -> Result<OwnedFd, LaunchError> {
     #[cfg(not(target_os = "linux"))]
     let how = OFlags::RDONLY;
     rustix::fs::open(folder, how | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .and_then(|handle| rustix::fs::access(folder, Access::EXEC_OK).map(|()| handle))
         .map_err(io::Error::from)
         .and_then(away)
         .map_err(|cause| LaunchError::Folder { folder: shown(folder), cause })

@@ -16,12 +16,13 @@ pub(crate) struct Process {
     /// In clock ticks since the system started.
     pub(crate) started: u64,
     pub(crate) kind: Kind,
-    threads: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Alive,
+    /// Alive, but for its first thread.
+    Headless,
     /// It has ended and only waits to be collected.
     Ended,
     /// A part of the kernel.
@@ -33,10 +34,21 @@ pub(crate) enum Environ {
     Bytes(Vec<u8>),
     /// It has none, or is just becoming another program.
     Empty,
-    /// Not ours to read.
+    /// Not ours to read. Our own are hidden for a moment, too, while they become another program.
     Hidden,
     /// It has ended meanwhile.
     Gone,
+}
+
+impl Environ {
+    fn read(path: &str) -> Self {
+        match fs::read(path) {
+            Ok(bytes) if bytes.is_empty() => Self::Empty,
+            Ok(bytes) => Self::Bytes(bytes),
+            Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => Self::Hidden,
+            Err(_) => Self::Gone,
+        }
+    }
 }
 
 impl Process {
@@ -52,14 +64,15 @@ impl Process {
         let after_name = text.iter().rposition(|byte| *byte == b')')?;
         let rest = std::str::from_utf8(text.get(after_name + 1..)?).ok()?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let threads = number(&fields, 17)?;
+        let ended = matches!(*fields.first()?, "Z" | "X");
         let kind = if number::<u64>(&fields, 6)? & KERNEL != 0 {
             Kind::Kernel
-        } else if matches!(*fields.first()?, "Z" | "X") && threads <= 1 {
-            Kind::Ended
-        } else {
-            // Among them those whose first thread has ended while others go on.
+        } else if !ended {
             Kind::Alive
+        } else if number::<u64>(&fields, 17)? > 1 {
+            Kind::Headless
+        } else {
+            Kind::Ended
         };
         Some(Self {
             pid,
@@ -67,7 +80,6 @@ impl Process {
             session: number(&fields, 3)?,
             started: number(&fields, 19)?,
             kind,
-            threads,
         })
     }
 
@@ -77,20 +89,34 @@ impl Process {
     }
 
     pub(crate) fn environ(&self) -> Environ {
-        match fs::read(format!("/proc/{}/environ", self.pid)) {
-            Ok(bytes) if !bytes.is_empty() => Environ::Bytes(bytes),
-            Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => Environ::Hidden,
-            Ok(_) | Err(_) if self.threads > 1 => self.environ_of_a_thread(),
-            Ok(_) => Environ::Empty,
-            Err(_) => Environ::Gone,
+        match self.kind {
+            Kind::Alive => Environ::read(&format!("/proc/{}/environ", self.pid)),
+            Kind::Headless => self.environ_of_a_thread(),
+            Kind::Ended | Kind::Kernel => Environ::Gone,
         }
     }
 
-    /// The first thread may have ended, and then it has none.
     fn environ_of_a_thread(&self) -> Environ {
         let Ok(threads) = fs::read_dir(format!("/proc/{}/task", self.pid)) else { return Environ::Gone };
-        let mut found = threads.filter_map(|thread| fs::read(thread.ok()?.path().join("environ")).ok());
-        found.find(|bytes| !bytes.is_empty()).map_or(Environ::Empty, Environ::Bytes)
+        let numbers = threads.filter_map(|thread| thread.ok()?.file_name().into_string().ok());
+        let mut last = Environ::Gone;
+        for number in numbers.filter(|number| *number != self.pid.to_string()) {
+            last = Environ::read(&format!("/proc/{}/task/{number}/environ", self.pid));
+            match last {
+                Environ::Bytes(_) => return last,
+                Environ::Empty | Environ::Hidden | Environ::Gone => {}
+            }
+        }
+        last
+    }
+
+    pub(crate) fn is_of_this_user(&self) -> bool {
+        let user = rustix::process::getuid().as_raw().to_string();
+        let status = fs::read(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+        let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"Uid:"));
+        line.and_then(|line| std::str::from_utf8(line).ok())
+            .and_then(|line| line.split_ascii_whitespace().next())
+            .is_some_and(|real| real == user)
     }
 
     /// Signals this process and no other that has its pid by now.

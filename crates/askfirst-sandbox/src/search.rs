@@ -14,7 +14,7 @@ use crate::tree::Hold;
 /// How often the list of processes is read again because some have gone and others come.
 const LISTS: u32 = 50;
 
-/// How often, in one look, processes without an environment are looked at again, and the wait in between.
+/// How often, in one look, processes that show no environment are looked at again, and the wait in between.
 const GLANCES: u32 = 20;
 const GLANCE: Duration = Duration::from_micros(100);
 
@@ -49,7 +49,7 @@ pub(crate) enum Doubt {
 enum Relation {
     Ours,
     Other,
-    /// It has no environment. One of ours looks so for a moment, while it becomes another program.
+    /// It shows no environment. One of ours looks so for a moment, while it becomes another program.
     Unclear,
     /// It has ended since it was listed, and may have started another.
     Gone,
@@ -124,8 +124,10 @@ impl<'a> Search<'a> {
         }
         match process.kind {
             Kind::Kernel => return Relation::Other,
+            // It had ended before the first list, so what it started is in there.
+            Kind::Ended if process.pid == self.leader => return Relation::Other,
             Kind::Ended => return Relation::Gone,
-            Kind::Alive => {}
+            Kind::Alive | Kind::Headless => {}
         }
         if Some(process.session) == session || self.known.contains(&process.name()) {
             return Relation::Ours;
@@ -133,10 +135,11 @@ impl<'a> Search<'a> {
         loop {
             match process.environ() {
                 Environ::Bytes(bytes) if self.marker.is_in(&bytes) => return Relation::Ours,
-                Environ::Bytes(_) | Environ::Hidden => return Relation::Other,
+                Environ::Bytes(_) => return Relation::Other,
                 Environ::Gone => return Relation::Gone,
-                Environ::Empty if *glances == 0 => return Relation::Unclear,
-                Environ::Empty => {
+                Environ::Hidden if !process.is_of_this_user() => return Relation::Other,
+                Environ::Empty | Environ::Hidden if *glances == 0 => return Relation::Unclear,
+                Environ::Empty | Environ::Hidden => {
                     *glances -= 1;
                     thread::sleep(GLANCE);
                 }

@@ -39,6 +39,17 @@ pub(crate) enum Hold {
     Over,
 }
 
+/// Whether what is started can also be ended: better not to start it than not to find it again.
+#[cfg(target_os = "linux")]
+pub(crate) fn can_end() -> io::Result<()> {
+    std::fs::metadata("/proc/self/environ").map(drop)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn can_end() -> io::Result<()> {
+    Ok(())
+}
+
 impl<'a> Tree<'a> {
     /// Takes over the program just started with this mark.
     pub(crate) fn new(pid: Pid, marker: &'a Marker) -> Self {
@@ -113,11 +124,12 @@ impl<'a> Tree<'a> {
         if self.search.is_last(self.hold) {
             return Ok(Vec::new());
         }
-        let halted = self.halt()?;
+        let halted = self.halt();
+        self.signal_group(Signal::KILL);
+        let halted = halted?;
         if halted.alive.is_empty() && halted.doubt == Doubt::None {
             return Ok(Vec::new());
         }
-        self.signal_group(Signal::KILL);
         let mut patience = Patience::new();
         let mut doubts = DOUBTS;
         loop {

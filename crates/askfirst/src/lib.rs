@@ -18,6 +18,7 @@ pub mod permit;
 pub mod policy;
 pub mod ports;
 pub mod presentation;
+mod question;
 pub mod record;
 pub mod request;
 pub mod toolset;

@@ -25,7 +25,11 @@ pub fn call(common: &Common, mode: ModeFlags, tool: &str, args: &str) -> anyhow:
 pub fn parse_args(args: &str) -> anyhow::Result<askfirst::Args> {
     let bytes = if args == "-" {
         let mut bytes = Vec::new();
-        std::io::stdin().lock().take(MAX_ARGS).read_to_end(&mut bytes).context("standard input cannot be read")?;
+        std::io::stdin()
+            .lock()
+            .take(MAX_ARGS)
+            .read_to_end(&mut bytes)
+            .context("standard input cannot be read")?;
         bytes
     } else {
         args.as_bytes().to_vec()

@@ -63,7 +63,8 @@ fn answer(
         Ok((id, call)) => write_line(output, escape, &verdict(&id, call, &*offered.toolset, &offered.policy)),
         Err(why) => {
             let because = Because { line: Some(number), ..Because::built_in("standard input", why) };
-            let line = Line { id: &Value::Null, verdict: Verdict::Deny, because: vec![because], request: None };
+            let line =
+                Line { id: &Value::Null, verdict: Verdict::Deny, because: vec![because], request: None };
             write_line(output, escape, &line)
         }
     }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use askfirst::ports::Clock;
 use askfirst::{ApprovalContext, Outcome};
 use askfirst_runtime::block_on::block_on;
-use askfirst::ports::Clock;
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::config::Places;
 use askfirst_runtime::ledger::SessionId;
@@ -29,8 +29,16 @@ fn script() -> Vec<Step> {
     vec![
         one("Let me see which notes there are.", "list_notes", json!({})),
         one("I read the plan. The config lets me read notes.", "read_note", json!({"name": "plan.md"})),
-        one("And a file that is no note. That I have to ask for.", "read_note", json!({"name": "../secret.txt"})),
-        one("I count the words of the plan. (`s` answers this for the session.)", "count_words", json!({"name": "plan.md"})),
+        one(
+            "And a file that is no note. That I have to ask for.",
+            "read_note",
+            json!({"name": "../secret.txt"}),
+        ),
+        one(
+            "I count the words of the plan. (`s` answers this for the session.)",
+            "count_words",
+            json!({"name": "plan.md"}),
+        ),
         one("I count them once more.", "count_words", json!({"name": "plan.md"})),
         Step {
             says: "Now two copies at once.",
@@ -111,8 +119,9 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new() -> std::io::Result<Self> {
         use std::os::unix::fs::DirBuilderExt;
-        let name = format!("askfirst-demo-{}", SessionId::new(SystemClock::start().now()));
-        let folder = std::env::temp_dir().join(name);
+        let session = SessionId::new(SystemClock::start().now()).to_string();
+        let folder =
+            std::env::temp_dir().join(format!("askfirst-{}", session.rsplit('-').next().unwrap_or_default()));
         std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
         let scratch = Self(folder.canonicalize()?);
         let write = |name: &str, text: &str| std::fs::write(scratch.0.join(name), text);

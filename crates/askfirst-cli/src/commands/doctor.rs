@@ -35,7 +35,11 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     let mut found = Vec::new();
     let mut say = |about, state, text: String| found.push(Finding { about, state, text });
     if config.files.is_empty() {
-        say("config", State::Weak, "there is none: every call is asked about, and no tool is offered".to_owned());
+        say(
+            "config",
+            State::Weak,
+            "there is none: every call is asked about, and no tool is offered".to_owned(),
+        );
     }
     for file in &config.files {
         say("config", State::Good, format!("{} ({})", file.path.display(), name(file.layer)));
@@ -43,12 +47,31 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     for warning in warnings(&config, Mode::Interactive) {
         say("config", State::Weak, warning);
     }
-    let (state, text) = match walls(&config) {
-        Walls::Settled => {
-            (State::Weak, "none in this version, and the config accepts that: processes run as you, unconfined")
+    for (given, tools) in
+        [(!config.main.sandbox.paths.is_empty(), "file"), (config.main.shell.is_some(), "shell")]
+    {
+        if given {
+            say(
+                "tools",
+                State::Weak,
+                format!("the {tools} tools that the config sets up are not in this version"),
+            );
         }
-        Walls::Missing => (State::Weak, "none in this version, so every call that starts a process is asked about"),
-        Walls::Demanded => (State::Bad, "none in this version, and the config demands them: no process starts"),
+    }
+    for reason in &config.not_offered {
+        say("tools", State::Weak, reason.clone());
+    }
+    let (state, text) = match walls(&config) {
+        Walls::Settled => (
+            State::Weak,
+            "none in this version, and the config accepts that: processes run as you, unconfined",
+        ),
+        Walls::Missing => {
+            (State::Weak, "none in this version, so every call that starts a process is asked about")
+        }
+        Walls::Demanded => {
+            (State::Bad, "none in this version, and the config demands them: no process starts")
+        }
     };
     say("walls", state, text.to_owned());
     for (about, text) in machine() {
@@ -59,7 +82,9 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     say("record", state, text);
     match std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty") {
         Ok(_) => say("terminal", State::Good, "there is one to ask at".to_owned()),
-        Err(_) => say("terminal", State::Weak, "none here: what must be asked is refused (exit code 5)".to_owned()),
+        Err(_) => {
+            say("terminal", State::Weak, "none here: what must be asked is refused (exit code 5)".to_owned())
+        }
     }
     for text in NO_KERNEL {
         say("beyond", State::Weak, (*text).to_owned());
@@ -113,7 +138,9 @@ fn writable(ledger: &Path) -> (State, String) {
             (State::Good, format!("{} ({} bytes)", ledger.display(), file.len()))
         }
         (Ok(_), _) => (State::Bad, format!("{} is not a file of yours alone", ledger.display())),
-        (Err(_), Some(folder)) => (State::Good, format!("will be begun at {} (below {})", ledger.display(), folder.display())),
+        (Err(_), Some(folder)) => {
+            (State::Good, format!("will be begun at {} (below {})", ledger.display(), folder.display()))
+        }
         (Err(e), None) => (State::Bad, format!("{} cannot be made: {e}", ledger.display())),
     }
 }

@@ -13,8 +13,10 @@ pub fn effective(common: &Common) -> anyhow::Result<Exit> {
     let config = read_config(common)?;
     let lines = lines_of(&config);
     if common.json {
-        let values: Vec<_> =
-            lines.iter().map(|line| json!({"key": line.key, "value": line.value, "from": line.from})).collect();
+        let values: Vec<_> = lines
+            .iter()
+            .map(|line| json!({"key": line.key, "value": line.value, "from": line.from}))
+            .collect();
         let files: Vec<_> = config
             .files
             .iter()
@@ -27,7 +29,8 @@ pub fn effective(common: &Common) -> anyhow::Result<Exit> {
     for file in &config.files {
         out(&format!("# {}: {}", name(file.layer), file.path.display()));
     }
-    let width = lines.iter().map(|line| line.key.len() + line.value.len() + 2).max().unwrap_or_default().min(60);
+    let width =
+        lines.iter().map(|line| line.key.len() + line.value.len() + 2).max().unwrap_or_default().min(60);
     for line in &lines {
         out(&format!("{:<width$}  # {}", format!("{}: {}", line.key, line.value), line.from));
     }

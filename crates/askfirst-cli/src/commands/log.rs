@@ -63,7 +63,9 @@ pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
         let first = *of.entry(id.clone()).or_insert(entry.seq);
         let (_, told) = calls.entry(first).or_insert_with(|| (id.clone(), Told::default()));
         tell(told, &entry);
-        if calls.len() > last && let Some((_, (gone, _))) = calls.pop_first() {
+        if calls.len() > last
+            && let Some((_, (gone, _))) = calls.pop_first()
+        {
             of.remove(&gone);
         }
     }
@@ -133,8 +135,9 @@ pub fn show(common: &Common, id: &str) -> anyhow::Result<Exit> {
 /// The id that ends with what was given, if there is exactly one.
 fn whole_id(path: &Path, id: &str) -> anyhow::Result<String> {
     let entries = read(path, Filter::default())?.filter_map(Result::ok);
-    let ids: std::collections::BTreeSet<String> =
-        entries.filter_map(|entry| entry.call_id().filter(|known| known.ends_with(id)).map(str::to_owned)).collect();
+    let ids: std::collections::BTreeSet<String> = entries
+        .filter_map(|entry| entry.call_id().filter(|known| known.ends_with(id)).map(str::to_owned))
+        .collect();
     match ids.iter().collect::<Vec<_>>().as_slice() {
         [] => Ok(id.to_owned()),
         [one] => Ok((*one).clone()),
@@ -167,8 +170,11 @@ pub fn verify(common: &Common, expect: Option<&str>) -> anyhow::Result<Exit> {
     let expect = expect.map(str::parse).transpose().context("`--expect` is not a hash")?;
     let found = check(&path, expect)?;
     if common.json {
-        let faults: Vec<_> =
-            found.faults.iter().map(|fault| json!({"file": fault.file, "line": fault.line, "what": fault.what})).collect();
+        let faults: Vec<_> = found
+            .faults
+            .iter()
+            .map(|fault| json!({"file": fault.file, "line": fault.line, "what": fault.what}))
+            .collect();
         crate::print::json(&json!({
             "holds": found.holds(), "files": found.files, "entries": found.entries, "first": found.first,
             "last": found.last, "head": found.head, "torn": found.torn, "faults": faults, "covers": found.covers,
@@ -177,7 +183,8 @@ pub fn verify(common: &Common, expect: Option<&str>) -> anyhow::Result<Exit> {
         for fault in &found.faults {
             out(&format!("fault: {fault}"));
         }
-        let torn = if found.torn > 0 { format!(", {} torn writes explained", found.torn) } else { String::new() };
+        let torn =
+            if found.torn > 0 { format!(", {} torn writes explained", found.torn) } else { String::new() };
         let verdict = if found.holds() { "the record holds" } else { "THE RECORD DOES NOT HOLD" };
         out(&format!("{verdict}: {} entries in {} files{torn}", found.entries, found.files.len()));
         out(&found.covers);

@@ -27,7 +27,11 @@ pub fn list(common: &Common) -> anyhow::Result<Exit> {
             let until = entry.until.map_or("the session ends".to_owned(), time_of_day);
             out(&format!(
                 "{}:{}  {word} to `{}` for {covers}, since {}, until {until}, used {} times",
-                session.session, entry.id.0, entry.tool_name, time_of_day(entry.since), entry.hits
+                session.session,
+                entry.id.0,
+                entry.tool_name,
+                time_of_day(entry.since),
+                entry.hits
             ));
             out(&format!("    {}", entry.description));
         }

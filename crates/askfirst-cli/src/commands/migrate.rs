@@ -17,7 +17,8 @@ pub fn migrate(common: &Common, file: Option<PathBuf>, write: bool) -> anyhow::R
         Some(file) => file,
         None => in_force(common)?,
     };
-    let text = std::fs::read_to_string(&file).with_context(|| format!("`{}` cannot be read", file.display()))?;
+    let text =
+        std::fs::read_to_string(&file).with_context(|| format!("`{}` cannot be read", file.display()))?;
     let migrated = rewrite(&text, &file).map_err(|faults| {
         crate::report::faults(&faults.0);
         anyhow::Error::new(crate::report::Reported)
@@ -26,9 +27,14 @@ pub fn migrate(common: &Common, file: Option<PathBuf>, write: bool) -> anyhow::R
         replace(&file, &migrated.text).with_context(|| format!("`{}` cannot be written", file.display()))?;
     }
     if common.json {
-        let changes: Vec<_> =
-            migrated.changes.iter().map(|change| json!({"line": change.line, "message": change.message})).collect();
-        crate::print::json(&json!({"file": file, "changes": changes, "text": migrated.text, "written": write}));
+        let changes: Vec<_> = migrated
+            .changes
+            .iter()
+            .map(|change| json!({"line": change.line, "message": change.message}))
+            .collect();
+        crate::print::json(
+            &json!({"file": file, "changes": changes, "text": migrated.text, "written": write}),
+        );
         return Ok(Exit::Done);
     }
     for change in &migrated.changes {

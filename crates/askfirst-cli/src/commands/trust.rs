@@ -40,13 +40,20 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
         presentation: Some(ApprovalPresentation::new(PresentationKind::Text, text)),
         approval: Approval::Human,
         risk: Risk::High,
-        args: [("file".to_owned(), json!(file.path)), ("digest".to_owned(), json!(file.digest))].into_iter().collect(),
-        ..ApprovalRequest::new("trust", format!("Trust {}", file.path.display()), json!({"digest": file.digest}))
+        args: [("file".to_owned(), json!(file.path)), ("digest".to_owned(), json!(file.digest))]
+            .into_iter()
+            .collect(),
+        ..ApprovalRequest::new(
+            "trust",
+            format!("Trust {}", file.path.display()),
+            json!({"digest": file.digest}),
+        )
     };
     let style = if common.plain { Style::Plain } else { Style::of_environment() };
     let options = Options { style, preview_lines: usize::MAX, redactor: Arc::new(redactor(&config)?) };
-    let controller =
-        ApprovalController::setup(Mode::Interactive).approver(Arc::new(TerminalApprover::new(options))).build();
+    let controller = ApprovalController::setup(Mode::Interactive)
+        .approver(Arc::new(TerminalApprover::new(options)))
+        .build();
     let decision = controller.request_approval_sync(request);
     if !decision.approved {
         out(&format!("not trusted ({})", decision.cause));

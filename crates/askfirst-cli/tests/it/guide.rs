@@ -16,7 +16,8 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     while let Some(line) = lines.next() {
         if let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) {
             let text: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-            let (language, file) = info.split_once(' ').map_or((info, None), |(language, file)| (language, Some(file)));
+            let (language, file) =
+                info.split_once(' ').map_or((info, None), |(language, file)| (language, Some(file)));
             found.push(Block { language, file, text: format!("{}\n", text.join("\n")) });
         }
     }

@@ -1,5 +1,6 @@
 //! The project as a whole: its rooms, and the command line as its users meet it.
 
-mod tidy;
-mod spec;
+mod commands;
 mod guide;
+mod spec;
+mod tidy;

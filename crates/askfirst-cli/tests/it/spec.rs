@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use askfirst::toolset::BoxFuture;
 use askfirst::{
-    Approval, ApprovalAware, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Assessment, Cause, Invocation,
-    Mode, Outcome, ToolDefinition, ToolError, Toolset, Walls, judge,
+    Approval, ApprovalAware, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Assessment, Cause,
+    Invocation, Mode, Outcome, ToolDefinition, ToolError, Toolset, Walls, judge,
 };
 use askfirst_runtime::config::{Config, LoadOptions, Places, effective, load};
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
@@ -46,6 +46,9 @@ struct Call {
     assess: Option<Own>,
     verdict: String,
     rule: String,
+    /// Fields of the request.
+    #[serde(default)]
+    request: Args,
     #[serde(default)]
     modes: BTreeMap<String, String>,
 }
@@ -61,7 +64,8 @@ enum Own {
 
 fn specs() -> Vec<(String, Spec)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("spec/cases");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let mut found = Vec::new();
     for file in files.iter().filter(|file| file.extension().is_some_and(|suffix| suffix == "yaml")) {
@@ -89,10 +93,11 @@ fn config_in(folder: &Path, name: &str) -> Config {
         managed: folder.join("none"),
         user: folder.join("none"),
         state: folder.join("state"),
-        home: folder.to_owned(),
+        home: Some(folder.to_owned()),
     };
     let explicit = Some(folder.join("askfirst.yaml"));
-    load(&LoadOptions { explicit, folder: folder.to_owned(), places }).unwrap_or_else(|faults| panic!("{name}: {faults}"))
+    load(&LoadOptions { explicit, folder: folder.to_owned(), places })
+        .unwrap_or_else(|faults| panic!("{name}: {faults}"))
 }
 
 fn assessment(call: &Call) -> Assessment {
@@ -116,20 +121,33 @@ fn the_library_gives_the_verdicts() {
         let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
         assert_eq!(warnings.is_empty(), spec.warns.is_empty(), "{name}: {warnings:?}");
         for word in &spec.warns {
-            assert!(warnings.iter().any(|warning| warning.contains(word)), "{name}: {word} is not in {warnings:?}");
+            assert!(
+                warnings.iter().any(|warning| warning.contains(word)),
+                "{name}: {word} is not in {warnings:?}"
+            );
         }
         let lines = effective(&config);
         for (key, value) in &spec.effective {
             let line = lines.iter().find(|line| line.key == *key);
-            let found = line.map(|line| line.value.replace(folder.path().canonicalize().unwrap().to_str().unwrap(), "."));
+            let found = line
+                .map(|line| line.value.replace(folder.path().canonicalize().unwrap().to_str().unwrap(), "."));
             let keys: Vec<&String> = lines.iter().map(|line| &line.key).collect();
             assert_eq!(found.as_ref(), Some(value), "{name}: {key} of {keys:?}");
         }
         for call in &spec.calls {
-            let context = ApprovalContext { metadata: call.metadata.clone(), ..ApprovalContext::new(&*call.tool, call.args.clone()) };
-            let (context, assessment) = (askfirst_runtime::assess::prepare(context, &Tools::none(), &policy), assessment(call));
+            let context = ApprovalContext {
+                metadata: call.metadata.clone(),
+                ..ApprovalContext::new(&*call.tool, call.args.clone())
+            };
+            let (context, assessment) =
+                (askfirst_runtime::assess::prepare(context, &Tools::none(), &policy), assessment(call));
             let judgement = judge(&context, &assessment, &policy);
-            assert_eq!(judgement.verdict().as_str(), call.verdict, "{name}: {call:?}: {:?}", judgement.because());
+            assert_eq!(
+                judgement.verdict().as_str(),
+                call.verdict,
+                "{name}: {call:?}: {:?}",
+                judgement.because()
+            );
             assert_eq!(&*judgement.because()[0].rule, call.rule, "{name}: {call:?}");
         }
     }
@@ -150,19 +168,30 @@ fn the_command_line_gives_the_verdicts() {
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
         for (id, call) in calls.iter().enumerate() {
-            writeln!(stdin, "{}", json!({"id": id, "tool": call.tool, "args": call.args, "metadata": call.metadata})).unwrap();
+            writeln!(
+                stdin,
+                "{}",
+                json!({"id": id, "tool": call.tool, "args": call.args, "metadata": call.metadata})
+            )
+            .unwrap();
         }
         drop(stdin);
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{name}");
-        let lines: Vec<Value> =
-            String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let lines: Vec<Value> = String::from_utf8(output.stdout)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         assert_eq!(lines.len(), calls.len(), "{name}");
         for (id, (line, call)) in lines.iter().zip(calls).enumerate() {
             assert_eq!(line["id"], id, "{name}");
             assert_eq!(line["verdict"], call.verdict, "{name}: {line}");
             assert_eq!(line["because"][0]["rule"], call.rule, "{name}: {line}");
             assert_eq!(line["request"].is_object(), call.verdict == "ask", "{name}: {line}");
+            for (key, value) in &call.request {
+                assert_eq!(line["request"][key], *value, "{name}: {key} of {line}");
+            }
         }
     }
 }
@@ -188,7 +217,8 @@ fn the_modes_do_what_their_table_says() {
                     counted.fetch_add(1, Ordering::SeqCst);
                     ApprovalDecision::yes(Cause::Person)
                 });
-                let tools = ApprovalToolset::new(Tools(Some(call.clone())), controller.build(), policy.clone());
+                let tools =
+                    ApprovalToolset::new(Tools(Some(call.clone())), controller.build(), policy.clone());
                 let outcome = tools.call_sync(&call.tool, call.args.clone());
                 let became = match (&outcome, asked.load(Ordering::SeqCst)) {
                     (Outcome::Done(_), 0) => "ran",

@@ -26,7 +26,8 @@ fn sources(folder: &Path, suffix: &str) -> Vec<PathBuf> {
     for entry in std::fs::read_dir(folder).into_iter().flatten() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
-        if path.is_dir() && !name.starts_with('.') && !["target", "snapshots", "node_modules"].contains(&name) {
+        if path.is_dir() && !name.starts_with('.') && !["target", "snapshots", "node_modules"].contains(&name)
+        {
             found.extend(sources(&path, suffix));
         } else if name.ends_with(suffix) {
             found.push(path);
@@ -103,14 +104,26 @@ fn unsafe_code_stands_only_in_the_walls() {
         let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
         !path.starts_with(&walls)
             && !path.components().any(|part| part.as_os_str() == "ui")
-            && code.into_iter().any(|line| line.contains(&format!("{word}{{")) || line.contains(&format!("{word}fn")))
+            && code
+                .into_iter()
+                .any(|line| line.contains(&format!("{word}{{")) || line.contains(&format!("{word}fn")))
     });
     wrong("unsafe code outside the walls", found.map(|(path, _)| path.display().to_string()).collect());
 }
 
 #[test]
 fn the_core_touches_nothing_outside_itself() {
-    let banned = ["std::fs", "std::net", "std::thread", "std::process", "std::env", "Instant", "SystemTime", "std::io", "tokio"];
+    let banned = [
+        "std::fs",
+        "std::net",
+        "std::thread",
+        "std::process",
+        "std::env",
+        "Instant",
+        "SystemTime",
+        "std::io",
+        "tokio",
+    ];
     let core = root().join("crates/askfirst/src");
     let mut places = Vec::new();
     for (path, text) in rust().into_iter().filter(|(path, _)| path.starts_with(&core)) {
@@ -153,7 +166,9 @@ fn the_project_speaks_of_itself_alone() {
     let mut files = rust();
     for suffix in [".md", ".toml", ".yaml", ".py", ".sh"] {
         let found = sources(&root(), suffix);
-        files.extend(found.into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).unwrap_or_default())));
+        files.extend(
+            found.into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).unwrap_or_default())),
+        );
     }
     let words = [concat!("/wo", "rk/"), concat!("TO", "DO"), concat!("FIX", "ME"), concat!("/ro", "ot/")];
     let mut places = Vec::new();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::merge::{origins, unite};
-use super::settings::{Layer, Limits, OSProfile, Settings, ShellConfig};
+use super::settings::{Fallback, Layer, Limits, OSProfile, Settings, ShellConfig};
 use crate::config::settings::{DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE};
 
 /// Takes away what a floor would grant, and says what that was.
@@ -44,6 +44,9 @@ pub(crate) fn tighten(main: &mut Settings, floor: &Settings) {
     }
     if floor.says("sandbox.os_sandbox_min") {
         main.sandbox.os_sandbox_min = main.sandbox.os_sandbox_min.max(floor.sandbox.os_sandbox_min);
+    }
+    if floor.says("sandbox.os_sandbox_fallback") && floor.sandbox.os_sandbox_fallback == Fallback::FailFast {
+        main.sandbox.os_sandbox_fallback = Fallback::FailFast;
     }
     if let Some(profile) = &floor.sandbox.os_profile {
         main.sandbox.os_profile = Some(intersect(main.sandbox.os_profile.take(), profile));

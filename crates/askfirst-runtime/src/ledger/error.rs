@@ -80,9 +80,13 @@ impl LedgerError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Refused { .. } => Some("a ledger is a plain file that belongs to you and that nobody else can write"),
+            Self::Refused { .. } => {
+                Some("a ledger is a plain file that belongs to you and that nobody else can write")
+            }
             Self::Locked(_) => Some("another session may be stopped in the middle of an entry"),
-            Self::NoGoodLine { .. } => Some("`askfirst log verify` shows where; move the file away to begin a new one"),
+            Self::NoGoodLine { .. } => {
+                Some("`askfirst log verify` shows where; move the file away to begin a new one")
+            }
             Self::Open { .. }
             | Self::Step { .. }
             | Self::Short { .. }

@@ -67,7 +67,8 @@ pub(super) fn hex(digest: &Digest) -> Hex {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut hex = NO_HASH;
     for (pair, byte) in hex.chunks_exact_mut(2).zip(digest.as_bytes()) {
-        let digits = [byte >> 4, byte & 15].map(|half| DIGITS.get(usize::from(half)).copied().unwrap_or(b'0'));
+        let digits =
+            [byte >> 4, byte & 15].map(|half| DIGITS.get(usize::from(half)).copied().unwrap_or(b'0'));
         pair.copy_from_slice(&digits);
     }
     hex

@@ -82,7 +82,12 @@ impl Moment {
             Ok((file, size))
         };
         let (file, size) = opened().map_err(LedgerError::open(&part.path))?;
-        Ok(Lines { reader: BufReader::with_capacity(64 << 10, file).take(size), bytes: Vec::new(), number: 0, cut: false })
+        Ok(Lines {
+            reader: BufReader::with_capacity(64 << 10, file).take(size),
+            bytes: Vec::new(),
+            number: 0,
+            cut: false,
+        })
     }
 }
 

@@ -30,7 +30,8 @@ pub struct Filter {
 
 impl Filter {
     fn wants(&self, entry: &Entry) -> bool {
-        let fits = |wanted: &Option<String>, found: Option<&str>| wanted.is_none() || wanted.as_deref() == found;
+        let fits =
+            |wanted: &Option<String>, found: Option<&str>| wanted.is_none() || wanted.as_deref() == found;
         fits(&self.session, Some(&entry.session))
             && fits(&self.kind, Some(&entry.kind))
             && fits(&self.call_id, entry.call_id())
@@ -171,7 +172,18 @@ fn entry(file: &Path, number: u64, bytes: &[u8]) -> Result<Entry, String> {
     let pid = fields.remove("pid").and_then(|pid| pid.as_u64()).unwrap_or_default();
     ["v", "seq", "prev", "hash"].iter().for_each(|key| drop(fields.remove(*key)));
     let (prev, hash) = (line::digest(&place.prev), line::digest(&place.hash));
-    Ok(Entry { file: file.to_owned(), line: number, seq: place.seq, at, session, pid, kind, prev, hash, fields })
+    Ok(Entry {
+        file: file.to_owned(),
+        line: number,
+        seq: place.seq,
+        at,
+        session,
+        pid,
+        kind,
+        prev,
+        hash,
+        fields,
+    })
 }
 
 /// The fields of a line.

@@ -177,7 +177,8 @@ impl Check {
             self.fault(line, "the file does not end with the line that closes it");
         }
         if self.first_in_file != Some(first) || self.seq != last {
-            let found = self.first_in_file.map_or_else(|| "none".to_owned(), |n| format!("{n} to {}", self.seq));
+            let found =
+                self.first_in_file.map_or_else(|| "none".to_owned(), |n| format!("{n} to {}", self.seq));
             self.fault(0, format!("its name promises entries {first} to {last}, it has {found}"));
         }
     }
@@ -227,7 +228,10 @@ impl Check {
                 self.end_of_region("the entry after it does not explain it");
             }
             (None, Some(torn)) if torn.bytes > 0 => {
-                self.fault(line, format!("it explains a torn write of {} bytes that is not there", torn.bytes));
+                self.fault(
+                    line,
+                    format!("it explains a torn write of {} bytes that is not there", torn.bytes),
+                );
             }
             (None, Some(_)) => self.torn += 1,
             (None, None) => {}

@@ -83,7 +83,12 @@ impl Writer {
     }
 
     /// Puts a line at the end. After a failure everything is looked at anew.
-    pub(super) fn append(&mut self, line: &mut Line, head: Head<'_>, firmly: Durability) -> Result<(), LedgerError> {
+    pub(super) fn append(
+        &mut self,
+        line: &mut Line,
+        head: Head<'_>,
+        firmly: Durability,
+    ) -> Result<(), LedgerError> {
         for _ in 0..TRIES {
             let file = match self.file.take() {
                 Some(file) => file,
@@ -104,7 +109,13 @@ impl Writer {
         Err(LedgerError::Restless(self.path.clone()))
     }
 
-    fn step(&mut self, file: &File, line: &mut Line, head: Head<'_>, firmly: Durability) -> Result<Step, LedgerError> {
+    fn step(
+        &mut self,
+        file: &File,
+        line: &mut Line,
+        head: Head<'_>,
+        firmly: Durability,
+    ) -> Result<Step, LedgerError> {
         let _lock = self.lock(file)?;
         let now = file.metadata().map_err(LedgerError::step("look at", &self.path))?;
         if now.nlink() == 0 {
@@ -240,7 +251,13 @@ impl Writer {
         }
     }
 
-    fn put_own(&mut self, file: &File, own: &Own, head: Head<'_>, before: Option<u8>) -> Result<(), LedgerError> {
+    fn put_own(
+        &mut self,
+        file: &File,
+        own: &Own,
+        head: Head<'_>,
+        before: Option<u8>,
+    ) -> Result<(), LedgerError> {
         let mut line = Line::default();
         body::fields(line.begin(head)?, own)?;
         self.put(file, &mut line, before)

@@ -6,7 +6,7 @@ use askfirst::machine::{Member, Question};
 use askfirst::{Approval, Risk, Timestamp};
 
 use super::target;
-use super::time::later;
+use super::time::span;
 use crate::redact::Redactor;
 
 /// What a key does.
@@ -136,7 +136,7 @@ impl Offers {
         let alone = members.len() == 1;
         let typed = self.risk == Risk::Irreversible;
         let until = members.first().and_then(|member| member.remembered_until);
-        let until = || until.map_or_else(String::new, |at| format!(", until {}", time_left(now, at)));
+        let until = || until.map_or_else(String::new, |at| format!(" ({} at most)", span(now.until(at))));
         let words = match choice {
             // A key that begins a word to type is the word's; looking at everything comes before typing.
             Choice::No | Choice::NoSession | Choice::Reason | Choice::Edit | Choice::Facts | Choice::Stop
@@ -172,10 +172,6 @@ impl Offers {
     fn begins_word(&self, key: char) -> bool {
         self.words.iter().flatten().any(|word| word.starts_with(key))
     }
-}
-
-fn time_left(now: Timestamp, at: Timestamp) -> String {
-    later(now, at).trim_start_matches("in ").to_owned()
 }
 
 fn patterns_of(members: &[Member]) -> Vec<usize> {

@@ -198,7 +198,8 @@ fn expression(shape: &Shape) -> Option<Regex> {
 
 pub(super) fn candidates(text: &[u8]) -> Candidates {
     let Some(gate) = &*GATE else { return Candidates(u32::MAX) };
-    let found = gate.search.find_overlapping_iter(text).filter_map(|m| gate.shapes.get(m.pattern().as_usize()));
+    let found =
+        gate.search.find_overlapping_iter(text).filter_map(|m| gate.shapes.get(m.pattern().as_usize()));
     Candidates(found.fold(0, |bits, shape| bits | 1 << shape))
 }
 
@@ -302,13 +303,17 @@ fn is_mixed(text: &[u8]) -> bool {
 /// Not a secret but the name of one, a place for one, or one that was hidden before.
 fn is_reference(secret: &[u8]) -> bool {
     matches!(secret.first(), None | Some(b'$' | b'{' | b'<'))
-        || secret.iter().all(|b| matches!(b, b'*' | b'.' | b'x' | b'X' | b'\xe2' | b'\x80' | b'\xa2' | b'\xa6'))
+        || secret
+            .iter()
+            .all(|b| matches!(b, b'*' | b'.' | b'x' | b'X' | b'\xe2' | b'\x80' | b'\xa2' | b'\xa6'))
 }
 
 /// `http://localhost:8080?mail=a@b` has a port and no password.
 fn is_port(secret: &[u8]) -> bool {
     let mut rest = secret.iter().skip_while(|b| b.is_ascii_digit());
-    has_digit(secret) && matches!(rest.next(), Some(b'?' | b'#')) && secret.first().is_some_and(u8::is_ascii_digit)
+    has_digit(secret)
+        && matches!(rest.next(), Some(b'?' | b'#'))
+        && secret.first().is_some_and(u8::is_ascii_digit)
 }
 
 fn is_authorization(found: &Found<'_>) -> bool {
@@ -323,8 +328,30 @@ fn name(found: &Found<'_>) -> String {
 }
 
 const NO_SECRETS: [&str; 24] = [
-    "true", "false", "null", "none", "nil", "undefined", "str", "string", "bool", "boolean", "int", "integer",
-    "number", "bytes", "any", "required", "optional", "object", "array", "yes", "no", "text", "self", "redacted",
+    "true",
+    "false",
+    "null",
+    "none",
+    "nil",
+    "undefined",
+    "str",
+    "string",
+    "bool",
+    "boolean",
+    "int",
+    "integer",
+    "number",
+    "bytes",
+    "any",
+    "required",
+    "optional",
+    "object",
+    "array",
+    "yes",
+    "no",
+    "text",
+    "self",
+    "redacted",
 ];
 
 fn is_assigned(found: &Found<'_>) -> bool {
@@ -351,7 +378,10 @@ fn is_assigned(found: &Found<'_>) -> bool {
     }
     let tight = found.groups.get(3).is_some_and(|sign| sign.as_bytes() == b"=");
     let strange = |b: u8| b.is_ascii_digit() || b"!@#$%^*+=/~-".contains(&b);
-    tight || (value.len() >= 6 && value.bytes().any(strange) && !value.starts_with(['/', '.', '~', '&', '*', '=']))
+    tight
+        || (value.len() >= 6
+            && value.bytes().any(strange)
+            && !value.starts_with(['/', '.', '~', '&', '*', '=']))
 }
 
 /// `self.password`, `config.api_key`: code that names a secret.
@@ -359,4 +389,3 @@ fn is_member(value: &str, name: &str) -> bool {
     let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'.';
     value.bytes().all(word) && value.rsplit_once('.').is_some_and(|(_, last)| last.contains(name))
 }
-

@@ -39,7 +39,9 @@ fn samples() -> Vec<(&'static str, String)> {
 #[test]
 fn tokens_are_known_by_their_shape() {
     for (kind, token) in samples() {
-        for text in [token.clone(), format!("curl -H 'x: {token}' host"), format!("({token})."), format!("é{token}é")] {
+        for text in
+            [token.clone(), format!("curl -H 'x: {token}' host"), format!("({token})."), format!("é{token}é")]
+        {
             let left = record(&text);
             assert!(!left.contains(&token), "{left}");
             let mark = format!("‹secret: {kind}, {} characters›", token.chars().count());
@@ -104,7 +106,10 @@ fn an_address_keeps_everything_but_its_password() {
 #[test]
 fn a_private_key_is_hidden_with_its_armour() {
     let key = format!("-----BEGIN RSA {0} KEY-----\nMIIabc\ndef==\n-----END RSA {0} KEY-----", "PRIVATE");
-    assert_eq!(record(&format!("a\n{key}\nb")), format!("a\n‹secret: private key, {} characters›\nb", key.len()));
+    assert_eq!(
+        record(&format!("a\n{key}\nb")),
+        format!("a\n‹secret: private key, {} characters›\nb", key.len())
+    );
     let cut = key.split("-----END").next().unwrap();
     assert!(!record(&format!("x {cut}")).contains("MIIabc"));
     let public = key.replace("PRIVATE", "PUBLIC");
@@ -189,7 +194,10 @@ fn words_of_a_command_hide_what_follows_a_telling_flag() {
 #[test]
 fn a_config_names_more_arguments() {
     let redactor = Redactor::new(&["*PIN*".to_owned(), "note".to_owned()], Vec::new()).unwrap();
-    let Value::Object(map) = json!({"my_pin": true, "Note": "x", "other": 1, "in": {"pins": [1, "2"]}}) else { panic!() };
+    let Value::Object(map) = json!({"my_pin": true, "Note": "x", "other": 1, "in": {"pins": [1, "2"]}})
+    else {
+        panic!()
+    };
     let left = redactor.args(&map, Mark::Record);
     assert_eq!(left.hidden, 4);
     assert_eq!(left.left.get("other"), Some(&json!(1)));
@@ -239,7 +247,10 @@ fn known_values_are_hidden_in_keys_and_numbers_too() {
 #[test]
 fn overlapping_values_leave_nothing_of_either() {
     let redactor = Redactor::new(&[], vec!["abcdefgh".to_owned(), "ghijklmn".to_owned()]).unwrap();
-    assert_eq!(redactor.text("xabcdefghijklmnx", Mark::Record).left, "x‹secret: known value, 14 characters›x");
+    assert_eq!(
+        redactor.text("xabcdefghijklmnx", Mark::Record).left,
+        "x‹secret: known value, 14 characters›x"
+    );
 }
 
 #[test]
@@ -258,7 +269,9 @@ fn a_redactor_does_not_print_what_it_knows() {
 #[test]
 fn a_secret_dressed_as_a_mark_is_hidden() {
     let (_, token) = samples().remove(0);
-    for text in [format!("‹secret: {token}, 4 characters›"), format!("‹secret: token, 4 characters, {token}›")] {
+    for text in
+        [format!("‹secret: {token}, 4 characters›"), format!("‹secret: token, 4 characters, {token}›")]
+    {
         assert!(!record(&text).contains(&token));
     }
 }
@@ -276,7 +289,15 @@ fn nesting_beyond_reason_is_taken_out_whole() {
 
 #[test]
 fn ten_megabytes_of_beginnings_come_to_an_end() {
-    for part in ["eyJ-AKIAABCDEFGHIJKLMNOP-", "://a:", "password=", "-----BEGIN PRIVATE KEY-----", "‹secret: ", "-token ", "\"token\":\""] {
+    for part in [
+        "eyJ-AKIAABCDEFGHIJKLMNOP-",
+        "://a:",
+        "password=",
+        "-----BEGIN PRIVATE KEY-----",
+        "‹secret: ",
+        "-token ",
+        "\"token\":\"",
+    ] {
         let text = part.repeat(10_000_000 / part.len());
         let left = Redactor::default().text(&text, Mark::Record);
         assert!(left.left.len() <= text.len() * 4);
@@ -317,8 +338,28 @@ proptest! {
 fn any_part() -> impl Strategy<Value = String> {
     let token = prop::sample::select(samples()).prop_map(|(_, token)| token);
     let words = prop::sample::select(vec![
-        "password=", "token: ", "://u:", "@", "Bearer ", "Basic ", "--secret ", "\"", "'", "\\", " ", "\n", "‹secret: ",
-        " characters›", "‹secret: token, 4 characters›", "-u a:", "=", ":", "sk-", "Cookie: a=", "authorization: ", "é",
+        "password=",
+        "token: ",
+        "://u:",
+        "@",
+        "Bearer ",
+        "Basic ",
+        "--secret ",
+        "\"",
+        "'",
+        "\\",
+        " ",
+        "\n",
+        "‹secret: ",
+        " characters›",
+        "‹secret: token, 4 characters›",
+        "-u a:",
+        "=",
+        ":",
+        "sk-",
+        "Cookie: a=",
+        "authorization: ",
+        "é",
     ]);
     prop_oneof![token, words.prop_map(str::to_owned), ".{0,12}", "[a-zA-Z0-9_-]{0,40}"]
 }

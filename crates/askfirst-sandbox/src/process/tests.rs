@@ -7,7 +7,7 @@ fn a_name_cannot_forge_fields() {
     let tail = "S 7 8 9 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 3 0 12345 1 1";
     let line = format!("42 (evil) R 1 1 1\n) {tail}\n");
     let process = Process::parse(42, line.as_bytes()).unwrap();
-    let want = Process { pid: 42, parent: 7, session: 9, started: 12345, kind: Kind::Alive, threads: 3 };
+    let want = Process { pid: 42, parent: 7, session: 9, started: 12345, kind: Kind::Alive };
     assert_eq!(process, want);
 }
 
@@ -18,7 +18,7 @@ fn ended_and_kernel_processes_are_told_apart() {
         Process::parse(1, line.as_bytes()).unwrap().kind
     };
     assert_eq!(kind("Z", 4, 1), Kind::Ended);
-    assert_eq!(kind("Z", 4, 2), Kind::Alive);
+    assert_eq!(kind("Z", 4, 2), Kind::Headless);
     assert_eq!(kind("T", 4, 1), Kind::Alive);
     assert_eq!(kind("I", 0x0020_8040, 1), Kind::Kernel);
 }
@@ -36,6 +36,7 @@ fn this_process_is_seen() {
     let process = Process::read(own).unwrap();
     assert_eq!(process.parent, i32::try_from(std::os::unix::process::parent_id()).unwrap());
     assert_eq!(process.kind, Kind::Alive);
+    assert!(process.is_of_this_user());
     assert!(pids().unwrap().any(|pid| pid == own));
 }
 

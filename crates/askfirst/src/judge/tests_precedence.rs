@@ -138,6 +138,23 @@ fn a_list_is_tried_in_order_then_less_specific_names_then_the_tools_view() {
 }
 
 #[test]
+fn a_list_keeps_its_order_whatever_its_conditions_look_like() {
+    let list = || {
+        vec![
+            when(case(Human, 2), "table", [like("user*")]),
+            when(case(Free, 3), "table", [is("users")]),
+            when(case(Required, 4), "table", [is("wages")]),
+            when(case(Free, 5), "table", [like("w*")]),
+        ]
+    };
+    let policy = policy(Deny, vec![("rows", list())]);
+    for (table, line) in [("users", 2), ("wages", 4), ("w", 5)] {
+        let (call, own) = (call("rows", json!({ "table": table })), Assessment::silent());
+        assert_eq!(decider(&judge(&call, &own, &policy)).1, Some(line), "{table}");
+    }
+}
+
+#[test]
 fn a_deny_with_conditions_denies_from_wherever_it_stands() {
     for at in 0..3 {
         let mut list = vec![when(case(Free, 2), "table", [is("users")]), case(Human, 3)];

@@ -84,7 +84,8 @@ fn facts_are_shown_also_where_the_config_makes_it_ask_and_none_twice() {
     let mut own = asks(Required);
     own.facts = vec![Fact::new("folder", "/w"), Fact::new("folder", "/w")];
     let request = judge(&mail(), &own, &policy(None, vec![])).request().unwrap();
-    assert_eq!(request.facts, [Fact::new("folder", "/w")]);
+    let folders: Vec<&Fact> = request.facts.iter().filter(|fact| fact.label == "folder").collect();
+    assert_eq!(folders, [&Fact::new("folder", "/w")]);
 }
 
 #[test]

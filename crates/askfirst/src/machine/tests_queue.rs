@@ -109,6 +109,18 @@ fn what_a_person_would_see_differently_is_another_question() {
 }
 
 #[test]
+fn an_excluded_argument_that_differs_is_another_question() {
+    let mut desk = Desk::interactive();
+    let mail = |body: &str| Submission {
+        request: ApprovalRequest::new("t", "mails ada", json!({"to": "ada"})),
+        ..ask("t", json!({"to": "ada", "body": body}), Approval::Required)
+    };
+    let [first, second] = desk.submit([mail("hello"), mail("the password is")]);
+    desk.answer(vec![yes()]);
+    assert_eq!((desk.what(first), desk.what(second)), (Some((true, Cause::Person)), None));
+}
+
+#[test]
 fn a_question_on_screen_takes_no_call_that_its_tool_shows_otherwise() {
     let mut desk = Desk::interactive();
     let with = |text: &str| {

@@ -145,7 +145,7 @@ fn runs(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1024))]
+    #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
     fn the_judge_agrees_with_a_plain_reading_of_the_design(

@@ -75,6 +75,7 @@ fn texts() -> impl Strategy<Value = &'static str> {
 fn scalar() -> impl Strategy<Value = Value> {
     prop_oneof![
         3 => texts().prop_map(Value::from),
+        3 => Just(json!("x")),
         2 => prop::sample::select(vec![json!(1), json!(1.0), json!(2), json!(true), json!(false), json!(null), json!({})]),
     ]
 }

@@ -109,8 +109,8 @@ fn the_same_bytes_elsewhere_are_not_trusted() {
 #[test]
 fn the_managed_file_is_always_a_floor() {
     let world = World::new();
-    world.write(MANAGED, "version: 1\ntools: { rm: { approval: deny }, \"x*\": { approval: human } }\napproval_timeout: 30s\nledger: { sync: always }\nsandbox: { require_os_sandbox: true, never_read: [.env] }\nsecrets: { args: [pin] }\n");
-    let flag = world.write("flag.yaml", "version: 1\ndefault_approval: none\ntools: { rm: { approval: none }, xy: { approval: none } }\nsandbox: { require_os_sandbox: false }\napproval_timeout: 1h\n");
+    world.write(MANAGED, "version: 1\ntools: { rm: { approval: deny }, \"x*\": { approval: human } }\napproval_timeout: 30s\nledger: { sync: always }\nsandbox: { require_os_sandbox: true, os_sandbox_fallback: fail_fast, never_read: [.env] }\nsecrets: { args: [pin] }\n");
+    let flag = world.write("flag.yaml", "version: 1\ndefault_approval: none\ntools: { rm: { approval: none }, xy: { approval: none } }\nsandbox: { require_os_sandbox: false, os_sandbox_fallback: refuse_tools }\napproval_timeout: 1h\n");
     world.write(USER, "version: 1\ntools: { z: { approval: deny } }\n");
     let options = LoadOptions { explicit: Some(flag), ..world.options() };
     let config = load(&options).unwrap();
@@ -123,6 +123,7 @@ fn the_managed_file_is_always_a_floor() {
         (main.sandbox.never_read.as_slice(), main.secrets.args.as_slice()),
         (&[".env".to_owned()][..], &["pin".to_owned()][..])
     );
+    assert_eq!(main.sandbox.os_sandbox_fallback, Fallback::FailFast);
     assert_eq!(config.folder, world.path(""));
 }
 

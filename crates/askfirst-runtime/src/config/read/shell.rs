@@ -36,6 +36,19 @@ impl Reader<'_> {
             self.fault(&item.place, "an empty expression matches every command");
             return None;
         }
+        // Read as it will be used: over bytes, with the letters of ASCII.
+        let built = regex::bytes::RegexBuilder::new(text).unicode(false).size_limit(1 << 20).build();
+        if let Err(error) = built {
+            let reason = match error {
+                regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),
+                error => {
+                    let text = error.to_string();
+                    quoted(text.lines().last().unwrap_or_default().trim_start_matches("error: "))
+                }
+            };
+            self.fault(&item.place, format!("`{}` is not a regular expression: {reason}", quoted(text)));
+            return None;
+        }
         let rule = format!("shell.dangerous_patterns[{n}]");
         Some((text.to_owned(), self.because(&rule, &item.place, "approval: required")))
     }

@@ -109,6 +109,7 @@ fn bad_values_are_named() {
         "secrets: { env: [\"[\"] }\n",
         "shell: { outside_roots: none }\n",
         "shell: { dangerous_patterns: [\"\"] }\n",
+        "shell: { dangerous_patterns: ['(', '(?=x)', 'a{1000}{1000}{1000}'] }\n",
         "\"\": 1\n",
         "tools: { \"\": {} }\n",
         "tools: { \"a[\": {} }\n",

@@ -81,7 +81,8 @@ fn a_failed_step_refuses_the_entry_and_the_next_one_goes_on() {
     use rustix::io::Errno;
     let (_folder, path) = scratch();
     let disk = Arc::new(Failing::default());
-    let ledger = open_on(Box::new(Arc::clone(&disk)), LedgerSettings { rotate: 3000, ..settings(&path) }).unwrap();
+    let ledger =
+        open_on(Box::new(Arc::clone(&disk)), LedgerSettings { rotate: 3000, ..settings(&path) }).unwrap();
     let mut recorded = Vec::new();
     let failures = [
         Failure::Append(Errno::NOSPC),
@@ -139,7 +140,8 @@ fn after_a_failed_sync_the_file_is_opened_again() {
 #[test]
 fn a_full_disk_refuses_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(folder.path()).output();
+    let mounted =
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(folder.path()).output();
     if !mounted.is_ok_and(|done| done.status.success()) {
         println!("skipped: a small file system cannot be mounted here");
         return;

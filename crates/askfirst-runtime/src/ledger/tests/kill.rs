@@ -90,7 +90,8 @@ fn a_writer_killed_at_any_step_loses_nothing_that_was_recorded() {
         let mut died = 0;
         for step in 0.. {
             let (_folder, path) = scratch();
-            let output = processes::start(&format!("die w 8 1000 {step} {how}"), &path).wait_with_output().unwrap();
+            let output =
+                processes::start(&format!("die w 8 1000 {step} {how}"), &path).wait_with_output().unwrap();
             open_small(&path, 1000).append(&executed("after"), Durability::Synced).unwrap();
             check(&path, &[output.clone()], &format!("{how} step {step}"));
             if output.status.success() {
@@ -108,9 +109,11 @@ fn the_other_writers_go_on_when_one_is_killed() {
     for how in ["before", "halfway", "after"] {
         for step in 0..24 {
             let (_folder, path) = scratch();
-            let jobs = (0..3).map(|n| format!("write w{n} 12 1500")).chain([format!("die d 12 1500 {step} {how}")]);
+            let jobs =
+                (0..3).map(|n| format!("write w{n} 12 1500")).chain([format!("die d 12 1500 {step} {how}")]);
             let children: Vec<Child> = jobs.map(|job| processes::start(&job, &path)).collect();
-            let outputs: Vec<Output> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+            let outputs: Vec<Output> =
+                children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
             let survivors = outputs.iter().filter(|output| output.status.success()).count();
             assert!(survivors >= 3, "{outputs:?}");
             open_small(&path, 1500).append(&executed("after"), Durability::Synced).unwrap();

@@ -25,14 +25,18 @@ fn a_link_a_folder_and_a_pipe_are_refused() {
     with_entries(&path, 1);
     let link = folder.path().join("link.jsonl");
     symlink(&path, &link).unwrap();
-    assert_eq!(refusal(&link), format!("cannot use `{}` as the ledger: it is a symbolic link", link.display()));
+    assert_eq!(
+        refusal(&link),
+        format!("cannot use `{}` as the ledger: it is a symbolic link", link.display())
+    );
     let dangling = folder.path().join("dangling.jsonl");
     symlink(folder.path().join("nowhere"), &dangling).unwrap();
     assert!(refusal(&dangling).ends_with("it is a symbolic link"));
     assert!(!folder.path().join("nowhere").exists());
     assert!(refusal(folder.path()).ends_with("it is a folder"));
     let pipe = folder.path().join("pipe");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+        .unwrap();
     assert!(refusal(&pipe).contains(pipe.to_str().unwrap()));
 }
 

@@ -14,7 +14,12 @@ pub(super) fn start(job: &str, path: &Path) -> Child {
 
 fn command(mut command: Command, job: &str, path: &Path) -> Command {
     command
-        .args(["--exact", "--ignored", "--nocapture", "ledger::tests::processes::does_what_another_test_tells_it"])
+        .args([
+            "--exact",
+            "--ignored",
+            "--nocapture",
+            "ledger::tests::processes::does_what_another_test_tells_it",
+        ])
         .env(JOB, job)
         .env(PLACE, path)
         .stdin(Stdio::null())
@@ -78,7 +83,8 @@ fn four_write(path: &Path, count: usize, rotate: u64) {
     let children: Vec<Child> = (0..4).map(|n| start(&format!("write w{n} {count} {rotate}"), path)).collect();
     let outputs: Vec<Output> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
     outputs.iter().for_each(|output| assert!(output.status.success(), "{output:?}"));
-    let mut expected: Vec<String> = (0..4).flat_map(|n| (0..count).map(move |i| format!("w{n}-{i}"))).collect();
+    let mut expected: Vec<String> =
+        (0..4).flat_map(|n| (0..count).map(move |i| format!("w{n}-{i}"))).collect();
     let mut told: Vec<String> = outputs.iter().flat_map(acknowledged).collect();
     let mut found = call_ids(path);
     assert_eq!(faults(path), Vec::<String>::new());

@@ -10,7 +10,8 @@ fn a_write_torn_at_any_byte_is_explained_by_the_next_entry() {
     let (_folder, path) = scratch();
     with_entries(&path, 3);
     let good = std::fs::read(&path).unwrap();
-    let ends: Vec<usize> = good.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(i, _)| i + 1).collect();
+    let ends: Vec<usize> =
+        good.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(i, _)| i + 1).collect();
     for end in 0..=good.len() {
         std::fs::write(&path, &good[..end]).unwrap();
         open(&path).append(&executed("after"), Durability::Written).unwrap();

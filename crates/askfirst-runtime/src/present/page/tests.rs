@@ -190,7 +190,8 @@ fn a_word_to_type_comes_from_the_target() {
     };
     assert_eq!(word(json!({"path": "notes/2026/plan.md"})), "plan.md");
     assert_eq!(word(json!({"to": ["bob@example.com"]})), "bob@example.com");
-    assert_eq!(word(json!({"url": "https://me:pw@db.example.org:80/x?y"})), "db.example.org:80");
+    assert_eq!(word(json!({"url": "https://me@db.example.org:80/x?y"})), "db.example.org:80");
+    assert_eq!(word(json!({"url": "https://me:pw@db.example.org:80/x?y"})), "send_email");
     assert_eq!(word(json!({"path": "notes.md", "to": "bob@example.com"})), "bob@example.com");
     assert_eq!(word(json!({"path": "notes.md"})), "notes.md");
     assert_eq!(word(json!({"path": "a\u{202e}b.md"})), "send_email");

@@ -1,0 +1,320 @@
+//! The commands from outside: exit codes, hostile input, nothing that hangs.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const CONFIG: &str = r#"
+version: 1
+sandbox: { require_os_sandbox: false }
+ledger: { path: ./record.jsonl }
+tools:
+  hello: { command: [echo, hello], approval: none }
+  fails: { command: ["false"], approval: none }
+  asks: { command: [echo, asked] }
+  person: { command: [echo, person], approval: human }
+  denied: { command: [echo, denied], approval: deny }
+  echo: { command: [echo, --, "{text}"], args: { text: { type: string } }, approval: none }
+  touch: { command: [touch, --, "{path}"], args: { path: { type: string } } }
+"#;
+
+/// A folder with a config, where nothing else is in force, and no terminal.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new(config: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("c.yaml"), config).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("setsid");
+        command
+            .args(["--wait", env!("CARGO_BIN_EXE_askfirst")])
+            .args(args)
+            .current_dir(self.path())
+            .env("HOME", self.path())
+            .env("XDG_STATE_HOME", self.path().join("state"))
+            .env("XDG_CONFIG_HOME", self.path().join("config"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> (i32, String, String) {
+        told(self.command(args).output().unwrap())
+    }
+
+    fn feed(&self, args: &[&str], input: &[u8]) -> (i32, String, String) {
+        let mut command = self.command(args);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.to_owned();
+        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        told(output)
+    }
+}
+
+fn told(output: Output) -> (i32, String, String) {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn each_exit_code_means_what_help_says() {
+    let place = Place::new(CONFIG);
+    let code = |args: &[&str]| place.run(args).0;
+    assert_eq!(code(&["call", "hello", "--config", "c.yaml"]), 0);
+    assert_eq!(code(&["call", "fails", "--config", "c.yaml"]), 1);
+    assert_eq!(code(&["call", "hello", "--config", "c.yaml", "--args", "{"]), 2);
+    assert_eq!(code(&["call", "hello", "--config", "missing.yaml"]), 2);
+    assert_eq!(code(&["call", "hello", "--approve-all", "--strict", "--config", "c.yaml"]), 2);
+    assert_eq!(code(&["call", "denied", "--config", "c.yaml"]), 3);
+    assert_eq!(code(&["call", "denied", "--approve-all", "--config", "c.yaml"]), 3);
+    assert_eq!(code(&["call", "nope", "--config", "c.yaml"]), 3);
+    assert_eq!(code(&["call", "asks", "--strict", "--config", "c.yaml"]), 3);
+    assert_eq!(code(&["call", "asks", "--config", "c.yaml"]), 5);
+    assert_eq!(code(&["call", "person", "--approve-all", "--config", "c.yaml"]), 5);
+    assert_eq!(code(&["call", "asks", "--approve-all", "--config", "c.yaml"]), 0);
+    std::fs::remove_file(place.path().join("record.jsonl")).unwrap();
+    std::fs::create_dir(place.path().join("record.jsonl")).unwrap();
+    assert_eq!(code(&["call", "hello", "--config", "c.yaml"]), 6);
+}
+
+#[test]
+fn without_a_terminal_the_message_names_both_flags() {
+    let (code, _, complaint) = Place::new(CONFIG).run(&["call", "asks", "--config", "c.yaml"]);
+    assert_eq!(code, 5);
+    assert!(complaint.contains("--approve-all") && complaint.contains("--strict"), "{complaint}");
+}
+
+#[test]
+fn run_ends_with_the_highest_code_and_goes_on_after_a_refusal() {
+    let place = Place::new(CONFIG);
+    let calls = b"{\"tool\":\"hello\"}\nnot json\n{\"tool\":\"denied\"}\n\n{\"tool\":\"echo\",\"args\":{\"text\":\"last\"}}\n";
+    let (code, printed, _) = place.feed(&["run", "-", "--strict", "--json", "--config", "c.yaml"], calls);
+    let lines: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let outcomes: Vec<&str> = lines.iter().map(|line| line["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, ["done", "bad_line", "denied", "done"]);
+    assert_eq!(lines[3]["result"]["stdout"], "-- last\n");
+    assert_eq!(lines[2]["refusal"]["cause"], "policy");
+    assert_eq!(code, 3);
+}
+
+#[test]
+fn decide_knows_no_mode() {
+    let place = Place::new(CONFIG);
+    assert_eq!(place.run(&["decide", "--strict", "--config", "c.yaml"]).0, 2);
+    assert_eq!(place.run(&["decide", "--approve-all", "--config", "c.yaml"]).0, 2);
+}
+
+#[test]
+fn decide_answers_every_line_in_order_and_denies_what_it_cannot_read() {
+    let place = Place::new(CONFIG);
+    let mut input: Vec<u8> = Vec::new();
+    let mut wanted: Vec<(&str, &str)> = Vec::new();
+    let mut line = |bytes: &[u8], id: &'static str, verdict: &'static str| {
+        input.extend(bytes);
+        input.push(b'\n');
+        wanted.push((id, verdict));
+    };
+    line(br#"{"id":"a","tool":"hello"}"#, "\"a\"", "allow");
+    line(br#"{"id":{"x":[1]},"tool":"asks","args":{},"metadata":{"caller":"me"}}"#, r#"{"x":[1]}"#, "ask");
+    line(br#"{"id":9007199254740993,"tool":"denied"}"#, "9007199254740993", "deny");
+    let deep = format!(r#"{{"id":1,"tool":"x","args":{}1{}}}"#, "{\"a\":".repeat(5000), "}".repeat(5000));
+    let long = format!(r#"{{"id":1,"tool":"x","args":{{"s":"{}"}}}}"#, "y".repeat(20 << 20));
+    let bad: Vec<Vec<u8>> = vec![
+        b"{".to_vec(),
+        b"[]".to_vec(),
+        b"null".to_vec(),
+        b"{} {}".to_vec(),
+        br#"{"id":1,"tool":"hello","tool":"denied"}"#.to_vec(),
+        br#"{"id":1,"tool":"hello","args":{"a":1,"a":2}}"#.to_vec(),
+        br#"{"id":1,"tool":"hello","args":[]}"#.to_vec(),
+        br#"{"id":1,"tool":7}"#.to_vec(),
+        br#"{"id":1,"tool":""}"#.to_vec(),
+        br#"{"id":1,"args":{}}"#.to_vec(),
+        br#"{"id":1,"tool":"hello","Args":{}}"#.to_vec(),
+        br#"{"id":1,"tool":"hello","args":{"n":1e999}}"#.to_vec(),
+        br#"{"id":1,"tool":"hello","args":{"n":123456789012345678901234567890}}"#.to_vec(),
+        b"{\"id\":1,\"tool\":\"\xff\"}".to_vec(),
+        br#"{"id":1,"tool":"\ud800"}"#.to_vec(),
+        b"\0\0\0".to_vec(),
+        deep.into_bytes(),
+        long.into_bytes(),
+    ];
+    for bytes in &bad {
+        line(bytes, "null", "deny");
+    }
+    line(br#"{"id":"z","tool":"hello"}"#, "\"z\"", "allow");
+    let (code, printed, _) = place.feed(&["decide", "--config", "c.yaml"], &input);
+    assert_eq!(code, 0);
+    let lines: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), wanted.len());
+    for (line, (id, verdict)) in lines.iter().zip(wanted) {
+        assert_eq!(
+            (line["id"].to_string().as_str(), line["verdict"].as_str().unwrap()),
+            (id, verdict),
+            "{line:.200}"
+        );
+        assert!(!line["because"].as_array().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn decide_writes_no_record() {
+    let place = Place::new(CONFIG);
+    place.feed(&["decide", "--config", "c.yaml"], b"{\"id\":1,\"tool\":\"denied\"}\n");
+    assert!(!place.path().join("record.jsonl").exists());
+    assert!(!place.path().join("state").exists());
+}
+
+#[test]
+fn decide_streams() {
+    let place = Place::new(CONFIG);
+    let mut child = place
+        .command(&["decide", "--config", "c.yaml"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    for id in 0..3 {
+        writeln!(stdin, r#"{{"id":{id},"tool":"hello"}}"#).unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();
+        assert!(line.starts_with(&format!(r#"{{"id":{id},"#)), "{line}");
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_tool_gets_one_word_and_no_terminal_and_no_environment() {
+    let config = r#"
+version: 1
+sandbox: { require_os_sandbox: false }
+tools:
+  env: { command: [env], approval: none }
+"#;
+    let place = Place::new(config);
+    let output =
+        place.command(&["call", "env", "--config", "c.yaml"]).env("MY_SECRET_THING", "x").output().unwrap();
+    let (_, printed, _) = told(output);
+    assert!(printed.contains("PATH=") && !printed.contains("MY_SECRET_THING"), "{printed}");
+}
+
+#[test]
+fn walls_that_do_not_hold_are_asked_about_or_refused() {
+    let tools = "tools: { hello: { command: [echo, hello], approval: none } }";
+    let verdict = |sandbox: &str| {
+        let place = Place::new(&format!("version: 1\n{sandbox}\n{tools}\n"));
+        let (_, printed, _) =
+            place.feed(&["decide", "--config", "c.yaml"], b"{\"id\":1,\"tool\":\"hello\"}\n");
+        let line: Value = serde_json::from_str(&printed).unwrap();
+        line["verdict"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(verdict(""), "ask");
+    assert_eq!(verdict("sandbox: { require_os_sandbox: false }"), "allow");
+    assert_eq!(verdict("sandbox: { require_os_sandbox: true }"), "deny");
+}
+
+#[test]
+fn an_untrusted_project_grants_nothing_and_can_still_deny() {
+    let place = Place::new("version: 1");
+    let user = place.path().join("config/askfirst");
+    std::fs::create_dir_all(&user).unwrap();
+    std::fs::write(
+        user.join("askfirst.yaml"),
+        "version: 1\ntools: { a: { approval: none }, b: { approval: none } }\n",
+    )
+    .unwrap();
+    std::fs::write(
+        place.path().join("askfirst.yaml"),
+        "version: 1\ntools: { a: { approval: deny }, c: { approval: none }, run: { command: [id], approval: none } }\n",
+    )
+    .unwrap();
+    let calls = b"{\"tool\":\"a\"}\n{\"tool\":\"b\"}\n{\"tool\":\"c\"}\n";
+    let (_, printed, _) = place.feed(&["decide"], calls);
+    let verdicts: Vec<String> = printed
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["verdict"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(verdicts, ["deny", "allow", "ask"]);
+    assert_eq!(
+        place.run(&["call", "run", "--approve-all"]).0,
+        3,
+        "a program of an untrusted config is not offered"
+    );
+    assert_eq!(place.run(&["trust"]).0, 5, "trust needs a person");
+}
+
+#[test]
+fn hostile_text_reaches_no_screen_raw() {
+    let place = Place::new(CONFIG);
+    let name = "evil\u{1b}[2J\u{202e}\u{7}";
+    let (_, printed, complaint) = place.run(&["call", name, "--config", "c.yaml"]);
+    for text in [printed, complaint] {
+        assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{text:?}");
+    }
+}
+
+#[test]
+fn help_man_completions_and_schema_come_out() {
+    let place = Place::new(CONFIG);
+    let (code, help, _) = place.run(&["--help"]);
+    assert!(code == 0 && help.contains("Exit codes:") && help.contains("decide"));
+    assert!(place.run(&["call", "--help"]).1.contains("UNSAFE"));
+    assert!(place.run(&["man"]).1.contains(".TH askfirst"));
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(place.run(&["completions", shell]).1.contains("decide"), "{shell}");
+    }
+    let schema: Value = serde_json::from_str(&place.run(&["schema"]).1).unwrap();
+    assert!(schema["properties"]["tools"].is_object());
+}
+
+#[test]
+fn every_command_prints_json_when_asked() {
+    let place = Place::new(CONFIG);
+    place.run(&["call", "hello", "--config", "c.yaml"]);
+    for args in [
+        &["call", "hello"][..],
+        &["call", "denied"],
+        &["explain", "asks"],
+        &["effective"],
+        &["log"],
+        &["log", "verify"],
+        &["memory"],
+        &["doctor"],
+        &["migrate", "c.yaml"],
+    ] {
+        let args: Vec<&str> = args.iter().copied().chain(["--json", "--config", "c.yaml"]).collect();
+        let (_, printed, complaint) = place.run(&args);
+        assert!(!printed.is_empty(), "{args:?}: {complaint}");
+        for line in printed.lines() {
+            serde_json::from_str::<Value>(line).unwrap_or_else(|e| panic!("{args:?}: {e}: {line}"));
+        }
+    }
+}
+
+#[test]
+fn the_demo_runs_unattended() {
+    let place = Place::new(CONFIG);
+    let (code, printed, _) = place.run(&["demo", "--approve-all"]);
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("refused  wipe") && printed.contains("ran      delete_note"), "{printed}");
+    let (code, printed, _) = place.run(&["demo", "--strict"]);
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("ran      read_note") && printed.contains("refused  delete_note"), "{printed}");
+    assert_eq!(place.run(&["demo"]).0, 5);
+}
