@@ -18,7 +18,7 @@ def cases():
                     yield pytest.param(spec, call, id=f"{path.stem}: {spec['name']} [{number}]")
 
 
-@pytest.mark.parametrize(("spec", "call"), cases())
+@pytest.mark.parametrize(("spec", "call"), list(cases()))
 def test_case(spec, call, tmp_path):
     config = tmp_path / "askfirst.yaml"
     config.write_text(spec["config"])

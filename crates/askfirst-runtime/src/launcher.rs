@@ -58,10 +58,18 @@ impl Launcher for PlainLauncher {
             },
             dropped: finished.stdout.dropped + finished.stderr.dropped,
             stdout: joined(finished.stdout),
-            stderr: joined(finished.stderr),
+            stderr: [joined(finished.stderr), left_running(&finished.survivors)].concat(),
             walls: "none",
         })
     }
+}
+
+/// What could not be ended is told, not hidden.
+fn left_running(survivors: &[i32]) -> Vec<u8> {
+    if survivors.is_empty() {
+        return Vec::new();
+    }
+    format!("\n[{} processes could not be ended: {survivors:?}]\n", survivors.len()).into_bytes()
 }
 
 /// Head and tail with a line between them that says how much is missing.

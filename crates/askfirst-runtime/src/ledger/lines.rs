@@ -1,13 +1,17 @@
 //! The lines of a ledger as they are at one moment, file by file, without taking any of them for good.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Take};
+use std::io::{self, BufRead, BufReader, Read, Seek, Take};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::error::LedgerError;
 use super::files;
 use super::line::MAX_LINE;
+
+/// How often, a millisecond apart, a file is waited for that a writer is about to begin.
+const TRIES: usize = 200;
 
 /// One file of a ledger.
 #[derive(Debug, Clone)]
@@ -25,54 +29,52 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    /// The files as no writer is in the middle of anything.
+    /// The files as they are when no writer is in the middle of anything.
     pub(super) fn of(path: &Path) -> Result<Self, LedgerError> {
-        let mut missing = None;
-        for _ in 0..10 {
-            let newest = match File::open(path) {
-                Ok(file) => Some(file),
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                    missing = Some(e);
-                    None
-                }
-                Err(e) => return Err(LedgerError::open(path)(e)),
-            };
-            if let Some(file) = &newest {
-                if !file.metadata().map_err(LedgerError::open(path))?.is_file() {
-                    let why = "it is not a plain file".to_owned();
-                    return Err(LedgerError::Refused { path: path.to_owned(), why });
-                }
-                wait_for_writers(file);
+        for _ in 0..TRIES {
+            if let Some(moment) = Self::try_of(path)? {
+                return Ok(moment);
             }
-            let closed = files::closed(path).unwrap_or_default();
-            let mut parts: Vec<Part> = closed
-                .into_iter()
-                .map(|file| Part { path: file.path, closed: Some((file.first, file.last)) })
-                .collect();
-            let newest = match newest {
-                None => None,
-                // It was closed and renamed just before: then it is among the closed ones now.
-                Some(file) if !is_still_at(&file, path) => continue,
-                Some(file) => {
-                    let size = file.metadata().map_err(LedgerError::open(path))?.len();
-                    let _ = file.unlock();
-                    parts.push(Part { path: path.to_owned(), closed: None });
-                    Some((file, size))
-                }
-            };
-            match missing {
-                Some(cause) if parts.is_empty() => return Err(LedgerError::open(path)(cause)),
-                _ => return Ok(Self { parts, newest }),
-            }
+            std::thread::sleep(Duration::from_millis(1));
         }
-        Err(LedgerError::Restless(path.to_owned()))
+        // Whoever closed the last file did not live to begin the next.
+        let parts = closed_parts(path);
+        if parts.is_empty() {
+            Err(LedgerError::Restless(path.to_owned()))
+        } else {
+            Ok(Self { parts, newest: None })
+        }
+    }
+
+    /// Nothing if a writer is just about to go on to the next file.
+    fn try_of(path: &Path) -> Result<Option<Self>, LedgerError> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound && !closed_parts(path).is_empty() => {
+                return Ok(None);
+            }
+            Err(e) => return Err(LedgerError::open(path)(e)),
+        };
+        if !file.metadata().map_err(LedgerError::open(path))?.is_file() {
+            let why = "it is not a plain file".to_owned();
+            return Err(LedgerError::Refused { path: path.to_owned(), why });
+        }
+        wait_for_writers(&file);
+        let mut parts = closed_parts(path);
+        if !is_still_at(&file, path) {
+            return Ok(None);
+        }
+        let size = file.metadata().map_err(LedgerError::open(path))?.len();
+        // Closing the file gives the lock back too, if this fails.
+        let _ = file.unlock();
+        parts.push(Part { path: path.to_owned(), closed: None });
+        Ok(Some(Self { parts, newest: Some((file, size)) }))
     }
 
     /// The lines of one of the files.
     pub(super) fn lines(&self, part: &Part) -> Result<Lines, LedgerError> {
         let opened = || -> io::Result<(File, u64)> {
             if let (None, Some((file, size))) = (part.closed, &self.newest) {
-                use std::io::Seek;
                 let mut file = file.try_clone()?;
                 file.rewind()?;
                 return Ok((file, *size));
@@ -91,8 +93,12 @@ impl Moment {
     }
 }
 
+fn closed_parts(path: &Path) -> Vec<Part> {
+    let closed = files::closed(path).unwrap_or_default().into_iter();
+    closed.map(|file| Part { path: file.path, closed: Some((file.first, file.last)) }).collect()
+}
+
 fn is_still_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
     let at = |found: std::fs::Metadata| (found.dev(), found.ino());
     file.metadata().map(at).is_ok_and(|here| path.metadata().map(at).is_ok_and(|there| here == there))
 }

@@ -1,7 +1,7 @@
 //! Writing at the end of a file that others write too: locking, recovery after a torn write, and rotation.
 
 use std::fs::{File, TryLockError};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -117,17 +117,18 @@ impl Writer {
         firmly: Durability,
     ) -> Result<Step, LedgerError> {
         let _lock = self.lock(file)?;
-        let now = file.metadata().map_err(LedgerError::step("look at", &self.path))?;
-        if now.nlink() == 0 {
+        let now = rustix::fs::fstat(file).map_err(|e| LedgerError::step("look at", &self.path)(e.into()))?;
+        let size = u64::try_from(now.st_size).unwrap_or_default();
+        if now.st_nlink == 0 {
             return Ok(Step::Moved);
         }
-        if self.left.is_none_or(|left| left.size != now.len()) {
+        if self.left.is_none_or(|left| left.size != size) {
             self.left = None;
-            let tail = tail::look(&self.path, file, now.len())?;
+            let tail = tail::look(&self.path, file, size)?;
             if tail.closed && tail.torn.is_none() {
                 return self.close(file, tail.last.map_or(0, |last| last.seq));
             }
-            self.find_place(file, now.len(), tail, head)?;
+            self.find_place(file, size, tail, head)?;
         }
         if self.is_full(file)? {
             return self.rotate(file, head);
@@ -232,7 +233,6 @@ impl Writer {
     }
 
     fn first_seq(&self, file: &File) -> Result<u64, LedgerError> {
-        use std::io::{Read, Seek};
         let mut file = file;
         file.rewind().map_err(LedgerError::step("read", &self.path))?;
         let mut reader = BufReader::new(file);

@@ -168,12 +168,6 @@ static SHAPES: [Shape; 24] = [
 #[derive(Clone, Copy)]
 pub(super) struct Candidates(u32);
 
-impl Candidates {
-    pub(super) fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-}
-
 struct Gate {
     search: AhoCorasick,
     shapes: Vec<usize>,
@@ -194,6 +188,11 @@ static EXPRESSIONS: [OnceLock<Option<Regex>>; SHAPES.len()] = [const { OnceLock:
 
 fn expression(shape: &Shape) -> Option<Regex> {
     RegexBuilder::new(shape.pattern).unicode(false).build().ok()
+}
+
+/// Whether any shape may be in a text.
+pub(super) fn any(text: &[u8]) -> bool {
+    GATE.as_ref().is_none_or(|gate| gate.search.is_match(text))
 }
 
 pub(super) fn candidates(text: &[u8]) -> Candidates {

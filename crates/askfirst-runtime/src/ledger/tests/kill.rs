@@ -93,7 +93,7 @@ fn a_writer_killed_at_any_step_loses_nothing_that_was_recorded() {
             let output =
                 processes::start(&format!("die w 8 1000 {step} {how}"), &path).wait_with_output().unwrap();
             open_small(&path, 1000).append(&executed("after"), Durability::Synced).unwrap();
-            check(&path, &[output.clone()], &format!("{how} step {step}"));
+            check(&path, std::slice::from_ref(&output), &format!("{how} step {step}"));
             if output.status.success() {
                 break;
             }

@@ -91,8 +91,8 @@ fn a_missing_or_changed_file_is_found() {
     std::fs::rename(&files[0], &renamed).unwrap();
     assert!(!faults(&path).is_empty());
     std::fs::rename(&renamed, &files[0]).unwrap();
-    let last_line = std::fs::read_to_string(&files[0]).unwrap();
-    let cut = last_line.trim_end().rfind('\n').unwrap() + 1;
+    let last_line = std::fs::read(&files[0]).unwrap();
+    let cut = last_line[..last_line.len() - 1].iter().rposition(|b| *b == b'\n').unwrap() + 1;
     std::fs::write(&files[0], &last_line[..cut]).unwrap();
     assert!(faults(&path).iter().any(|fault| fault.contains("does not end with the line that closes it")));
 }
