@@ -70,7 +70,7 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     }
     out("");
     out("What was decided and what ran, from the record:");
-    crate::commands::log::print_entries(&session.ledger.path(), usize::MAX)?;
+    crate::commands::log::print_entries(session.ledger.path(), usize::MAX)?;
     out("");
     out("Next: write an askfirst.yaml for a folder of yours (docs/guide/first-config.md), try it with");
     out("      askfirst explain TOOL --args JSON, then let your agent call through askfirst run -");

@@ -86,7 +86,7 @@ pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
 /// The end of a call's id: enough to tell sessions apart, and `log show` takes it.
 fn short(id: &str) -> &str {
     let number = id.rfind('-').unwrap_or_default();
-    let start = id.char_indices().map(|(at, _)| at).filter(|at| at + 6 <= number).last();
+    let start = id.char_indices().map(|(at, _)| at).rfind(|at| at + 6 <= number);
     start.and_then(|start| id.get(start..)).unwrap_or(id)
 }
 

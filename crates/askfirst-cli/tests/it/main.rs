@@ -1,5 +1,13 @@
 //! The project as a whole: its rooms, and the command line as its users meet it.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test says no by panicking"
+)]
+
 mod commands;
 mod guide;
 mod spec;

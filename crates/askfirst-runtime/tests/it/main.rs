@@ -1,5 +1,13 @@
 //! The runtime as its users meet it.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test says no by panicking"
+)]
+
 mod controller;
 mod fixture;
 mod pipeline;
