@@ -41,6 +41,7 @@ pub(crate) struct Judged {
     approval: Approval,
     because: Vec<Because>,
     policy: Option<Digest>,
+    exclude_keys: Vec<String>,
     since: Timestamp,
     decision: Option<ApprovalDecision>,
     shown: Option<Digest>,
@@ -75,6 +76,7 @@ impl Judged {
             approval: judgement.approval(),
             because: judgement.because(),
             policy: policy.digest(),
+            exclude_keys: judgement.exclude_keys(),
             since: now,
             decision: None,
             shown: None,
@@ -145,6 +147,7 @@ impl Judged {
             because: self.because.clone(),
             policy: self.policy,
         };
+        let record = record.without(&self.exclude_keys);
         match self.request() {
             Some(request) => record.with_request(request),
             None => record,
@@ -277,6 +280,7 @@ impl Nested {
             approval: request.approval,
             because: vec![Because::built_in("tool's own question", "it asked while it ran")],
             policy: self.policy,
+            exclude_keys: request.exclude_keys.clone(),
             since: self.clock.now(),
             request: Some(request),
             decision: None,

@@ -15,6 +15,7 @@ use crate::block_on::block_on;
 use crate::clock::SystemClock;
 use crate::config::OnDenial;
 use crate::controller::ApprovalController;
+use crate::ledger::SessionId;
 use crate::pipeline::Pipeline;
 
 /// A toolset whose calls pass through the pipeline. Everything else is the inner toolset's.
@@ -23,14 +24,15 @@ pub struct ApprovalToolset(Pipeline);
 impl ApprovalToolset {
     /// Wraps a toolset. Nothing is recorded until a recorder is given.
     pub fn new(inner: impl Toolset + 'static, controller: ApprovalController, policy: Policy) -> Self {
+        let clock = SystemClock::start();
         Self(Pipeline {
             toolset: Arc::new(inner),
             policy,
             controller,
             recorder: Arc::new(Unrecorded),
-            clock: Arc::new(SystemClock::start()),
+            session: SessionId::new(clock.now()).as_str().into(),
+            clock: Arc::new(clock),
             on_denial: OnDenial::Return,
-            session: "call".into(),
             next_call: AtomicU64::new(1),
         })
     }

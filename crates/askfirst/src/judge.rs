@@ -18,7 +18,7 @@ pub struct Judgement<'a> {
     assessment: &'a Assessment,
     approval: Approval,
     reasons: Vec<Reason<'a>>,
-    speaking: Option<&'a Case>,
+    spoken: Vec<&'a Case>,
     own_request: Option<Box<ApprovalRequest>>,
     risk: Risk,
     cause: Cause,
@@ -54,7 +54,7 @@ fn speak<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a 
         assessment,
         approval: Approval::Deny,
         reasons: Vec::new(),
-        speaking: spoken.first().map(|(_, case, _)| *case),
+        spoken: spoken.iter().map(|(_, case, _)| *case).collect(),
         own_request: None,
         risk: spoken.iter().filter_map(|(_, case, _)| case.risk).max().unwrap_or_default(),
         cause: Cause::Policy,
@@ -67,7 +67,7 @@ fn speak<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a 
         return judgement.with(Approval::Deny, Reason::Rule(&case.origin));
     }
     if let Some(overriding) = policy.overriding() {
-        let needs = overriding.needs_approval(call, assessment, judgement.speaking);
+        let needs = overriding.needs_approval(call, assessment, judgement.spoken.first().copied());
         return judgement.overridden(needs);
     }
     // 3. The config says something else.
@@ -131,7 +131,7 @@ impl<'a> Judgement<'a> {
             Needs::Allow => self.with(Approval::None, text("allow")),
             Needs::Ask => {
                 let own = own_view(self.assessment).unwrap_or(Approval::Required);
-                let config = self.speaking.and_then(|case| case.approval).unwrap_or(Approval::Required);
+                let config = self.spoken.iter().find_map(|case| case.approval).unwrap_or(Approval::Required);
                 self.with(own.max(config).max(Approval::Required), text("ask"))
             }
             Needs::AskWith(request) => {
@@ -145,6 +145,7 @@ impl<'a> Judgement<'a> {
 
     fn raise_to_floor(&mut self, floor: &'a Rules) {
         let spoken = floor.speaking(self.call);
+        self.spoken.extend(spoken.iter().map(|(_, case, _)| *case));
         self.risk =
             spoken.iter().filter_map(|(_, case, _)| case.risk).max().unwrap_or_default().max(self.risk);
         let denied = spoken.iter().find(|(_, case, _)| case.approval == Some(Approval::Deny));
@@ -228,30 +229,40 @@ impl<'a> Judgement<'a> {
         })
     }
 
+    /// Arguments that are neither remembered nor recorded: what any rule about the call or the tool itself excludes.
+    #[must_use]
+    pub fn exclude_keys(&self) -> Vec<String> {
+        let own = match (&self.own_request, &self.assessment.view) {
+            (Some(request), _) => request.exclude_keys.as_slice(),
+            (None, View::NeedsApproval(request)) => request.exclude_keys.as_slice(),
+            (None, View::Silent | View::Harmless | View::Blocked(_)) => &[],
+        };
+        let mut keys = own.to_vec();
+        keys.extend(self.spoken.iter().flat_map(|case| case.exclude_keys.iter().cloned()));
+        keys.sort();
+        keys.dedup();
+        keys
+    }
+
     /// What a person is asked, if the call must be asked about.
     #[must_use]
     pub fn request(&self) -> Option<ApprovalRequest> {
         if self.verdict() != Verdict::Ask {
             return None;
         }
-        let case = self.speaking;
-        let exclude = case.map_or(&[][..], |case| case.exclude_keys.as_slice());
-        let described = case.and_then(|case| case.description.as_ref());
+        let exclude = self.exclude_keys();
+        let described = self.spoken.iter().find_map(|case| case.description.as_ref());
         let mut request = match (&self.own_request, &self.assessment.view) {
             (Some(request), _) => (**request).clone(),
             (None, View::NeedsApproval(request)) => (**request).clone(),
             (None, View::Silent | View::Harmless | View::Blocked(_)) => {
-                simple_approval_request(&self.call.tool_name, &self.call.args, None, exclude)
+                simple_approval_request(&self.call.tool_name, &self.call.args, None, &exclude)
             }
         };
         if let Some(template) = described.filter(|_| self.own_request.is_none()) {
-            request.description = template.fill(&self.call.args, exclude);
+            request.description = template.fill(&self.call.args, &exclude);
         }
-        for key in exclude {
-            if !request.exclude_keys.contains(key) {
-                request.exclude_keys.push(key.clone());
-            }
-        }
+        request.exclude_keys = exclude;
         request.complete(self.call);
         request.approval = self.approval;
         request.risk = request.risk.max(self.risk);

@@ -73,16 +73,24 @@ pub struct CallRecord {
 }
 
 impl CallRecord {
-    /// The same without what the request excludes.
+    /// The same without arguments that may not be recorded.
+    #[must_use]
+    pub fn without(mut self, exclude_keys: &[String]) -> Self {
+        for key in exclude_keys {
+            if self.call.args.remove(key).is_some() {
+                self.left_out.push(key.clone());
+            }
+        }
+        self
+    }
+
+    /// The same with what was asked.
     #[must_use]
     pub fn with_request(mut self, request: &ApprovalRequest) -> Self {
-        self.left_out =
-            request.exclude_keys.iter().filter(|k| self.call.args.contains_key(*k)).cloned().collect();
-        self.left_out.iter().for_each(|key| drop(self.call.args.remove(key)));
         self.description = Some(request.description.clone());
         self.payload = Some(request.payload.clone());
         self.risk = request.risk;
-        self
+        self.without(&request.exclude_keys)
     }
 }
 

@@ -133,7 +133,9 @@ fn edited_arguments_are_judged_and_shown_again_and_recorded_as_edited() {
             _ => yes(),
         }
     });
-    let tools = ApprovalToolset::new(ran.toolset(), controller, Policy::default()).recorder(records.clone());
+    let tools = ApprovalToolset::new(ran.toolset(), controller, Policy::default())
+        .recorder(records.clone())
+        .session("call");
     assert_eq!(tools.call_sync("marked", args(json!({"to": "everybody"}))), Outcome::Done(json!("ran")));
     assert_eq!(asked.load(Ordering::SeqCst), 2);
     assert_eq!(*ran.0.lock().unwrap(), [json!({"to": "ada"})]);
@@ -264,7 +266,8 @@ fn a_tool_can_ask_while_it_runs() {
         });
         let tools =
             ApprovalToolset::new(FunctionToolset::new().with(tool.clone()), controller, Policy::default())
-                .recorder(records.clone());
+                .recorder(records.clone())
+                .session("call");
         let outcome = tools.call_sync("outer", args(json!({})));
         assert_eq!(outcome == Outcome::Done(json!("both")), answer, "{outcome:?}");
         assert_eq!(*seen.lock().unwrap(), ["outer", "inner"]);
@@ -312,4 +315,19 @@ fn a_wrapped_toolset_is_a_toolset() {
     assert_eq!(result, Ok(json!("ran")));
     let result = block_on(Toolset::call(&inner, Invocation::new(call("marked", json!({})))));
     assert!(matches!(result, Err(ToolError::Denied(_))));
+}
+
+#[test]
+fn excluded_keys_are_in_no_record_whatever_the_verdict() {
+    for approval in Approval::ALL {
+        let records = Arc::new(Records::default());
+        let mut case = askfirst::Case::new(Some(approval), askfirst::Because::built_in("tools.plain", "x"));
+        case.exclude_keys = vec!["body".to_owned()];
+        let rules = askfirst::Rules::new(None, [askfirst::ToolEntry::new("plain", vec![case])]).unwrap();
+        let tools = ApprovalToolset::new(Ran::default().toolset(), asking(|_| yes()), Policy::new(rules))
+            .recorder(records.clone());
+        drop(tools.call_sync("plain", args(json!({"to": "ada", "body": "between us"}))));
+        let written = serde_json::to_string(&records.json()).unwrap();
+        assert!(written.contains("ada") && !written.contains("between us"), "{approval}: {written}");
+    }
 }
