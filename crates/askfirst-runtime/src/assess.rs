@@ -39,9 +39,12 @@ pub fn assess(call: &ApprovalContext, toolset: &dyn Toolset, unknown: Unknown) -
     if call.definition.is_none() && unknown == Unknown::Blocked {
         return Assessment::blocked(format!("there is no tool `{}`", call.tool_name));
     }
-    let Some(tools) = toolset.approval() else { return Assessment::silent() };
-    catch_unwind(AssertUnwindSafe(|| tools.check_approval(call)))
-        .unwrap_or_else(|_| Assessment::blocked("the tool failed while it looked at the call"))
+    let view = || toolset.approval().map_or_else(Assessment::silent, |tools| tools.check_approval(call));
+    let mut assessment = catch_unwind(AssertUnwindSafe(view))
+        .unwrap_or_else(|_| Assessment::blocked("the tool failed while it looked at the call"));
+    let risk = toolset.definition(&call.tool_name).map(|definition| definition.risk);
+    assessment.risk = assessment.risk.max(risk.unwrap_or_default());
+    assessment
 }
 
 fn folder_of(call: &ApprovalContext) -> PathBuf {

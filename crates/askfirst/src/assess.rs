@@ -6,6 +6,7 @@ use crate::call::ApprovalContext;
 use crate::presentation::ApprovalPresentation;
 use crate::request::{ApprovalRequest, Fact};
 use crate::verdict::Because;
+use crate::words::Risk;
 
 /// What a tool thinks of a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,13 +34,22 @@ pub struct Assessment {
     pub starts_process: bool,
     /// What is known about the call, also where the config makes it ask.
     pub facts: Vec<Fact>,
+    /// The least risk, also where the config makes it ask.
+    pub risk: Risk,
 }
 
 impl Assessment {
     /// A view with nothing more to say.
     #[must_use]
     pub fn new(view: View) -> Self {
-        Self { view, because: Vec::new(), firm: false, starts_process: false, facts: Vec::new() }
+        Self {
+            view,
+            because: Vec::new(),
+            firm: false,
+            starts_process: false,
+            facts: Vec::new(),
+            risk: Risk::Low,
+        }
     }
 
     /// No opinion.

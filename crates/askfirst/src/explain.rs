@@ -91,7 +91,7 @@ fn looked_in(
     let mut looked = Vec::new();
     for (entry, covered) in rules.naming(&call.tool_name) {
         for case in entry.cases() {
-            let found = if !covered {
+            let found = if !covered && case.approval != Some(Approval::Deny) {
                 Found::NotCovered
             } else if let Some(field) = case.fails_on(call) {
                 Found::ConditionFails(field.to_owned())

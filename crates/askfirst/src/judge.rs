@@ -6,7 +6,7 @@
 use crate::assess::{Assessment, View};
 use crate::call::ApprovalContext;
 use crate::permit::Permit;
-use crate::policy::{Case, GUARDED, Named, Needs, Policy, Rules, Walls};
+use crate::policy::{Case, GUARDED, Named, Needs, Policy, Rules, Spoken, Walls};
 use crate::request::{ApprovalRequest, Fact, simple_approval_request};
 use crate::verdict::{Because, Refusal, Verdict};
 use crate::words::{Approval, Cause, Risk};
@@ -72,36 +72,38 @@ fn speak<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a 
     }
     // 3. The config says something else.
     let own = own_view(assessment);
-    if let Some((approval, origin)) = config_says(&spoken) {
-        let exactly = matches!(spoken.first(), Some((_, _, Named::Exactly)));
-        if assessment.firm && !exactly && own.is_some_and(|own| own > approval) {
+    if let Some((approval, origin, named)) = config_says(&spoken) {
+        if assessment.firm && named != Named::Exactly && own.is_some_and(|own| own > approval) {
             return judgement.with_own_view(own);
         }
         return judgement.with(approval, Reason::Rule(origin));
     }
     // 4. The tool's own view, but names that can do anything ask.
+    let (default, origin) = policy.main().default_approval().unwrap_or((Approval::Required, None));
     let worker = matches!(call.tool_name.as_str(), "worker_call" | "worker_create");
-    if GUARDED.contains(&call.tool_name.as_str()) && (own.is_none() || worker) {
-        let approval = own.map_or(Approval::Required, |own| own.max(Approval::Required));
+    let least = own.unwrap_or(default);
+    if GUARDED.contains(&call.tool_name.as_str()) && (own.is_none() || worker) && least <= Approval::Required
+    {
+        let approval = Approval::Required;
         return judgement.with(approval, Reason::BuiltIn("guarded name", "asks unless it is named exactly"));
     }
     if own.is_some() {
         return judgement.with_own_view(own);
     }
     // 5. Nobody speaks for the tool.
-    let (approval, origin) = policy.main().default_approval().unwrap_or((Approval::Required, None));
-    judgement.with(approval, Reason::Default(approval, origin))
+    judgement.with(default, Reason::Default(default, origin))
 }
 
-/// The approval of the most specific entry that has one; of equally specific ones, the strictest.
-fn config_says<'a>(
-    spoken: &[(&'a crate::policy::ToolEntry, &'a Case, Named)],
-) -> Option<(Approval, &'a Because)> {
-    let mut said = spoken.iter().filter_map(|(_, case, named)| Some((case.approval?, &case.origin, *named)));
-    let first = said.next()?;
-    let equally = said.filter(|(_, _, named)| *named == first.2);
-    let (approval, origin, _) = equally.fold(first, |best, next| if next.0 > best.0 { next } else { best });
-    Some((approval, origin))
+/// The approval of the most specific entry that has one; of equally specific ones, the strictest. An empty entry
+/// that is more specific than all of them leaves the word to the tool.
+fn config_says<'a>(spoken: &[Spoken<'a>]) -> Option<(Approval, &'a Because, Named)> {
+    let (_, first, named) = spoken.iter().find(|(_, case, _)| case.approval.is_some() || case.is_empty())?;
+    let equally = spoken.iter().filter(|(_, _, other)| other == named);
+    let said = equally.filter_map(|(_, case, _)| Some((case.approval?, &case.origin)));
+    let first = first.approval.map(|approval| (approval, &first.origin));
+    let strictest = said
+        .fold(first, |best, next| if best.is_none_or(|best| next.0 > best.0) { Some(next) } else { best });
+    strictest.map(|(approval, origin)| (approval, origin, *named))
 }
 
 fn own_view(assessment: &Assessment) -> Option<Approval> {
@@ -151,13 +153,13 @@ impl<'a> Judgement<'a> {
         let denied = spoken.iter().find(|(_, case, _)| case.approval == Some(Approval::Deny));
         let said = match denied {
             Some((_, case, _)) => Some((Approval::Deny, Reason::Rule(&case.origin))),
-            None => config_says(&spoken).map(|(approval, origin)| (approval, Reason::Rule(origin))).or_else(
-                || {
+            None => config_says(&spoken)
+                .map(|(approval, origin, _)| (approval, Reason::Rule(origin)))
+                .or_else(|| {
                     let unspoken = self.assessment.view == View::Silent;
                     let (approval, origin) = floor.default_approval().filter(|_| unspoken)?;
                     Some((approval, Reason::Default(approval, origin)))
-                },
-            ),
+                }),
         };
         if let Some((approval, reason)) = said.filter(|(approval, _)| *approval > self.approval) {
             self.approval = approval;
@@ -265,7 +267,7 @@ impl<'a> Judgement<'a> {
         request.exclude_keys = exclude;
         request.complete(self.call);
         request.approval = self.approval;
-        request.risk = request.risk.max(self.risk);
+        request.risk = request.risk.max(self.risk).max(self.assessment.risk);
         if let Some(first) = self.because().first() {
             request.facts.insert(0, Fact::new("rule", first.to_string()));
         }

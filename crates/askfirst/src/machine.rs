@@ -14,6 +14,7 @@ use crate::decision::{ApprovalDecision, ApprovalScope};
 use crate::digest::Digest;
 use crate::memory::ApprovalMemory;
 use crate::permit::Permit;
+use crate::presentation::ApprovalPresentation;
 pub use crate::question::{
     Answer, Effect, Member, Question, QuestionId, Resolution, Seen, Somebody, Submission, Ticket,
 };
@@ -23,9 +24,26 @@ use crate::words::{Approval, Cause, Mode, Timestamp};
 #[derive(Debug)]
 struct Waiting {
     request: ApprovalRequest,
-    calls: Vec<(Ticket, ApprovalContext)>,
+    own: Own,
+    calls: Vec<Caller>,
     basis: Option<Value>,
     shown: Option<Digest>,
+}
+
+/// What a request brought along, before anybody looked at what it is about.
+#[derive(Debug)]
+struct Own {
+    presentation: Option<ApprovalPresentation>,
+    facts: usize,
+}
+
+/// One of the equal calls that wait for a request.
+#[derive(Debug)]
+struct Caller {
+    ticket: Ticket,
+    call: ApprovalContext,
+    call_id: String,
+    name: Option<String>,
 }
 
 #[derive(Debug)]
@@ -150,15 +168,17 @@ impl Machine {
 
     fn enqueue(&mut self, ticket: Ticket, submission: Submission, first_new: usize, now: Timestamp) {
         let Submission { call, mut request } = submission;
+        let caller = Caller { ticket, call, call_id: request.call_id.clone(), name: request.caller.clone() };
         let members = self.queue.iter_mut().flat_map(|pending| &mut pending.members);
         if let Some(equal) = members.into_iter().find(|member| member.shows_the_same_as(&request)) {
-            equal.calls.push((ticket, call));
+            equal.calls.push(caller);
             return;
         }
         let deadline = self.time_out.map(|time| now.after(time));
         request.deadline = deadline;
         let group = request.group_id.clone();
-        let waiting = Waiting { request, calls: vec![(ticket, call)], basis: None, shown: None };
+        let own = Own { presentation: request.presentation.clone(), facts: request.facts.len() };
+        let waiting = Waiting { request, own, calls: vec![caller], basis: None, shown: None };
         let together = self.queue.iter_mut().skip(first_new).find(|pending| {
             let of_group = |member: &Waiting| group.is_some() && member.request.group_id == group;
             pending.members.first().is_some_and(of_group)
@@ -186,9 +206,9 @@ impl Machine {
         let until = self.memory.until(now);
         let pending = self.queue.front_mut()?;
         for (member, shown) in pending.members.iter_mut().zip(shown) {
-            if member.request.presentation.is_none() {
-                member.request.presentation = shown.presentation;
-            }
+            // A question that is shown again is looked at again: what an earlier look found is gone.
+            member.request.presentation = member.own.presentation.clone().or(shown.presentation);
+            member.request.facts.truncate(member.own.facts);
             member.request.facts.extend(shown.facts);
             member.basis = shown.basis;
             member.shown = Some(digest_of(&member.request));
@@ -210,15 +230,18 @@ impl Machine {
         let Some(pending) = self.queue.pop_front() else { return };
         self.showing = false;
         let decisions = match answer.decisions.as_slice() {
+            [one] if one.edited_args.is_some() && pending.members.len() > 1 => {
+                vec![not_an_answer("it edits several requests at once"); pending.members.len()]
+            }
             [one] => vec![one.clone(); pending.members.len()],
             each if each.len() == pending.members.len() => each.to_vec(),
             _ => vec![not_an_answer("it does not answer each request"); pending.members.len()],
         };
-        let stop = decisions.iter().any(|decision| decision.stop);
+        let stop = answer.decisions.iter().any(|decision| decision.stop);
         let person = decisions.iter().any(|decision| decision.cause == Cause::Person);
         for (member, decision) in pending.members.into_iter().zip(decisions) {
             let decision = settle(&member, decision);
-            if decision.edited_args.is_none() {
+            if decision.edited_args.is_none() && decision.cause == Cause::Person {
                 self.memory.remember(&member.request, decision.clone(), now);
             }
             self.resolve_all(member, &decision, answer.seen);
@@ -238,7 +261,7 @@ impl Machine {
 
     /// A waiting call gives up.
     pub fn cancel(&mut self, ticket: Ticket, now: Timestamp) {
-        let waits = |member: &Waiting| member.calls.iter().any(|(known, _)| *known == ticket);
+        let waits = |member: &Waiting| member.calls.iter().any(|known| known.ticket == ticket);
         let Some(at) = self.queue.iter().position(|pending| pending.members.iter().any(waits)) else {
             return;
         };
@@ -247,12 +270,9 @@ impl Machine {
         let listed = pending.members.len();
         let mut gone = Vec::new();
         for member in &mut pending.members {
-            gone.extend(
-                member
-                    .calls
-                    .extract_if(.., |(known, _)| *known == ticket)
-                    .map(|found| (found, member.request.clone())),
-            );
+            let request = &member.request;
+            let given_up = member.calls.extract_if(.., |known| known.ticket == ticket);
+            gone.extend(given_up.map(|caller| (caller.request(request), caller)));
         }
         pending.members.retain(|member| !member.calls.is_empty());
         if pending.members.len() < listed {
@@ -263,11 +283,12 @@ impl Machine {
                 self.position = self.position.saturating_sub(1);
             }
             pending.id = fresh;
+            pending.members.iter_mut().for_each(|member| member.shown = None);
             if pending.members.is_empty() {
                 self.queue.remove(at);
             }
         }
-        for ((ticket, call), request) in gone {
+        for (request, Caller { ticket, call, .. }) in gone {
             self.resolve(ticket, call, request, ApprovalDecision::no(Cause::Cancelled));
         }
         self.show_next(now);
@@ -332,10 +353,12 @@ impl Machine {
     }
 
     fn resolve_all(&mut self, member: Waiting, decision: &ApprovalDecision, seen: Option<Seen>) {
-        let Waiting { request, calls, basis, shown } = member;
-        for (ticket, call) in calls {
+        let Waiting { request, own: _, calls, basis, shown } = member;
+        for caller in calls {
+            let request = caller.request(&request);
+            let Caller { ticket, call, .. } = caller;
             let permit = permit_for(decision, call, basis.clone());
-            let (decision, request) = (decision.clone(), request.clone());
+            let decision = decision.clone();
             let resolution = Resolution { decision, permit, request, shown, seen };
             self.effects.push(Effect::Resolve(ticket, Box::new(resolution)));
         }
@@ -361,13 +384,21 @@ impl Machine {
 }
 
 impl Waiting {
-    /// A question that is on screen already cannot take a further call that shows anything else.
+    /// A question that is on screen takes no further call: one yes runs no more than the person saw.
     fn shows_the_same_as(&self, request: &ApprovalRequest) -> bool {
-        let mut asked = self.request.clone();
         if self.shown.is_some() {
-            asked.presentation.clone_from(&request.presentation);
+            return false;
         }
+        let mut asked = self.request.clone();
+        asked.presentation.clone_from(&self.own.presentation);
         asked.shows_the_same_as(request)
+    }
+}
+
+impl Caller {
+    /// The request as this caller made it: of equal ones, each keeps its name.
+    fn request(&self, shared: &ApprovalRequest) -> ApprovalRequest {
+        ApprovalRequest { call_id: self.call_id.clone(), caller: self.name.clone(), ..shared.clone() }
     }
 }
 
@@ -380,6 +411,12 @@ fn permit_for(decision: &ApprovalDecision, call: ApprovalContext, basis: Option<
 fn settle(member: &Waiting, mut decision: ApprovalDecision) -> ApprovalDecision {
     if decision.approved && decision.cause != Cause::Person {
         return not_an_answer("only a person approves");
+    }
+    if decision.approved && member.shown.is_none() {
+        return not_an_answer("it was not shown yet");
+    }
+    if decision.approved && decision.stop {
+        return not_an_answer("it says both yes and stop");
     }
     let offered = decision.pattern.and_then(|at| member.request.patterns.get(at));
     match decision.remember {

@@ -12,7 +12,7 @@ use crate::digest::Digest;
 use crate::json::hash_value;
 use crate::pattern::{OfferedPattern, Shape, generalizations};
 use crate::request::ApprovalRequest;
-use crate::words::{Cause, Timestamp};
+use crate::words::{Cause, Risk, Timestamp};
 
 /// Names one remembered decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -32,6 +32,8 @@ pub struct Remembered {
     pub definition: Option<Digest>,
     /// The pattern, if it reaches further than equal payloads.
     pub pattern: Option<OfferedPattern>,
+    /// How bad the call could be.
+    pub risk: Risk,
     /// The decision.
     pub decision: ApprovalDecision,
     /// The description of the request.
@@ -86,9 +88,13 @@ impl ApprovalMemory {
         self.find(tool_name, payload, now, |_| true)
     }
 
-    /// The decision remembered for a request. A tool whose definition changed is another tool.
+    /// The decision remembered for a request. A tool whose definition changed is another tool, and a yes does not
+    /// reach a call that is riskier than the one it was given for.
     pub fn recall(&mut self, request: &ApprovalRequest, now: Timestamp) -> Option<ApprovalDecision> {
-        self.find(&request.tool_name, &request.payload, now, |found| found.definition == request.definition)
+        let bold = |found: &Remembered| found.decision.approved && request.risk > found.risk;
+        self.find(&request.tool_name, &request.payload, now, |found| {
+            found.definition == request.definition && !bold(found)
+        })
     }
 
     /// Remembers a decision for equal payloads. Nothing happens if it is not to be remembered.
@@ -138,6 +144,7 @@ impl ApprovalMemory {
             payload: request.payload.clone(),
             definition: request.definition,
             pattern,
+            risk: request.risk,
             decision: ApprovalDecision { cause: Cause::Memory, edited_args: None, ..decision },
             description: request.description.clone(),
             since: now,
@@ -182,7 +189,8 @@ impl ApprovalMemory {
         true
     }
 
-    /// Of the answers that hold, a no wins; else the exact one, else any pattern's.
+    /// Of the answers that hold, a no wins; else the exact one, else any pattern's. Where it cannot be told whether a
+    /// pattern holds, a yes is not taken.
     fn find(
         &mut self,
         tool_name: &str,
@@ -197,8 +205,11 @@ impl ApprovalMemory {
         let exact = self.hash(tool_name, false, payload);
         let same = |entry: &Remembered| entry.pattern.is_none() && entry.payload == *payload;
         found.extend(self.at(exact, tool_name, now, |entry| fits(entry) && same(entry)));
+        let mut in_doubt = false;
         for (shape, _) in self.shapes.get(tool_name).map_or(&[][..], Vec::as_slice) {
-            for key in generalizations(payload, shape) {
+            let keys = generalizations(payload, shape);
+            in_doubt |= keys.is_none();
+            for key in keys.unwrap_or_default() {
                 let hash = self.hash(tool_name, true, &key);
                 let covers = |entry: &Remembered| {
                     entry
@@ -210,7 +221,7 @@ impl ApprovalMemory {
             }
         }
         let is_no = |id: &&MemoryId| self.entries.get(id).is_some_and(|entry| !entry.decision.approved);
-        let id = *found.iter().find(is_no).or_else(|| found.first())?;
+        let id = *found.iter().find(is_no).or_else(|| found.first().filter(|_| !in_doubt))?;
         let entry = self.entries.get_mut(&id)?;
         entry.hits += 1;
         Some(entry.decision.clone())

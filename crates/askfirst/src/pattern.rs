@@ -43,7 +43,8 @@ impl OfferedPattern {
     /// Whether a payload falls under it.
     #[must_use]
     pub fn matches(&self, payload: &Value) -> bool {
-        generalizations(payload, &self.shape()).contains(&self.key())
+        let plain = !self.fields.keys().any(|key| key.starts_with(MARK));
+        plain && generalizations(payload, &self.shape()).is_some_and(|keys| keys.contains(&self.key()))
     }
 
     /// The loosened fields and how: patterns of one shape are looked up alike.
@@ -69,22 +70,23 @@ pub(crate) type Shape = Vec<(String, Loosen)>;
 const MAX_GENERALIZATIONS: usize = 256;
 
 /// Every key under which a pattern of this shape could have remembered the payload. Their number grows with the
-/// depth of a path or the length of a list, not with the number of patterns.
-pub(crate) fn generalizations(payload: &Value, shape: &Shape) -> Vec<Value> {
-    let Value::Object(fields) = payload else { return Vec::new() };
+/// depth of a path or the length of a list, not with the number of patterns. Nothing, if it cannot be told: then
+/// neither can it be told that no remembered no covers the payload.
+pub(crate) fn generalizations(payload: &Value, shape: &Shape) -> Option<Vec<Value>> {
+    let Value::Object(fields) = payload else { return Some(Vec::new()) };
     if fields.keys().any(|key| key.starts_with(MARK)) {
-        return Vec::new();
+        return None;
     }
     let mut found = vec![fields.clone()];
     for (key, how) in shape {
-        let Some(value) = fields.get(key) else { return Vec::new() };
+        let Some(value) = fields.get(key) else { return Some(Vec::new()) };
         let wider = match how {
             Loosen::Any => vec![Value::Null],
-            Loosen::Under => ancestors(value),
+            Loosen::Under => ancestors(value)?,
             Loosen::StartsWith => prefixes(value),
         };
         if found.len().saturating_mul(wider.len()) > MAX_GENERALIZATIONS {
-            return Vec::new();
+            return None;
         }
         let with = |base: &Map<String, Value>, value: &Value| {
             let mut base = base.clone();
@@ -94,7 +96,7 @@ pub(crate) fn generalizations(payload: &Value, shape: &Shape) -> Vec<Value> {
         };
         found = found.iter().flat_map(|base| wider.iter().map(move |value| with(base, value))).collect();
     }
-    found.into_iter().map(Value::Object).collect()
+    Some(found.into_iter().map(Value::Object).collect())
 }
 
 /// Begins the name of a loosened field. A payload with such a name of its own matches no pattern.
@@ -104,11 +106,11 @@ fn marked(key: &str) -> String {
     format!("{MARK}{key}")
 }
 
-fn ancestors(value: &Value) -> Vec<Value> {
-    let Some(path) = value.as_str() else { return Vec::new() };
-    // A path that could climb is under nothing but itself.
+fn ancestors(value: &Value) -> Option<Vec<Value>> {
+    let Some(path) = value.as_str() else { return Some(Vec::new()) };
+    // Of a path that could climb, nobody can tell what it is under.
     if path.split('/').any(|part| part == "..") {
-        return Vec::new();
+        return None;
     }
     let cuts = path.match_indices('/').filter(|(at, _)| *at > 0).map(|(at, _)| at);
     let mut found: Vec<Value> =
@@ -120,7 +122,7 @@ fn ancestors(value: &Value) -> Vec<Value> {
     }
     found.push(value.clone());
     found.dedup();
-    found
+    Some(found)
 }
 
 fn prefixes(value: &Value) -> Vec<Value> {

@@ -12,7 +12,7 @@ use crate::verdict::Because;
 use crate::when::{BadGlob, Condition, Doubt, Glob, Test};
 use crate::words::{Approval, Risk};
 
-/// Names that no glob covers, because they can do anything. They ask unless they are named exactly.
+/// Names that no glob covers but with `deny`, because they can do anything. They ask unless they are named exactly.
 pub const GUARDED: [&str; 4] = ["shell", "exec", "worker_call", "worker_create"];
 
 /// One case of an entry: what holds if its conditions do.
@@ -58,6 +58,15 @@ impl Case {
         let doubt = if self.approval == Some(Approval::Deny) { Doubt::Matches } else { Doubt::Fails };
         let failing = self.when.iter().find(|condition| !condition.holds(call, doubt));
         failing.map(|condition| condition.field.as_str())
+    }
+
+    /// Whether it says nothing at all, which means the tool's own view.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.approval.is_none()
+            && self.risk.is_none()
+            && self.description.is_none()
+            && self.exclude_keys.is_empty()
+            && self.options.is_empty()
     }
 
     fn denies_with_conditions(&self) -> bool {
@@ -124,6 +133,10 @@ impl ToolEntry {
             };
             let texts = values.iter().filter_map(Value::as_str);
             found.extend(texts.filter_map(|text| index.get(text)).flatten().copied());
+            if values.iter().any(|value| !value.is_string()) {
+                // No text to look it up by, and a `deny` may still hold in doubt.
+                found.extend(index.values().flatten().copied());
+            }
         }
         if !found.is_empty() {
             found.extend(&self.others);
@@ -159,7 +172,7 @@ struct GlobEntry {
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     default_approval: Option<(Approval, Option<Because>)>,
-    exact: HashMap<String, ToolEntry>,
+    exact: HashMap<String, Vec<ToolEntry>>,
     globs: HashMap<String, Vec<GlobEntry>>,
     prefix_lengths: Vec<usize>,
 }
@@ -176,12 +189,13 @@ impl Rules {
         let mut rules = Self { default_approval, ..Self::default() };
         for entry in entries {
             if Glob::is_plain(&entry.name) {
-                rules.exact.insert(entry.name.clone(), entry);
+                // A name that stands twice keeps both entries, so that no `deny` is lost.
+                rules.exact.entry(entry.name.clone()).or_default().push(entry);
                 continue;
             }
             let prefix = Glob::literal_prefix(&entry.name).to_owned();
-            let specific = entry.name.chars().filter(|c| !matches!(c, '*' | '?')).count();
-            let glob = Glob::new(&entry.name)?;
+            let specific = Glob::literal_length(&entry.name);
+            let glob = Glob::of_names(&entry.name)?;
             rules.globs.entry(prefix).or_default().push(GlobEntry { glob, entry, specific });
         }
         rules.prefix_lengths = rules.globs.keys().map(String::len).collect();
@@ -196,53 +210,60 @@ impl Rules {
         self.default_approval.as_ref().map(|(approval, origin)| (*approval, origin.as_ref()))
     }
 
-    /// The entry with exactly this name.
+    /// The entry with exactly this name, the first if there are several.
     #[must_use]
     pub fn exact(&self, name: &str) -> Option<&ToolEntry> {
-        self.exact.get(name)
+        self.exact.get(name).and_then(|entries| entries.first())
     }
 
     /// All entries, in no order.
     pub fn entries(&self) -> impl Iterator<Item = &ToolEntry> {
-        self.exact.values().chain(self.globs.values().flatten().map(|found| &found.entry))
+        self.exact.values().flatten().chain(self.globs.values().flatten().map(|found| &found.entry))
     }
 
     /// The cases that speak for a call, most specific name first.
-    pub(crate) fn speaking(&self, call: &ApprovalContext) -> Vec<(&ToolEntry, &Case, Named)> {
+    pub(crate) fn speaking(&self, call: &ApprovalContext) -> Vec<Spoken<'_>> {
         let name = call.tool_name.as_str();
-        let exact = self.exact.get(name).map(|entry| (entry, Named::Exactly));
+        let exact = self.exact.get(name).into_iter().flatten().map(|entry| (entry, Named::Exactly));
         let mut globs: Vec<&GlobEntry> = Vec::new();
-        if !GUARDED.contains(&name) {
-            for prefix in self.prefix_lengths.iter().map_while(|length| name.get(..*length)) {
-                let bucket = self.globs.get(prefix).into_iter().flatten();
-                globs.extend(bucket.filter(|found| found.glob.is_match(name)));
-            }
+        let lengths = self.prefix_lengths.iter().take_while(|length| **length <= name.len());
+        for prefix in lengths.filter_map(|length| name.get(..*length)) {
+            let bucket = self.globs.get(prefix).into_iter().flatten();
+            globs.extend(bucket.filter(|found| found.glob.is_match(name)));
         }
         globs.sort_by_key(|found| std::cmp::Reverse(found.specific));
         let globs = globs.into_iter().map(|found| (&found.entry, Named::ByGlob(found.specific)));
-        let all = exact.into_iter().chain(globs);
-        all.filter_map(|(entry, named)| entry.speaks(call).map(|case| (entry, case, named))).collect()
+        let spoken =
+            exact.chain(globs).filter_map(|(entry, named)| Some((entry, entry.speaks(call)?, named)));
+        // Of globs, a guarded name hears `deny` alone.
+        let heard =
+            |named: Named, case: &Case| named == Named::Exactly || case.approval == Some(Approval::Deny);
+        spoken.filter(|(_, case, named)| !GUARDED.contains(&name) || heard(*named, case)).collect()
     }
 
-    /// The entries that name a tool, most specific first, and whether they cover it: no glob covers a guarded name.
+    /// The entries that name a tool, most specific first, and whether they cover it: a guarded name hears
+    /// nothing but `deny` of a glob.
     pub(crate) fn naming(&self, name: &str) -> Vec<(&ToolEntry, bool)> {
-        let exact = self.exact.get(name).map(|entry| (entry, true));
+        let exact = self.exact.get(name).into_iter().flatten().map(|entry| (entry, true));
         let mut globs: Vec<&GlobEntry> =
             self.globs.values().flatten().filter(|found| found.glob.is_match(name)).collect();
         globs.sort_by_key(|found| std::cmp::Reverse(found.specific));
         let covered = !GUARDED.contains(&name);
-        exact.into_iter().chain(globs.into_iter().map(|found| (&found.entry, covered))).collect()
+        exact.chain(globs.into_iter().map(|found| (&found.entry, covered))).collect()
     }
 
     /// Arguments of a tool that are tested as paths.
     fn path_fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let matching = self.entries().filter(move |entry| {
-            entry.name == name || Glob::new(&entry.name).is_ok_and(|glob| glob.is_match(name))
+            entry.name == name || Glob::of_names(&entry.name).is_ok_and(|glob| glob.is_match(name))
         });
         let conditions = matching.flat_map(|entry| entry.cases.iter().flat_map(|case| &case.when));
         conditions.filter(|condition| condition.wants_path()).map(|condition| condition.field.as_str())
     }
 }
+
+/// An entry that speaks for a call, its case that does, and how it names the tool.
+pub(crate) type Spoken<'a> = (&'a ToolEntry, &'a Case, Named);
 
 /// How an entry names a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

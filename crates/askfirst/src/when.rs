@@ -37,9 +37,45 @@ impl Glob {
     /// # Errors
     /// Fails if the text is not a glob.
     pub fn new(text: &str) -> Result<Self, BadGlob> {
-        let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
+        Self::build(text, GlobBuilder::new(text).literal_separator(true))
+    }
+
+    /// A glob over tool names, whose `*` stops at nothing: a name is no path, and whoever makes it up could put a
+    /// `/` into it to slip past a rule.
+    ///
+    /// # Errors
+    /// Fails if the text is not a glob.
+    pub fn of_names(text: &str) -> Result<Self, BadGlob> {
+        Self::build(text, GlobBuilder::new(text).literal_separator(false))
+    }
+
+    fn build(text: &str, builder: &mut GlobBuilder<'_>) -> Result<Self, BadGlob> {
+        let glob = builder.backslash_escape(true).build();
         let bad = |e: globset::Error| BadGlob { text: text.to_owned(), reason: e.kind().to_string() };
         Ok(Self { matcher: glob.map_err(bad)?.compile_matcher(), text: text.to_owned() })
+    }
+
+    /// How many characters a match is sure to have in common with the glob: of alternatives and classes, none.
+    #[must_use]
+    pub fn literal_length(text: &str) -> usize {
+        let (mut count, mut braces, mut class) = (0, 0_usize, false);
+        let mut chars = text.chars();
+        while let Some(char) = chars.next() {
+            match char {
+                ']' if class => class = false,
+                _ if class => {}
+                '[' => class = true,
+                '{' => braces += 1,
+                '}' => braces = braces.saturating_sub(1),
+                '*' | '?' => {}
+                '\\' => {
+                    chars.next();
+                    count += usize::from(braces == 0);
+                }
+                _ => count += usize::from(braces == 0),
+            }
+        }
+        count
     }
 
     /// Whether it is a plain text without any wildcard.
@@ -101,14 +137,20 @@ impl Condition {
     }
 
     fn value_holds(&self, value: &Value, call: &ApprovalContext, doubt: Doubt) -> bool {
+        if let (Doubt::Matches, Value::Array(items)) = (doubt, value) {
+            return items.iter().any(|item| self.value_holds(item, call, doubt));
+        }
         self.any_of.iter().any(|test| match (test, value) {
-            (Test::Exact(wanted), value) => wanted == value,
+            (Test::Exact(wanted), value) => match doubt {
+                Doubt::Fails => wanted == value,
+                Doubt::Matches => could_be(wanted, value),
+            },
             (Test::Glob(glob), Value::String(text)) => text_matches(glob, text, doubt),
             (Test::Path(glob), Value::String(text)) => match call.resolved.get(text) {
                 Some(path) => glob.is_match(path),
                 None => doubt == Doubt::Matches,
             },
-            (Test::Glob(_) | Test::Path(_), _) => doubt == Doubt::Matches && value.is_object(),
+            (Test::Glob(_) | Test::Path(_), _) => doubt == Doubt::Matches && !value.is_null(),
         })
     }
 
@@ -119,13 +161,37 @@ impl Condition {
     }
 }
 
-/// `a/*` must not be satisfied by `a/..`: a text that climbs softens nothing.
-fn text_matches(glob: &Glob, text: &str, doubt: Doubt) -> bool {
-    let climbs = glob.text().contains('/') && text.split('/').any(|part| part == "..");
-    match doubt {
-        Doubt::Matches => glob.is_match(text),
-        Doubt::Fails => !climbs && glob.is_match(text),
+/// Whether a tool could read a value as the one that is denied: many turn `"1"`, `1.0` and `"yes"` into what they
+/// expect, so a value of another kind is in doubt.
+fn could_be(wanted: &Value, value: &Value) -> bool {
+    match (wanted, value) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (_, Value::Null) | (Value::Null, _) => wanted == value,
+        (a, b) => a == b || std::mem::discriminant(a) != std::mem::discriminant(b),
     }
+}
+
+/// `a/*` must not be satisfied by `a/..`: a text that climbs, however it spells that, softens nothing, and it may lead
+/// to whatever is denied.
+fn text_matches(glob: &Glob, text: &str, doubt: Doubt) -> bool {
+    match doubt {
+        Doubt::Matches => {
+            glob.is_match(text) || glob.text().contains('/') && (climbs(text) || glob.is_match(&tidy(text)))
+        }
+        Doubt::Fails => !climbs(text) && !text.contains(char::is_control) && glob.is_match(text),
+    }
+}
+
+fn climbs(text: &str) -> bool {
+    let up = |part: &str| part.to_ascii_lowercase().replace("%2e", ".") == "..";
+    text.split(['/', '\\']).any(up)
+}
+
+/// The path without what does not lead anywhere: `./a//b` is `a/b`.
+fn tidy(path: &str) -> String {
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
 }
 
 #[cfg(test)]

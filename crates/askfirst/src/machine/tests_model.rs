@@ -41,6 +41,8 @@ struct World {
     specs: HashMap<Ticket, Spec>,
     waiting: BTreeSet<Ticket>,
     deadlines: HashMap<Ticket, u64>,
+    /// The first of the equal calls that a call waits with.
+    with: HashMap<Ticket, Ticket>,
     up: Option<QuestionId>,
     shown: Option<Question>,
     known: HashSet<QuestionId>,
@@ -63,6 +65,7 @@ impl World {
             specs: HashMap::new(),
             waiting: BTreeSet::new(),
             deadlines: HashMap::new(),
+            with: HashMap::new(),
             up: None,
             shown: None,
             known: HashSet::new(),
@@ -103,8 +106,12 @@ impl World {
             let equal = self
                 .waiting
                 .iter()
-                .find(|other| self.specs[*other] == *spec && spec.approval != Approval::Human);
+                .filter(|other| self.specs[*other] == *spec && spec.approval != Approval::Human)
+                .filter(|other| !self.is_on_screen(**other))
+                .min_by_key(|other| self.with[*other]);
             let deadline = equal.map_or(self.now + TIME_OUT, |other| self.deadlines[other]);
+            let with = equal.map_or(*ticket, |other| self.with[other]);
+            self.with.insert(*ticket, with);
             self.deadlines.insert(*ticket, deadline);
             if self.unasked(*spec).is_none() {
                 self.waiting.insert(*ticket);
@@ -134,14 +141,14 @@ impl World {
 
     /// The waiting calls that a member stands for.
     fn tickets_of(&self, member: &super::super::Member) -> Vec<Ticket> {
-        let of = |ticket: &&Ticket| {
-            let spec = self.specs[*ticket];
-            let same = tool_name(spec) == member.request.tool_name
-                && json!(spec.arg) == member.request.args["n"]
-                && spec.approval == member.request.approval;
-            same && (spec.approval != Approval::Human || member.request.call_id == format!("c{}", ticket.0))
-        };
+        let of = |ticket: &&Ticket| member.request.call_id == format!("c{}", self.with[*ticket].0);
         self.waiting.iter().filter(of).copied().collect()
+    }
+
+    /// Whether the question that a call waits with is being looked at.
+    fn is_on_screen(&self, ticket: Ticket) -> bool {
+        let members = self.shown.iter().flat_map(|question| &question.members);
+        members.into_iter().any(|member| self.tickets_of(member).contains(&ticket))
     }
 
     fn answer(&mut self, target: Target, decisions: Vec<ApprovalDecision>) {

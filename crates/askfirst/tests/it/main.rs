@@ -9,4 +9,5 @@
 )]
 
 mod compile_fail;
+mod properties;
 mod requires_approval;

@@ -1,0 +1,48 @@
+//! Any bytes as a config: read or refused with a reason, never a panic; rewriting its older spellings is
+//! done at once and breaks nothing.
+#![no_main]
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use askfirst_runtime::config::{LoadOptions, Migrated, Places, effective, load, migrate};
+use libfuzzer_sys::fuzz_target;
+
+/// A folder of this process alone, with nothing else in it.
+static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = std::env::temp_dir().join(format!("askfirst-fuzz-config-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("notes")).expect("a folder for the config");
+    folder
+});
+
+fuzz_target!(|bytes: &[u8]| {
+    let file = FOLDER.join("askfirst.yaml");
+    std::fs::write(&file, bytes).expect("the config can be written");
+    let nowhere = FOLDER.join("nowhere");
+    let places = Places { managed: nowhere.clone(), user: nowhere.clone(), state: nowhere, home: Some(FOLDER.clone()) };
+    let options = LoadOptions { explicit: Some(file.clone()), folder: FOLDER.clone(), places };
+    let loaded = load(&options);
+    if let Ok(migrated) = std::str::from_utf8(bytes).map_err(drop).and_then(|text| rewrite(text, &file)) {
+        let again = rewrite(&migrated.text, &file).expect("what was rewritten can be read");
+        assert!(again.changes.is_empty(), "rewriting is not done at once: {:?}", again.changes);
+        assert_eq!(again.text, migrated.text);
+        if loaded.is_ok() {
+            std::fs::write(&file, &migrated.text).expect("the config can be written");
+            assert!(load(&options).is_ok(), "rewriting broke it: {:?}", load(&options));
+        }
+    }
+    match loaded {
+        Ok(config) => drop(format!("{config:?}{:?}", effective(&config))),
+        Err(faults) => {
+            assert!(!faults.0.is_empty(), "refused without a reason");
+            for fault in &faults.0 {
+                let text = fault.to_string();
+                assert!(!text.trim().is_empty(), "a fault that says nothing");
+            }
+        }
+    }
+});
+
+fn rewrite(text: &str, file: &Path) -> Result<Migrated, ()> {
+    migrate(text, file).map_err(drop)
+}
