@@ -20,14 +20,20 @@ use askfirst_runtime::tools::Combined;
 use askfirst_runtime::tools::command::CommandToolset;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use askfirst_terminal::{Options, Style, TerminalApprover};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use crate::args::{Common, ModeFlags};
+
+/// How long a session that was told to end may take to write down how it ended.
+const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// The tools on offer and the policy over them.
 pub struct Offered {
     pub config: Config,
     pub policy: Policy,
     pub toolset: Arc<dyn Toolset>,
+    launcher: Arc<PlainLauncher>,
 }
 
 /// Reads the config as the flags say.
@@ -48,15 +54,16 @@ impl Offered {
     /// What a config offers.
     pub fn new(config: Config) -> Self {
         let policy = config.policy(walls(&config));
+        let launcher = Arc::new(PlainLauncher::default());
         let shell = config.main.shell.clone().unwrap_or_default();
         let commands = CommandToolset::new(
             config.command_tools(),
             environment(&shell.env_pass),
             shell.limits,
-            Arc::new(PlainLauncher::default()),
+            Arc::clone(&launcher) as _,
         );
         let toolset = Arc::new(Combined::default().with(Arc::new(commands)));
-        Self { config, policy, toolset }
+        Self { config, policy, toolset, launcher }
     }
 }
 
@@ -95,7 +102,7 @@ impl Session {
         door: &str,
         state: &Path,
     ) -> anyhow::Result<Self> {
-        let Offered { config, policy, toolset } = offered;
+        let Offered { config, policy, toolset, launcher } = offered;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let redactor = Arc::new(redactor(&config)?);
         let session = SessionId::new(clock.now());
@@ -139,6 +146,7 @@ impl Session {
             .time_out(Some(config.main.approval_timeout.unwrap_or(DEFAULT_APPROVAL_TIMEOUT)))
             .clock(Arc::clone(&clock))
             .build();
+        end_on_signals(launcher, controller.clone())?;
         let tools = ApprovalToolset::new(toolset, controller, policy)
             .recorder(Arc::clone(&ledger) as _)
             .on_denial(config.main.on_denial)
@@ -146,6 +154,26 @@ impl Session {
             .session(&id);
         Ok(Self { id, tools, state: state.to_owned(), clock, ledger })
     }
+}
+
+/// Told to end, the session ends what it started: questions are withdrawn, which gives the terminal back, and running
+/// tools are killed. What has not come to its end by then is left; a second signal leaves it at once.
+fn end_on_signals(launcher: Arc<PlainLauncher>, controller: ApprovalController) -> anyhow::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("signals cannot be watched")?;
+    std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
+        for (count, signal) in signals.forever().enumerate() {
+            if count > 0 {
+                std::process::exit(128 + signal);
+            }
+            controller.stop();
+            launcher.stop();
+            std::thread::spawn(move || {
+                std::thread::sleep(GRACE);
+                std::process::exit(128 + signal);
+            });
+        }
+    })?;
+    Ok(())
 }
 
 /// Where the record is.

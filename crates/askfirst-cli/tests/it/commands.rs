@@ -21,16 +21,16 @@ tools:
 "#;
 
 /// A folder with a config, where nothing else is in force, and no terminal.
-struct Place(tempfile::TempDir);
+pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
-    fn new(config: &str) -> Self {
+    pub(crate) fn new(config: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("c.yaml"), config).unwrap();
         Self(folder)
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
@@ -40,18 +40,24 @@ impl Place {
             .args(["--wait", env!("CARGO_BIN_EXE_askfirst")])
             .args(args)
             .current_dir(self.path())
-            .env("HOME", self.path())
-            .env("XDG_STATE_HOME", self.path().join("state"))
-            .env("XDG_CONFIG_HOME", self.path().join("config"))
             .stdin(Stdio::null());
+        self.alone(&mut command);
         command
     }
 
-    fn run(&self, args: &[&str]) -> (i32, String, String) {
+    /// Lets a command see nothing of the user's own.
+    pub(crate) fn alone(&self, command: &mut Command) {
+        command
+            .env("HOME", self.path())
+            .env("XDG_STATE_HOME", self.path().join("state"))
+            .env("XDG_CONFIG_HOME", self.path().join("config"));
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> (i32, String, String) {
         told(self.command(args).output().unwrap())
     }
 
-    fn feed(&self, args: &[&str], input: &[u8]) -> (i32, String, String) {
+    pub(crate) fn feed(&self, args: &[&str], input: &[u8]) -> (i32, String, String) {
         let mut command = self.command(args);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

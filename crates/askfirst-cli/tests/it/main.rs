@@ -10,5 +10,6 @@
 
 mod commands;
 mod guide;
+mod person;
 mod spec;
 mod tidy;

@@ -1,0 +1,206 @@
+//! A person at a terminal: a real pty, real keys, the real binary.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::commands::Place;
+
+const CONFIG: &str = r#"
+version: 1
+sandbox: { require_os_sandbox: false }
+tools:
+  note: { command: [echo, --, "{text}"], args: { text: { type: string } } }
+"#;
+
+/// A terminal with askfirst in it.
+struct Terminal {
+    master: File,
+    child: Child,
+    seen: Arc<Mutex<Vec<u8>>>,
+    read_to: usize,
+}
+
+impl Terminal {
+    fn start(place: &Place, args: &[&str]) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+        let side = || File::options().read(true).write(true).open(&name).unwrap();
+        let mut command = Command::new("setsid");
+        command.args(["--ctty", "--wait", env!("CARGO_BIN_EXE_askfirst")]).args(args);
+        command.current_dir(place.path()).env("TERM", "xterm").env("NO_COLOR", "1");
+        command.stdin(side()).stdout(side()).stderr(side());
+        place.alone(&mut command);
+        let child = command.spawn().unwrap();
+        let master = File::from(master);
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (mut reader, into) = (master.try_clone().unwrap(), Arc::clone(&seen));
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                into.lock().unwrap().extend(&buffer[..count]);
+            }
+        });
+        Self { master, child, seen, read_to: 0 }
+    }
+
+    /// Waits until a text was printed, after what was waited for before.
+    fn wait_for(&mut self, text: &str) -> String {
+        for _ in 0..3000 {
+            let seen = self.seen.lock().unwrap().clone();
+            let printed = String::from_utf8_lossy(&seen[self.read_to..]).into_owned();
+            if let Some(at) = printed.find(text) {
+                self.read_to += at + text.len();
+                return printed[..at].to_owned();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("`{text}` never came:\n{}", String::from_utf8_lossy(&self.seen.lock().unwrap()));
+    }
+
+    /// Presses a key once the prompt is armed.
+    fn press(&mut self, key: &str) -> String {
+        let page = self.wait_for("ready:");
+        self.master.write_all(key.as_bytes()).unwrap();
+        page
+    }
+
+    fn end(mut self) -> (i32, String) {
+        let code = self.child.wait().unwrap().code().unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let seen = self.seen.lock().unwrap().clone();
+        (code, String::from_utf8_lossy(&seen[self.read_to..]).into_owned())
+    }
+}
+
+fn calls(place: &Place, texts: &[&str]) {
+    let lines: Vec<String> =
+        texts.iter().map(|text| format!(r#"{{"tool":"note","args":{{"text":"{text}"}}}}"#)).collect();
+    std::fs::write(place.path().join("calls.jsonl"), lines.join("\n")).unwrap();
+}
+
+#[test]
+fn an_answer_for_the_session_is_listed_and_revoked_while_it_runs() {
+    let place = Place::new(CONFIG);
+    calls(&place, &["one", "one", "two", "one"]);
+    let mut terminal = Terminal::start(&place, &["run", "calls.jsonl", "--config", "c.yaml"]);
+    let page = terminal.press("s");
+    assert!(page.contains("echo -- one") && page.contains("default_approval"), "{page}");
+    terminal.wait_for("approved for the session");
+    // The second equal call runs unasked; the third waits, and meanwhile the first answer is looked at and taken back.
+    terminal.wait_for("echo -- two");
+    let (code, listed, complaint) = place.run(&["memory", "--json"]);
+    assert_eq!(code, 0, "{complaint}");
+    let sessions: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let entry = &sessions[0]["remembered"][0];
+    assert_eq!(
+        (entry["hits"].as_u64(), entry["payload"]["text"].as_str()),
+        (Some(1), Some("one")),
+        "{listed}"
+    );
+    let id = format!("{}:{}", sessions[0]["session"].as_str().unwrap(), entry["id"]);
+    assert_eq!(place.run(&["memory", "revoke", &id]).0, 0);
+    assert_eq!(place.run(&["memory", "revoke", &id]).0, 2);
+    terminal.press("y");
+    terminal.wait_for("approved once");
+    let page = terminal.press("n");
+    assert!(page.contains("echo -- one"), "what was taken back is asked again: {page}");
+    let (code, rest) = terminal.end();
+    assert_eq!(code, 4, "{rest}");
+    assert_eq!(place.run(&["memory"]).1.trim(), "nothing is remembered (0 running sessions)");
+    let (code, printed, _) = place.run(&["log", "verify", "--config", "c.yaml"]);
+    assert_eq!(code, 0, "{printed}");
+}
+
+#[test]
+fn a_reason_reaches_the_agent_and_stopping_lists_the_rest() {
+    let place = Place::new(CONFIG);
+    calls(&place, &["one", "two", "three", "four"]);
+    let mut terminal = Terminal::start(&place, &["run", "calls.jsonl", "--config", "c.yaml"]);
+    terminal.press("r");
+    terminal.wait_for("reason");
+    for key in ["n", "o", "t", " ", "n", "o", "w", "\r"] {
+        std::thread::sleep(Duration::from_millis(150));
+        terminal.master.write_all(key.as_bytes()).unwrap();
+    }
+    terminal.wait_for("a person said no: not now");
+    terminal.press("q");
+    let (code, rest) = terminal.end();
+    assert_eq!(code, 4);
+    assert!(rest.contains("not run  note") && rest.contains("stopped: 2 not run"), "{rest}");
+}
+
+#[test]
+fn a_call_that_is_told_to_end_gives_the_terminal_back_and_ends_its_tools() {
+    let place = Place::new(
+        "version: 1\nsandbox: { require_os_sandbox: false }\ntools:\n  nap: { command: [sleep, \"1000\"], approval: none }\n",
+    );
+    let mut command = Command::new(env!("CARGO_BIN_EXE_askfirst"));
+    command.args(["call", "nap", "--config", "c.yaml"]).current_dir(place.path());
+    place.alone(&mut command);
+    let mut child = command.spawn().unwrap();
+    let pid = child.id();
+    let children = || {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+        let more = tasks
+            .flatten()
+            .map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default());
+        more.fold(text, |all, some| all + &some)
+    };
+    let mut nap = None;
+    for _ in 0..1000 {
+        nap = children().split_whitespace().next().map(str::to_owned);
+        let started = |pid: &String| {
+            std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "sleep")
+        };
+        if nap.as_ref().is_some_and(started) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let nap = nap.expect("the tool runs");
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(pid.cast_signed()).unwrap(),
+        rustix::process::Signal::TERM,
+    )
+    .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert!(!std::path::Path::new(&format!("/proc/{nap}")).exists(), "the tool outlived its call");
+    let (_, printed, _) = place.run(&["log", "--config", "c.yaml"]);
+    assert!(printed.contains("nap") && printed.contains("failed"), "{printed}");
+}
+
+#[test]
+fn a_project_is_trusted_by_a_person_and_no_longer_when_it_changes() {
+    let place = Place::new(CONFIG);
+    let project = place.path().join("askfirst.yaml");
+    std::fs::write(&project, "version: 1\ntools: { lookup: { approval: none } }\n").unwrap();
+    let verdict = || {
+        let (_, printed, _) = place.feed(&["decide"], b"{\"tool\":\"lookup\"}\n");
+        serde_json::from_str::<serde_json::Value>(&printed).unwrap()["verdict"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(verdict(), "ask");
+    let mut terminal = Terminal::start(&place, &["trust"]);
+    let page = terminal.press("n");
+    assert!(page.contains("lookup"), "what it loosens is shown: {page}");
+    assert_eq!(terminal.end().0, 4);
+    assert_eq!(verdict(), "ask");
+    let mut terminal = Terminal::start(&place, &["trust"]);
+    terminal.press("y");
+    let (code, rest) = terminal.end();
+    assert_eq!(code, 0, "{rest}");
+    assert_eq!(verdict(), "allow");
+    std::fs::write(
+        &project,
+        "version: 1\ntools: { lookup: { approval: none }, other: { approval: none } }\n",
+    )
+    .unwrap();
+    assert_eq!(verdict(), "ask", "any change needs trust again");
+}
