@@ -77,5 +77,11 @@ fn failed(error: &anyhow::Error) -> Exit {
         return Exit::Done;
     }
     print::err(&format!("error: {error:#}"));
-    if error.is::<report::Unrecorded>() { Exit::Unrecorded } else { Exit::Usage }
+    if error.is::<report::Unrecorded>() {
+        Exit::Unrecorded
+    } else if error.is::<report::NoWalls>() {
+        Exit::Policy
+    } else {
+        Exit::Usage
+    }
 }

@@ -13,6 +13,13 @@ pub struct Reported;
 #[error("the record cannot be written: {0}")]
 pub struct Unrecorded(pub String);
 
+/// The config demands walls before anything begins.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the config demands walls (`sandbox.require_os_sandbox`), and this version has none; nothing is begun"
+)]
+pub struct NoWalls;
+
 /// Prints every fault to standard error.
 pub fn faults(faults: &[Fault]) {
     faults.iter().for_each(|fault| crate::print::err(&rendered(fault)));

@@ -10,10 +10,10 @@ use askfirst::record::{Record, SessionRecord};
 use askfirst::{ApprovalMemory, Mode, Policy, Toolset, Walls};
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::config::{
-    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, DEFAULT_ROTATE,
+    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, DEFAULT_ROTATE, Fallback,
     LoadOptions, Places, load,
 };
-use askfirst_runtime::launcher::PlainLauncher;
+use askfirst_runtime::launcher::{PlainLauncher, walls};
 use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
 use askfirst_runtime::redact::{Redactor, secret_env};
 use askfirst_runtime::tools::Combined;
@@ -67,19 +67,6 @@ impl Offered {
     }
 }
 
-/// There are no walls in this version, so nothing that starts a process runs unasked unless the owner accepts that.
-pub fn walls(config: &Config) -> Walls {
-    let demanded =
-        |settings: &askfirst_runtime::config::Settings| settings.sandbox.require_os_sandbox == Some(true);
-    if demanded(&config.main) || config.floors.iter().any(demanded) {
-        Walls::Demanded
-    } else if config.main.sandbox.require_os_sandbox == Some(false) {
-        Walls::Settled
-    } else {
-        Walls::Missing
-    }
-}
-
 fn environment(pass: &[String]) -> Vec<(OsString, OsString)> {
     pass.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
 }
@@ -103,6 +90,10 @@ impl Session {
         state: &Path,
     ) -> anyhow::Result<Self> {
         let Offered { config, policy, toolset, launcher } = offered;
+        if walls(&config) == Walls::Demanded && config.main.sandbox.os_sandbox_fallback == Fallback::FailFast
+        {
+            return Err(anyhow::Error::new(crate::report::NoWalls));
+        }
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let redactor = Arc::new(redactor(&config)?);
         let session = SessionId::new(clock.now());

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use askfirst::toolset::BoxFuture;
-use askfirst::{ApprovalContext, Invocation, Policy, ToolDefinition, ToolError, Toolset, Walls, judge};
+use askfirst::{ApprovalContext, Invocation, Policy, ToolDefinition, ToolError, Toolset, judge};
 use askfirst_runtime::assess::{self, Unknown};
 use askfirst_runtime::config::{Config, LoadOptions, Places, from_json, load};
+use askfirst_runtime::launcher::walls;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -35,7 +36,7 @@ impl Judge {
         };
         let config: Config = config.map_err(|faults| PyValueError::new_err(faults.to_string()))?;
         let warnings = config.warnings.iter().map(ToString::to_string).collect();
-        Ok(Self { policy: config.policy(Walls::Missing), warnings })
+        Ok(Self { policy: config.policy(walls(&config)), warnings })
     }
 
     /// Older spellings and other things to say once.

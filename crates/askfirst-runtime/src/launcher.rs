@@ -3,8 +3,24 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use askfirst::Walls;
 use askfirst::ports::{Ended, Finished, Launch, LaunchFailed, Launcher};
 use askfirst_sandbox::{Captured, End, Limits, Spec, Stdin, Stop};
+
+use crate::config::{Config, Settings};
+
+/// What holds about walls under a config. This launcher has none, so it depends on whether the owner accepts that.
+#[must_use]
+pub fn walls(config: &Config) -> Walls {
+    let demanded = |settings: &Settings| settings.sandbox.require_os_sandbox == Some(true);
+    if demanded(&config.main) || config.floors.iter().any(demanded) {
+        return Walls::Demanded;
+    }
+    match config.main.sandbox.require_os_sandbox {
+        Some(false) => Walls::Settled,
+        Some(true) | None => Walls::Missing,
+    }
+}
 
 /// Starts processes in a session of their own, without walls.
 #[derive(Debug, Default)]

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use askfirst::{Mode, Walls};
 use askfirst_runtime::config::Places;
+use askfirst_runtime::launcher::walls;
 use serde::Serialize;
 
 use crate::args::Common;
-use crate::commands::effective::name;
 use crate::exit::Exit;
 use crate::print::out;
-use crate::session::{ledger_path, read_config, walls, warnings};
+use crate::session::{ledger_path, read_config, warnings};
 
 #[derive(Serialize)]
 struct Finding {
@@ -42,7 +42,7 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
         );
     }
     for file in &config.files {
-        say("config", State::Good, format!("{} ({})", file.path.display(), name(file.layer)));
+        say("config", State::Good, format!("{} ({})", file.path.display(), file.layer.as_str()));
     }
     for warning in warnings(&config, Mode::Interactive) {
         say("config", State::Weak, warning);

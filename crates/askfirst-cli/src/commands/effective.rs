@@ -1,6 +1,6 @@
 //! `effective`: the config in force, where each value comes from, and its digest.
 
-use askfirst_runtime::config::{Layer, effective as lines_of};
+use askfirst_runtime::config::effective as lines_of;
 use serde_json::json;
 
 use crate::args::Common;
@@ -20,14 +20,14 @@ pub fn effective(common: &Common) -> anyhow::Result<Exit> {
         let files: Vec<_> = config
             .files
             .iter()
-            .map(|file| json!({"path": file.path, "layer": name(file.layer), "digest": file.digest}))
+            .map(|file| json!({"path": file.path, "layer": file.layer.as_str(), "digest": file.digest}))
             .collect();
         crate::print::json(&json!({"digest": config.digest, "files": files, "values": values}));
         return Ok(Exit::Done);
     }
     out(&format!("# digest {}", config.digest));
     for file in &config.files {
-        out(&format!("# {}: {}", name(file.layer), file.path.display()));
+        out(&format!("# {}: {}", file.layer.as_str(), file.path.display()));
     }
     let width =
         lines.iter().map(|line| line.key.len() + line.value.len() + 2).max().unwrap_or_default().min(60);
@@ -35,15 +35,4 @@ pub fn effective(common: &Common) -> anyhow::Result<Exit> {
         out(&format!("{:<width$}  # {}", format!("{}: {}", line.key, line.value), line.from));
     }
     Ok(Exit::Done)
-}
-
-/// What a layer is called.
-pub fn name(layer: Layer) -> &'static str {
-    match layer {
-        Layer::Managed => "managed",
-        Layer::User => "user",
-        Layer::Project => "project, trusted",
-        Layer::UntrustedProject => "project, NOT trusted: it can only make things stricter",
-        Layer::Flag => "given by --config",
-    }
 }

@@ -233,6 +233,15 @@ fn walls_that_do_not_hold_are_asked_about_or_refused() {
     assert_eq!(verdict(""), "ask");
     assert_eq!(verdict("sandbox: { require_os_sandbox: false }"), "allow");
     assert_eq!(verdict("sandbox: { require_os_sandbox: true }"), "deny");
+    let code = |fallback: &str| {
+        let sandbox = format!("sandbox: {{ require_os_sandbox: true, os_sandbox_fallback: {fallback} }}");
+        Place::new(&format!("version: 1\n{sandbox}\n{tools}\n"))
+            .run(&["call", "hello", "--config", "c.yaml", "--json"])
+    };
+    let (exit, printed, complaint) = code("fail_fast");
+    assert!(exit == 3 && printed.is_empty() && complaint.contains("nothing is begun"), "{complaint}");
+    let (exit, printed, _) = code("refuse_tools");
+    assert!(exit == 3 && printed.contains("no_walls"), "{printed}");
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl Layer {
             Self::Managed => "managed",
             Self::User => "user",
             Self::Project => "project",
-            Self::UntrustedProject => "project, not trusted",
+            Self::UntrustedProject => "project, not trusted: it can only make things stricter",
             Self::Flag => "flag",
         }
     }

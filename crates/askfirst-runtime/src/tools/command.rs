@@ -110,17 +110,9 @@ impl ApprovalAware for CommandToolset {
 }
 
 fn definition(tool: &CommandTool) -> ToolDefinition {
-    let required: Vec<&String> =
-        tool.args.iter().filter(|(_, spec)| !spec.optional).map(|(name, _)| name).collect();
-    let schema = json!({
-        "type": "object",
-        "properties": tool.schema,
-        "required": required,
-        "additionalProperties": false,
-    });
     // The words are part of what a person trusts, so a changed command is another tool.
     let about = format!("{} [runs: {}]", tool.description, quoted(&tool.command));
-    ToolDefinition::new(tool.name.clone(), about.trim().to_owned(), schema)
+    ToolDefinition::new(tool.name.clone(), about.trim().to_owned(), tool.input_schema())
 }
 
 /// The words that would run.
