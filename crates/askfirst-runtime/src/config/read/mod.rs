@@ -118,7 +118,7 @@ impl Reader<'_> {
         settings.commands = commands;
         let default = root.entry("default_approval").and_then(|entry| {
             let value = approval(Some(&entry.value))?;
-            let text = format!("default_approval: {value}");
+            let text = value.to_string();
             Some((value, Some(self.because("default_approval", &entry.at, text))))
         });
         // Names that are no globs have been reported by the reader of tools.
