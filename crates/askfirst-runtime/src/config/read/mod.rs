@@ -121,8 +121,13 @@ impl Reader<'_> {
             let text = value.to_string();
             Some((value, Some(self.because("default_approval", &entry.at, text))))
         });
-        // Names that are no globs have been reported by the reader of tools.
-        settings.rules = Rules::new(default, entries).unwrap_or_default();
+        match Rules::new(default, entries) {
+            Ok(rules) => settings.rules = rules,
+            Err(e) => {
+                let place = root.entry("tools").map_or_else(Place::start, |entry| entry.at.clone());
+                self.fault(&place, e.to_string());
+            }
+        }
         settings.origins = self.origins(root);
         settings
     }
