@@ -4,12 +4,14 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 
 use askfirst::ports::Presenter;
 use askfirst::toolset::BoxFuture;
-use askfirst::{ApprovalContext, ApprovalRequest, Assessment, Policy, Shown, ToolError, Toolset};
+use askfirst::{
+    ApprovalContext, ApprovalRequest, Assessment, Judgement, Policy, Shown, ToolError, Toolset, judge,
+};
 use serde_json::Value;
 
 /// What a name without a tool means.
@@ -45,6 +47,19 @@ pub fn assess(call: &ApprovalContext, toolset: &dyn Toolset, unknown: Unknown) -
     let risk = toolset.definition(&call.tool_name).map(|definition| definition.risk);
     assessment.risk = assessment.risk.max(risk.unwrap_or_default());
     assessment
+}
+
+/// The judge's answer, also where a user's own decision point panics: that denies.
+#[must_use]
+pub fn judged<'a>(
+    call: &'a ApprovalContext,
+    assessment: &'a Assessment,
+    policy: &'a Policy,
+) -> Judgement<'a> {
+    static FAILED: LazyLock<Assessment> =
+        LazyLock::new(|| Assessment::blocked("the decision point failed while it looked at the call"));
+    catch_unwind(AssertUnwindSafe(|| judge(call, assessment, policy)))
+        .unwrap_or_else(|_| judge(call, &FAILED, policy))
 }
 
 fn folder_of(call: &ApprovalContext) -> PathBuf {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use askfirst::machine::Submission;
 use askfirst::ports::{Clock, Recorder};
 use askfirst::{
-    ApprovalContext, Cause, Invocation, Outcome, Policy, RecordedPermit, Refusal, ToolError, Toolset, judge,
+    ApprovalContext, Cause, Invocation, Outcome, Policy, RecordedPermit, Refusal, ToolError, Toolset,
 };
 
 use crate::assess::{self, CaughtUnwind, Present, Unknown};
@@ -49,7 +49,7 @@ impl Pipeline {
         let call = assess::prepare(call, &*self.toolset, &self.policy);
         let assessment = assess::assess(&call, &*self.toolset, Unknown::Blocked);
         let call_id = format!("{}-{}", self.session, self.next_call.fetch_add(1, Ordering::Relaxed));
-        let judgement = judge(&call, &assessment, &self.policy);
+        let judgement = assess::judged(&call, &assessment, &self.policy);
         Judged::new(call_id, &judgement, &call, &self.policy, edited_from, self.clock.now())
     }
 
@@ -80,6 +80,9 @@ impl Pipeline {
                 Decided::Edited(args) => {
                     let call = ApprovalContext { args, ..judged.call };
                     judged = self.assess_and_judge(call, Some(judged.call_id));
+                }
+                Decided::Permitted(_) if self.controller.is_stopped() => {
+                    return self.refuse(&judged, judged.refusal(Cause::Cancelled, "the run was stopped"));
                 }
                 Decided::Permitted(permit) => {
                     let recorded = match self.history().decided(&judged, permit) {
@@ -126,8 +129,8 @@ impl Pipeline {
         let started = self.clock.now();
         let (call, basis) = permit.spend();
         let nested = Arc::new(Nested::new(self, &judged.call_id));
-        let running = self.toolset.call(Invocation::new(call).with(basis, nested));
-        let result = CaughtUnwind(running).await;
+        let running = async { self.toolset.call(Invocation::new(call).with(basis, nested)).await };
+        let result = CaughtUnwind(Box::pin(running)).await;
         self.history().executed(judged, result, started)
     }
 

@@ -331,3 +331,62 @@ fn excluded_keys_are_in_no_record_whatever_the_verdict() {
         assert!(written.contains("ada") && !written.contains("between us"), "{approval}: {written}");
     }
 }
+
+/// Panics wherever a user's code can.
+struct Broken;
+
+impl Toolset for Broken {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        ["checks", "runs"].map(|name| ToolDefinition::new(name, "", json!({}))).to_vec()
+    }
+
+    fn call(&self, _: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
+        panic!("before there is a future")
+    }
+
+    fn approval(&self) -> Option<&dyn ApprovalAware> {
+        Some(self)
+    }
+}
+
+impl ApprovalAware for Broken {
+    fn check_approval(&self, call: &ApprovalContext) -> Assessment {
+        assert_eq!(call.tool_name, "runs");
+        Assessment::harmless()
+    }
+}
+
+impl askfirst::NeedsApproval for Broken {
+    fn needs_approval(
+        &self,
+        _: &ApprovalContext,
+        _: &Assessment,
+        _: Option<&askfirst::Case>,
+    ) -> askfirst::Needs {
+        panic!("in the decision point")
+    }
+}
+
+#[test]
+fn a_panic_in_somebody_elses_code_is_a_refusal_or_a_failure() {
+    let tools = ApprovalToolset::new(Broken, asking(|_| yes()), Policy::default());
+    assert_eq!(cause_of(&tools.call_sync("checks", args(json!({})))), Some(Cause::Policy));
+    assert!(matches!(tools.call_sync("runs", args(json!({}))), Outcome::Failed(_)));
+    let policy = Policy::default().with_override(Arc::new(Broken)).unwrap();
+    let ran = Ran::default();
+    let tools = ApprovalToolset::new(ran.toolset(), asking(|_| yes()), policy);
+    assert_eq!(cause_of(&tools.call_sync("plain", args(json!({})))), Some(Cause::Policy));
+    assert_eq!(ran.times(), 0);
+}
+
+#[test]
+fn nothing_runs_after_a_stop_not_even_what_is_allowed() {
+    let ran = Ran::default();
+    let stop = || ApprovalDecision { stop: true, ..no() };
+    let tools =
+        ApprovalToolset::new(ran.toolset(), asking(move |_| stop()), policy(&[("plain", Approval::None)]));
+    let calls = vec![call("marked", json!({})), call("plain", json!({}))];
+    let causes: Vec<_> = block_on(tools.call_many(calls)).iter().map(cause_of).collect();
+    assert_eq!(causes, [Some(Cause::Person), Some(Cause::Cancelled)]);
+    assert_eq!(ran.times(), 0);
+}
