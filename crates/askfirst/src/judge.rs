@@ -268,8 +268,8 @@ impl<'a> Judgement<'a> {
         request.complete(self.call);
         request.approval = self.approval;
         request.risk = request.risk.max(self.risk).max(self.assessment.risk);
-        if let Some(first) = self.because().first() {
-            request.facts.insert(0, Fact::new("rule", first.to_string()));
+        if let Some(first) = self.reasons.first() {
+            request.facts.insert(0, Fact::new("rule", first.because().to_string()));
         }
         for fact in &self.assessment.facts {
             if !request.facts.contains(fact) {
