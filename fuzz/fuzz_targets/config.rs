@@ -1,11 +1,11 @@
-//! Any bytes as a config: read or refused with a reason, never a panic; rewriting its older spellings is
-//! done at once and breaks nothing.
+//! Any bytes as a config: read or refused with a reason, never a panic; rewriting the
+//! older spellings of a good one is done at once and breaks nothing.
 #![no_main]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use askfirst_runtime::config::{LoadOptions, Migrated, Places, effective, load, migrate};
+use askfirst_runtime::config::{LoadOptions, Places, effective, load, migrate};
 use libfuzzer_sys::fuzz_target;
 
 /// A folder of this process alone, with nothing else in it.
@@ -19,17 +19,22 @@ fuzz_target!(|bytes: &[u8]| {
     let file = FOLDER.join("askfirst.yaml");
     std::fs::write(&file, bytes).expect("the config can be written");
     let nowhere = FOLDER.join("nowhere");
-    let places = Places { managed: nowhere.clone(), user: nowhere.clone(), state: nowhere, home: Some(FOLDER.clone()) };
+    let places = Places {
+        managed: nowhere.clone(),
+        user: nowhere.clone(),
+        state: nowhere,
+        home: Some(FOLDER.clone()),
+    };
     let options = LoadOptions { explicit: Some(file.clone()), folder: FOLDER.clone(), places };
     let loaded = load(&options);
-    if let Ok(migrated) = std::str::from_utf8(bytes).map_err(drop).and_then(|text| rewrite(text, &file)) {
-        let again = rewrite(&migrated.text, &file).expect("what was rewritten can be read");
+    let migrated = std::str::from_utf8(bytes).ok().map(|text| migrate(text, &file));
+    if let (Ok(_), Some(Ok(migrated))) = (&loaded, migrated) {
+        let wrong = |faults| panic!("{faults:?} in what was rewritten: {}", migrated.text);
+        let again = migrate(&migrated.text, &file).unwrap_or_else(wrong);
         assert!(again.changes.is_empty(), "rewriting is not done at once: {:?}", again.changes);
         assert_eq!(again.text, migrated.text);
-        if loaded.is_ok() {
-            std::fs::write(&file, &migrated.text).expect("the config can be written");
-            assert!(load(&options).is_ok(), "rewriting broke it: {:?}", load(&options));
-        }
+        std::fs::write(&file, &migrated.text).expect("the config can be written");
+        assert!(load(&options).is_ok(), "rewriting broke it: {}", migrated.text);
     }
     match loaded {
         Ok(config) => drop(format!("{config:?}{:?}", effective(&config))),
@@ -42,7 +47,3 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
 });
-
-fn rewrite(text: &str, file: &Path) -> Result<Migrated, ()> {
-    migrate(text, file).map_err(drop)
-}

@@ -175,25 +175,25 @@ fn plainly(main: &Layer, call: &ApprovalContext, assessment: &Assessment) -> App
     if spoken.iter().any(|(_, case)| case.approval == Some(Approval::Deny)) {
         return Approval::Deny;
     }
-    if let Some(said) = says(&spoken) {
-        let exactly = spoken.first().is_some_and(|(rank, _)| *rank == usize::MAX);
-        return if assessment.firm && !exactly { own.map_or(said, |own| own.max(said)) } else { said };
+    if let Some((said, rank)) = says(&spoken) {
+        return if assessment.firm && rank != usize::MAX {
+            own.map_or(said, |own| own.max(said))
+        } else {
+            said
+        };
     }
     let name = call.tool_name.as_str();
+    let default = main.default().unwrap_or(Approval::Required);
     let guarded = GUARDED.contains(&name) && (own.is_none() || name.starts_with("worker"));
-    match own {
-        _ if guarded => own.unwrap_or(Approval::Required).max(Approval::Required),
-        Some(own) => own,
-        None => main.default().unwrap_or(Approval::Required),
-    }
+    let least = own.unwrap_or(default);
+    if guarded { least.max(Approval::Required) } else { least }
 }
 
 fn speaking<'a>(named: &'a [(&'static str, Vec<Case>)], call: &ApprovalContext) -> Vec<(usize, &'a Case)> {
     let name = call.tool_name.as_str();
     let rank = |entry: &str| match Glob::is_plain(entry) {
         true => (entry == name).then_some(usize::MAX),
-        false if GUARDED.contains(&name) => None,
-        false => name_glob(entry).is_match(name).then(|| entry.replace(['*', '?'], "").chars().count()),
+        false => name_glob(entry).is_match(name).then(|| Glob::literal_length(entry)),
     };
     let speaks = |cases: &'a [Case]| {
         let mut held = cases.iter().filter(|case| holds(case, call));
@@ -202,39 +202,54 @@ fn speaking<'a>(named: &'a [(&'static str, Vec<Case>)], call: &ApprovalContext) 
     };
     let mut spoken: Vec<(usize, &Case)> =
         named.iter().filter_map(|(entry, cases)| Some((rank(entry)?, speaks(cases)?))).collect();
+    let guarded = GUARDED.contains(&name);
+    spoken.retain(|(rank, case)| !guarded || *rank == usize::MAX || case.approval == Some(Approval::Deny));
     spoken.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
     spoken
 }
 
 static NAME_GLOBS: LazyLock<Vec<Glob>> =
-    LazyLock::new(|| NAMES.iter().map(|text| Glob::new(text).expect("a glob")).collect());
+    LazyLock::new(|| NAMES.iter().map(|text| Glob::of_names(text).expect("a glob")).collect());
 
 fn name_glob(text: &str) -> &'static Glob {
     NAME_GLOBS.iter().find(|glob| glob.text() == text).expect("one of the names")
 }
 
-fn says(spoken: &[(usize, &Case)]) -> Option<Approval> {
-    let first = spoken.iter().find(|(_, case)| case.approval.is_some())?.0;
-    spoken.iter().filter(|(rank, _)| *rank == first).filter_map(|(_, case)| case.approval).max()
+/// An entry that says nothing at all leaves the word to the tool.
+fn says(spoken: &[(usize, &Case)]) -> Option<(Approval, usize)> {
+    let speaks = |case: &Case| case.approval.is_some() || case.risk.is_none();
+    let first = spoken.iter().find(|(_, case)| speaks(case))?.0;
+    let said = spoken.iter().filter(|(rank, _)| *rank == first).filter_map(|(_, case)| case.approval).max();
+    said.map(|approval| (approval, first))
 }
 
 fn holds(case: &Case, call: &ApprovalContext) -> bool {
     let denies = case.approval == Some(Approval::Deny);
-    let one = |condition: &Condition, value: &Value| {
-        condition.any_of.iter().any(|test| match (test, value) {
-            (Test::Exact(wanted), value) => wanted == value,
-            (Test::Glob(glob), Value::String(text)) => {
-                let climbs = glob.text().contains('/') && text.split('/').any(|part| part == "..");
-                glob.is_match(text) && (denies || !climbs)
-            }
-            (Test::Glob(_) | Test::Path(_), value) => denies && value.is_object(),
-        })
-    };
     case.when.iter().all(|condition| match call.args.get(&condition.field) {
         None => false,
-        Some(Value::Array(items)) if denies => items.iter().any(|item| one(condition, item)),
-        Some(Value::Array(items)) => !items.is_empty() && items.iter().all(|item| one(condition, item)),
-        Some(value) => one(condition, value),
+        Some(Value::Array(items)) if denies => items.iter().any(|item| one(condition, item, denies)),
+        Some(Value::Array(items)) => {
+            !items.is_empty() && items.iter().all(|item| one(condition, item, denies))
+        }
+        Some(value) => one(condition, value, denies),
+    })
+}
+
+fn one(condition: &Condition, value: &Value, denies: bool) -> bool {
+    condition.any_of.iter().any(|test| match (test, value) {
+        (Test::Exact(wanted), value) if denies => {
+            wanted == value || std::mem::discriminant(wanted) != std::mem::discriminant(value)
+        }
+        (Test::Exact(wanted), value) => wanted == value,
+        (Test::Glob(glob), Value::String(text)) => {
+            let climbs = text.split('/').any(|part| part == "..");
+            if denies {
+                glob.is_match(text) || glob.text().contains('/') && climbs
+            } else {
+                glob.is_match(text) && !climbs
+            }
+        }
+        (Test::Glob(_) | Test::Path(_), _) => denies,
     })
 }
 

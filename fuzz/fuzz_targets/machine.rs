@@ -261,7 +261,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(play) = Play::arbitrary(&mut Unstructured::new(bytes)) else { return };
     let mode = pick(&[Mode::Interactive, Mode::Interactive, Mode::ApproveAll, Mode::Strict], play.mode);
     let somebody = if play.somebody { Somebody::There } else { Somebody::Absent };
-    let time_out = play.time_out.map(|time| Duration::from_millis(u64::from(time)));
+    let time_out = play.time_out.map(|time| Duration::from_millis(u64::from(time) + 1));
     let machine = Machine::new(mode, somebody, ApprovalMemory::new(None), time_out);
     let mut watch = Watch {
         machine,
