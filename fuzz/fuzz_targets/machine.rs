@@ -120,7 +120,7 @@ impl Watch {
             match effect {
                 Effect::Show(id) => {
                     assert!(self.asked.is_none(), "two questions at a time");
-                    assert_eq!(self.mode == Mode::Strict, false, "a question in strict mode");
+                    assert_ne!(self.mode, Mode::Strict, "a question in strict mode");
                     assert_eq!(self.somebody, Somebody::There, "nobody is there to be asked");
                     assert!(!self.shown.contains(&id), "a question is shown twice");
                     self.shown.push(id);

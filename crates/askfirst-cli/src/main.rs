@@ -29,7 +29,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Demo { mode } => demo::demo(common, mode),
         Command::Call { tool, args, mode } => call::call(common, mode, &tool, &args),
         Command::Run { file, mode } => run::run(common, mode, &file),
-        Command::Decide => decide::decide(&session::Offered::new(session::read_config(common)?)),
+        Command::Decide => decide::decide(&session::Offered::new(session::read_config(common)?)?),
         Command::Explain { tool, args } => explain::explain(common, &tool, &args),
         Command::Effective => effective::effective(common),
         Command::Log { command: None, last } => log::list(common, last),

@@ -18,6 +18,7 @@ use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
 use askfirst_runtime::redact::{Redactor, secret_env};
 use askfirst_runtime::tools::Combined;
 use askfirst_runtime::tools::command::CommandToolset;
+use askfirst_runtime::tools::filesystem::FileToolset;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use askfirst_terminal::{Options, Style, TerminalApprover};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -52,7 +53,7 @@ pub fn read_config_in(explicit: Option<PathBuf>, folder: PathBuf, places: Places
 
 impl Offered {
     /// What a config offers.
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: Config) -> anyhow::Result<Self> {
         let policy = config.policy(walls(&config));
         let launcher = Arc::new(PlainLauncher::default());
         let shell = config.main.shell.clone().unwrap_or_default();
@@ -62,8 +63,9 @@ impl Offered {
             shell.limits,
             Arc::clone(&launcher) as _,
         );
-        let toolset = Arc::new(Combined::default().with(Arc::new(commands)));
-        Self { config, policy, toolset, launcher }
+        let files = FileToolset::new(&config)?;
+        let toolset = Arc::new(Combined::default().with(Arc::new(files)).with(Arc::new(commands)));
+        Ok(Self { config, policy, toolset, launcher })
     }
 }
 

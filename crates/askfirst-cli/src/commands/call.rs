@@ -15,7 +15,7 @@ const MAX_ARGS: u64 = 16 << 20;
 /// Makes one call.
 pub fn call(common: &Common, mode: ModeFlags, tool: &str, args: &str) -> anyhow::Result<Exit> {
     let args = parse_args(args)?;
-    let offered = Offered::new(read_config(common)?);
+    let offered = Offered::new(read_config(common)?)?;
     let session = Session::open(offered, common, mode, "call", &Places::from_env().state)?;
     let outcome = session.tools.call_sync(tool, args);
     Ok(crate::outcome::print(&outcome, common.json))

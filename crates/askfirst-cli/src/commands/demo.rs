@@ -60,7 +60,7 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     let config = read_config_in(Some(scratch.0.join("askfirst.yaml")), scratch.0.clone(), places)?;
     out("A scripted agent works on notes in a scratch folder. Whatever it does goes through askfirst.");
     out("Keys: y yes, n no, s yes for this session, r no with a reason, v view all, ? facts, q stop.");
-    let session = Session::open(Offered::new(config), common, mode, "demo", &state)?;
+    let session = Session::open(Offered::new(config)?, common, mode, "demo", &state)?;
     let mut exit = Exit::Done;
     for step in script() {
         if session.tools.controller().is_stopped() {

@@ -47,16 +47,8 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     for warning in warnings(&config, Mode::Interactive) {
         say("config", State::Weak, warning);
     }
-    for (given, tools) in
-        [(!config.main.sandbox.paths.is_empty(), "file"), (config.main.shell.is_some(), "shell")]
-    {
-        if given {
-            say(
-                "tools",
-                State::Weak,
-                format!("the {tools} tools that the config sets up are not in this version"),
-            );
-        }
+    if config.main.shell.is_some() {
+        say("tools", State::Weak, "the shell tool that the config sets up is not in this version".to_owned());
     }
     for reason in &config.not_offered {
         say("tools", State::Weak, reason.clone());

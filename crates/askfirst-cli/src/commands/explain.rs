@@ -12,7 +12,7 @@ use crate::session::{Offered, read_config};
 
 /// Explains the verdict about a call.
 pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> {
-    let offered = Offered::new(read_config(common)?);
+    let offered = Offered::new(read_config(common)?)?;
     let call = ApprovalContext::new(tool, parse_args(args)?);
     let call = assess::prepare(call, &*offered.toolset, &offered.policy);
     let assessment = assess::assess(&call, &*offered.toolset, Unknown::Silent);

@@ -40,7 +40,7 @@ pub fn run(common: &Common, mode: ModeFlags, file: &Path) -> anyhow::Result<Exit
         let opened = std::fs::File::open(file);
         Box::new(BufReader::new(opened.with_context(|| format!("`{}` cannot be read", file.display()))?))
     };
-    let offered = Offered::new(read_config(common)?);
+    let offered = Offered::new(read_config(common)?)?;
     let session = Session::open(offered, common, mode, "run", &Places::from_env().state)?;
     let listening = sessions::listen(&session.state, &session.id, session.tools.controller());
     if let Err(e) = &listening {

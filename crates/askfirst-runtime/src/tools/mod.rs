@@ -1,6 +1,7 @@
 //! The built-in tools.
 
 pub mod command;
+pub mod filesystem;
 
 use std::sync::Arc;
 

@@ -9,6 +9,9 @@
 )]
 
 mod controller;
+mod files;
+mod files_model;
+mod files_race;
 mod fixture;
 mod pipeline;
 mod properties;

@@ -1,0 +1,310 @@
+//! From the text of a path to the thing itself: which root is asked, what lies there, and who speaks for it.
+//!
+//! Text only says which root to begin at. Where a path leads, the kernel says; and the rules of the place where the
+//! thing really lies hold for it, whatever the path was called.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{OFlags, Stat, fstat};
+use rustix::io::Errno;
+
+use super::error::{Trouble, plain};
+use super::handle::{self, Kind, Links, real_of};
+use super::never::Names;
+use super::rights::Rights;
+use super::roots::Roots;
+
+/// A path as it was asked for: a root, and a way that never climbs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) root: usize,
+    pub(crate) path: PathBuf,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(crate) struct Thing {
+    /// Held open, so that its number cannot come to mean another file meanwhile.
+    #[expect(dead_code, reason = "what counts is that it stays open")]
+    held: OwnedFd,
+    pub(crate) stat: Stat,
+    pub(crate) kind: Kind,
+}
+
+/// A place: where it really lies, and what may be done there.
+#[derive(Debug)]
+pub(crate) struct Spot {
+    /// The root that speaks for it.
+    pub(crate) root: usize,
+    /// The way from that root, without links.
+    pub(crate) path: PathBuf,
+    /// Where it lies on this machine. Never shown to anybody.
+    pub(crate) real: PathBuf,
+    pub(crate) rights: Rights,
+    /// What is there, if anything is.
+    pub(crate) thing: Option<Thing>,
+    pub(crate) asked: Asked,
+    /// `root:path` as people and agents write it.
+    pub(crate) label: String,
+    /// How it was asked for, where a link led elsewhere.
+    pub(crate) through: Option<String>,
+}
+
+impl Spot {
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.thing.as_ref().map(|thing| thing.kind)
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.thing.as_ref().map_or(0, |thing| handle::size_of(&thing.stat))
+    }
+
+    /// How many names the file has.
+    pub(crate) fn names(&self) -> u64 {
+        let file = self.thing.as_ref().filter(|thing| thing.kind == Kind::File);
+        file.map_or(1, |thing| thing.stat.st_nlink)
+    }
+}
+
+/// All roots as they lie at this moment.
+pub(crate) struct Ground<'a> {
+    pub(crate) roots: &'a Roots,
+    /// Where each root lies now; nothing if it is gone.
+    reals: Vec<Option<PathBuf>>,
+    floors: Vec<Vec<(usize, PathBuf)>>,
+}
+
+impl<'a> Ground<'a> {
+    pub(crate) fn new(roots: &'a Roots) -> Self {
+        let reals = roots.all.iter().map(|root| real_of(&root.folder).ok()).collect();
+        let floor = |layer: &Vec<super::roots::Floor>| {
+            let reals = layer.iter().enumerate().map(|(index, floor)| (index, floor.reals()));
+            reals.flat_map(|(index, reals)| reals.into_iter().map(move |real| (index, real))).collect()
+        };
+        Self { roots, reals, floors: roots.floors.iter().map(floor).collect() }
+    }
+
+    /// Reads a path: `name:way`, or plain, from the config's folder.
+    pub(crate) fn asked(&self, text: &str) -> Result<Asked, Trouble> {
+        if text.is_empty() || text.contains('\0') {
+            return Err(Trouble::BadArgs("a path must not be empty or have a NUL byte".to_owned()));
+        }
+        let name = text.split('/').next().and_then(|first| first.split_once(':')).map(|(name, _)| name);
+        if let Some(name) = name {
+            let rest = text.get(name.len() + 1..).unwrap_or_default();
+            let Some(root) = self.roots.all.iter().position(|root| root.name == name) else {
+                let hint = "a file with a colon in its name is written `./…`";
+                let roots = self.roots.text();
+                return Err(Trouble::Blocked(format!("there is no root `{name}`; {roots}; hint: {hint}")));
+            };
+            let path = clean(Path::new(rest.trim_start_matches('/')));
+            let path = path.ok_or_else(|| Trouble::Blocked(format!("`{text}` leads out of its root")))?;
+            return Ok(Asked { root, path });
+        }
+        let whole = self.roots.folder.join(text);
+        let whole = whole.strip_prefix("/").ok().and_then(clean).map(|path| Path::new("/").join(path));
+        let found = whole.as_deref().and_then(|whole| self.deepest(whole));
+        let (root, path) = found.ok_or_else(|| {
+            Trouble::Blocked(format!("`{text}` is outside every root; {}", self.roots.text()))
+        })?;
+        Ok(Asked { root, path })
+    }
+
+    /// The deepest root that a location lies in, and the way from it.
+    fn deepest(&self, real: &Path) -> Option<(usize, PathBuf)> {
+        let within = |(index, root): (usize, &Option<PathBuf>)| {
+            Some((index, real.strip_prefix(root.as_ref()?).ok()?.to_owned()))
+        };
+        let found = self.reals.iter().enumerate().filter_map(within);
+        found.min_by_key(|(_, path)| path.components().count())
+    }
+
+    /// Who speaks for a location, the way from there, and the strictest of everything that is said about it.
+    pub(crate) fn speaks(&self, real: &Path) -> Option<(usize, PathBuf, Rights)> {
+        let (index, path) = self.deepest(real)?;
+        let mut rights = self.roots.all.get(index)?.rights.clone();
+        for (layer, reals) in self.roots.floors.iter().zip(&self.floors) {
+            let within = |(floor, root): &(usize, PathBuf)| {
+                Some((*floor, real.strip_prefix(root).ok()?.components().count()))
+            };
+            let found = reals.iter().filter_map(within).min_by_key(|(_, depth)| *depth);
+            if let Some(floor) = found.and_then(|(floor, _)| layer.get(floor)) {
+                rights = rights.and(&floor.rights);
+            }
+        }
+        Some((index, path, rights))
+    }
+
+    /// Whether a root lies at or below a location.
+    pub(crate) fn has_root(&self, real: &Path) -> bool {
+        self.reals.iter().flatten().any(|root| root.starts_with(real))
+    }
+
+    /// Looks up a path.
+    pub(crate) fn find(&self, text: &str, links: Links) -> Result<Spot, Trouble> {
+        let asked = self.asked(text)?;
+        let root = self.root(asked.root)?;
+        let label = self.label(asked.root, &asked.path);
+        let opened = handle::beneath(root.folder.as_fd(), &asked.path, OFlags::PATH, links);
+        let (real, thing) = match opened {
+            Ok(handle) => {
+                let stat = fstat(&handle).map_err(|e| Trouble::failed(&label, e))?;
+                let kind = Kind::of(&stat);
+                (real_of(&handle), Some(Thing { held: handle, stat, kind }))
+            }
+            Err(Errno::NOENT) => (self.nearest(asked.root, &asked.path, &label)?, None),
+            Err(error) => return Err(lost(&label, error)),
+        };
+        let real = real.map_err(|e| Trouble::failed(&format!("`{label}` cannot be looked up"), e))?;
+        let (root, path, rights) = self.speaks(&real).ok_or_else(|| out_of_root(&label))?;
+        if path.to_str().is_none() {
+            return Err(Trouble::Blocked(format!("`{label}` leads to a name that is not UTF-8")));
+        }
+        let own = self.label(root, &path);
+        let through = (own != label && self.led_elsewhere(&asked, &real)).then_some(label);
+        Ok(Spot { root, path, real, rights, thing, asked, label: own, through })
+    }
+
+    /// Where something that is not there would lie: the nearest folder that exists, and the names below it.
+    fn nearest(&self, root: usize, path: &Path, label: &str) -> Result<Result<PathBuf, Errno>, Trouble> {
+        let folder = self.root(root)?.folder.as_fd();
+        let mut missing: Vec<OsString> = Vec::new();
+        let mut head = path;
+        loop {
+            let name = head.file_name().ok_or_else(|| out_of_root(label))?.to_owned();
+            head = head.parent().unwrap_or(Path::new(""));
+            match handle::beneath(folder, head, OFlags::PATH | OFlags::DIRECTORY, Links::Follow) {
+                Ok(above) => {
+                    // A link that leads nowhere would be followed by whoever comes next.
+                    if handle::look(&above, &name).map_err(|e| lost(label, e))?.is_some() {
+                        let what = format!("`{label}` goes through a link that leads nowhere");
+                        return Err(Trouble::Blocked(what));
+                    }
+                    missing.push(name);
+                    let whole = |real: PathBuf| missing.iter().rev().fold(real, |path, name| path.join(name));
+                    return Ok(real_of(&above).map(whole));
+                }
+                Err(Errno::NOENT) => missing.push(name),
+                Err(error) => return Err(lost(label, error)),
+            }
+        }
+    }
+
+    fn led_elsewhere(&self, asked: &Asked, real: &Path) -> bool {
+        let plain = self.reals.get(asked.root).and_then(Option::as_ref).map(|root| root.join(&asked.path));
+        plain.is_none_or(|plain| plain != real)
+    }
+
+    pub(crate) fn root(&self, index: usize) -> Result<&'a super::roots::Root, Trouble> {
+        let gone = || Trouble::Failed("the root is gone".to_owned());
+        self.roots.all.get(index).ok_or_else(gone)
+    }
+
+    /// `root:path` as people and agents write it.
+    pub(crate) fn label(&self, root: usize, path: &Path) -> String {
+        let name = self.roots.all.get(root).map_or("", |root| root.name.as_str());
+        format!("{name}:{}", path.display())
+    }
+
+    /// Opens the folder that a place lies in. Its name there is the second.
+    pub(crate) fn folder_of(&self, spot: &Spot) -> Result<(OwnedFd, OsString), Trouble> {
+        let root_itself = || Trouble::Blocked(format!("`{}` is a root itself", spot.label));
+        let name = spot.path.file_name().ok_or_else(root_itself)?.to_owned();
+        let above = spot.path.parent().unwrap_or(Path::new(""));
+        let folder = handle::folder(self.root(spot.root)?.folder.as_fd(), above).map_err(|e| match e {
+            Errno::NOENT => Trouble::Failed(format!(
+                "there is no folder `{}`; hint: make it with make_folder",
+                self.label(spot.root, above)
+            )),
+            Errno::LOOP => moved(&spot.label),
+            error => Trouble::failed(&format!("the folder of `{}` cannot be opened", spot.label), error),
+        })?;
+        if real_of(&folder).ok().as_deref() != spot.real.parent() {
+            return Err(moved(&spot.label));
+        }
+        Ok((folder, name))
+    }
+
+    /// Opens a file that was looked up, and makes sure that it is still the same.
+    pub(crate) fn open(&self, spot: &Spot) -> Result<(File, Stat), Trouble> {
+        let Some(thing) = &spot.thing else {
+            return Err(Trouble::Failed(format!("there is no file `{}`", spot.label)));
+        };
+        match thing.kind {
+            Kind::File => {}
+            Kind::Folder => return Err(Trouble::Failed(format!("`{}` is a folder", spot.label))),
+            Kind::Link | Kind::Other(_) => {
+                let what = format!("`{}` is a {}, not a file", spot.label, thing.kind.as_str());
+                return Err(Trouble::Blocked(what));
+            }
+        }
+        let file =
+            handle::readable(self.root(spot.root)?.folder.as_fd(), &spot.path).map_err(|e| match e {
+                Errno::LOOP | Errno::NOENT => moved(&spot.label),
+                error => Trouble::failed(&format!("`{}` cannot be opened", spot.label), error),
+            })?;
+        let stat = fstat(&file).map_err(|e| Trouble::failed(&spot.label, e))?;
+        let unmoved = real_of(&file).is_ok_and(|real| real == spot.real);
+        if !unmoved || !handle::same(&stat, &thing.stat) || Kind::of(&stat) != Kind::File {
+            return Err(moved(&spot.label));
+        }
+        Ok((file, stat))
+    }
+
+    /// Looks at a location by every name that a rule may know it by: from each root that it lies in.
+    pub(crate) fn by_names<T>(&self, real: &Path, look: impl Fn(Names<'_>) -> Option<T>) -> Option<T> {
+        let in_home = self.roots.home.as_ref().and_then(|home| real.strip_prefix(home).ok());
+        self.reals.iter().flatten().find_map(|root| {
+            let in_root = real.strip_prefix(root).ok()?;
+            let above_root = root.file_name().map(Path::new).unwrap_or(Path::new("")).join(in_root);
+            let whole = real.strip_prefix(&self.roots.folder).unwrap_or(&above_root);
+            look(Names { whole, in_root, in_home })
+        })
+    }
+
+    /// Where a path would lie if no link were on its way.
+    pub(crate) fn plainly(&self, asked: &Asked) -> Option<PathBuf> {
+        Some(self.reals.get(asked.root)?.as_ref()?.join(&asked.path))
+    }
+}
+
+/// The way without `.` and `..`; nothing if it climbs out.
+fn clean(path: &Path) -> Option<PathBuf> {
+    let mut cleaned = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => cleaned.push(name),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !cleaned.pop() {
+                    return None;
+                }
+            }
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(cleaned)
+}
+
+/// Somebody changed the way while it was looked at.
+pub(crate) fn moved(label: &str) -> Trouble {
+    Trouble::Stale(format!("`{label}` changed while it was looked at"))
+}
+
+fn out_of_root(label: &str) -> Trouble {
+    Trouble::Blocked(format!("`{label}` leads out of its root"))
+}
+
+fn lost(label: &str, error: Errno) -> Trouble {
+    match error {
+        Errno::XDEV => out_of_root(label),
+        Errno::LOOP => {
+            Trouble::Blocked(format!("`{label}` goes in circles, or through a link of the system"))
+        }
+        Errno::AGAIN => moved(label),
+        error => Trouble::Blocked(format!("`{label}` cannot be looked up: {}", plain(&error.into()))),
+    }
+}

@@ -1,0 +1,191 @@
+//! What a person is shown before files change: a diff, the content, or what is lost. Data only; whoever shows it
+//! escapes it.
+
+use std::time::Duration;
+
+use askfirst::{ApprovalPresentation, Fact, PresentationKind, Shown};
+use serde_json::{Value, json};
+use similar::TextDiff;
+
+use super::basis::{self, MAX_SHOWN};
+use super::edit;
+use super::error::Trouble;
+use super::handle::Kind;
+use super::kinds::{binary_kind, language};
+use super::place::{Ground, Spot};
+use super::plan::Plan;
+use super::read;
+use super::tree;
+use super::wish::{Change, Matching, Wish};
+
+/// A diff that takes longer is coarser, never shorter.
+const DIFF_TIME: Duration = Duration::from_millis(500);
+/// How often a file that changes while it is looked at is looked at again.
+const TRIES: usize = 3;
+
+/// What is shown about a call, and what that rests on.
+pub(crate) fn present(ground: &Ground<'_>, wish: &Wish, plan: &Plan) -> Shown {
+    for _ in 0..TRIES {
+        let before = basis::of(ground, wish, plan);
+        let made = content(ground, wish, plan);
+        let after = basis::of(ground, wish, plan);
+        match (before, after) {
+            (Ok(before), Ok(after)) if before == after => {
+                let (presentation, facts) =
+                    made.unwrap_or_else(|trouble| (Some(cannot(&trouble)), Vec::new()));
+                return Shown { presentation, facts, basis: Some(before) };
+            }
+            (Ok(_), Ok(_)) => {}
+            (Err(trouble), _) | (_, Err(trouble)) => return failed(&trouble),
+        }
+    }
+    failed(&Trouble::Stale("it keeps changing while it is looked at".to_owned()))
+}
+
+/// Nothing can be shown. The basis holds for no state of the disk, so nothing can run on it either.
+pub(crate) fn failed(trouble: &Trouble) -> Shown {
+    Shown { presentation: Some(cannot(trouble)), facts: Vec::new(), basis: Some(Value::Null) }
+}
+
+fn cannot(trouble: &Trouble) -> ApprovalPresentation {
+    text(format!("this cannot be done as it stands: {trouble}"))
+}
+
+fn text(content: String) -> ApprovalPresentation {
+    ApprovalPresentation::new(PresentationKind::Text, content)
+}
+
+type Content = (Option<ApprovalPresentation>, Vec<Fact>);
+
+fn content(ground: &Ground<'_>, wish: &Wish, plan: &Plan) -> Result<Content, Trouble> {
+    match wish {
+        Wish::Write { content, .. } => write(ground, plan.first()?, content),
+        Wish::Edit { change, .. } => edit(ground, plan.first()?, change),
+        Wish::Attach { receiver, .. } => {
+            let spot = plan.first()?;
+            let size = what(ground, spot)?;
+            Ok((Some(text(format!("attach {}\nfor    {receiver}\nwhat   {size}", spot.label))), Vec::new()))
+        }
+        Wish::Move { .. } | Wish::Copy { .. } => {
+            let (from, to) = plan.two()?;
+            let mut lines = format!("from {}\n     {}\nto   {}", from.label, what(ground, from)?, to.label);
+            if to.thing.is_some() {
+                lines.push_str(&format!("\nlost {} as it is now: {}", to.label, what(ground, to)?));
+            }
+            Ok((Some(text(lines)), Vec::new()))
+        }
+        Wish::Delete { .. } => {
+            let spot = plan.first()?;
+            Ok((Some(text(format!("lost {}\n     {}", spot.label, what(ground, spot)?))), Vec::new()))
+        }
+        Wish::Make { .. } => {
+            let spot = plan.first()?;
+            Ok((Some(text(format!("new folder {}", spot.label))), Vec::new()))
+        }
+        Wish::Find { pattern, regex, .. } => {
+            let kind = match regex {
+                Matching::Literal => "text",
+                Matching::Regex => "regular expression",
+            };
+            Ok((None, vec![Fact::new(kind, pattern.clone()), size(ground, plan.first()?)?]))
+        }
+        Wish::Read { .. } | Wish::Stat { .. } => Ok((None, vec![size(ground, plan.first()?)?])),
+        Wish::List { .. } => Ok((None, Vec::new())),
+    }
+}
+
+fn size(ground: &Ground<'_>, spot: &Spot) -> Result<Fact, Trouble> {
+    Ok(Fact::new("size", what(ground, spot)?))
+}
+
+/// A thing in words.
+fn what(ground: &Ground<'_>, spot: &Spot) -> Result<String, Trouble> {
+    match spot.kind() {
+        None => Ok("nothing is there".to_owned()),
+        Some(Kind::File) => Ok(format!("file, {} bytes", spot.size())),
+        Some(Kind::Link) => Ok("link; what it leads to stays".to_owned()),
+        Some(Kind::Other(kind)) => Ok(kind.to_owned()),
+        Some(Kind::Folder) => {
+            let (files, folders, bytes) = tree::sum(ground, spot)?;
+            Ok(format!("folder with {files} files and {folders} folders, {bytes} bytes"))
+        }
+    }
+}
+
+fn write(ground: &Ground<'_>, spot: &Spot, new: &[u8]) -> Result<Content, Trouble> {
+    let mut facts = vec![Fact::new("size", format!("{} bytes", new.len()))];
+    if spot.thing.is_none() {
+        return Ok((Some(whole(spot, new)), facts));
+    }
+    facts.push(Fact::new("overwrites", format!("{} bytes", spot.size())));
+    if spot.size() > MAX_SHOWN || new.len() as u64 > MAX_SHOWN {
+        facts.push(Fact::new("diff", "the file is too large for one; the whole new content is shown"));
+        return Ok((Some(whole(spot, new)), facts));
+    }
+    let (mut file, _) = ground.open(spot)?;
+    let old = read::bytes(&mut file, &spot.label, 0, MAX_SHOWN)?;
+    match (plain_text(&old), plain_text(new)) {
+        (Some(old), Some(new)) => Ok((Some(diff(&spot.label, old, new)), facts)),
+        (old, _) => {
+            if old.is_none() {
+                facts.push(Fact::new("was", binary(&old_bytes(&file, &spot.label)?)));
+            }
+            Ok((Some(whole(spot, new)), facts))
+        }
+    }
+}
+
+fn old_bytes(file: &std::fs::File, label: &str) -> Result<Vec<u8>, Trouble> {
+    let mut file = file.try_clone().map_err(|e| Trouble::failed(label, e))?;
+    read::bytes(&mut file, label, 0, MAX_SHOWN)
+}
+
+/// The whole content of a file, or what it is if it is no text.
+fn whole(spot: &Spot, bytes: &[u8]) -> ApprovalPresentation {
+    let Some(content) = plain_text(bytes) else { return text(binary(bytes)) };
+    let mut shown = ApprovalPresentation::new(PresentationKind::FileContent, content);
+    shown.language = language(&spot.path).map(str::to_owned);
+    shown.metadata.insert("bytes".to_owned(), json!(bytes.len()));
+    shown
+}
+
+fn binary(bytes: &[u8]) -> String {
+    format!("binary: {}, {} bytes, {}", binary_kind(bytes), bytes.len(), askfirst::Digest::of(bytes))
+}
+
+/// Text is UTF-8 without a NUL.
+pub(crate) fn plain_text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+}
+
+fn edit(ground: &Ground<'_>, spot: &Spot, change: &Change) -> Result<Content, Trouble> {
+    let (old, new) = edited(ground, spot, change)?;
+    let facts = vec![Fact::new("size", format!("{} bytes, {} before", new.len(), old.len()))];
+    Ok((Some(diff(&spot.label, &old, &new)), facts))
+}
+
+/// A file's text before and after an edit.
+pub(crate) fn edited(ground: &Ground<'_>, spot: &Spot, change: &Change) -> Result<(String, String), Trouble> {
+    if spot.size() > MAX_SHOWN {
+        let text = format!("`{}` is too large to be edited: {} bytes", spot.label, spot.size());
+        return Err(Trouble::Failed(text));
+    }
+    let (mut file, _) = ground.open(spot)?;
+    let old = read::bytes(&mut file, &spot.label, 0, MAX_SHOWN)?;
+    let old = String::from_utf8(old).ok().filter(|text| !text.contains('\0'));
+    let old = old.ok_or_else(|| Trouble::Failed(format!("`{}` is no text", spot.label)))?;
+    let new = edit::apply(&old, change).map_err(|e| Trouble::Failed(format!("`{}`: {e}", spot.label)))?;
+    ground.refuse_size(spot, new.len() as u64)?;
+    Ok((old, new))
+}
+
+fn diff(label: &str, old: &str, new: &str) -> ApprovalPresentation {
+    if old == new {
+        return text("nothing changes".to_owned());
+    }
+    // A name must not be able to look like a line of the diff.
+    let label: String = label.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new);
+    let content = diff.unified_diff().context_radius(3).header(&label, &label).to_string();
+    ApprovalPresentation::new(PresentationKind::Diff, content)
+}

@@ -1,0 +1,104 @@
+//! Moving, copying, deleting.
+
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn a_file_is_moved_and_what_is_in_the_way_stays() {
+    let world = World::with_w().put("w/a", "a").put("w/b", "b").put("w/d/x", "x");
+    let error = world.call("move_file", json!({"path": "w:a", "to": "w:b"})).unwrap_err().to_string();
+    assert_eq!(error, "`w:b` exists already; hint: `overwrite`");
+    world.call("move_file", json!({"path": "w:a", "to": "w:d", "overwrite": true})).unwrap_err();
+    world.call("move_file", json!({"path": "w:d", "to": "w:d/e"})).unwrap_err();
+    world.call("move_file", json!({"path": "w:a", "to": "w:b", "overwrite": true})).unwrap();
+    assert_eq!(world.read("w/b"), "a");
+    assert!(!world.exists("w/a"));
+    world.call("move_file", json!({"path": "w:d", "to": "w:e"})).unwrap();
+    assert_eq!(world.read("w/e/x"), "x");
+    world.call("move_file", json!({"path": "w:no", "to": "w:z"})).unwrap_err();
+}
+
+#[test]
+fn a_link_is_moved_and_deleted_as_itself() {
+    let world = World::with_w().put("out", "keep").put("w/a", "a").link("../out", "w/l").link("a", "w/m");
+    world.call("move_file", json!({"path": "w:l", "to": "w:k"})).unwrap();
+    world.call("delete_file", json!({"path": "w:k"})).unwrap();
+    world.call("delete_file", json!({"path": "w:m"})).unwrap();
+    assert_eq!((world.read("out"), world.read("w/a")), ("keep".to_owned(), "a".to_owned()));
+    assert!(!world.exists("w/k") && !world.exists("w/m"));
+}
+
+#[test]
+fn a_file_is_copied_with_its_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::with_w().root("r", "r", read_only()).put("r/a.sh", "a");
+    std::fs::set_permissions(world.path("r/a.sh"), PermissionsExt::from_mode(0o750)).unwrap();
+    let done = world.call("copy_file", json!({"path": "r:a.sh", "to": "w:a.sh"})).unwrap();
+    assert_eq!(done, json!({"path": "r:a.sh", "to": "w:a.sh", "bytes": 1, "replaced": false}));
+    let mode = std::fs::metadata(world.path("w/a.sh")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o750);
+    world.call("copy_file", json!({"path": "r:a.sh", "to": "w:a.sh"})).unwrap_err();
+    world.call("copy_file", json!({"path": "w:a.sh", "to": "w:a.sh", "overwrite": true})).unwrap_err();
+    world.blocked("copy_file", json!({"path": "w:a.sh", "to": "r:b"}));
+    world.blocked("move_file", json!({"path": "r:a.sh", "to": "w:c"}));
+}
+
+#[test]
+fn a_folder_is_deleted_whole_only_when_asked_to() {
+    let world = World::with_w().put("w/d/e/x", "x").put("out/y", "y").link("../../out", "w/d/out");
+    let error = world.call("delete_file", json!({"path": "w:d"})).unwrap_err().to_string();
+    assert_eq!(error, "`w:d` is not empty; hint: `recursive`");
+    assert_eq!(world.call("delete_file", json!({"path": "w:d", "recursive": true})).unwrap()["deleted"], 4);
+    assert!(!world.exists("w/d"));
+    assert_eq!(world.read("out/y"), "y");
+}
+
+#[test]
+fn what_is_never_touched_does_not_go_with_its_folder() {
+    let world = World::with_w()
+        .never_read(".env")
+        .put("w/.git/hooks/pre-commit", "x")
+        .put("w/d/.env", "x")
+        .put("w/x/hooks/pre-commit", "evil");
+    let before = world.all();
+    world.blocked("move_file", json!({"path": "w:.git", "to": "w:git"}));
+    world.blocked("delete_file", json!({"path": "w:.git", "recursive": true}));
+    world.blocked("delete_file", json!({"path": "w:d", "recursive": true}));
+    world.blocked("move_file", json!({"path": "w:d", "to": "w:e"}));
+    world.blocked("move_file", json!({"path": "w:.git/hooks", "to": "w:old"}));
+    assert_eq!(world.all(), before);
+    std::fs::remove_dir_all(world.path("w/.git")).unwrap();
+    let why = world.blocked("move_file", json!({"path": "w:x", "to": "w:.git"}));
+    assert_eq!(why, "`w:x/hooks` is never written: the built-in list has `.git/hooks`");
+}
+
+#[test]
+fn a_move_asks_by_the_stricter_root_and_launders_nothing() {
+    let secret = PathApproval { read: Approval::Human, ..free().approval };
+    let world = World::new()
+        .root("free", "free", free())
+        .root("ask", "ask", asking())
+        .root("secret", "secret", PathConfig { approval: secret, ..free() })
+        .root(
+            "text",
+            "text",
+            PathConfig { suffixes: vec![".txt".to_owned()], max_file_bytes: Some(3), ..free() },
+        )
+        .put("free/a", "long enough")
+        .put("free/b.txt", "long enough")
+        .put("free/d/c.txt", "long enough")
+        .put("ask/a", "")
+        .put("secret/a", "");
+    let needs = |path: &str, to: &str| world.needs("move_file", json!({"path": path, "to": to}));
+    assert_eq!(needs("free:a", "free:z"), Approval::None);
+    assert_eq!(needs("free:a", "ask:z"), Approval::Required);
+    assert_eq!(needs("ask:a", "free:z"), Approval::Required);
+    assert_eq!(needs("secret:a", "free:z"), Approval::Human);
+    assert_eq!(needs("secret:a", "secret:z"), Approval::None);
+    assert_eq!(needs("free:a", "text:a"), Approval::Deny);
+    assert_eq!(needs("free:b.txt", "text:b.txt"), Approval::Deny);
+    assert_eq!(needs("free:d", "text:d"), Approval::Deny);
+    assert_eq!(world.needs("copy_file", json!({"path": "secret:a", "to": "free:z"})), Approval::Human);
+    assert_eq!(world.needs("copy_file", json!({"path": "free:b.txt", "to": "text:b.txt"})), Approval::Deny);
+}

@@ -1,0 +1,93 @@
+//! What the system forbids. The superuser may do everything, so it has these run by somebody else.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+
+use serde_json::json;
+
+use super::*;
+
+const NOBODY: u32 = 60_001;
+
+/// Whether the test goes on here. The superuser has it run by a copy of this program under another user.
+fn as_a_plain_user(test: &str) -> bool {
+    if !rustix::process::geteuid().is_root() {
+        return true;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let open =
+        |path: &std::path::Path| std::fs::set_permissions(path, PermissionsExt::from_mode(0o777)).unwrap();
+    open(folder.path());
+    let program = folder.path().join("tests");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    open(&program);
+    let output = std::process::Command::new(program)
+        .args(["--exact", &format!("{}::{test}", module_path!().split_once("::").unwrap().1)])
+        .env("TMPDIR", folder.path())
+        .current_dir(folder.path())
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
+    false
+}
+
+fn mode(world: &World, path: &str, mode: u32) {
+    std::fs::set_permissions(world.path(path), PermissionsExt::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_folder_that_cannot_be_entered_is_refused() {
+    if !as_a_plain_user("a_folder_that_cannot_be_entered_is_refused") {
+        return;
+    }
+    let world = World::with_w().put("w/closed/a", "x");
+    mode(&world, "w/closed", 0o000);
+    let why = world.blocked("read_file", json!({"path": "w:closed/a"}));
+    let list = world.call("list_files", json!({"path": "w:", "depth": 2})).unwrap();
+    world.blocked("delete_file", json!({"path": "w:closed", "recursive": true}));
+    mode(&world, "w/closed", 0o700);
+    assert_eq!(why, "`w:closed/a` cannot be looked up: permission denied");
+    assert_eq!(list["folders_not_entered"], 1);
+    assert_eq!(world.read("w/closed/a"), "x");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_fails_clearly() {
+    if !as_a_plain_user("a_file_that_cannot_be_read_fails_clearly") {
+        return;
+    }
+    let world = World::with_w().put("w/a", "x");
+    mode(&world, "w/a", 0o200);
+    let error = world.call("read_file", json!({"path": "w:a"})).unwrap_err().to_string();
+    assert_eq!(error, "`w:a` cannot be opened: permission denied");
+    assert_eq!(
+        world.call("find_in_files", json!({"path": "w:", "pattern": "x"})).unwrap()["files_skipped"],
+        1
+    );
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_stays_as_it_is() {
+    if !as_a_plain_user("a_folder_that_cannot_be_written_stays_as_it_is") {
+        return;
+    }
+    let world = World::with_w().put("w/d/a", "x");
+    mode(&world, "w/d", 0o500);
+    for (tool, args) in [
+        ("write_file", json!({"path": "w:d/a", "content": "y"})),
+        ("write_file", json!({"path": "w:d/b", "content": "y"})),
+        ("edit_file", json!({"path": "w:d/a", "old": "x", "new": "y"})),
+        ("move_file", json!({"path": "w:d/a", "to": "w:b"})),
+        ("delete_file", json!({"path": "w:d/a"})),
+        ("make_folder", json!({"path": "w:d/e"})),
+    ] {
+        let error = world.call(tool, args).unwrap_err().to_string();
+        assert!(error.ends_with("permission denied"), "{tool}: {error}");
+    }
+    mode(&world, "w/d", 0o700);
+    assert_eq!(world.all().keys().collect::<Vec<_>>(), ["w", "w/d", "w/d/a"]);
+    assert_eq!(world.read("w/d/a"), "x");
+}

@@ -1,0 +1,104 @@
+//! Names and things that mean no good.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn hostile_names_are_names_or_refused() {
+    let world = World::with_w();
+    for name in
+        ["a\nb", "a\u{1b}[2Jb", "-rf", " ", "~", "$(x)", "ä\u{308}", "\u{202e}txt", "con", "a\\b", "*"]
+    {
+        let path = format!("w:{name}");
+        world.call("write_file", json!({"path": path, "content": name})).unwrap();
+        assert_eq!(world.call("read_file", json!({"path": path})).unwrap()["content"], name);
+        assert_eq!(world.read(&format!("w/{name}")), name);
+    }
+    for path in ["", "w:a\0b", "\0"] {
+        world.blocked("write_file", json!({"path": path, "content": "x"}));
+    }
+    world.blocked("write_file", json!({"path": format!("w:{}", "x".repeat(256)), "content": ""}));
+    world.blocked("write_file", json!({"path": format!("w:{}x", "x/".repeat(5_000)), "content": ""}));
+    world.call("write_file", json!({"path": "./w/x:y", "content": ""})).unwrap();
+    assert!(world.exists("w/x:y"));
+}
+
+#[test]
+fn names_that_are_not_utf8_are_listed_and_never_confused() {
+    let world = World::with_w();
+    for name in [b"\xff".as_slice(), b"\xfe"] {
+        std::fs::write(world.path("w").join(OsStr::from_bytes(name)), "x").unwrap();
+    }
+    std::os::unix::fs::symlink(OsStr::from_bytes(b"\xff"), world.path("w/link")).unwrap();
+    let list = world.call("list_files", json!({"path": "w:", "glob": "?"})).unwrap();
+    assert!(list["entries"].as_array().unwrap().iter().all(|entry| entry["not_utf8"] == true), "{list}");
+    world.blocked("read_file", json!({"path": "w:link"}));
+    world.call("read_file", json!({"path": "w:\u{fffd}"})).unwrap_err();
+}
+
+#[test]
+fn pipes_devices_and_sockets_are_refused_without_waiting() {
+    let world = World::with_w();
+    let status = std::process::Command::new("mkfifo").arg(world.path("w/pipe")).status().unwrap();
+    assert!(status.success());
+    let _socket = std::os::unix::net::UnixListener::bind(world.path("w/socket")).unwrap();
+    let mut things = vec!["pipe", "socket"];
+    let made = std::process::Command::new("mknod").arg(world.path("w/device")).args(["c", "1", "5"]).status();
+    if made.is_ok_and(|status| status.success()) {
+        things.push("device");
+    }
+    for thing in things {
+        let path = format!("w:{thing}");
+        let why = world.blocked("read_file", json!({"path": path}));
+        assert_eq!(why, format!("`{path}` is a {thing}, not a file"));
+        world.blocked("write_file", json!({"path": path, "content": "x"}));
+        world.blocked("copy_file", json!({"path": path, "to": "w:z"}));
+        assert_eq!(world.call("stat_file", json!({"path": path})).unwrap()["kind"], thing);
+    }
+    assert_eq!(
+        world.call("find_in_files", json!({"path": "w:", "pattern": "x"})).unwrap()["files_searched"],
+        0
+    );
+    let root = World::new().root("dev", "dev", free()).link("/dev/zero", "dev/zero");
+    root.blocked("read_file", json!({"path": "dev:zero"}));
+}
+
+#[test]
+fn links_that_lead_nowhere_or_in_circles_are_refused() {
+    let world =
+        World::with_w().link("nowhere", "w/dangling").link("b", "w/a").link("a", "w/b").link("l", "w/l");
+    for path in ["w:dangling", "w:dangling/x", "w:a", "w:a/x", "w:l"] {
+        for (tool, args) in [
+            ("read_file", json!({"path": path})),
+            ("write_file", json!({"path": path, "content": "x"})),
+            ("make_folder", json!({"path": path})),
+        ] {
+            world.blocked(tool, args);
+        }
+    }
+    assert!(!world.exists("w/nowhere"));
+}
+
+#[test]
+fn a_deep_tree_is_walked_as_far_as_it_goes_and_said_so() {
+    let world = World::with_w();
+    let mut folder = rustix::fs::open(
+        world.path("w"),
+        rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY,
+        rustix::fs::Mode::empty(),
+    )
+    .unwrap();
+    for _ in 0..300 {
+        rustix::fs::mkdirat(&folder, "d", rustix::fs::Mode::from_raw_mode(0o700)).unwrap();
+        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY;
+        folder = rustix::fs::openat(&folder, "d", flags, rustix::fs::Mode::empty()).unwrap();
+    }
+    let list = world.call("list_files", json!({"path": "w:", "depth": 1000})).unwrap();
+    assert_eq!(list["entries"].as_array().unwrap().len(), 256);
+    assert_eq!(list["folders_not_entered"], 1);
+    world.blocked("delete_file", json!({"path": "w:d", "recursive": true}));
+}

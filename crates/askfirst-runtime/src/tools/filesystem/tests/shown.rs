@@ -1,0 +1,101 @@
+//! What a person sees.
+
+use askfirst::PresentationKind;
+use serde_json::json;
+
+use super::*;
+
+fn world() -> World {
+    World::new().root("w", "w", asking())
+}
+
+#[test]
+fn an_overwrite_and_an_edit_are_shown_as_a_diff() {
+    let world = world().put("w/a.md", "# A\n\none\ntwo\n");
+    for (tool, args) in [
+        ("write_file", json!({"path": "w:a.md", "content": "# A\n\n1\ntwo\n"})),
+        ("edit_file", json!({"path": "w:a.md", "old": "one", "new": "1"})),
+        ("edit_file", json!({"path": "w:a.md", "patch": "@@ -3 +3 @@\n-one\n+1\n"})),
+    ] {
+        let shown = world.shown(tool, args).1.presentation.unwrap();
+        assert_eq!(shown.kind, PresentationKind::Diff);
+        assert_eq!(shown.content, "--- w:a.md\n+++ w:a.md\n@@ -1,4 +1,4 @@\n # A\n \n-one\n+1\n two\n");
+    }
+}
+
+#[test]
+fn a_new_file_is_shown_whole_with_its_language_and_size() {
+    let (assessment, shown) =
+        world().shown("write_file", json!({"path": "w:a.rs", "content": "fn a() {}\n"}));
+    let View::NeedsApproval(request) = assessment.view else { panic!() };
+    assert_eq!(request.description, "Write the new file w:a.rs");
+    let presentation = shown.presentation.unwrap();
+    assert_eq!(presentation.kind, PresentationKind::FileContent);
+    assert_eq!(
+        (presentation.content.as_str(), presentation.language.as_deref()),
+        ("fn a() {}\n", Some("rust"))
+    );
+    assert!(shown.facts.iter().any(|fact| fact.text == "10 bytes"));
+    assert_eq!(shown.basis.unwrap(), json!({"at": ["w:a.rs"], "was": ["absent"]}));
+}
+
+#[test]
+fn bytes_are_shown_by_type_and_size() {
+    let world = world().put("w/old.png", b"\x89PNG\0\0");
+    let shown =
+        world.shown("write_file", json!({"path": "w:a.png", "content": "iVBORwA=", "encoding": "base64"})).1;
+    let content = shown.presentation.unwrap().content;
+    assert!(content.starts_with("binary: PNG image, 5 bytes, sha256:"), "{content}");
+    let shown = world.shown("write_file", json!({"path": "w:old.png", "content": "text"})).1;
+    assert_eq!(shown.presentation.unwrap().content, "text");
+    assert!(
+        shown.facts.iter().any(|fact| fact.text.starts_with("binary: PNG image, 6 bytes")),
+        "{:?}",
+        shown.facts
+    );
+}
+
+#[test]
+fn moves_show_both_ends_and_what_is_lost() {
+    let world = world().put("w/a", "1").put("w/b", "22").put("w/d/x", "333").put("w/d/e/y", "1");
+    let content = |tool: &str, args: Value| world.shown(tool, args).1.presentation.unwrap().content;
+    assert_eq!(
+        content("move_file", json!({"path": "w:a", "to": "w:b", "overwrite": true})),
+        "from w:a\n     file, 1 bytes\nto   w:b\nlost w:b as it is now: file, 2 bytes"
+    );
+    assert_eq!(content("delete_file", json!({"path": "w:a"})), "lost w:a\n     file, 1 bytes");
+    assert_eq!(
+        content("delete_file", json!({"path": "w:d", "recursive": true})),
+        "lost w:d\n     folder with 2 files and 1 folders, 4 bytes"
+    );
+}
+
+#[test]
+fn an_edit_that_does_not_fit_says_so_and_fails() {
+    let world = world().put("w/a", "x");
+    let args = json!({"path": "w:a", "old": "nope", "new": "y"});
+    let shown = world.shown("edit_file", args.clone()).1;
+    assert!(shown.presentation.unwrap().content.ends_with("the old text is not there"));
+    let outcome = call_with(&world.tools(), "edit_file", args, shown.basis);
+    assert!(matches!(outcome, Err(ToolError::Failed(_))), "{outcome:?}");
+}
+
+#[test]
+fn a_name_cannot_pass_for_a_line_of_the_diff() {
+    let world = world().put("w/a\n+b", "1\n");
+    let shown = world.shown("write_file", json!({"path": "w:a\n+b", "content": "2\n"})).1;
+    let content = shown.presentation.unwrap().content;
+    assert_eq!(content.lines().filter(|line| line.starts_with('+')).count(), 2, "{content}");
+}
+
+#[test]
+fn a_large_file_is_shown_whole_and_nothing_is_hidden() {
+    let line = "a line of some length that is repeated\n";
+    let world = world().put("w/a", line.repeat(300_000));
+    let shown = world.shown("write_file", json!({"path": "w:a", "content": "short"})).1;
+    assert_eq!(shown.presentation.unwrap().content, "short");
+    assert!(shown.facts.iter().any(|fact| fact.label == "diff"), "{:?}", shown.facts);
+    let outcome =
+        call_with(&world.tools(), "write_file", json!({"path": "w:a", "content": "short"}), shown.basis);
+    outcome.unwrap();
+}

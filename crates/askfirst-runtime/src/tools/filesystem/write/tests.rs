@@ -1,0 +1,84 @@
+//! Writes that fail leave everything as it was.
+
+use std::io::Write;
+
+use serde_json::json;
+
+use super::super::handle::Links;
+use super::super::tests::{World, call};
+use super::*;
+
+#[test]
+fn a_write_that_fails_half_way_changes_nothing() {
+    let world = World::with_w().put("w/a", "old");
+    let tools = world.tools();
+    let ground = Ground::new(&tools.0.roots);
+    let before = world.all();
+    for path in ["w:a", "w:new"] {
+        let spot = ground.find(path, Links::Follow).unwrap();
+        let full = |file: &mut File| {
+            file.write_all(b"half")?;
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        };
+        let error = Target::new(&ground, &spot).unwrap().replace(full).unwrap_err();
+        assert!(matches!(error, Trouble::Failed(_)), "{error:?}");
+        assert_eq!(world.all(), before);
+    }
+}
+
+#[test]
+fn a_file_that_appears_or_changes_meanwhile_is_not_overwritten() {
+    let world = World::with_w().put("w/a", "old");
+    let tools = world.tools();
+    let ground = Ground::new(&tools.0.roots);
+    for path in ["a", "new"] {
+        let spot = ground.find(&format!("w:{path}"), Links::Follow).unwrap();
+        let target = Target::new(&ground, &spot).unwrap();
+        let outcome = target.replace(|file| {
+            world.write(&format!("w/{path}"), "theirs, and longer");
+            file.write_all(b"mine")
+        });
+        assert!(matches!(outcome, Err(Trouble::Stale(_))), "{outcome:?}");
+        assert_eq!(world.read(&format!("w/{path}")), "theirs, and longer");
+    }
+    assert_eq!(std::fs::read_dir(world.path("w")).unwrap().count(), 2);
+}
+
+#[test]
+fn a_folder_that_is_carried_out_meanwhile_is_not_written_into() {
+    let world = World::with_w().put("w/d/a", "old");
+    let tools = world.tools();
+    let ground = Ground::new(&tools.0.roots);
+    let spot = ground.find("w:d/a", Links::Follow).unwrap();
+    let outcome = Target::new(&ground, &spot).unwrap().replace(|file| {
+        std::fs::rename(world.path("w/d"), world.path("out")).unwrap();
+        file.write_all(b"mine")
+    });
+    assert!(matches!(outcome, Err(Trouble::Stale(_))), "{outcome:?}");
+    assert_eq!(world.read("out/a"), "old");
+    assert_eq!(std::fs::read_dir(world.path("out")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_full_disk_changes_nothing() {
+    let world = World::with_w().put("w/a", "old");
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=16k", "none"])
+        .arg(world.path("w"))
+        .status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        if let Some(file) = std::env::var_os("ASKFIRST_SKIPS") {
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+            writeln!(file, "a_full_disk_changes_nothing: a small disk cannot be mounted").unwrap();
+        }
+        return;
+    }
+    world.write("w/a", "old");
+    let outcome = call(&world.tools(), "write_file", json!({"path": "w:a", "content": "x".repeat(64 << 10)}));
+    let after = world.all();
+    let unmounted = std::process::Command::new("umount").arg("-l").arg(world.path("w")).status().unwrap();
+    assert!(unmounted.success());
+    assert_eq!(outcome.unwrap_err().to_string(), "`w:a` cannot be written: no space left on the disk");
+    assert_eq!(after.get("w/a"), Some(&Some("old".to_owned())));
+    assert_eq!(after.len(), 2, "{after:?}");
+}

@@ -1,0 +1,216 @@
+//! The file tools in the pipeline: asked, shown, remembered, stale, and in groups.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use askfirst::machine::Answer;
+use askfirst::{
+    Approval, ApprovalContext, ApprovalDecision, Because, Cause, Mode, Outcome, Policy, PresentationKind,
+    Rules, ToolError,
+};
+use askfirst_runtime::config::{Config, PathApproval, PathConfig, PathMode, Settings};
+use askfirst_runtime::tools::filesystem::FileToolset;
+use askfirst_runtime::{ApprovalController, ApprovalToolset};
+use serde_json::{Value, json};
+
+use crate::fixture::{Desk, Records, call, cause_of, for_session, no, policy, yes};
+
+/// A config of roots that can be written, with one approval for writing.
+pub(crate) fn config(folder: &Path, roots: &[(&str, &str, Approval)]) -> Config {
+    let root = |(name, path, write): &(&str, &str, Approval)| {
+        let root: PathBuf = folder.canonicalize().unwrap().join(path);
+        std::fs::create_dir_all(&root).unwrap();
+        let approval = PathApproval { read: Approval::None, write: *write, attach: *write };
+        let origin = Because::built_in(&format!("sandbox.paths.{name}"), "a root");
+        let config = PathConfig {
+            root,
+            mode: PathMode::Rw,
+            suffixes: Vec::new(),
+            max_file_bytes: None,
+            approval,
+            origin,
+        };
+        ((*name).to_owned(), config)
+    };
+    let mut settings = Settings::default();
+    settings.sandbox.paths = roots.iter().map(root).collect::<BTreeMap<_, _>>();
+    Config::alone(settings, folder.canonicalize().unwrap())
+}
+
+struct Office {
+    folder: tempfile::TempDir,
+    tools: Arc<ApprovalToolset>,
+    desk: Desk,
+    records: Arc<Records>,
+}
+
+fn office(mode: Mode, write: Approval, rules: Policy) -> Office {
+    let folder = tempfile::tempdir().unwrap();
+    let files = FileToolset::new(&config(folder.path(), &[("w", "w", write)])).unwrap();
+    let desk = Desk::default();
+    let records = Arc::new(Records::failing_from(None));
+    let controller = ApprovalController::setup(mode).approver(Arc::new(desk.clone())).build();
+    let tools = ApprovalToolset::new(files, controller, rules).recorder(Arc::clone(&records) as _);
+    Office { folder, tools: Arc::new(tools), desk, records }
+}
+
+fn asking() -> Office {
+    office(Mode::Interactive, Approval::Required, Policy::new(Rules::default()))
+}
+
+impl Office {
+    fn start(&self, tool: &str, args: Value) -> std::thread::JoinHandle<Outcome> {
+        let (tools, call) = (Arc::clone(&self.tools), call(tool, args));
+        std::thread::spawn(move || askfirst_runtime::block_on::block_on(tools.call(call)))
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.folder.path().join(path)).ok()
+    }
+
+    fn write(&self, path: &str, content: &str) {
+        std::fs::write(self.folder.path().join(path), content).unwrap();
+    }
+}
+
+#[test]
+fn a_person_sees_the_diff_and_exactly_that_is_written() {
+    let office = asking();
+    office.write("w/a.md", "one\n");
+    let running = office.start("write_file", json!({"path": "w:a.md", "content": "two\n"}));
+    let question = office.desk.answer(yes());
+    let item = &question.members[0];
+    let presentation = item.request.presentation.as_ref().unwrap();
+    assert_eq!(presentation.kind, PresentationKind::Diff);
+    assert_eq!(presentation.content, "--- w:a.md\n+++ w:a.md\n@@ -1 +1 @@\n-one\n+two\n");
+    assert!(matches!(running.join().unwrap(), Outcome::Done(_)));
+    assert_eq!(office.read("w/a.md").as_deref(), Some("two\n"));
+}
+
+#[test]
+fn a_refusal_changes_nothing() {
+    let office = asking();
+    let running = office.start("write_file", json!({"path": "w:a", "content": "x"}));
+    office.desk.answer(no());
+    assert_eq!(cause_of(&running.join().unwrap()), Some(Cause::Person));
+    assert_eq!(office.read("w/a"), None);
+}
+
+#[test]
+fn a_file_that_changes_under_the_diff_is_asked_about_again() {
+    let office = asking();
+    office.write("w/a", "one\n");
+    let running = office.start("edit_file", json!({"path": "w:a", "old": "one", "new": "1"}));
+    let (_, reply) = office.desk.next();
+    office.write("w/a", "zero\none\n");
+    reply.send(Answer::all(yes()));
+    let question = office.desk.answer(yes());
+    let content = &question.members[0].request.presentation.as_ref().unwrap().content;
+    assert!(content.contains(" zero\n-one\n+1\n"), "{content}");
+    assert!(matches!(running.join().unwrap(), Outcome::Done(_)));
+    assert_eq!(office.read("w/a").as_deref(), Some("zero\n1\n"));
+}
+
+#[test]
+fn a_yes_for_the_session_is_for_this_file_whatever_its_content() {
+    let office = asking();
+    let running = office.start("write_file", json!({"path": "w:a", "content": "1"}));
+    office.desk.answer(for_session());
+    assert!(matches!(running.join().unwrap(), Outcome::Done(_)));
+    let again = office.start("write_file", json!({"path": "./w/../w/a", "content": "2"}));
+    assert!(matches!(again.join().unwrap(), Outcome::Done(_)));
+    assert_eq!(office.read("w/a").as_deref(), Some("2"));
+    let other = office.start("write_file", json!({"path": "w:b", "content": "2"}));
+    office.desk.answer(no());
+    assert_eq!(cause_of(&other.join().unwrap()), Some(Cause::Person));
+}
+
+#[test]
+fn a_remembered_yes_does_not_go_along_when_the_path_leads_elsewhere() {
+    let office = asking();
+    for folder in ["one", "two"] {
+        std::fs::create_dir(office.folder.path().join("w").join(folder)).unwrap();
+    }
+    let link = office.folder.path().join("w/now");
+    std::os::unix::fs::symlink("one", &link).unwrap();
+    let args = json!({"path": "w:now/a", "content": "1"});
+    let running = office.start("write_file", args.clone());
+    office.desk.answer(for_session());
+    assert!(matches!(running.join().unwrap(), Outcome::Done(_)));
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("two", &link).unwrap();
+    let running = office.start("write_file", args);
+    office.desk.answer(no());
+    assert_eq!(cause_of(&running.join().unwrap()), Some(Cause::Person));
+    assert_eq!((office.read("w/one/a").as_deref(), office.read("w/two/a")), (Some("1"), None));
+}
+
+#[test]
+fn writes_of_one_batch_come_up_as_one_group_in_order() {
+    let office = asking();
+    let calls: Vec<ApprovalContext> = ["a", "b", "c"]
+        .iter()
+        .map(|name| {
+            call("write_file", json!({"path": format!("w:{name}"), "content": name}))
+                .with_metadata("batch_id", "1")
+        })
+        .collect();
+    let tools = Arc::clone(&office.tools);
+    let running = std::thread::spawn(move || askfirst_runtime::block_on::block_on(tools.call_many(calls)));
+    let question = office.desk.answer(yes());
+    let names: Vec<&str> = question.members.iter().map(|item| item.request.description.as_str()).collect();
+    assert_eq!(names, ["Write the new file w:a", "Write the new file w:b", "Write the new file w:c"]);
+    assert!(running.join().unwrap().iter().all(|outcome| matches!(outcome, Outcome::Done(_))));
+    assert_eq!(office.read("w/c").as_deref(), Some("c"));
+}
+
+#[test]
+fn modes_and_blocks_hold_for_files() {
+    let strict = office(Mode::Strict, Approval::Required, Policy::new(Rules::default()));
+    let outcome = strict.start("write_file", json!({"path": "w:a", "content": ""})).join().unwrap();
+    assert_eq!(cause_of(&outcome), Some(Cause::Mode));
+    let all = office(Mode::ApproveAll, Approval::Required, policy(&[("write_file", Approval::None)]));
+    assert!(matches!(
+        all.start("write_file", json!({"path": "w:a", "content": ""})).join().unwrap(),
+        Outcome::Done(_)
+    ));
+    for path in ["w:../x", "w:.git/hooks/pre-commit", "/etc/passwd"] {
+        let outcome = all.start("write_file", json!({"path": path, "content": ""})).join().unwrap();
+        assert_eq!(cause_of(&outcome), Some(Cause::Policy), "{path}");
+    }
+}
+
+#[test]
+fn a_glob_does_not_soften_a_root_but_the_exact_name_does() {
+    let glob = office(Mode::Strict, Approval::Required, policy(&[("*", Approval::None)]));
+    let outcome = glob.start("write_file", json!({"path": "w:a", "content": ""})).join().unwrap();
+    assert_eq!(cause_of(&outcome), Some(Cause::Mode));
+    let exact = office(Mode::Strict, Approval::Required, policy(&[("write_file", Approval::None)]));
+    let outcome = exact.start("write_file", json!({"path": "w:a", "content": ""})).join().unwrap();
+    assert!(matches!(outcome, Outcome::Done(_)));
+}
+
+#[test]
+fn content_is_in_no_record() {
+    let office = asking();
+    let running = office.start("write_file", json!({"path": "w:a", "content": "only for the file"}));
+    office.desk.answer(yes());
+    assert!(matches!(running.join().unwrap(), Outcome::Done(_)));
+    let records = serde_json::to_string(&office.records.json()).unwrap();
+    assert!(records.contains("write_file") && !records.contains("only for the file"), "{records}");
+}
+
+#[test]
+fn a_file_that_never_stands_still_is_given_up_on() {
+    let office = asking();
+    office.write("w/a", "0");
+    let running = office.start("write_file", json!({"path": "w:a", "content": "x"}));
+    for n in 1..=4 {
+        let (_, reply) = office.desk.next();
+        office.write("w/a", &"0".repeat(n + 1));
+        reply.send(Answer::all(ApprovalDecision::yes(Cause::Person)));
+    }
+    assert!(matches!(running.join().unwrap(), Outcome::Failed(ToolError::Stale(_))));
+    assert_eq!(office.read("w/a").as_deref(), Some("00000"));
+}
