@@ -27,11 +27,13 @@ pub enum Unknown {
 #[must_use]
 pub fn prepare(mut call: ApprovalContext, toolset: &dyn Toolset, policy: &Policy) -> ApprovalContext {
     call.definition = toolset.definition(&call.tool_name).map(|definition| definition.digest());
-    let folder = folder_of(&call);
-    let texts = policy.paths_to_resolve(&call);
-    let resolved: Vec<(String, String)> =
-        texts.into_iter().filter_map(|text| Some((text.to_owned(), follow(&folder, text)?))).collect();
-    call.resolved = resolved.into_iter().collect();
+    let texts: Vec<String> = policy.paths_to_resolve(&call).into_iter().map(str::to_owned).collect();
+    call.resolved.clear();
+    if !texts.is_empty() {
+        let folder = folder_of(&call);
+        let followed = texts.into_iter().filter_map(|text| Some((follow(&folder, &text)?, text)));
+        call.resolved = followed.map(|(path, text)| (text, path)).collect();
+    }
     call
 }
 

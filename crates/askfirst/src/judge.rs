@@ -7,7 +7,7 @@ use crate::assess::{Assessment, View};
 use crate::call::ApprovalContext;
 use crate::permit::Permit;
 use crate::policy::{Case, GUARDED, Named, Needs, Policy, Rules, Spoken, Walls};
-use crate::request::{ApprovalRequest, Fact, simple_approval_request};
+use crate::request::{ApprovalRequest, Fact, without_args};
 use crate::verdict::{Because, Refusal, Verdict};
 use crate::words::{Approval, Cause, Risk};
 
@@ -17,8 +17,10 @@ pub struct Judgement<'a> {
     call: &'a ApprovalContext,
     assessment: &'a Assessment,
     approval: Approval,
-    reasons: Vec<Reason<'a>>,
-    spoken: Vec<&'a Case>,
+    reason: Option<Reason<'a>>,
+    raised: Vec<Reason<'a>>,
+    spoken: Spoken<'a>,
+    floors: Vec<&'a Case>,
     own_request: Option<Box<ApprovalRequest>>,
     risk: Risk,
     cause: Cause,
@@ -49,30 +51,33 @@ pub fn judge<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: 
 /// The five steps of precedence over the rules that speak.
 fn speak<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a Policy) -> Judgement<'a> {
     let spoken = policy.main().speaking(call);
+    let (risk, denial, said) = (spoken.risk(), spoken.denial(), config_says(&spoken));
     let judgement = Judgement {
         call,
         assessment,
         approval: Approval::Deny,
-        reasons: Vec::new(),
-        spoken: spoken.iter().map(|(_, case, _)| *case).collect(),
+        reason: None,
+        raised: Vec::new(),
+        spoken,
+        floors: Vec::new(),
         own_request: None,
-        risk: spoken.iter().filter_map(|(_, case, _)| case.risk).max().unwrap_or_default(),
+        risk,
         cause: Cause::Policy,
     };
     // 1. The tool says blocked. 2. A matching entry says deny.
     if let View::Blocked(_) = assessment.view {
         return judgement.with(Approval::Deny, Reason::Tool(&assessment.view));
     }
-    if let Some((_, case, _)) = spoken.iter().find(|(_, case, _)| case.approval == Some(Approval::Deny)) {
+    if let Some(case) = denial {
         return judgement.with(Approval::Deny, Reason::Rule(&case.origin));
     }
     if let Some(overriding) = policy.overriding() {
-        let needs = overriding.needs_approval(call, assessment, judgement.spoken.first().copied());
+        let needs = overriding.needs_approval(call, assessment, judgement.spoken().next());
         return judgement.overridden(needs);
     }
     // 3. The config says something else.
     let own = own_view(assessment);
-    if let Some((approval, origin, named)) = config_says(&spoken) {
+    if let Some((approval, origin, named)) = said {
         if assessment.firm && named != Named::Exactly && own.is_some_and(|own| own > approval) {
             return judgement.with_own_view(own);
         }
@@ -96,14 +101,14 @@ fn speak<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a 
 
 /// The approval of the most specific entry that has one; of equally specific ones, the strictest. An empty entry
 /// that is more specific than all of them leaves the word to the tool.
-fn config_says<'a>(spoken: &[Spoken<'a>]) -> Option<(Approval, &'a Because, Named)> {
-    let (_, first, named) = spoken.iter().find(|(_, case, _)| case.approval.is_some() || case.is_empty())?;
-    let equally = spoken.iter().filter(|(_, _, other)| other == named);
-    let said = equally.filter_map(|(_, case, _)| Some((case.approval?, &case.origin)));
+fn config_says<'a>(spoken: &Spoken<'a>) -> Option<(Approval, &'a Because, Named)> {
+    let (first, named) = spoken.iter().find(|(case, _)| case.approval.is_some() || case.is_empty())?;
+    let equally = spoken.iter().filter(|(_, other)| *other == named);
+    let said = equally.filter_map(|(case, _)| Some((case.approval?, &case.origin)));
     let first = first.approval.map(|approval| (approval, &first.origin));
     let strictest = said
         .fold(first, |best, next| if best.is_none_or(|best| next.0 > best.0) { Some(next) } else { best });
-    strictest.map(|(approval, origin)| (approval, origin, *named))
+    strictest.map(|(approval, origin)| (approval, origin, named))
 }
 
 fn own_view(assessment: &Assessment) -> Option<Approval> {
@@ -118,8 +123,18 @@ fn own_view(assessment: &Assessment) -> Option<Approval> {
 impl<'a> Judgement<'a> {
     fn with(mut self, approval: Approval, reason: Reason<'a>) -> Self {
         self.approval = approval;
-        self.reasons.push(reason);
+        self.reason = Some(reason);
         self
+    }
+
+    /// What any layer says, the most specific name first, then the floors.
+    fn spoken(&self) -> impl Iterator<Item = &'a Case> {
+        self.spoken.cases().chain(self.floors.iter().copied())
+    }
+
+    /// The deciding reason first.
+    fn reasons(&self) -> impl Iterator<Item = &Reason<'a>> {
+        self.raised.iter().rev().chain(&self.reason)
     }
 
     fn with_own_view(self, own: Option<Approval>) -> Self {
@@ -133,7 +148,7 @@ impl<'a> Judgement<'a> {
             Needs::Allow => self.with(Approval::None, text("allow")),
             Needs::Ask => {
                 let own = own_view(self.assessment).unwrap_or(Approval::Required);
-                let config = self.spoken.iter().find_map(|case| case.approval).unwrap_or(Approval::Required);
+                let config = self.spoken().find_map(|case| case.approval).unwrap_or(Approval::Required);
                 self.with(own.max(config).max(Approval::Required), text("ask"))
             }
             Needs::AskWith(request) => {
@@ -147,12 +162,10 @@ impl<'a> Judgement<'a> {
 
     fn raise_to_floor(&mut self, floor: &'a Rules) {
         let spoken = floor.speaking(self.call);
-        self.spoken.extend(spoken.iter().map(|(_, case, _)| *case));
-        self.risk =
-            spoken.iter().filter_map(|(_, case, _)| case.risk).max().unwrap_or_default().max(self.risk);
-        let denied = spoken.iter().find(|(_, case, _)| case.approval == Some(Approval::Deny));
-        let said = match denied {
-            Some((_, case, _)) => Some((Approval::Deny, Reason::Rule(&case.origin))),
+        self.floors.extend(spoken.cases());
+        self.risk = spoken.risk().max(self.risk);
+        let said = match spoken.denial() {
+            Some(case) => Some((Approval::Deny, Reason::Rule(&case.origin))),
             None => config_says(&spoken)
                 .map(|(approval, origin, _)| (approval, Reason::Rule(origin)))
                 .or_else(|| {
@@ -163,7 +176,7 @@ impl<'a> Judgement<'a> {
         };
         if let Some((approval, reason)) = said.filter(|(approval, _)| *approval > self.approval) {
             self.approval = approval;
-            self.reasons.insert(0, reason);
+            self.raised.push(reason);
         }
     }
 
@@ -175,7 +188,7 @@ impl<'a> Judgement<'a> {
         };
         if least > self.approval {
             self.approval = least;
-            self.reasons.insert(0, Reason::BuiltIn("sandbox.require_os_sandbox", text));
+            self.raised.push(Reason::BuiltIn("sandbox.require_os_sandbox", text));
             if least == Approval::Deny {
                 self.cause = Cause::NoWalls;
             }
@@ -197,7 +210,7 @@ impl<'a> Judgement<'a> {
     /// The reasons, the deciding one first.
     #[must_use]
     pub fn because(&self) -> Vec<Because> {
-        let mut because: Vec<Because> = self.reasons.iter().map(Reason::because).collect();
+        let mut because: Vec<Because> = self.reasons().map(Reason::because).collect();
         because.extend(self.assessment.because.iter().cloned());
         because
     }
@@ -240,7 +253,7 @@ impl<'a> Judgement<'a> {
             (None, View::Silent | View::Harmless | View::Blocked(_)) => &[],
         };
         let mut keys = own.to_vec();
-        keys.extend(self.spoken.iter().flat_map(|case| case.exclude_keys.iter().cloned()));
+        keys.extend(self.spoken().flat_map(|case| case.exclude_keys.iter().cloned()));
         keys.sort();
         keys.dedup();
         keys
@@ -253,12 +266,12 @@ impl<'a> Judgement<'a> {
             return None;
         }
         let exclude = self.exclude_keys();
-        let described = self.spoken.iter().find_map(|case| case.description.as_ref());
+        let described = self.spoken().find_map(|case| case.description.as_ref());
         let mut request = match (&self.own_request, &self.assessment.view) {
             (Some(request), _) => (**request).clone(),
             (None, View::NeedsApproval(request)) => (**request).clone(),
             (None, View::Silent | View::Harmless | View::Blocked(_)) => {
-                simple_approval_request(&self.call.tool_name, &self.call.args, None, &exclude)
+                without_args(&self.call.tool_name, &self.call.args, None, &exclude)
             }
         };
         if let Some(template) = described.filter(|_| self.own_request.is_none()) {
@@ -268,7 +281,7 @@ impl<'a> Judgement<'a> {
         request.complete(self.call);
         request.approval = self.approval;
         request.risk = request.risk.max(self.risk).max(self.assessment.risk);
-        if let Some(first) = self.reasons.first() {
+        if let Some(first) = self.reasons().next() {
             request.facts.insert(0, Fact::new("rule", first.because().to_string()));
         }
         for fact in &self.assessment.facts {

@@ -1,5 +1,6 @@
 //! The owner's rules about tools, indexed so that their number does not matter.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -80,8 +81,16 @@ pub struct ToolEntry {
     /// The name or glob.
     pub name: String,
     cases: Vec<Case>,
-    by_text: BTreeMap<String, HashMap<String, Vec<usize>>>,
+    by_text: BTreeMap<String, Index>,
     others: Vec<usize>,
+}
+
+/// The cases that ask for a text in one argument.
+#[derive(Debug, Clone, Default)]
+struct Index {
+    texts: HashMap<String, Vec<usize>>,
+    /// Those that deny: they may hold in doubt where the argument is no text.
+    denying: Vec<usize>,
 }
 
 impl ToolEntry {
@@ -93,7 +102,8 @@ impl ToolEntry {
             match index_key(case) {
                 Some((field, texts)) => {
                     let index = entry.by_text.entry(field).or_default();
-                    texts.into_iter().for_each(|text| index.entry(text).or_default().push(at));
+                    texts.into_iter().for_each(|text| index.texts.entry(text).or_default().push(at));
+                    index.denying.extend(case.denies_with_conditions().then_some(at));
                 }
                 None => entry.others.push(at),
             }
@@ -111,7 +121,7 @@ impl ToolEntry {
     /// wherever it stands.
     fn speaks(&self, call: &ApprovalContext) -> Option<&Case> {
         let mut first: Option<&Case> = None;
-        for case in self.candidates(call) {
+        for case in self.candidates(call).iter().filter_map(|at| self.cases.get(*at)) {
             if (first.is_none() || case.denies_with_conditions()) && case.holds(call) {
                 if case.denies_with_conditions() {
                     return Some(case);
@@ -123,29 +133,29 @@ impl ToolEntry {
     }
 
     /// The cases that could hold, in order: those without an index and those indexed under the call's values.
-    fn candidates(&self, call: &ApprovalContext) -> impl Iterator<Item = &Case> {
-        let mut found = Vec::new();
+    fn candidates(&self, call: &ApprovalContext) -> Cow<'_, [usize]> {
+        let mut found = Cow::Borrowed(self.others.as_slice());
         for (field, index) in &self.by_text {
             let values = match call.args.get(field) {
                 Some(Value::Array(items)) => items.as_slice(),
                 Some(value) => std::slice::from_ref(value),
                 None => &[],
             };
+            let doubtful = values.iter().any(|value| !value.is_string()).then_some(&index.denying);
             let texts = values.iter().filter_map(Value::as_str);
-            found.extend(texts.filter_map(|text| index.get(text)).flatten().copied());
-            if values.iter().any(|value| !value.is_string()) {
-                // No text to look it up by, and a `deny` may still hold in doubt.
-                found.extend(index.values().flatten().copied());
+            for cases in texts.filter_map(|text| index.texts.get(text)).chain(doubtful) {
+                if found.is_empty() {
+                    found = Cow::Borrowed(cases);
+                } else {
+                    found.to_mut().extend(cases);
+                }
             }
         }
-        if !found.is_empty() {
-            found.extend(&self.others);
+        if let Cow::Owned(found) = &mut found {
             found.sort_unstable();
             found.dedup();
         }
-        let others = if found.is_empty() { self.others.as_slice() } else { &[] };
-        let (found, others) = (found.into_iter(), others.iter().copied());
-        found.chain(others).filter_map(|at| self.cases.get(at))
+        found
     }
 }
 
@@ -222,31 +232,35 @@ impl Rules {
     }
 
     /// The cases that speak for a call, most specific name first.
-    pub(crate) fn speaking(&self, call: &ApprovalContext) -> Vec<Spoken<'_>> {
+    pub(crate) fn speaking(&self, call: &ApprovalContext) -> Spoken<'_> {
         let name = call.tool_name.as_str();
-        let exact = self.exact.get(name).into_iter().flatten().map(|entry| (entry, Named::Exactly));
-        let mut globs: Vec<&GlobEntry> = Vec::new();
-        let lengths = self.prefix_lengths.iter().take_while(|length| **length <= name.len());
-        for prefix in lengths.filter_map(|length| name.get(..*length)) {
-            let bucket = self.globs.get(prefix).into_iter().flatten();
-            globs.extend(bucket.filter(|found| found.glob.is_match(name)));
+        let mut spoken = Spoken::default();
+        for case in self.exact.get(name).into_iter().flatten().filter_map(|entry| entry.speaks(call)) {
+            spoken.add(case, Named::Exactly);
         }
-        globs.sort_by_key(|found| std::cmp::Reverse(found.specific));
-        let globs = globs.into_iter().map(|found| (&found.entry, Named::ByGlob(found.specific)));
-        let spoken =
-            exact.chain(globs).filter_map(|(entry, named)| Some((entry, entry.speaks(call)?, named)));
-        // Of globs, a guarded name hears `deny` alone.
-        let heard =
-            |named: Named, case: &Case| named == Named::Exactly || case.approval == Some(Approval::Deny);
-        spoken.filter(|(_, case, named)| !GUARDED.contains(&name) || heard(*named, case)).collect()
+        for found in self.globs_for(name) {
+            // Of globs, a guarded name hears `deny` alone.
+            let heard = |case: &&Case| case.approval == Some(Approval::Deny) || !GUARDED.contains(&name);
+            if let Some(case) = found.entry.speaks(call).filter(heard) {
+                spoken.add(case, Named::ByGlob(found.specific));
+            }
+        }
+        spoken
+    }
+
+    /// The globs that match a name, found by what stands before their first wildcard.
+    fn globs_for<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a GlobEntry> {
+        let lengths = self.prefix_lengths.iter().take_while(|length| **length <= name.len());
+        let prefixes = lengths.filter_map(|length| name.get(..*length));
+        let buckets = prefixes.filter_map(|prefix| self.globs.get(prefix));
+        buckets.flatten().filter(move |found| found.glob.is_match(name))
     }
 
     /// The entries that name a tool, most specific first, and whether they cover it: a guarded name hears
     /// nothing but `deny` of a glob.
     pub(crate) fn naming(&self, name: &str) -> Vec<(&ToolEntry, bool)> {
         let exact = self.exact.get(name).into_iter().flatten().map(|entry| (entry, true));
-        let mut globs: Vec<&GlobEntry> =
-            self.globs.values().flatten().filter(|found| found.glob.is_match(name)).collect();
+        let mut globs: Vec<&GlobEntry> = self.globs_for(name).collect();
         globs.sort_by_key(|found| std::cmp::Reverse(found.specific));
         let covered = !GUARDED.contains(&name);
         exact.chain(globs.into_iter().map(|found| (&found.entry, covered))).collect()
@@ -254,22 +268,59 @@ impl Rules {
 
     /// Arguments of a tool that are tested as paths.
     fn path_fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        let matching = self.entries().filter(move |entry| {
-            entry.name == name || Glob::of_names(&entry.name).is_ok_and(|glob| glob.is_match(name))
-        });
+        let globs = self.globs_for(name).map(|found| &found.entry);
+        let matching = self.exact.get(name).into_iter().flatten().chain(globs);
         let conditions = matching.flat_map(|entry| entry.cases.iter().flat_map(|case| &case.when));
         conditions.filter(|condition| condition.wants_path()).map(|condition| condition.field.as_str())
     }
 }
 
-/// An entry that speaks for a call, its case that does, and how it names the tool.
-pub(crate) type Spoken<'a> = (&'a ToolEntry, &'a Case, Named);
-
-/// How an entry names a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How an entry names a tool. The order is the order of being specific.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Named {
-    Exactly,
     ByGlob(usize),
+    Exactly,
+}
+
+/// The cases that speak for a call, most specific name first. Most often there is one, which takes no memory.
+#[derive(Debug, Default)]
+pub(crate) struct Spoken<'a> {
+    first: Option<(&'a Case, Named)>,
+    rest: Vec<(&'a Case, Named)>,
+}
+
+impl<'a> Spoken<'a> {
+    fn add(&mut self, case: &'a Case, named: Named) {
+        let later = match self.first {
+            Some(first) if first.1 >= named => Some((case, named)),
+            first => {
+                self.first = Some((case, named));
+                first
+            }
+        };
+        if let Some(later) = later {
+            let at = self.rest.partition_point(|(_, known)| *known >= later.1);
+            self.rest.insert(at, later);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'a Case, Named)> {
+        self.first.into_iter().chain(self.rest.iter().copied())
+    }
+
+    pub(crate) fn cases(&self) -> impl Iterator<Item = &'a Case> {
+        self.iter().map(|(case, _)| case)
+    }
+
+    /// The greatest risk that one of them names.
+    pub(crate) fn risk(&self) -> Risk {
+        self.cases().filter_map(|case| case.risk).max().unwrap_or_default()
+    }
+
+    /// One that denies.
+    pub(crate) fn denial(&self) -> Option<&'a Case> {
+        self.cases().find(|case| case.approval == Some(Approval::Deny))
+    }
 }
 
 /// What holds about the walls for calls that start a process.

@@ -139,22 +139,32 @@ pub fn simple_approval_request(
     description: Option<&str>,
     exclude_keys: &[String],
 ) -> ApprovalRequest {
-    let kept: Args = args
-        .iter()
-        .filter(|(key, _)| !exclude_keys.contains(key))
-        .map(|(k, v)| (k.clone(), v.clone()))
-        .collect();
+    ApprovalRequest { args: args.clone(), ..without_args(tool_name, args, description, exclude_keys) }
+}
+
+/// The same before it is [completed](ApprovalRequest::complete) with the call's arguments.
+pub(crate) fn without_args(
+    tool_name: &str,
+    args: &Args,
+    description: Option<&str>,
+    exclude_keys: &[String],
+) -> ApprovalRequest {
+    let kept = args.iter().filter(|(key, _)| !exclude_keys.contains(key));
+    let kept: Args = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
     let description = description.map_or_else(|| describe(tool_name, &kept), str::to_owned);
     ApprovalRequest {
-        args: args.clone(),
         exclude_keys: exclude_keys.to_vec(),
         ..ApprovalRequest::new(tool_name, description, Value::Object(kept))
     }
 }
 
 fn describe(tool_name: &str, args: &Args) -> String {
-    let args: Vec<String> = args.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    format!("{tool_name}({})", args.join(", "))
+    let mut text = format!("{tool_name}(");
+    for (at, (key, value)) in args.iter().enumerate() {
+        text.extend([if at == 0 { "" } else { ", " }, key, "=", &value.to_string()]);
+    }
+    text.push(')');
+    text
 }
 
 /// A description with `{name}` for arguments. Excluded keys are never filled in.

@@ -21,6 +21,15 @@ pub enum Test {
 pub struct Glob {
     matcher: GlobMatcher,
     text: String,
+    /// For `text*`: the text, and what the rest must not contain. Most globs are such, and need no matcher.
+    prefix: Option<(String, Stops)>,
+}
+
+/// What `*` stops at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stops {
+    AtSlash,
+    Nowhere,
 }
 
 /// The glob cannot be read.
@@ -37,7 +46,7 @@ impl Glob {
     /// # Errors
     /// Fails if the text is not a glob.
     pub fn new(text: &str) -> Result<Self, BadGlob> {
-        Self::build(text, GlobBuilder::new(text).literal_separator(true))
+        Self::build(text, Stops::AtSlash)
     }
 
     /// A glob over tool names, whose `*` stops at nothing: a name is no path, and whoever makes it up could put a
@@ -46,13 +55,17 @@ impl Glob {
     /// # Errors
     /// Fails if the text is not a glob.
     pub fn of_names(text: &str) -> Result<Self, BadGlob> {
-        Self::build(text, GlobBuilder::new(text).literal_separator(false))
+        Self::build(text, Stops::Nowhere)
     }
 
-    fn build(text: &str, builder: &mut GlobBuilder<'_>) -> Result<Self, BadGlob> {
-        let glob = builder.backslash_escape(true).build();
+    fn build(text: &str, stops: Stops) -> Result<Self, BadGlob> {
+        let mut builder = GlobBuilder::new(text);
+        let glob = builder.literal_separator(stops == Stops::AtSlash).backslash_escape(true).build();
         let bad = |e: globset::Error| BadGlob { text: text.to_owned(), reason: e.kind().to_string() };
-        Ok(Self { matcher: glob.map_err(bad)?.compile_matcher(), text: text.to_owned() })
+        let matcher = glob.map_err(bad)?.compile_matcher();
+        let plain = text.strip_suffix('*').filter(|prefix| Self::is_plain(prefix));
+        let prefix = plain.map(|prefix| (prefix.to_owned(), stops));
+        Ok(Self { matcher, text: text.to_owned(), prefix })
     }
 
     /// How many characters a match is sure to have in common with the glob: of alternatives and classes, none.
@@ -93,7 +106,13 @@ impl Glob {
     /// Whether a text matches.
     #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
-        self.matcher.is_match(text)
+        match &self.prefix {
+            Some((prefix, stops)) => text.strip_prefix(prefix.as_str()).is_some_and(|rest| match stops {
+                Stops::AtSlash => !rest.contains('/'),
+                Stops::Nowhere => true,
+            }),
+            None => self.matcher.is_match(text),
+        }
     }
 
     /// The text as written.

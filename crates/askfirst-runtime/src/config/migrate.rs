@@ -65,7 +65,15 @@ pub fn migrate(text: &str, file: &Path) -> Result<Migrated, Faults> {
         new.push_str(&comment.text);
         new.push('\n');
     }
-    Ok(Migrated { text: new, changes })
+    match file::parse(&Source::new(file, &new)) {
+        Ok(tree) if tree.faults.is_empty() => Ok(Migrated { text: new, changes }),
+        Ok(_) | Err(_) => {
+            let mut fault =
+                source.fault(&Place::start(), "this text cannot be rewritten without breaking it");
+            fault.hint = Some("correct what `askfirst effective` says about it first".to_owned());
+            Err(Faults(vec![fault]))
+        }
+    }
 }
 
 fn add_version(root: &mut Node) {

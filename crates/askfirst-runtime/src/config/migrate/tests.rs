@@ -143,3 +143,10 @@ fn what_cannot_be_rewritten_safely_is_refused() {
     let both = "version: 1\nshell_rules: []\nshell: { rules: [] }\n";
     insta::assert_snapshot!([aliases, twice, both, "a: ["].map(refused).join("\n"));
 }
+
+#[test]
+fn a_text_that_rewriting_would_break_is_left_alone() {
+    for text in [": :", ": :\n", "? :\n"] {
+        assert!(migrate(text, Path::new("askfirst.yaml")).is_err(), "{text:?}");
+    }
+}
