@@ -36,6 +36,8 @@ pub struct Assessment {
     pub facts: Vec<Fact>,
     /// The least risk, also where the config makes it ask.
     pub risk: Risk,
+    /// Arguments that are not recorded, whatever the verdict.
+    pub exclude_keys: Vec<String>,
 }
 
 impl Assessment {
@@ -49,6 +51,7 @@ impl Assessment {
             starts_process: false,
             facts: Vec::new(),
             risk: Risk::Low,
+            exclude_keys: Vec::new(),
         }
     }
 

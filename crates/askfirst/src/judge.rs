@@ -253,6 +253,7 @@ impl<'a> Judgement<'a> {
             (None, View::Silent | View::Harmless | View::Blocked(_)) => &[],
         };
         let mut keys = own.to_vec();
+        keys.extend(self.assessment.exclude_keys.iter().cloned());
         keys.extend(self.spoken().flat_map(|case| case.exclude_keys.iter().cloned()));
         keys.sort();
         keys.dedup();

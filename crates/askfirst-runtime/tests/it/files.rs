@@ -214,3 +214,15 @@ fn a_file_that_never_stands_still_is_given_up_on() {
     assert!(matches!(running.join().unwrap(), Outcome::Failed(ToolError::Stale(_))));
     assert_eq!(office.read("w/a").as_deref(), Some("00000"));
 }
+
+#[test]
+fn what_is_written_is_not_recorded_even_where_nobody_is_asked() {
+    for write in [Approval::None, Approval::Required] {
+        let office = office(Mode::ApproveAll, write, Policy::new(Rules::default()));
+        let outcome =
+            office.start("write_file", json!({"path": "w:a.md", "content": "between us"})).join().unwrap();
+        assert!(matches!(outcome, Outcome::Done(_)), "{outcome:?}");
+        let written = serde_json::to_string(&office.records.json()).unwrap();
+        assert!(written.contains("a.md") && !written.contains("between us"), "{written}");
+    }
+}

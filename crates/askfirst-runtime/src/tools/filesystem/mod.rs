@@ -148,14 +148,12 @@ fn assessment(ground: &Ground<'_>, call: &ApprovalContext, plan: Plan) -> Assess
         request.facts = plan.facts.clone();
         request.risk = plan.risk;
         request.patterns = patterns;
-        request.exclude_keys = ["content", "old", "new", "patch"]
-            .into_iter()
-            .filter(|key| call.args.contains_key(*key))
-            .map(str::to_owned)
-            .collect();
         Assessment::needs_approval(request)
     };
-    Assessment { because, firm: true, facts: plan.facts, risk: plan.risk, ..base }
+    // What is written is shown, not recorded.
+    let written = ["content", "old", "new", "patch"].into_iter().filter(|key| call.args.contains_key(*key));
+    let exclude_keys = written.map(str::to_owned).collect();
+    Assessment { because, firm: true, facts: plan.facts, risk: plan.risk, exclude_keys, ..base }
 }
 
 /// The folder and the root of what is asked about; for two places, those of both.
