@@ -16,6 +16,8 @@ pub mod pipeline;
 pub mod present;
 pub mod redact;
 pub mod sessions;
+#[cfg(test)]
+mod skip;
 pub mod tools;
 pub mod toolset;
 

@@ -143,7 +143,7 @@ fn a_full_disk_refuses_and_loses_nothing() {
     let mounted =
         Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(folder.path()).output();
     if !mounted.is_ok_and(|done| done.status.success()) {
-        println!("skipped: a small file system cannot be mounted here");
+        crate::skip::skip("a_full_disk_refuses_and_loses_nothing", "a small disk cannot be mounted");
         return;
     }
     let path = folder.path().join("ledger.jsonl");
@@ -179,7 +179,10 @@ fn a_folder_that_cannot_be_written_refuses() {
     std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     if rustix::process::geteuid().is_root() {
         let Some(output) = processes::as_nobody("open", &path) else {
-            println!("skipped: no way to become another user here");
+            crate::skip::skip(
+                "a_folder_that_cannot_be_written_refuses",
+                "there is no way to become another user",
+            );
             return;
         };
         assert!(output.contains("cannot open `") && output.contains("ermission denied"), "{output}");
@@ -198,7 +201,7 @@ fn a_file_of_somebody_else_is_refused() {
         std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root can give a file away");
+        crate::skip::skip("a_file_of_somebody_else_is_refused", "only the superuser can give files away");
         return;
     }
     std::os::unix::fs::chown(&path, Some(60002), None).unwrap();
