@@ -63,8 +63,11 @@ impl Offered {
             shell.limits,
             Arc::clone(&launcher) as _,
         );
-        let files = FileToolset::new(&config)?;
-        let toolset = Arc::new(Combined::default().with(Arc::new(files)).with(Arc::new(commands)));
+        let mut toolset = Combined::default();
+        if !config.main.sandbox.paths.is_empty() {
+            toolset = toolset.with(Arc::new(FileToolset::new(&config)?));
+        }
+        let toolset = Arc::new(toolset.with(Arc::new(commands)));
         Ok(Self { config, policy, toolset, launcher })
     }
 }
