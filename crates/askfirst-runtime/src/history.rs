@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use askfirst::machine::{Resolution, Seen};
-use askfirst::ports::{Clock, Durability, Recorder};
+use askfirst::ports::{Clock, Durability, Recorder, Walled};
 use askfirst::record::{CallRecord, DecidedRecord, Ending, ExecutedRecord, Record};
 use askfirst::toolset::{AskNested, BoxFuture};
 use askfirst::{
@@ -216,6 +216,7 @@ impl History<'_> {
         &self,
         judged: &Judged,
         result: Result<Value, ToolError>,
+        walled: Option<&Walled>,
         started: Timestamp,
     ) -> Outcome {
         let ended = match &result {
@@ -236,6 +237,7 @@ impl History<'_> {
             ended,
             result: result.as_ref().ok().map(|value| Digest::of(askfirst::json::canonical(value))),
             error: result.as_ref().err().map(ToString::to_string),
+            walled: walled.cloned(),
             took_ms: self.clock.now().0.saturating_sub(started.0),
         });
         match (self.recorder.record(&record, judged.durability()), result) {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use askfirst::Walls;
-use askfirst::ports::{Ended, Finished, Launch, LaunchFailed, Launcher};
+use askfirst::ports::{Ended, Finished, Launch, LaunchFailed, Launcher, Walled};
 use askfirst_sandbox::{Captured, End, Limits, Spec, Stdin, Stop};
 
 use crate::config::{Config, Settings};
@@ -75,7 +75,7 @@ impl Launcher for PlainLauncher {
             dropped: finished.stdout.dropped + finished.stderr.dropped,
             stdout: joined(finished.stdout),
             stderr: [joined(finished.stderr), left_running(&finished.survivors)].concat(),
-            walls: "none",
+            walled: Walled { tier: "none".to_owned(), violations: Vec::new() },
         })
     }
 }

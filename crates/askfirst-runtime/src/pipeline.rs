@@ -127,11 +127,13 @@ impl Pipeline {
     /// Runs what the permit holds, and nothing else.
     async fn execute(&self, judged: &Judged, permit: RecordedPermit) -> Outcome {
         let started = self.clock.now();
+        let access = permit.access();
         let (call, basis) = permit.spend();
         let nested = Arc::new(Nested::new(self, &judged.call_id));
-        let running = async { self.toolset.call(Invocation::new(call).with(basis, nested)).await };
+        let invocation = Invocation::new(call).with_access(access).with(basis, nested);
+        let running = async { self.toolset.call(invocation.clone()).await };
         let result = CaughtUnwind(Box::pin(running)).await;
-        self.history().executed(judged, result, started)
+        self.history().executed(judged, result, invocation.walled(), started)
     }
 
     fn history(&self) -> History<'_> {

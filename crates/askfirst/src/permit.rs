@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::call::ApprovalContext;
-use crate::ports::{Durability, RecordFailed, Recorder};
+use crate::ports::{Access, Durability, RecordFailed, Recorder};
 use crate::record::Record;
 use crate::words::Cause;
 
@@ -84,6 +84,23 @@ impl Permit {
 }
 
 impl RecordedPermit {
+    /// How much the call may reach.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        match self.0.cause {
+            Cause::Person | Cause::Memory | Cause::Mode => Access::Approved,
+            Cause::Policy
+            | Cause::TimeOut
+            | Cause::NobodyToAsk
+            | Cause::EndOfInput
+            | Cause::TerminalLost
+            | Cause::ApproverFailed
+            | Cause::Cancelled
+            | Cause::RecordFailed
+            | Cause::NoWalls => Access::Unasked,
+        }
+    }
+
     /// Gives the call away, with what the content shown rested on.
     #[must_use]
     pub fn spend(self) -> (ApprovalContext, Option<Value>) {

@@ -92,6 +92,25 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 }
 
+/// How much of what the owner grants a process gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Nobody was asked: only that which needs no asking.
+    Unasked,
+    /// It was approved, so all that the owner's config can grant it.
+    Approved,
+}
+
+/// What stood around a process, and what it ran into.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Walled {
+    /// Which walls: `full`, `content-only`, `none`.
+    pub tier: String,
+    /// What it tried that the walls refused, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<String>,
+}
+
 /// A process to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
@@ -115,6 +134,8 @@ pub struct Launch {
     pub file: Option<u64>,
     /// How much of each output stream is kept, in bytes.
     pub output: usize,
+    /// How much it may reach.
+    pub access: Access,
 }
 
 /// How a process ended.
@@ -142,8 +163,8 @@ pub struct Finished {
     pub stderr: Vec<u8>,
     /// How many bytes were left out of both.
     pub dropped: u64,
-    /// Which walls stood around it.
-    pub walls: &'static str,
+    /// Which walls stood around it, and what it ran into.
+    pub walled: Walled,
 }
 
 /// A process could not be started.

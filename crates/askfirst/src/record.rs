@@ -9,6 +9,7 @@ use crate::call::ApprovalContext;
 use crate::decision::ApprovalDecision;
 use crate::digest::Digest;
 use crate::machine::Seen;
+use crate::ports::Walled;
 use crate::request::ApprovalRequest;
 use crate::verdict::{Because, Refusal, Verdict};
 use crate::words::{Approval, Cause, Mode, Risk};
@@ -138,6 +139,9 @@ pub struct ExecutedRecord {
     /// The error, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Which walls stood around its processes, if it started any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walled: Option<Walled>,
     /// Milliseconds that it ran.
     pub took_ms: u64,
 }

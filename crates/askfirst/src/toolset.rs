@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -10,6 +10,7 @@ use crate::assess::ApprovalAware;
 use crate::call::{ApprovalContext, ToolDefinition};
 use crate::decision::ApprovalDecision;
 use crate::json::Args;
+use crate::ports::{Access, Walled};
 use crate::request::ApprovalRequest;
 use crate::verdict::Refusal;
 use crate::words::Cause;
@@ -67,14 +68,35 @@ pub struct Invocation {
     pub call: ApprovalContext,
     /// What the content shown rested on. A tool that finds it changed answers [`ToolError::Stale`].
     pub basis: Option<Value>,
+    /// How much its processes may reach.
+    pub access: Access,
+    walled: Arc<OnceLock<Walled>>,
     asker: Option<Arc<dyn AskNested>>,
 }
 
 impl Invocation {
-    /// A bare invocation: nobody can be asked.
+    /// A bare invocation: nobody can be asked, and nobody was.
     #[must_use]
     pub fn new(call: ApprovalContext) -> Self {
-        Self { call, basis: None, asker: None }
+        Self { call, basis: None, access: Access::Unasked, walled: Arc::default(), asker: None }
+    }
+
+    /// The same with as much access as its permit gives.
+    #[must_use]
+    pub fn with_access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Says, for the record, which walls stood around what the tool started.
+    pub fn ran_behind(&self, walled: Walled) {
+        let _ = self.walled.set(walled);
+    }
+
+    /// Which walls stood around what the tool started, once it has said so.
+    #[must_use]
+    pub fn walled(&self) -> Option<&Walled> {
+        self.walled.get()
     }
 
     /// The same with what the content shown rested on, and somebody to ask.

@@ -67,6 +67,7 @@ fn executed(call_id: &str) -> Record {
         ended: Ending::Done,
         result: None,
         error: None,
+        walled: None,
         took_ms: 1,
     })
 }

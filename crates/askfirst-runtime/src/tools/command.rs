@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use askfirst::ports::{Ended, Finished, Launch, Launcher};
+use askfirst::ports::{Access, Ended, Finished, Launch, Launcher};
 use askfirst::toolset::BoxFuture;
 use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Fact,
@@ -37,7 +37,7 @@ impl CommandToolset {
         Self { tools, env, limits, launcher }
     }
 
-    fn launch_of(&self, tool: &CommandTool, args: &Args) -> Result<Launch, String> {
+    fn launch_of(&self, tool: &CommandTool, args: &Args, access: Access) -> Result<Launch, String> {
         let argv = words(tool, args)?;
         Ok(Launch {
             argv: argv.into_iter().map(OsString::from).collect(),
@@ -50,6 +50,7 @@ impl CommandToolset {
             processes: Some(self.limits.processes),
             file: Some(self.limits.file),
             output: usize::try_from(self.limits.output).unwrap_or(usize::MAX),
+            access,
         })
     }
 }
@@ -61,15 +62,20 @@ impl Toolset for CommandToolset {
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
         let launch = match self.tools.get(&invocation.call.tool_name) {
-            Some(tool) => self.launch_of(tool, invocation.args()).map_err(ToolError::BadArgs),
-            None => Err(ToolError::Unknown(invocation.call.tool_name)),
+            Some(tool) => {
+                self.launch_of(tool, invocation.args(), invocation.access).map_err(ToolError::BadArgs)
+            }
+            None => Err(ToolError::Unknown(invocation.call.tool_name.clone())),
         };
         let launcher = Arc::clone(&self.launcher);
         Box::pin(async move {
             let launch = launch?;
             let launched = offload(move || launcher.launch(&launch)).await;
             match launched {
-                Some(Ok(finished)) => result_of(&finished),
+                Some(Ok(finished)) => {
+                    invocation.ran_behind(finished.walled.clone());
+                    result_of(&finished)
+                }
                 Some(Err(e)) => Err(ToolError::Failed(e.to_string())),
                 None => Err(ToolError::Failed("no thread could be started for it".to_owned())),
             }

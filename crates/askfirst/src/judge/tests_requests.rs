@@ -129,6 +129,7 @@ fn record() -> Record {
         ended: Ending::Done,
         result: None,
         error: None,
+        walled: None,
         took_ms: 0,
     })
 }

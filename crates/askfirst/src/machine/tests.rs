@@ -166,6 +166,7 @@ fn spend(permit: Permit) -> (ApprovalContext, Option<Value>) {
         ended: Ending::Done,
         result: None,
         error: None,
+        walled: None,
         took_ms: 0,
     });
     permit.record(&Willing, &record, Durability::Written).unwrap().spend()

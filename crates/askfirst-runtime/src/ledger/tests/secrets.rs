@@ -53,6 +53,7 @@ fn records(secret: &str) -> Vec<Record> {
             ended: Ending::Failed,
             result: None,
             error: Some(long.clone()),
+            walled: None,
             took_ms: 0,
         }),
         Record::Session(SessionRecord {
