@@ -2,6 +2,7 @@
 
 pub mod command;
 pub mod filesystem;
+mod shell;
 
 use std::sync::Arc;
 
