@@ -49,6 +49,12 @@ pub enum Command {
         #[command(flatten)]
         mode: ModeFlags,
     },
+    /// Write a commented config for this folder, show what it allows, and trust it if a person says so
+    Init {
+        /// Only print the config with the usual answers
+        #[arg(long)]
+        print: bool,
+    },
     /// Make one call through the whole pipeline
     Call {
         /// The tool

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use args::{Cli, Command, LogCommand, MemoryCommand, Shell};
 use clap::{CommandFactory, Parser};
-use commands::{call, decide, demo, doctor, effective, explain, log, memory, migrate, run, trust};
+use commands::{call, decide, demo, doctor, effective, explain, init, log, memory, migrate, run, trust};
 use exit::Exit;
 
 fn main() -> ExitCode {
@@ -27,6 +27,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let common = &cli.common;
     match cli.command {
         Command::Demo { mode } => demo::demo(common, mode),
+        Command::Init { print } => init::init(common, print),
         Command::Call { tool, args, mode } => call::call(common, mode, &tool, &args),
         Command::Run { file, mode } => run::run(common, mode, &file),
         Command::Decide => decide::decide(&session::Offered::new(session::read_config(common)?)?),

@@ -50,6 +50,13 @@ impl Terminal {
         Self { master, child, seen, read_to: 0 }
     }
 
+    /// Answers a question with a line.
+    fn answer(&mut self, question: &str, line: &str) {
+        self.wait_for(question);
+        self.wait_for("] ");
+        writeln!(self.master, "{line}").unwrap();
+    }
+
     /// Waits until a text was printed, after what was waited for before.
     fn wait_for(&mut self, text: &str) -> String {
         for _ in 0..3000 {
@@ -203,4 +210,27 @@ fn a_project_is_trusted_by_a_person_and_no_longer_when_it_changes() {
     )
     .unwrap();
     assert_eq!(verdict(), "ask", "any change needs trust again");
+}
+
+#[test]
+fn init_asks_writes_a_config_and_has_it_trusted_by_a_person() {
+    let place = Place::new(CONFIG);
+    std::fs::write(place.path().join("Cargo.toml"), "").unwrap();
+    let mut terminal = Terminal::start(&place, &["init"]);
+    terminal.answer("read files below this folder", "");
+    terminal.answer("May it change them?", "nonsense");
+    terminal.answer("one of: ask, yes, never", "yes");
+    terminal.answer("only look", "");
+    terminal.answer("build and test (Rust)", "y");
+    terminal.answer("reach the network?", "");
+    let page = terminal.press("y");
+    assert!(page.contains("cargo test"), "what it allows is shown: {page}");
+    let (code, rest) = terminal.end();
+    assert_eq!(code, 0, "{rest}");
+    let call = br#"{"tool":"write_file","args":{"path":"a.txt","content":""}}"#;
+    let (_, printed, _) = place.feed(&["decide"], &[&call[..], b"\n"].concat());
+    assert!(printed.contains(r#""verdict":"allow""#), "{printed}");
+    let mut terminal = Terminal::start(&place, &["init"]);
+    terminal.wait_for("here already");
+    assert_eq!(terminal.end().0, 2);
 }

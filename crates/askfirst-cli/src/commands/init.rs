@@ -1,0 +1,242 @@
+//! `init`: asks a few questions, writes a commented config for this folder, shows what it allows and asks to trust it.
+
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use askfirst_runtime::config::PROJECT_FILE;
+use askfirst_runtime::present::escape::escaped;
+
+use crate::args::Common;
+use crate::commands::trust;
+use crate::exit::Exit;
+use crate::print::{err, out};
+
+/// What the questions decide. The defaults are what somebody who only presses Enter gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answers {
+    reads: Choice,
+    writes: Choice,
+    looks: Choice,
+    work: Choice,
+    network: Choice,
+}
+
+/// Whether something happens unasked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Unasked,
+    Asked,
+    Never,
+}
+
+impl Default for Answers {
+    fn default() -> Self {
+        Self {
+            reads: Choice::Unasked,
+            writes: Choice::Asked,
+            looks: Choice::Unasked,
+            work: Choice::Asked,
+            network: Choice::Never,
+        }
+    }
+}
+
+/// A kind of project: a file that shows it, and the commands that people run in it all day.
+struct Kind {
+    sign: &'static str,
+    name: &'static str,
+    work: &'static [&'static str],
+}
+
+const KINDS: [Kind; 9] = [
+    Kind {
+        sign: "Cargo.toml",
+        name: "Rust",
+        work: &["cargo check", "cargo build", "cargo test", "cargo clippy", "cargo fmt"],
+    },
+    Kind { sign: "pnpm-lock.yaml", name: "pnpm", work: &["pnpm test", "pnpm build", "pnpm lint"] },
+    Kind { sign: "yarn.lock", name: "Yarn", work: &["yarn test", "yarn build", "yarn lint"] },
+    Kind {
+        sign: "package.json",
+        name: "Node",
+        work: &["npm test", "npm run build", "npm run lint", "npm run test"],
+    },
+    Kind { sign: "uv.lock", name: "uv", work: &["uv run pytest"] },
+    Kind {
+        sign: "pyproject.toml",
+        name: "Python",
+        work: &["pytest", "python -m pytest", "ruff check", "ruff format", "mypy"],
+    },
+    Kind { sign: "go.mod", name: "Go", work: &["go build", "go test", "go vet", "go fmt"] },
+    Kind { sign: "Makefile", name: "make", work: &["make test", "make check", "make build"] },
+    Kind { sign: "Gemfile", name: "Ruby", work: &["bundle exec rspec", "bundle exec rake test"] },
+];
+
+/// Asks, writes, shows. `print` only prints what pressing Enter throughout would write.
+pub fn init(common: &Common, print: bool) -> anyhow::Result<Exit> {
+    let folder = std::env::current_dir().context("the working folder is gone")?;
+    let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| folder.join(kind.sign).is_file()).collect();
+    let git = folder.join(".git").exists();
+    if print {
+        crate::print::result(&text(Answers::default(), &kinds, git));
+        return Ok(Exit::Done);
+    }
+    let file = folder.join(PROJECT_FILE);
+    if file.symlink_metadata().is_ok() {
+        err(&format!("error: there is a `{PROJECT_FILE}` here already"));
+        err("hint: `askfirst effective` shows what it means, `askfirst trust` trusts it");
+        return Ok(Exit::Usage);
+    }
+    let Ok(tty) = OpenOptions::new().read(true).write(true).open("/dev/tty") else {
+        err("error: there is no terminal to ask at");
+        err("hint: `askfirst init --print` prints a config with the usual answers");
+        return Ok(Exit::Nobody);
+    };
+    let Some(answers) = ask(&mut Desk::new(tty)?, &folder, &kinds)? else {
+        out("nothing was written");
+        return Ok(Exit::Nobody);
+    };
+    let mut written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&file)
+        .with_context(|| format!("`{}` cannot be written", file.display()))?;
+    written.write_all(text(answers, &kinds, git).as_bytes())?;
+    written.sync_all()?;
+    out(&format!("written: {}", file.display()));
+    trust::trust(common)
+}
+
+/// Somebody at a terminal who is asked with lines.
+struct Desk {
+    lines: BufReader<std::fs::File>,
+    screen: std::fs::File,
+}
+
+impl Desk {
+    fn new(tty: std::fs::File) -> std::io::Result<Self> {
+        Ok(Self { screen: tty.try_clone()?, lines: BufReader::new(tty) })
+    }
+
+    fn say(&mut self, text: &str) -> std::io::Result<()> {
+        writeln!(self.screen, "{}", escaped(text))
+    }
+
+    /// One question with words to choose from; the first is what Enter means. Nothing at the end of input.
+    fn choose(&mut self, question: &str, words: &[(&str, Choice)]) -> std::io::Result<Option<Choice>> {
+        let offered: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        loop {
+            write!(self.screen, "{} [{}] ", escaped(question), offered.join("/"))?;
+            let mut line = String::new();
+            if self.lines.read_line(&mut line)? == 0 {
+                return Ok(None);
+            }
+            let said = line.trim().to_lowercase();
+            if let Some((_, usual)) = words.first().filter(|_| said.is_empty()) {
+                return Ok(Some(*usual));
+            }
+            let mut meant = words.iter().filter(|(word, _)| word.starts_with(&said));
+            match (meant.next(), meant.next()) {
+                (Some((_, choice)), None) => return Ok(Some(*choice)),
+                (None | Some(_), None | Some(_)) => {
+                    self.say(&format!("  one of: {}; Enter means the first", offered.join(", ")))?;
+                }
+            }
+        }
+    }
+}
+
+fn ask(desk: &mut Desk, folder: &Path, kinds: &[&Kind]) -> anyhow::Result<Option<Answers>> {
+    use Choice::{Asked, Never, Unasked};
+    desk.say(&format!("A config for {}. Enter takes the first answer; everything can be changed later.", folder.display()))?;
+    let mut answers = Answers::default();
+    let choices = [("yes", Unasked), ("ask", Asked)];
+    let Some(reads) = desk.choose("May the agent read files below this folder without asking?", &choices)?
+    else {
+        return Ok(None);
+    };
+    answers.reads = reads;
+    let choices = [("ask", Asked), ("yes", Unasked), ("never", Never)];
+    let Some(writes) = desk.choose("May it change them?", &choices)? else { return Ok(None) };
+    answers.writes = writes;
+    let choices = [("yes", Unasked), ("ask", Asked), ("never", Never)];
+    let question = "May it run commands that only look (ls, grep, git log) without asking? (never: no commands at all)";
+    let Some(looks) = desk.choose(question, &choices)? else { return Ok(None) };
+    answers.looks = looks;
+    if looks == Never {
+        return Ok(Some(answers));
+    }
+    if !kinds.is_empty() {
+        let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+        let question = format!("May it build and test ({}) without asking?", names.join(", "));
+        let Some(work) = desk.choose(&question, &[("ask", Asked), ("yes", Unasked)])? else { return Ok(None) };
+        answers.work = work;
+    }
+    let choices = [("no", Never), ("yes", Unasked)];
+    let Some(network) = desk.choose("May its commands reach the network?", &choices)? else { return Ok(None) };
+    answers.network = network;
+    Ok(Some(answers))
+}
+
+/// The config.
+fn text(answers: Answers, kinds: &[&Kind], git: bool) -> String {
+    let approval = |choice: Choice| match choice {
+        Choice::Unasked => "none",
+        Choice::Asked | Choice::Never => "required",
+    };
+    let mode = if answers.writes == Choice::Never { "ro" } else { "rw" };
+    let mut text = format!(
+        "# What an agent may do here. `askfirst effective` shows what holds, `askfirst explain` why.
+# Values: none (runs unasked), required (asks), once_per_session, human (asks every single time), deny.
+version: 1
+default_approval: required    # for tools that nothing below speaks for
+
+sandbox:
+  paths:
+    # This folder. What lies outside every root is blocked for the file tools.
+    project:
+      root: .
+      mode: {mode}                # ro: nothing is ever written
+      approval: {{ read: {}, write: {} }}
+  never_read: [\".env\", \".env.*\", \"*.pem\", \"~/.ssh/**\", \"~/.aws/**\"]
+  # Git hooks, shell profiles, editor and agent config and this file are never written, without being listed.
+",
+        approval(answers.reads),
+        approval(answers.writes),
+    );
+    if answers.looks == Choice::Never {
+        text.push_str("\n# No `shell:` section, so no commands are offered.\n");
+        return text;
+    }
+    text.push_str(&format!(
+        "
+shell:
+  default: {{ approval: required }}
+  known_read_only: {:<12}# commands proven only to read what may be read
+  network: {}
+  rules:                      # in order; a deny decides wherever it stands
+    - {{ pattern: \"sudo\", approval: deny }}
+",
+        approval(answers.looks),
+        answers.network == Choice::Unasked,
+    ));
+    if git {
+        text.push_str("    - { pattern: \"git push\", approval: required, risk: high }\n");
+        text.push_str("    - { pattern: \"git commit\", approval: required, description: \"Create a commit\" }\n");
+    }
+    text.push_str("    - { pattern: \"rm\", approval: required, risk: high }\n");
+    for kind in kinds {
+        text.push_str(&format!("    # {}\n", kind.name));
+        for pattern in kind.work {
+            let approval = approval(answers.work);
+            text.push_str(&format!("    - {{ pattern: \"{pattern}\", approval: {approval} }}\n"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "init/tests.rs"]
+mod tests;
