@@ -32,6 +32,9 @@ pub struct Assessment {
     pub firm: bool,
     /// The call would start a process.
     pub starts_process: bool,
+    /// Why the owner's rules cannot be taken to mean this call, such as a tool that changed since they were written:
+    /// then a person answers, whatever the rules allow.
+    pub unsettled: Option<String>,
     /// What is known about the call, also where the config makes it ask.
     pub facts: Vec<Fact>,
     /// The least risk, also where the config makes it ask.
@@ -49,6 +52,7 @@ impl Assessment {
             because: Vec::new(),
             firm: false,
             starts_process: false,
+            unsettled: None,
             facts: Vec::new(),
             risk: Risk::Low,
             exclude_keys: Vec::new(),

@@ -33,6 +33,7 @@ enum Reason<'a> {
     Tool(&'a View),
     BuiltIn(&'static str, &'static str),
     Override(String),
+    Unsettled(&'a str),
 }
 
 /// Decides about a call.
@@ -44,6 +45,10 @@ pub fn judge<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: 
     }
     if assessment.starts_process {
         judgement.raise_without_walls(policy.walls());
+    }
+    if let Some(why) = assessment.unsettled.as_deref().filter(|_| judgement.approval < Approval::Human) {
+        judgement.approval = Approval::Human;
+        judgement.raised.push(Reason::Unsettled(why));
     }
     judgement
 }
@@ -309,6 +314,7 @@ impl Reason<'_> {
                 },
             ),
             Self::BuiltIn(rule, text) => Because::built_in(rule, *text),
+            Self::Unsettled(why) => Because::built_in("unsettled", *why),
             Self::Override(text) => Because::built_in("override", text.as_str()),
         }
     }

@@ -267,3 +267,15 @@ fn a_name_that_stands_twice_keeps_its_deny() {
     let twice = policy(None, vec![("t", vec![case(Free, 2)]), ("t", vec![case(Human, 3)])]);
     assert_eq!(approval_of(&call("t", json!({})), &Assessment::silent(), &twice), Human);
 }
+
+#[test]
+fn what_is_unsettled_a_person_answers_whatever_the_rules_allow() {
+    for said in Approval::ALL {
+        let policy = policy(Free, vec![("t", vec![case(said, 2)])]);
+        let unsettled = Assessment { unsettled: Some("it changed".to_owned()), ..Assessment::silent() };
+        let (rule, line) = if said < Human { ("unsettled", None) } else { ("tools@2", Some(2)) };
+        check(&unsettled, &policy, said.max(Human), rule, line);
+    }
+    let blocked = Assessment { unsettled: Some("it changed".to_owned()), ..Assessment::blocked("outside") };
+    check(&blocked, &policy(Free, vec![]), Deny, OWN, None);
+}

@@ -1,0 +1,155 @@
+//! One JSON-RPC message, read strictly: a closed set of keys, no key twice, one document, plain ids.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// What a message is. It borrows from the line that it stands in.
+#[derive(Debug)]
+pub(crate) enum Message<'a> {
+    /// Wants an answer.
+    Request {
+        /// Its id.
+        id: Id,
+        /// What is wanted.
+        method: Cow<'a, str>,
+        /// With what, as it is written.
+        params: Option<&'a RawValue>,
+    },
+    /// Wants none.
+    Notification {
+        /// What is told.
+        method: Cow<'a, str>,
+        /// With what, as it is written.
+        params: Option<&'a RawValue>,
+    },
+    /// Answers a request.
+    Response {
+        /// The id of the request; none where the other side could not read it.
+        id: Option<Id>,
+        /// The result, as it is written; none for an error.
+        result: Option<&'a RawValue>,
+    },
+}
+
+/// An id: a whole number or a text. `1` and `1.0` would be the same to some and not to others, so the latter is none.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Id {
+    Number(i64),
+    Text(String),
+}
+
+impl Id {
+    /// As JSON.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        match self {
+            Self::Number(number) => (*number).into(),
+            Self::Text(text) => text.as_str().into(),
+        }
+    }
+}
+
+/// Why a line is no message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Fault {
+    /// It is not one JSON document.
+    #[error("not one JSON document: {0}")]
+    Syntax(String),
+    /// It is JSON, but no message.
+    #[error("not a JSON-RPC message: {0}")]
+    Shape(String),
+}
+
+impl Fault {
+    /// The JSON-RPC code.
+    pub(crate) fn code(&self) -> i32 {
+        match self {
+            Self::Syntax(_) => -32700,
+            Self::Shape(_) => -32600,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "given")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "given")]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "given")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "given")]
+    error: Option<&'a RawValue>,
+}
+
+/// A key that is there counts as given, also with `null`.
+fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// Whose messages are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum From {
+    /// The client's, which may be driven by an agent: every value is looked at.
+    Client,
+    /// The server's: results may be large, so only the envelope is.
+    Server,
+}
+
+/// Reads a line.
+pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
+    let text = std::str::from_utf8(line).map_err(|e| Fault::Syntax(e.to_string()))?;
+    if text.trim_start().starts_with('[') {
+        return Err(Fault::Shape("batches are not taken".to_owned()));
+    }
+    if from == From::Client {
+        askfirst::json::parse(line).map_err(|e| Fault::Syntax(e.to_string()))?;
+    }
+    let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|e| match e.classify() {
+        serde_json::error::Category::Data => Fault::Shape(e.to_string()),
+        serde_json::error::Category::Io
+        | serde_json::error::Category::Syntax
+        | serde_json::error::Category::Eof => Fault::Syntax(e.to_string()),
+    })?;
+    let shape = |why: &str| Err(Fault::Shape(why.to_owned()));
+    if envelope.jsonrpc != "2.0" {
+        return shape("`jsonrpc` is not `2.0`");
+    }
+    let answers = envelope.result.is_some() || envelope.error.is_some();
+    match (envelope.method, envelope.id) {
+        (Some(_), _) if answers => shape("it asks and answers at once"),
+        (Some(method), Some(id)) => Ok(Message::Request { id: id_of(id)?, method, params: envelope.params }),
+        (Some(method), None) => Ok(Message::Notification { method, params: envelope.params }),
+        (None, None) => shape("it has neither `method` nor `id`"),
+        (None, Some(_)) if envelope.params.is_some() => shape("an answer has no `params`"),
+        (None, Some(_)) if envelope.result.is_some() == envelope.error.is_some() => {
+            shape("an answer has either `result` or `error`")
+        }
+        (None, Some(id)) if id.get() == "null" => Ok(Message::Response { id: None, result: envelope.result }),
+        (None, Some(id)) => Ok(Message::Response { id: Some(id_of(id)?), result: envelope.result }),
+    }
+}
+
+fn id_of(raw: &RawValue) -> Result<Id, Fault> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Plain {
+        Number(i64),
+        Text(String),
+    }
+    match serde_json::from_str(raw.get()) {
+        Ok(Plain::Number(number)) => Ok(Id::Number(number)),
+        Ok(Plain::Text(text)) => Ok(Id::Text(text)),
+        Err(_) => Err(Fault::Shape("an `id` is a whole number or a text".to_owned())),
+    }
+}
+
+#[cfg(test)]
+#[path = "message/tests.rs"]
+mod tests;

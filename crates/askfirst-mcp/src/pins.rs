@@ -1,0 +1,132 @@
+//! Pins: what each tool of a server looked like when it was first seen or last approved.
+//!
+//! A tool that looks different now is not the tool that the owner's rules were written for.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Map, Value};
+
+/// Why pins cannot be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum PinsError {
+    /// The file cannot be read or written.
+    #[error("the pins of `{server}` cannot be kept: {cause}")]
+    Disk {
+        /// The server.
+        server: String,
+        /// Why.
+        cause: String,
+    },
+    /// The file is not what was written.
+    #[error("the pins of `{server}` cannot be read: {cause}; hint: remove `{file}` to begin anew")]
+    Garbled {
+        /// The server.
+        server: String,
+        /// The file.
+        file: String,
+        /// Why.
+        cause: String,
+    },
+}
+
+/// The pins of one server.
+#[derive(Debug)]
+pub struct Pins {
+    server: String,
+    file: PathBuf,
+    known: Mutex<BTreeMap<String, Value>>,
+}
+
+impl Pins {
+    /// Reads the pins of a server below a folder. There need not be any.
+    ///
+    /// # Errors
+    /// Fails if they are there and cannot be read: then nobody knows what the tools looked like.
+    pub fn open(state: &Path, server: &str) -> Result<Self, PinsError> {
+        let name: String = server
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '%' })
+            .collect();
+        let file = state.join("pins").join(format!("{name}-{}.json", askfirst::Digest::of(server).short()));
+        let known = match std::fs::read(&file) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
+            Err(e) => return Err(PinsError::Disk { server: server.to_owned(), cause: e.to_string() }),
+            Ok(bytes) => match askfirst::json::parse_object(&bytes) {
+                Ok(map) => map.into_iter().collect(),
+                Err(e) => {
+                    return Err(PinsError::Garbled {
+                        server: server.to_owned(),
+                        file: file.display().to_string(),
+                        cause: e.to_string(),
+                    });
+                }
+            },
+        };
+        Ok(Self { server: server.to_owned(), file, known: Mutex::new(known) })
+    }
+
+    /// What a tool looked like, if it looks different now. A tool that was never seen is pinned as it is.
+    ///
+    /// # Errors
+    /// Fails if a new pin cannot be written.
+    pub(crate) fn changed(&self, tools: &[(String, Value)]) -> Result<BTreeMap<String, Value>, PinsError> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut changed, mut new) = (BTreeMap::new(), false);
+        for (name, definition) in tools {
+            match known.get(name) {
+                Some(pinned) if pinned == definition => {}
+                Some(pinned) => {
+                    changed.insert(name.clone(), pinned.clone());
+                }
+                None => {
+                    known.insert(name.clone(), definition.clone());
+                    new = true;
+                }
+            }
+        }
+        if new {
+            self.write(&known)?;
+        }
+        Ok(changed)
+    }
+
+    /// A person has seen what a tool looks like now.
+    ///
+    /// # Errors
+    /// Fails if the pin cannot be written.
+    pub(crate) fn accept(&self, name: &str, definition: &Value) -> Result<(), PinsError> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(name.to_owned(), definition.clone());
+        self.write(&known)
+    }
+
+    fn write(&self, known: &BTreeMap<String, Value>) -> Result<(), PinsError> {
+        let map: Map<String, Value> = known.iter().map(|(name, pin)| (name.clone(), pin.clone())).collect();
+        self.replace(&Value::Object(map).to_string())
+            .map_err(|e| PinsError::Disk { server: self.server.clone(), cause: e.to_string() })
+    }
+
+    /// The whole file or nothing.
+    fn replace(&self, text: &str) -> std::io::Result<()> {
+        let folder = self.file.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)?;
+        let temporary = self.file.with_extension(format!("{}.new", std::process::id()));
+        let mut file = std::fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&temporary)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&temporary, &self.file)
+    }
+}
+
+#[cfg(test)]
+#[path = "pins/tests.rs"]
+mod tests;

@@ -1,0 +1,29 @@
+use serde_json::json;
+
+use super::{Pins, PinsError};
+
+#[test]
+fn a_tool_is_pinned_when_first_seen_and_told_when_it_changed_also_after_a_restart() {
+    let state = tempfile::tempdir().unwrap();
+    let (old, new) =
+        (json!({"name": "add", "description": "Adds"}), json!({"name": "add", "description": "Adds. Also…"}));
+    let pins = Pins::open(state.path(), "maths").unwrap();
+    assert!(pins.changed(&[("add".to_owned(), old.clone())]).unwrap().is_empty());
+    let pins = Pins::open(state.path(), "maths").unwrap();
+    assert_eq!(pins.changed(&[("add".to_owned(), new.clone())]).unwrap()["add"], old);
+    assert_eq!(pins.changed(&[("add".to_owned(), new.clone())]).unwrap()["add"], old, "told until accepted");
+    pins.accept("add", &new).unwrap();
+    let pins = Pins::open(state.path(), "maths").unwrap();
+    assert!(pins.changed(&[("add".to_owned(), new)]).unwrap().is_empty());
+    let other = Pins::open(state.path(), "other").unwrap();
+    assert!(other.changed(&[("add".to_owned(), old)]).unwrap().is_empty(), "each server has its own");
+}
+
+#[test]
+fn pins_that_cannot_be_read_are_an_error_and_not_a_fresh_start() {
+    let state = tempfile::tempdir().unwrap();
+    Pins::open(state.path(), "../x").unwrap().accept("add", &json!({})).unwrap();
+    let file = std::fs::read_dir(state.path().join("pins")).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(&file, "{\"add\":").unwrap();
+    assert!(matches!(Pins::open(state.path(), "../x"), Err(PinsError::Garbled { .. })));
+}

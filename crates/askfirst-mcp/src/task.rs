@@ -1,0 +1,79 @@
+//! Calls on their way, driven without an executor: whoever has news for a call drives it on.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Wake, Waker};
+
+type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+const IDLE: u8 = 0;
+const RUNNING: u8 = 1;
+const AGAIN: u8 = 2;
+
+/// One call. Woken, it goes to a queue; with news at hand it can be driven at once.
+pub(crate) struct Task {
+    running: Mutex<Option<Running>>,
+    state: AtomicU8,
+    queue: Sender<Arc<Task>>,
+}
+
+impl Task {
+    pub(crate) fn new(
+        running: impl Future<Output = ()> + Send + 'static,
+        queue: Sender<Arc<Task>>,
+    ) -> Arc<Self> {
+        Arc::new(Self { running: Mutex::new(Some(Box::pin(running))), state: AtomicU8::new(IDLE), queue })
+    }
+
+    /// Drives the call as far as it goes. If somebody drives it already, they go on once more.
+    pub(crate) fn drive(self: &Arc<Self>) {
+        loop {
+            match self.state.compare_exchange(IDLE, RUNNING, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => break,
+                Err(RUNNING) => {
+                    let again =
+                        self.state.compare_exchange(RUNNING, AGAIN, Ordering::AcqRel, Ordering::Acquire);
+                    if again.is_ok() {
+                        return;
+                    }
+                }
+                Err(_) => return,
+            }
+        }
+        let waker = Waker::from(Arc::clone(self));
+        loop {
+            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(future) = running.as_mut()
+                && future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready()
+            {
+                *running = None;
+            }
+            drop(running);
+            if self.state.compare_exchange(RUNNING, IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                return;
+            }
+            self.state.store(RUNNING, Ordering::Release);
+        }
+    }
+
+    /// Gives the call up: what it waits for is withdrawn.
+    pub(crate) fn cancel(&self) {
+        let given_up = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(given_up);
+    }
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        let queue = self.queue.clone();
+        // Nobody listens once the gateway has ended.
+        let _ = queue.send(self);
+    }
+}
+
+#[cfg(test)]
+#[path = "task/tests.rs"]
+mod tests;
