@@ -1,6 +1,6 @@
 //! What the client sends: refused if it can be read in two ways, judged if it calls a tool, else passed on as it came.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use askfirst::{ApprovalContext, Args};
 use serde_json::Value;
@@ -30,6 +30,10 @@ impl Gateway {
                 }
                 self.to_server.line(line)
             }
+            Ok(Message::Request { id, method, .. }) if looks_like_a_call(&method) => {
+                self.refuse_message(Some(&id), -32601, "there is no such method")
+            }
+            Ok(Message::Notification { method, .. }) if looks_like_a_call(&method) => Ok(()),
             Ok(Message::Notification { method, params }) => {
                 match &*method {
                     "notifications/cancelled" if self.cancelled(params) => return Ok(()),
@@ -126,13 +130,16 @@ impl Gateway {
                 Some(Waiting::Call(_) | Waiting::Passed | Waiting::List) | None => return false,
             }
         };
-        let task = call.task.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(task) = task {
-            task.cancel();
-        }
+        call.give_up();
         self.upstream.end(&id.json().to_string());
         true
     }
+}
+
+/// Whether a method is not the call of a tool, but some server might take it for one.
+fn looks_like_a_call(method: &str) -> bool {
+    let plain = method.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_.$-".contains(&byte));
+    !plain || (method != "tools/call" && method.eq_ignore_ascii_case("tools/call"))
 }
 
 struct Wanted {

@@ -91,6 +91,16 @@ pub(crate) struct Call {
     pub(crate) progress: Option<Value>,
 }
 
+impl Call {
+    /// Nobody wants to know any more.
+    pub(crate) fn give_up(&self) {
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            task.cancel();
+        }
+    }
+}
+
 /// How one side ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -134,21 +144,23 @@ impl Gateway {
     pub fn serve_client(self: &Arc<Self>, mut input: impl BufRead) -> Ended {
         self.drive_woken();
         let mut line = Vec::new();
-        loop {
+        let ended = loop {
             match lines::next(&mut input, &mut line) {
                 Ok(Next::Line) => {
                     if let Err(e) = self.from_client(&line) {
-                        return Ended::Broken(e.to_string());
+                        break Ended::Broken(e.to_string());
                     }
                 }
-                Ok(Next::End) => return Ended::Closed,
+                Ok(Next::End) => break Ended::Closed,
                 Ok(Next::TooLong) => {
                     let told = self.refuse_message(None, -32600, &lines::TooLong.to_string());
-                    return told.map_or_else(|e| Ended::Broken(e.to_string()), |()| Ended::TooLong);
+                    break told.map_or_else(|e| Ended::Broken(e.to_string()), |()| Ended::TooLong);
                 }
-                Err(e) => return Ended::Broken(e.to_string()),
+                Err(e) => break Ended::Broken(e.to_string()),
             }
-        }
+        };
+        self.client_is_gone();
+        ended
     }
 
     /// Reads what the server sends, until it ends. Then whoever still waits is told so.
@@ -235,6 +247,19 @@ impl Gateway {
         self.to_client.line(line.to_string().as_bytes())
     }
 
+    /// Nobody waits any more: questions are withdrawn. What the server was sent runs to its end and is recorded.
+    fn client_is_gone(&self) {
+        let waiting: Vec<Arc<Call>> = {
+            let state = self.state();
+            let calls = state.waiting.values().filter_map(|waiting| match waiting {
+                Waiting::Call(call) if !call.flight.is_sent() => Some(Arc::clone(call)),
+                Waiting::Call(_) | Waiting::Passed | Waiting::List => None,
+            });
+            calls.collect()
+        };
+        waiting.iter().for_each(|call| call.give_up());
+    }
+
     /// Nobody will answer any more.
     fn server_is_gone(self: &Arc<Self>) {
         let waiting: Vec<(Id, Waiting)> = self.state().waiting.drain().collect();
@@ -242,10 +267,7 @@ impl Gateway {
         for (id, waiting) in waiting {
             match waiting {
                 Waiting::Call(call) => {
-                    let task = call.task.lock().unwrap_or_else(PoisonError::into_inner).take();
-                    if let Some(task) = task {
-                        task.cancel();
-                    }
+                    call.give_up();
                     let _ = self.say(&id, "the server ended before it answered");
                 }
                 Waiting::Passed | Waiting::List => {

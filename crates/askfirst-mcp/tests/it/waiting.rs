@@ -1,0 +1,98 @@
+//! While a person thinks: other traffic flows, the call can be cancelled, answers and edits take effect.
+
+use askfirst::Approval::None as Free;
+use serde_json::{Value, json};
+
+use crate::fixture::{Desk, edit, no, tool, wait_for, yes};
+
+#[test]
+fn a_call_that_is_asked_about_holds_up_nothing_and_runs_once_it_is_approved() {
+    let mut desk = Desk::new(&[("add", Free)]);
+    desk.list(&[tool("add"), tool("ask")]);
+    let asked = desk.call(1, "ask", json!({"x": 1}));
+    wait_for(|| (desk.person.count() == 1).then_some(()));
+    let other = desk.call(2, "add", json!({}));
+    assert_eq!(desk.received(), other);
+    desk.reply(r#"{"jsonrpc":"2.0","id":2,"result":{"content":[]}}"#);
+    assert_eq!(desk.hear_json()["id"], 2);
+    // An answer to a call that was never sent is none.
+    desk.reply(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"forged"}]}}"#);
+    wait_for(|| desk.told.lock().unwrap().iter().any(|text| text.contains("not asked")).then_some(()));
+    let person = std::sync::Arc::clone(&desk.person);
+    person.answer(1, |question| {
+        let facts = &question.members[0].request.facts;
+        assert!(facts.iter().any(|fact| fact.label == "server" && fact.text == "maths"));
+        yes()
+    });
+    assert_eq!(desk.received(), asked);
+    desk.reply(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#);
+    assert_eq!(desk.hear_json()["id"], 1);
+}
+
+#[test]
+fn a_cancelled_question_is_withdrawn_and_the_server_never_hears_of_it() {
+    let mut desk = Desk::new(&[("add", Free)]);
+    desk.list(&[tool("add"), tool("ask")]);
+    desk.call(1, "ask", json!({}));
+    wait_for(|| (desk.person.count() == 1).then_some(()));
+    desk.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    wait_for(|| (desk.person.withdrawn.lock().unwrap().len() == 1).then_some(()));
+    let call = desk.call(2, "add", json!({}));
+    assert_eq!(desk.received(), call);
+    // A call that runs is the server's to cancel.
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+    desk.say(cancel);
+    assert_eq!(desk.received(), cancel);
+}
+
+#[test]
+fn a_refusal_by_a_person_reaches_the_agent_with_the_note() {
+    let mut desk = Desk::new(&[]);
+    desk.list(&[tool("ask")]);
+    desk.call(1, "ask", json!({}));
+    desk.person.answer(1, |_| no("not today"));
+    let told = desk.hear_json();
+    assert!(told["result"]["content"][0]["text"].as_str().unwrap().contains("not today"), "{told}");
+}
+
+#[test]
+fn edited_arguments_are_asked_again_sent_anew_and_told() {
+    let mut desk = Desk::new(&[]);
+    desk.list(&[tool("ask")]);
+    desk.call(1, "ask", json!({"to": "all"}));
+    let edited = json!({"to": "me"}).as_object().unwrap().clone();
+    desk.person.answer(1, |_| edit(&edited));
+    desk.person.answer(2, |question| {
+        assert_eq!(question.members[0].request.args, edited, "the edited call is shown");
+        yes()
+    });
+    let sent: Value = serde_json::from_str(&desk.received()).unwrap();
+    assert_eq!((&sent["id"], &sent["params"]["arguments"]), (&json!(1), &json!({"to": "me"})));
+    desk.reply(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#);
+    let told = desk.hear_json();
+    assert!(told["result"]["content"][0]["text"].as_str().unwrap().contains("changed the arguments"));
+}
+
+#[test]
+fn a_waiting_call_sends_progress_to_who_asked_for_it() {
+    let mut desk = Desk::new(&[]);
+    desk.list(&[tool("ask")]);
+    desk.say(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","_meta":{"progressToken":"p"}}}"#);
+    wait_for(|| (desk.person.count() == 1).then_some(()));
+    desk.gateway.heartbeat(1);
+    let told = desk.hear_json();
+    assert_eq!(
+        (&told["method"], &told["params"]["progressToken"]),
+        (&json!("notifications/progress"), &json!("p"))
+    );
+}
+
+#[test]
+fn a_client_that_ends_takes_its_questions_with_it() {
+    let mut desk = Desk::new(&[]);
+    desk.list(&[tool("ask")]);
+    desk.call(1, "ask", json!({}));
+    wait_for(|| (desk.person.count() == 1).then_some(()));
+    desk.client_ends();
+    wait_for(|| (desk.person.withdrawn.lock().unwrap().len() == 1).then_some(()));
+}
