@@ -85,6 +85,19 @@ pub enum Command {
         #[arg(long, value_name = "JSON", default_value = "{}")]
         args: String,
     },
+    /// Stand in front of an MCP server: every tool call is judged, all else passes as it came
+    ///
+    /// Put `askfirst mcp --` in front of the server's command in the client's config.
+    Mcp {
+        /// The server's name in the config: its tools are mcp__NAME__TOOL. Without it, the program's own name
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+        #[command(flatten)]
+        mode: ModeFlags,
+        /// The server's program and its arguments; without them, the server of that name in the config
+        #[arg(last = true, value_name = "SERVER")]
+        server: Vec<String>,
+    },
     /// Show the config in force and where each value comes from
     Effective,
     /// Show the record

@@ -4,15 +4,16 @@ use askfirst::{Cause, Outcome, ToolError};
 
 /// How the program ends. The order is that of `run`, which ends with the highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
 pub enum Exit {
-    Done = 0,
-    ToolFailed = 1,
-    Usage = 2,
-    Policy = 3,
-    Person = 4,
-    Nobody = 5,
-    Unrecorded = 6,
+    Done,
+    ToolFailed,
+    Usage,
+    Policy,
+    Person,
+    Nobody,
+    Unrecorded,
+    /// As the program ended that stood behind it.
+    Child(u8),
 }
 
 /// The list for people.
@@ -24,7 +25,8 @@ Exit codes:
   3  refused by policy, strict mode or missing walls
   4  refused by a person
   5  nobody to ask: no terminal, end of input, time-out
-  6  the record could not be written";
+  6  the record could not be written
+`sandbox` and `mcp` end as what they start; 125 if it could not be started";
 
 impl Exit {
     pub fn of(outcome: &Outcome) -> Self {
@@ -60,6 +62,15 @@ impl Exit {
 
 impl From<Exit> for std::process::ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::ToolFailed => 1,
+            Exit::Usage => 2,
+            Exit::Policy => 3,
+            Exit::Person => 4,
+            Exit::Nobody => 5,
+            Exit::Unrecorded => 6,
+            Exit::Child(code) => code,
+        })
     }
 }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use args::{Cli, Command, LogCommand, MemoryCommand, Shell};
 use clap::{CommandFactory, Parser};
-use commands::{call, decide, demo, doctor, effective, explain, init, log, memory, migrate, run, trust};
+use commands::{call, decide, demo, doctor, effective, explain, init, log, mcp, memory, migrate, run, trust};
 use exit::Exit;
 
 fn main() -> ExitCode {
@@ -33,6 +33,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Decide => decide::decide(&session::Offered::new(session::read_config(common)?)?),
         Command::Explain { tool, args } => explain::explain(common, &tool, &args),
         Command::Effective => effective::effective(common),
+        Command::Mcp { name, mode, server } => mcp::mcp(common, mode, name.as_deref(), &server),
         Command::Log { command: None, last } => log::list(common, last),
         Command::Log { command: Some(LogCommand::Verify { expect }), .. } => {
             log::verify(common, expect.as_deref())

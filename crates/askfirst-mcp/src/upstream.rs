@@ -40,19 +40,25 @@ struct Known {
 }
 
 /// Where lines go. Each is written whole.
-pub(crate) struct Sink(Mutex<Box<dyn Write + Send>>);
+pub(crate) struct Sink(Mutex<Option<Box<dyn Write + Send>>>);
 
 impl Sink {
     pub(crate) fn new(output: Box<dyn Write + Send>) -> Self {
-        Self(Mutex::new(output))
+        Self(Mutex::new(Some(output)))
     }
 
     /// Writes one line. The other side may be slow: then this waits, and so does whoever feeds it.
     pub(crate) fn line(&self, line: &[u8]) -> std::io::Result<()> {
         let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let output = output.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
         output.write_all(line)?;
         output.write_all(b"\n")?;
         output.flush()
+    }
+
+    /// Nothing more will be written.
+    pub(crate) fn close(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

@@ -109,7 +109,7 @@ fn tell(tool: &str, outcome: &Outcome) -> Exit {
             out("agent: Understood, I leave that alone.");
             Exit::Done
         }
-        Exit::Done | Exit::ToolFailed | Exit::Usage | Exit::Policy => Exit::Done,
+        Exit::Done | Exit::ToolFailed | Exit::Usage | Exit::Policy | Exit::Child(_) => Exit::Done,
     }
 }
 

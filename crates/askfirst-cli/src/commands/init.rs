@@ -150,7 +150,10 @@ impl Desk {
 
 fn ask(desk: &mut Desk, folder: &Path, kinds: &[&Kind]) -> anyhow::Result<Option<Answers>> {
     use Choice::{Asked, Never, Unasked};
-    desk.say(&format!("A config for {}. Enter takes the first answer; everything can be changed later.", folder.display()))?;
+    desk.say(&format!(
+        "A config for {}. Enter takes the first answer; everything can be changed later.",
+        folder.display()
+    ))?;
     let mut answers = Answers::default();
     let choices = [("yes", Unasked), ("ask", Asked)];
     let Some(reads) = desk.choose("May the agent read files below this folder without asking?", &choices)?
@@ -162,7 +165,8 @@ fn ask(desk: &mut Desk, folder: &Path, kinds: &[&Kind]) -> anyhow::Result<Option
     let Some(writes) = desk.choose("May it change them?", &choices)? else { return Ok(None) };
     answers.writes = writes;
     let choices = [("yes", Unasked), ("ask", Asked), ("never", Never)];
-    let question = "May it run commands that only look (ls, grep, git log) without asking? (never: no commands at all)";
+    let question =
+        "May it run commands that only look (ls, grep, git log) without asking? (never: no commands at all)";
     let Some(looks) = desk.choose(question, &choices)? else { return Ok(None) };
     answers.looks = looks;
     if looks == Never {
@@ -171,11 +175,15 @@ fn ask(desk: &mut Desk, folder: &Path, kinds: &[&Kind]) -> anyhow::Result<Option
     if !kinds.is_empty() {
         let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
         let question = format!("May it build and test ({}) without asking?", names.join(", "));
-        let Some(work) = desk.choose(&question, &[("ask", Asked), ("yes", Unasked)])? else { return Ok(None) };
+        let Some(work) = desk.choose(&question, &[("ask", Asked), ("yes", Unasked)])? else {
+            return Ok(None);
+        };
         answers.work = work;
     }
     let choices = [("no", Never), ("yes", Unasked)];
-    let Some(network) = desk.choose("May its commands reach the network?", &choices)? else { return Ok(None) };
+    let Some(network) = desk.choose("May its commands reach the network?", &choices)? else {
+        return Ok(None);
+    };
     answers.network = network;
     Ok(Some(answers))
 }
@@ -224,7 +232,9 @@ shell:
     ));
     if git {
         text.push_str("    - { pattern: \"git push\", approval: required, risk: high }\n");
-        text.push_str("    - { pattern: \"git commit\", approval: required, description: \"Create a commit\" }\n");
+        text.push_str(
+            "    - { pattern: \"git commit\", approval: required, description: \"Create a commit\" }\n",
+        );
     }
     text.push_str("    - { pattern: \"rm\", approval: required, risk: high }\n");
     for kind in kinds {

@@ -8,6 +8,7 @@ pub mod effective;
 pub mod explain;
 pub mod init;
 pub mod log;
+pub mod mcp;
 pub mod memory;
 pub mod migrate;
 pub mod run;

@@ -7,13 +7,14 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Who may lean on whom. A room that is not here does not exist.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("askfirst-macros", &[]),
     ("askfirst-sandbox", &[]),
     ("askfirst", &["askfirst-macros"]),
     ("askfirst-runtime", &["askfirst", "askfirst-sandbox"]),
     ("askfirst-terminal", &["askfirst", "askfirst-runtime"]),
-    ("askfirst-cli", &["askfirst", "askfirst-runtime", "askfirst-terminal"]),
+    ("askfirst-mcp", &["askfirst", "askfirst-runtime"]),
+    ("askfirst-cli", &["askfirst", "askfirst-mcp", "askfirst-runtime", "askfirst-terminal"]),
     ("askfirst-python", &["askfirst", "askfirst-runtime", "askfirst-terminal"]),
 ];
 

@@ -190,6 +190,11 @@ impl Gateway {
         }
     }
 
+    /// Tells the server that nothing more will come.
+    pub fn close_server(&self) {
+        self.to_server.close();
+    }
+
     /// Tells those who wait for a person that they still do. To be called every few seconds.
     pub fn heartbeat(&self, beat: u64) {
         let waiting: Vec<Value> = {

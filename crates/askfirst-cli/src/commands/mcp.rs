@@ -1,0 +1,175 @@
+//! `mcp`: a gateway in front of an MCP server that it starts, between the client's standard streams and the server's.
+
+use std::io::BufReader;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use anyhow::Context;
+use askfirst_mcp::{Gateway, Pins, Setup};
+use askfirst_runtime::config::{Config, McpServer, Places, Upstream};
+use askfirst_runtime::sessions;
+
+use crate::args::{Common, ModeFlags};
+use crate::exit::Exit;
+use crate::print::err;
+use crate::session::{Offered, Session, read_config};
+
+/// How often a client that waits for a person hears of it.
+const BEAT: Duration = Duration::from_secs(5);
+/// How long a server whose input has ended may take to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Starts the server and stands between it and the client.
+pub fn mcp(common: &Common, mode: ModeFlags, name: Option<&str>, command: &[String]) -> anyhow::Result<Exit> {
+    let config = read_config(common)?;
+    let server = server(&config, name, command)?;
+    let mut child = match start(&server) {
+        Ok(child) => child,
+        Err(e) => {
+            err(&format!("error: `{}` cannot be started: {e}", server.name));
+            return Ok(Exit::Child(125));
+        }
+    };
+    let served = serve(common, mode, config, &server, &mut child);
+    if served.is_err() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    served
+}
+
+/// The server that is meant: one of the config's by its name, or the one that is named by its command.
+fn server(config: &Config, name: Option<&str>, command: &[String]) -> anyhow::Result<McpServer> {
+    let known = name.and_then(|name| config.main.mcp.get(name));
+    let named = match (name, command.first()) {
+        (Some(name), _) => name.to_owned(),
+        (None, Some(program)) => base_name(program),
+        (None, None) => anyhow::bail!("there is no server; hint: askfirst mcp -- SERVER ARGS…"),
+    };
+    anyhow::ensure!(
+        !named.is_empty() && !named.contains("__"),
+        "`{named}` cannot name a server: `__` separates server and tool; hint: --name NAME"
+    );
+    let known = known.or_else(|| config.main.mcp.get(&named));
+    let upstream = match (command.is_empty(), known) {
+        (false, _) => Upstream::Command(command.to_vec()),
+        (true, Some(server)) => server.upstream.clone(),
+        (true, None) => {
+            anyhow::bail!("the config has no server `{named}`; hint: askfirst mcp -- SERVER ARGS…")
+        }
+    };
+    Ok(McpServer {
+        name: named.clone(),
+        upstream,
+        env_pass: known.map(|server| server.env_pass.clone()).unwrap_or_default(),
+        hide_denied: known.is_some_and(|server| server.hide_denied),
+        ask_by: known.map(|server| server.ask_by.clone()).unwrap_or_default(),
+        origin: known.map_or_else(
+            || askfirst::Because::built_in("mcp", "given on the command line"),
+            |server| server.origin.clone(),
+        ),
+    })
+}
+
+fn base_name(program: &str) -> String {
+    let name = Path::new(program).file_name().map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_default()
+}
+
+fn start(server: &McpServer) -> anyhow::Result<Child> {
+    let Upstream::Command(words) = &server.upstream else {
+        anyhow::bail!("servers behind a `url` are not in this version");
+    };
+    let (program, args) = words.split_first().context("it has no command")?;
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    if !server.env_pass.is_empty() {
+        let basic = ["PATH", "HOME", "LANG", "TERM"].map(str::to_owned);
+        let passed = basic.iter().chain(&server.env_pass);
+        let passed = passed.filter_map(|name| Some((name.clone(), std::env::var_os(name)?)));
+        command.env_clear().envs(passed);
+    }
+    Ok(command.spawn()?)
+}
+
+fn serve(
+    common: &Common,
+    mode: ModeFlags,
+    config: Config,
+    server: &McpServer,
+    child: &mut Child,
+) -> anyhow::Result<Exit> {
+    let policy = config.policy(askfirst::Walls::Settled);
+    let state = Places::from_env().state;
+    let session = Session::open(Offered::new(config)?, common, mode, "mcp", &state)?;
+    let controller = session.tools.controller().clone();
+    let listening = sessions::listen(&session.state, &session.id, &controller);
+    if let Err(e) = &listening {
+        err(&format!("warning: this session cannot be looked at from outside: {e}"));
+    }
+    let setup = Setup {
+        server: server.name.clone(),
+        policy,
+        controller: controller.clone(),
+        recorder: Arc::clone(&session.ledger) as _,
+        clock: Arc::clone(&session.clock),
+        session: session.id.clone(),
+        pins: Pins::open(&state, &server.name)?,
+        hide_denied: server.hide_denied,
+        tell: Box::new(|text| err(&format!("askfirst: {text}"))),
+    };
+    let to_server = child.stdin.take().context("the server has no input")?;
+    let from_server = child.stdout.take().context("the server has no output")?;
+    let gateway = Gateway::new(setup, Box::new(std::io::stdout()), Box::new(to_server));
+    let (ends, ended) = channel();
+    let (at_client, client_ends) = (Arc::clone(&gateway), ends.clone());
+    std::thread::spawn(move || {
+        at_client.serve_client(BufReader::with_capacity(1 << 16, std::io::stdin()));
+        at_client.close_server();
+        let _ = client_ends.send(Side::Client);
+    });
+    let at_server = Arc::clone(&gateway);
+    std::thread::spawn(move || {
+        at_server.serve_server(BufReader::with_capacity(1 << 16, from_server));
+        let _ = ends.send(Side::Server);
+    });
+    for beat in 1.. {
+        match ended.recv_timeout(BEAT) {
+            Err(RecvTimeoutError::Timeout) => gateway.heartbeat(beat),
+            Ok(Side::Server) | Err(RecvTimeoutError::Disconnected) => break,
+            Ok(Side::Client) => {
+                // The server has until its patience ends to finish what it was sent.
+                let _ = ended.recv_timeout(PATIENCE);
+                break;
+            }
+        }
+    }
+    controller.stop();
+    Ok(Exit::Child(code_of(end(child)?)))
+}
+
+enum Side {
+    Client,
+    Server,
+}
+
+/// Waits for the server's end, and brings it about if it takes too long.
+fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
+    for _ in 0..100 {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        std::thread::sleep(PATIENCE / 100);
+    }
+    child.kill()?;
+    child.wait()
+}
+
+fn code_of(status: ExitStatus) -> u8 {
+    use std::os::unix::process::ExitStatusExt;
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
