@@ -88,7 +88,10 @@ pub enum Command {
     /// Stand in front of an MCP server: every tool call is judged, all else passes as it came
     ///
     /// Put `askfirst mcp --` in front of the server's command in the client's config.
+    #[command(args_conflicts_with_subcommands = true)]
     Mcp {
+        #[command(subcommand)]
+        command: Option<McpCommand>,
         /// The server's name in the config: its tools are mcp__NAME__TOOL. Without it, the program's own name
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
@@ -149,6 +152,24 @@ pub enum LogCommand {
         /// The call, as `log` names it
         id: String,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum McpCommand {
+    /// Put the gateway in front of every server in a client's config: shows the change, writes it with --write
+    Wrap(Rewrite),
+    /// Take the gateway away again
+    Unwrap(Rewrite),
+}
+
+/// A client's config to rewrite.
+#[derive(Debug, Args)]
+pub struct Rewrite {
+    /// The client's config: JSON with `mcpServers` (Claude Desktop, Cursor) or `servers` (VS Code)
+    pub file: PathBuf,
+    /// Write the file instead of showing the change
+    #[arg(long)]
+    pub write: bool,
 }
 
 #[derive(Debug, Subcommand)]

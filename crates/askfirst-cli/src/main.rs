@@ -5,14 +5,18 @@ mod commands;
 mod exit;
 mod outcome;
 mod print;
+mod replace;
 mod report;
 mod session;
 
 use std::process::ExitCode;
 
-use args::{Cli, Command, LogCommand, MemoryCommand, Shell};
+use args::{Cli, Command, LogCommand, McpCommand, MemoryCommand, Shell};
+use askfirst_mcp::wrap::Way;
 use clap::{CommandFactory, Parser};
-use commands::{call, decide, demo, doctor, effective, explain, init, log, mcp, memory, migrate, run, trust};
+use commands::{
+    call, decide, demo, doctor, effective, explain, init, log, mcp, memory, migrate, run, trust, wrap,
+};
 use exit::Exit;
 
 fn main() -> ExitCode {
@@ -33,7 +37,13 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Decide => decide::decide(&session::Offered::new(session::read_config(common)?)?),
         Command::Explain { tool, args } => explain::explain(common, &tool, &args),
         Command::Effective => effective::effective(common),
-        Command::Mcp { name, mode, server } => mcp::mcp(common, mode, name.as_deref(), &server),
+        Command::Mcp { command: Some(McpCommand::Wrap(what)), .. } => wrap::rewrite(common, &what, Way::Wrap),
+        Command::Mcp { command: Some(McpCommand::Unwrap(what)), .. } => {
+            wrap::rewrite(common, &what, Way::Unwrap)
+        }
+        Command::Mcp { command: None, name, mode, server } => {
+            mcp::mcp(common, mode, name.as_deref(), &server)
+        }
         Command::Log { command: None, last } => log::list(common, last),
         Command::Log { command: Some(LogCommand::Verify { expect }), .. } => {
             log::verify(common, expect.as_deref())

@@ -8,6 +8,7 @@ mod message;
 mod pins;
 mod task;
 mod upstream;
+pub mod wrap;
 
 pub use gateway::{Gateway, Setup};
 pub use lines::{MAX_LINE, TooLong};

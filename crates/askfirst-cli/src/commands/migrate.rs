@@ -1,7 +1,6 @@
 //! `migrate`: rewrites older spellings in a config.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use askfirst_runtime::config::{Layer, migrate as rewrite};
@@ -9,6 +8,7 @@ use serde_json::json;
 
 use crate::args::Common;
 use crate::exit::Exit;
+use crate::replace::replace;
 use crate::session::read_config;
 
 /// Shows the new text, or writes it.
@@ -54,20 +54,4 @@ fn in_force(common: &Common) -> anyhow::Result<PathBuf> {
     let mut files = config.files.into_iter().rev().filter(|file| file.layer != Layer::Managed);
     let newest = files.next().context("there is no config here; name one")?;
     Ok(newest.path)
-}
-
-/// Replaces a file in one step, keeping its mode.
-fn replace(file: &Path, text: &str) -> std::io::Result<()> {
-    let target = file.canonicalize()?;
-    let beside = target.with_extension("yaml.new");
-    let mut new = std::fs::OpenOptions::new().write(true).create_new(true).open(&beside)?;
-    let done = new
-        .set_permissions(std::fs::metadata(&target)?.permissions())
-        .and_then(|()| new.write_all(text.as_bytes()))
-        .and_then(|()| new.sync_all())
-        .and_then(|()| std::fs::rename(&beside, &target));
-    if done.is_err() {
-        drop(std::fs::remove_file(&beside));
-    }
-    done
 }

@@ -13,3 +13,4 @@ pub mod memory;
 pub mod migrate;
 pub mod run;
 pub mod trust;
+pub mod wrap;

@@ -11,6 +11,7 @@
 
 mod commands;
 mod guide;
+mod mcp;
 mod person;
 mod spec;
 mod tidy;

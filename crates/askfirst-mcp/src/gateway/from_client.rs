@@ -94,10 +94,18 @@ impl Gateway {
         let task = Task::new(
             async move {
                 let Some(gateway) = gateway.upgrade() else { return };
-                if gateway.needs_list(&name) {
+                let held = gateway.needs_list(&name).then(|| gateway.hold());
+                if held.is_some() {
                     gateway.listed().await;
                 }
-                let outcome = gateway.tools.call(context).await;
+                let mut calling = std::pin::pin!(gateway.tools.call(context));
+                let mut held = held;
+                let outcome = std::future::poll_fn(|context| {
+                    let polled = calling.as_mut().poll(context);
+                    held = None;
+                    polled
+                });
+                let outcome = outcome.await;
                 gateway.finish(&of, outcome);
                 gateway.upstream.end(&key);
             },

@@ -24,6 +24,17 @@ pub(crate) struct Listing {
     number: u64,
     pages: u32,
     wakers: Vec<Waker>,
+    /// How many calls have not been judged because they wait for the list.
+    held: usize,
+}
+
+/// Counts a call as held while it lives.
+pub(crate) struct Held(Arc<Gateway>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.state().list.held -= 1;
+    }
 }
 
 pub(crate) fn is_own(id: &Id) -> bool {
@@ -49,6 +60,16 @@ impl Gateway {
             self.ask_for_list(None);
         }
         true
+    }
+
+    pub(crate) fn hold(self: &Arc<Self>) -> Held {
+        self.state().list.held += 1;
+        Held(Arc::clone(self))
+    }
+
+    /// Whether calls wait for the list.
+    pub(crate) fn holds_calls(&self) -> bool {
+        self.state().list.held > 0
     }
 
     pub(crate) fn list_is_stale(&self) {

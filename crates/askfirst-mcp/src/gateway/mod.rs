@@ -26,6 +26,10 @@ use crate::upstream::{Flight, Sink, Upstream};
 /// How many requests of the client may be on their way at once.
 const MAX_IN_FLIGHT: usize = 4096;
 
+/// How long calls of a client that has ended wait for the server's list of tools.
+const PATIENCE_STEPS: u32 = 1000;
+const PATIENCE_STEP: std::time::Duration = std::time::Duration::from_millis(5);
+
 /// What a gateway is put together from.
 pub struct Setup {
     /// The server's name in the config.
@@ -254,6 +258,12 @@ impl Gateway {
 
     /// Nobody waits any more: questions are withdrawn. What the server was sent runs to its end and is recorded.
     fn client_is_gone(&self) {
+        for _ in 0..PATIENCE_STEPS {
+            if !self.holds_calls() {
+                break;
+            }
+            std::thread::sleep(PATIENCE_STEP);
+        }
         let waiting: Vec<Arc<Call>> = {
             let state = self.state();
             let calls = state.waiting.values().filter_map(|waiting| match waiting {

@@ -1,0 +1,43 @@
+//! `mcp wrap`, `mcp unwrap`: the gateway in front of the servers of a client's config.
+
+use anyhow::Context;
+use askfirst_mcp::wrap::{Way, rewrite as rewritten};
+use serde_json::json;
+
+use crate::args::{Common, Rewrite};
+use crate::exit::Exit;
+use crate::print::{err, out};
+use crate::replace::replace;
+
+/// Shows the change, or writes it.
+pub fn rewrite(common: &Common, what: &Rewrite, way: Way) -> anyhow::Result<Exit> {
+    let file = what.file.display().to_string();
+    let old = std::fs::read_to_string(&what.file).with_context(|| format!("`{file}` cannot be read"))?;
+    let program = std::env::current_exe().context("the path of this program is not known")?;
+    let program = program.to_str().context("the path of this program is not UTF-8")?;
+    let new = rewritten(&old, program, way).with_context(|| format!("`{file}` cannot be rewritten"))?;
+    if what.write && new.text != old {
+        replace(&what.file, &new.text).with_context(|| format!("`{file}` cannot be written"))?;
+    }
+    if common.json {
+        let left: Vec<_> = new.left.iter().map(|(name, why)| json!({"server": name, "why": why})).collect();
+        crate::print::json(
+            &json!({"file": file, "changed": new.changed, "left": left, "text": new.text, "written": what.write}),
+        );
+        return Ok(Exit::Done);
+    }
+    for (name, why) in &new.left {
+        err(&format!("left as it is: {name} ({why})"));
+    }
+    if new.changed.is_empty() {
+        err("nothing to change");
+    } else if what.write {
+        out(&format!("written: {file} ({})", new.changed.join(", ")));
+        out("restart the client; `askfirst mcp unwrap` undoes it");
+    } else {
+        let diff = similar::TextDiff::from_lines(&old, &new.text);
+        out(diff.unified_diff().header(&file, &file).to_string().trim_end());
+        err("hint: --write writes it");
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,85 @@
+//! The gateway as a client starts it: the real binary in front of a real server.
+
+use serde_json::{Value, json};
+
+use crate::commands::Place;
+
+const CONFIG: &str = r#"
+version: 1
+ledger: { path: ./record.jsonl }
+tools:
+  mcp__srv__echo: { approval: none }
+  mcp__srv__wipe: { approval: deny }
+"#;
+
+/// A server in a few lines: lists three tools and echoes what it is called with.
+const SERVER: &str = r#"
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message: continue
+    if message["method"] == "tools/list":
+        result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "wipe", "ask")]}
+    else:
+        result = {"content": [{"type": "text", "text": json.dumps(message["params"]["arguments"])}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+sys.exit(7)
+"#;
+
+fn call(id: u32, tool: &str) -> String {
+    let params = json!({"name": tool, "arguments": {"n": id}});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string() + "\n"
+}
+
+fn answers(printed: &str) -> std::collections::BTreeMap<u64, Value> {
+    let lines = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.map(|line| (line["id"].as_u64().unwrap(), line["result"].clone())).collect()
+}
+
+#[test]
+fn a_server_behind_the_gateway_is_called_refused_and_recorded_and_its_exit_code_passes() {
+    let place = Place::new(CONFIG);
+    std::fs::write(place.path().join("server.py"), SERVER).unwrap();
+    let input = call(1, "echo") + &call(2, "wipe") + &call(3, "ask");
+    let args = ["--config", "c.yaml", "mcp", "--name", "srv", "--", "python3", "server.py"];
+    let (code, printed, complaint) = place.feed(&args, input.as_bytes());
+    assert_eq!(code, 7, "{complaint}");
+    let told = answers(&printed);
+    assert_eq!(told[&1]["content"][0]["text"], r#"{"n": 1}"#);
+    assert_eq!(told[&2]["isError"], true);
+    assert_eq!(told[&3]["isError"], true, "nobody can be asked: {printed}");
+    let (code, verified, _) = place.run(&["--config", "c.yaml", "log", "verify"]);
+    assert_eq!(code, 0, "{verified}");
+    let (_, log, _) = place.run(&["--config", "c.yaml", "log"]);
+    assert!(log.contains("mcp__srv__echo") && log.contains("mcp__srv__wipe"), "{log}");
+    let (code, printed, _) =
+        place.feed(&[&args[..3], &["--strict"], &args[3..]].concat(), call(3, "ask").as_bytes());
+    assert_eq!(code, 7);
+    assert!(answers(&printed)[&3]["content"][0]["text"].as_str().unwrap().contains("mode"), "{printed}");
+}
+
+#[test]
+fn what_cannot_be_started_or_named_says_so() {
+    let place = Place::new(CONFIG);
+    let run = |args: &[&str]| place.run(&[&["--config", "c.yaml", "mcp"], args].concat());
+    assert_eq!(run(&["--", "no-such-server"]).0, 125);
+    assert_eq!(run(&["--", "a__b"]).0, 2);
+    assert_eq!(run(&["--name", "nothing"]).0, 2);
+    assert_eq!(run(&[]).0, 2);
+}
+
+#[test]
+fn a_clients_config_is_shown_written_and_undone() {
+    let place = Place::new(CONFIG);
+    let file = place.path().join("client.json");
+    let text = r#"{ "mcpServers": { "srv": { "command": "python3", "args": ["server.py"] } } }"#;
+    std::fs::write(&file, text).unwrap();
+    let (code, shown, _) = place.run(&["mcp", "wrap", "client.json"]);
+    assert_eq!(code, 0);
+    assert!(shown.contains("+{") && shown.contains(r#""mcp", "--name", "srv", "--", "python3""#), "{shown}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "only shown");
+    assert_eq!(place.run(&["mcp", "wrap", "client.json", "--write"]).0, 0);
+    assert!(std::fs::read_to_string(&file).unwrap().contains("askfirst"));
+    assert_eq!(place.run(&["mcp", "unwrap", "client.json", "--write"]).0, 0);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+}

@@ -1,0 +1,140 @@
+//! Puts the gateway in front of the servers in a client's config, and takes it away again.
+//!
+//! Only the words that start a server change; every other byte of the file stays as it is.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// Where clients keep their servers.
+const PLACES: [&[&str]; 3] = [&["mcpServers"], &["servers"], &["mcp", "servers"]];
+
+/// Why a config cannot be rewritten.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WrapError {
+    /// It is no JSON.
+    #[error("it is not plain JSON: {0}; hint: comments must be taken out first")]
+    Syntax(String),
+    /// There are no servers in it.
+    #[error("it has no `mcpServers` and no `servers`")]
+    NoServers,
+    /// A server's name cannot be part of a tool's name.
+    #[error("`{0}` cannot name a server: `__` separates server and tool")]
+    Name(String),
+}
+
+/// A rewritten config.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The whole text.
+    pub text: String,
+    /// The servers that changed.
+    pub changed: Vec<String>,
+    /// The servers that did not, and why.
+    pub left: Vec<(String, &'static str)>,
+}
+
+/// What is done to each server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The gateway is put in front.
+    Wrap,
+    /// The gateway is taken away.
+    Unwrap,
+}
+
+/// Rewrites a client's config, with `askfirst` as the program of the gateway.
+///
+/// # Errors
+/// Fails if the text is no such config, or a server has a name that cannot be used. Nothing is rewritten then.
+pub fn rewrite(text: &str, askfirst: &str, way: Way) -> Result<Rewritten, WrapError> {
+    askfirst::json::parse(text.as_bytes()).map_err(|e| WrapError::Syntax(e.to_string()))?;
+    let whole: &RawValue = serde_json::from_str(text).map_err(|e| WrapError::Syntax(e.to_string()))?;
+    let servers = PLACES.iter().find_map(|place| {
+        place.iter().try_fold(whole, |at, key| members(at).and_then(|members| members.get(*key).copied()))
+    });
+    let servers = servers.and_then(members).ok_or(WrapError::NoServers)?;
+    let (mut changes, mut changed, mut left) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, server) in servers {
+        match change(&name, server, askfirst, way)? {
+            Ok(edits) => {
+                changed.push(name);
+                changes.extend(edits);
+            }
+            Err(why) => left.push((name, why)),
+        }
+    }
+    let base = text.as_ptr() as usize;
+    let mut spans: Vec<(Range<usize>, String)> = changes
+        .into_iter()
+        .map(|(old, new)| {
+            let start = old.as_ptr() as usize - base;
+            (start..start + old.len(), new)
+        })
+        .collect();
+    spans.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
+    let mut text = text.to_owned();
+    for (span, new) in spans {
+        text.replace_range(span, &new);
+    }
+    Ok(Rewritten { text, changed, left })
+}
+
+fn members(value: &RawValue) -> Option<BTreeMap<String, &RawValue>> {
+    serde_json::from_str(value.get()).ok()
+}
+
+type Edits<'a> = Vec<(&'a str, String)>;
+
+/// What changes in one server: pieces of the text and what stands there afterwards. Or why nothing does.
+fn change<'a>(
+    name: &str,
+    server: &'a RawValue,
+    askfirst: &str,
+    way: Way,
+) -> Result<Result<Edits<'a>, &'static str>, WrapError> {
+    let members: BTreeMap<String, &'a RawValue> = members(server).unwrap_or_default();
+    let Some(command) = members.get("command") else {
+        return Ok(Err("it has no command: servers behind a `url` are not started by the client"));
+    };
+    let args = members.get("args").copied();
+    let words: Option<Vec<String>> =
+        args.map_or(Some(Vec::new()), |args| serde_json::from_str(args.get()).ok());
+    let program: Option<String> = serde_json::from_str(command.get()).ok();
+    let (Some(program), Some(words)) = (program, words) else {
+        return Ok(Err("its command is not a list of texts"));
+    };
+    let behind = behind(&program, &words);
+    let (program, words) = match (way, behind) {
+        (Way::Wrap, Some(_)) => return Ok(Err("it is behind the gateway already")),
+        (Way::Unwrap, None) => return Ok(Err("it is not behind the gateway")),
+        (Way::Unwrap, Some((program, words))) => (program.clone(), words.to_vec()),
+        (Way::Wrap, None) => {
+            if name.contains("__") {
+                return Err(WrapError::Name(name.to_owned()));
+            }
+            let front = ["mcp", "--name", name, "--", &program].map(str::to_owned);
+            (askfirst.to_owned(), [&front[..], &words].concat())
+        }
+    };
+    let (program, words) =
+        (Value::from(program).to_string(), json!(words).to_string().replace("\",\"", "\", \""));
+    Ok(Ok(match args {
+        Some(args) => vec![(command.get(), program), (args.get(), words)],
+        None => vec![(command.get(), format!("{program}, \"args\": {words}"))],
+    }))
+}
+
+/// The server's own program and words, if the gateway stands in front of it.
+fn behind<'a>(program: &str, words: &'a [String]) -> Option<(&'a String, &'a [String])> {
+    let ours =
+        program.rsplit('/').next() == Some("askfirst") && words.first().is_some_and(|word| word == "mcp");
+    let at = words.iter().position(|word| word == "--").filter(|_| ours)?;
+    words.get(at + 1..)?.split_first()
+}
+
+#[cfg(test)]
+#[path = "wrap/tests.rs"]
+mod tests;

@@ -1,0 +1,65 @@
+use super::{Way, WrapError, rewrite};
+
+const CLIENT: &str = r#"{
+  // no
+}"#;
+
+const CONFIG: &str = r#"{
+    "theme":   "dark",
+  "mcpServers": {
+    "files": { "command": "npx", "args": ["-y", "server, \"files\"", "/tmp"], "env": {"A": "1"} },
+    "git":   {"command": "/opt/git-mcp"},
+    "web":   { "url": "http://127.0.0.1/mcp" }
+  },
+  "last": [1,  2]
+}
+"#;
+
+#[test]
+fn servers_are_put_behind_the_gateway_and_nothing_else_changes() {
+    let wrapped = rewrite(CONFIG, "/bin/askfirst", Way::Wrap).unwrap();
+    assert_eq!(wrapped.changed, ["files", "git"]);
+    assert_eq!(wrapped.left[0].0, "web");
+    let wanted = CONFIG
+        .replace(
+            r#""npx", "args": ["#,
+            r#""/bin/askfirst", "args": ["mcp", "--name", "files", "--", "npx", "#,
+        )
+        .replace(
+            r#""/opt/git-mcp""#,
+            r#""/bin/askfirst", "args": ["mcp", "--name", "git", "--", "/opt/git-mcp"]"#,
+        );
+    assert_eq!(wrapped.text, wanted);
+    let again = rewrite(&wrapped.text, "/bin/askfirst", Way::Wrap).unwrap();
+    assert_eq!((again.text, again.changed), (wrapped.text.clone(), vec![]));
+    let back = rewrite(&wrapped.text, "/bin/askfirst", Way::Unwrap).unwrap();
+    assert_eq!(back.changed, ["files", "git"]);
+    assert_eq!(
+        back.text,
+        CONFIG.replace(r#""/opt/git-mcp""#, r#""/opt/git-mcp", "args": []"#).replace("[],}", "[]}")
+    );
+}
+
+#[test]
+fn the_places_of_other_clients_are_known() {
+    for config in [
+        r#"{"servers": {"a": {"type": "stdio", "command": "x", "args": []}}}"#,
+        r#"{"mcp": {"servers": {"a": {"command": "x"}}}}"#,
+    ] {
+        assert_eq!(rewrite(config, "askfirst", Way::Wrap).unwrap().changed, ["a"], "{config}");
+    }
+}
+
+#[test]
+fn what_is_no_such_config_is_refused_whole() {
+    assert!(matches!(rewrite(CLIENT, "askfirst", Way::Wrap), Err(WrapError::Syntax(_))));
+    assert_eq!(rewrite("{}", "askfirst", Way::Wrap), Err(WrapError::NoServers));
+    assert!(matches!(
+        rewrite(r#"{"mcpServers":{},"mcpServers":{"a":{"command":"x"}}}"#, "askfirst", Way::Wrap),
+        Err(WrapError::Syntax(_))
+    ));
+    let bad = r#"{"mcpServers":{"a__b":{"command":"x"}}}"#;
+    assert_eq!(rewrite(bad, "askfirst", Way::Wrap), Err(WrapError::Name("a__b".to_owned())));
+    let odd = r#"{"mcpServers":{"a":{"command":["x"]},"b":{"command":"x","args":"y"}}}"#;
+    assert_eq!(rewrite(odd, "askfirst", Way::Wrap).unwrap().left.len(), 2);
+}
