@@ -1,3 +1,5 @@
+//! Lines, however the bytes arrive.
+
 use std::io::{BufReader, Cursor};
 
 use super::{MAX_LINE, Next, next};

@@ -1,3 +1,5 @@
+//! What is a message, and what only looks like one.
+
 use super::{Fault, From, Id, Message, read};
 
 #[test]

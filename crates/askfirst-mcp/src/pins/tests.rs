@@ -1,3 +1,5 @@
+//! Pins across restarts, and pins that cannot be read.
+
 use serde_json::json;
 
 use super::{Pins, PinsError};

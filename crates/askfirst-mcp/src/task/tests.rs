@@ -1,3 +1,5 @@
+//! Driving, waking and giving up.
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};

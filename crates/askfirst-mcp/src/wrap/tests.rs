@@ -1,3 +1,5 @@
+//! Clients' configs, there and back.
+
 use super::{Way, WrapError, rewrite};
 
 const CLIENT: &str = r#"{

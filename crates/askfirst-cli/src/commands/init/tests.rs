@@ -1,3 +1,5 @@
+//! What init writes, for every way of answering.
+
 use askfirst_runtime::config::{LoadOptions, Places, load};
 
 use super::{Answers, Choice, KINDS, Kind, text};
