@@ -1,0 +1,180 @@
+//! The gateway: the round trip of a call through it, beside the server alone and a pipe that only copies bytes; how
+//! long it takes to start, and how much memory it keeps. The program's path is the one argument.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+use askfirst_bench::{Contestant, Failure, in_words, median, print_race};
+
+const SIZES: [(&str, usize); 3] = [("small", 16), ("64 KiB", 64 << 10), ("1 MiB", 1 << 20)];
+const STARTS: usize = 51;
+
+fn main() -> Result<(), Failure> {
+    let argument = std::env::args().nth(1).ok_or("name the program: mcp <path of askfirst>")?;
+    match argument.as_str() {
+        "server" => return serve(),
+        "pipe" => return pipe(),
+        _ => {}
+    }
+    let program = std::path::absolute(argument)?;
+    let folder = std::env::temp_dir().join(format!("askfirst-bench-{}", std::process::id()));
+    std::fs::create_dir(&folder)?;
+    let done = measure(&program, &folder);
+    std::fs::remove_dir_all(&folder)?;
+    done
+}
+
+fn measure(program: &Path, folder: &Path) -> Result<(), Failure> {
+    std::fs::write(
+        folder.join("askfirst.yaml"),
+        "version: 1\ntools: { mcp__bench__echo: { approval: none } }\n",
+    )?;
+    for (label, size) in SIZES {
+        let mut direct = Line::start(own("server")?)?;
+        let mut copied = Line::start(own("pipe")?)?;
+        let mut gated = Line::start(gate(program, folder)?)?;
+        let call = |n: usize| {
+            let text = "x".repeat(size);
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{n},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"{text}"}}}}}}"#
+            ) + "\n"
+        };
+        let line = call(7);
+        let mut contestants = [
+            Contestant::waiting("direct", |_| direct.round(&line)),
+            Contestant::waiting("byte pipe", |_| copied.round(&line)),
+            Contestant::waiting("askfirst mcp", |_| gated.round(&line)),
+        ];
+        print_race(&format!("round trip, {label}"), &mut contestants);
+        drop(contestants);
+        println!("{:<28} askfirst mcp {} KiB resident", "", gated.resident()?);
+    }
+    let mut plain = Vec::new();
+    let mut through = Vec::new();
+    for _ in 0..STARTS {
+        plain.push(first_answer(own("server")?)?);
+        through.push(first_answer(gate(program, folder)?)?);
+    }
+    let (plain, through) = (median(&mut plain), median(&mut through));
+    println!(
+        "{:<28} direct {} | askfirst mcp {} (+{})",
+        "start to first answer",
+        in_words(plain),
+        in_words(through),
+        in_words(through - plain)
+    );
+    Ok(())
+}
+
+fn own(role: &str) -> Result<Command, Failure> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(role);
+    Ok(command)
+}
+
+fn gate(program: &Path, folder: &Path) -> Result<Command, Failure> {
+    let mut command = Command::new(program);
+    command.current_dir(folder).env("XDG_STATE_HOME", folder.join("state")).env("HOME", folder);
+    command.args(["--config", "askfirst.yaml", "mcp", "--name", "bench", "--"]);
+    command.arg(std::env::current_exe()?).arg("server");
+    Ok(command)
+}
+
+/// Nanoseconds from the start of a program to its first answer.
+fn first_answer(command: Command) -> Result<f64, Failure> {
+    let start = Instant::now();
+    let mut line = Line::start(command)?;
+    line.round("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
+    Ok(start.elapsed().as_secs_f64() * 1e9)
+}
+
+/// A running program that answers lines.
+struct Line {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    answer: Vec<u8>,
+}
+
+impl Line {
+    fn start(mut command: Command) -> Result<Self, Failure> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let input = child.stdin.take().ok_or("no input")?;
+        let output = BufReader::with_capacity(1 << 16, child.stdout.take().ok_or("no output")?);
+        Ok(Self { child, input, output, answer: Vec::new() })
+    }
+
+    fn round(&mut self, line: &str) {
+        self.answer.clear();
+        let done = self
+            .input
+            .write_all(line.as_bytes())
+            .and_then(|()| self.output.read_until(b'\n', &mut self.answer));
+        assert!(
+            done.is_ok_and(|count| count > 10) && self.answer.starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":"),
+            "no answer"
+        );
+        assert!(!self.answer.windows(7).take(200).any(|part| part == b"isError"), "refused");
+    }
+
+    fn resident(&self) -> Result<u64, Failure> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+        Ok(line.trim().trim_end_matches(" kB").parse()?)
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// The server: answers each line with as much as it was sent, and lists one tool.
+fn serve() -> Result<(), Failure> {
+    let (mut input, mut output) = (BufReader::with_capacity(1 << 16, std::io::stdin()), std::io::stdout());
+    let mut line = Vec::new();
+    while input.read_until(b'\n', &mut line)? > 0 {
+        let text = std::str::from_utf8(&line)?;
+        let id =
+            text.split_once("\"id\":").and_then(|(_, rest)| rest.split_once(',')).map_or("0", |(id, _)| id);
+        let id = id.trim_end_matches('}');
+        let answer = if text.contains("tools/list") {
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"tools\":[{{\"name\":\"echo\",\"inputSchema\":{{}}}}]}}}}\n"
+            )
+        } else {
+            let size = line.len().saturating_sub(80);
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{}\"}}]}}}}\n",
+                "y".repeat(size)
+            )
+        };
+        output.write_all(answer.as_bytes())?;
+        output.flush()?;
+        line.clear();
+    }
+    Ok(())
+}
+
+/// Copies bytes both ways between its own streams and a server's: the least that any process in between costs.
+fn pipe() -> Result<(), Failure> {
+    let mut child = own("server")?.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut to = child.stdin.take().ok_or("no input")?;
+    let mut from = child.stdout.take().ok_or("no output")?;
+    std::thread::spawn(move || copy(&mut std::io::stdin(), &mut to));
+    copy(&mut from, &mut std::io::stdout());
+    Ok(())
+}
+
+fn copy(from: &mut impl Read, to: &mut impl Write) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        if buffer.get(..count).is_none_or(|part| to.write_all(part).and_then(|()| to.flush()).is_err()) {
+            return;
+        }
+    }
+}
