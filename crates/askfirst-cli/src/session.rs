@@ -19,6 +19,7 @@ use askfirst_runtime::redact::{Redactor, secret_env};
 use askfirst_runtime::tools::Combined;
 use askfirst_runtime::tools::command::CommandToolset;
 use askfirst_runtime::tools::filesystem::FileToolset;
+use askfirst_runtime::tools::shell::ShellToolset;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use askfirst_terminal::{Options, Style, TerminalApprover};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -66,6 +67,9 @@ impl Offered {
         let mut toolset = Combined::default();
         if !config.main.sandbox.paths.is_empty() {
             toolset = toolset.with(Arc::new(FileToolset::new(&config)?));
+        }
+        if config.main.shell.is_some() {
+            toolset = toolset.with(Arc::new(ShellToolset::new(&config, Arc::clone(&launcher) as _)?));
         }
         let toolset = Arc::new(toolset.with(Arc::new(commands)));
         Ok(Self { config, policy, toolset, launcher })

@@ -59,6 +59,17 @@ pub enum LaunchError {
     /// program has been ended.
     #[error("how program `{0}` ended was not told to its launcher but to another part of this process")]
     Lost(String),
+    /// There is such a program outside perhaps, but not behind the walls.
+    #[error("program `{0}` is not there behind the walls")]
+    Hidden(String),
+    /// The walls could not be made, so nothing was started.
+    #[error("the walls could not be made: {step} failed: {cause}")]
+    Walls {
+        /// What was being done.
+        step: String,
+        /// What the system said.
+        cause: io::Error,
+    },
     /// The system failed us on the way; the program, if it was started, has been ended.
     #[error("{doing} failed: {cause}")]
     System {

@@ -14,7 +14,7 @@ use crate::error::{LaunchError, shown};
 use crate::feed::Feed;
 use crate::limits::Wanted;
 use crate::prepare::Prepared;
-use crate::spawn::{Ends, spawn};
+use crate::spawn::{Ends, Extra, Session, spawn};
 use crate::spec::{End, Finished, Spec, Stdin};
 use crate::stop::{Stop, Watch};
 use crate::tree::{self, Hold, Tree};
@@ -36,6 +36,25 @@ const PIECE: usize = 1 << 16;
 pub fn launch(spec: &Spec, stop: &Stop) -> Result<Finished, LaunchError> {
     let prepared = Prepared::new(spec)?;
     let wanted = Wanted::new(&spec.limits)?;
+    let start = Start { prepared: &prepared, extra: &Extra::default(), ends_itself: false };
+    run(spec, stop, &start, |pid| wanted.apply(pid))
+}
+
+/// What is started, and how it ends.
+pub(crate) struct Start<'a> {
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) extra: &'a Extra,
+    /// Whether nothing is left of it once it has ended by itself.
+    pub(crate) ends_itself: bool,
+}
+
+/// Starts, does `then` at once, and follows to the end.
+pub(crate) fn run(
+    spec: &Spec,
+    stop: &Stop,
+    begin: &Start<'_>,
+    then: impl FnOnce(Pid) -> Result<(), LaunchError>,
+) -> Result<Finished, LaunchError> {
     tree::can_end().map_err(LaunchError::system("looking into `/proc`"))?;
     let stopped = match stop.watch().map_err(LaunchError::system("making a pipe"))? {
         Watch::Until(reader) => reader,
@@ -44,11 +63,11 @@ pub fn launch(spec: &Spec, stop: &Stop) -> Result<Finished, LaunchError> {
     let (mut streams, ends) = Streams::open(spec).map_err(LaunchError::system("making a pipe"))?;
 
     let start = Instant::now();
-    let pid = spawn(&prepared, &ends)
+    let pid = spawn(begin.prepared, &ends, begin.extra, Session::New)
         .map_err(|cause| LaunchError::Start { program: shown(&spec.program), cause })?;
-    let mut tree = Tree::new(pid, &prepared.marker);
+    let mut tree = Tree::new(pid, &begin.prepared.marker);
     drop(ends);
-    wanted.apply(pid)?;
+    then(pid)?;
 
     let deadline = spec.limits.wall.and_then(|wall| start.checked_add(wall));
     let signs = Signs { exit: exit_sign(pid), stopped };
@@ -57,9 +76,54 @@ pub fn launch(spec: &Spec, stop: &Stop) -> Result<Finished, LaunchError> {
         Hold::Held | Hold::Over => LaunchError::System { doing: "following the program", cause },
     })?;
     let took = start.elapsed();
-    let survivors = tree.end().map_err(LaunchError::system("ending the program"))?;
+    let survivors = finish(tree, begin, end)?;
     let (stdout, stderr) = streams.finish().map_err(LaunchError::system("reading the output"))?;
     Ok(Finished { end, stdout, stderr, took, survivors })
+}
+
+fn finish(tree: Tree<'_>, begin: &Start<'_>, end: End) -> Result<Vec<i32>, LaunchError> {
+    match end {
+        End::Exited(_) if begin.ends_itself => tree.collect().map(|()| Vec::new()),
+        End::Exited(_) | End::Signalled(_) | End::TimedOut | End::Stopped => tree.end(),
+    }
+    .map_err(LaunchError::system("ending the program"))
+}
+
+/// The same with the standard streams of this process, which the program uses directly.
+#[cfg(target_os = "linux")]
+pub(crate) fn follow_attached(
+    spec: &Spec,
+    stop: &Stop,
+    begin: &Start<'_>,
+    descriptors: crate::profile::Descriptors,
+) -> Result<End, LaunchError> {
+    let system = LaunchError::system::<io::Error>;
+    let stopped = match stop.watch().map_err(system("making a pipe"))? {
+        Watch::Until(reader) => reader,
+        Watch::Stopped => return Ok(End::Stopped),
+    };
+    let own = |fd: rustix::fd::BorrowedFd<'_>| fd.try_clone_to_owned();
+    let [stdin, stdout, stderr] =
+        [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()].map(own);
+    let ends = stdin
+        .and_then(|stdin| Ends::new(stdin, stdout?, stderr?))
+        .map_err(system("passing on the streams"))?;
+    let session = match descriptors {
+        crate::profile::Descriptors::Standard => Session::New,
+        crate::profile::Descriptors::Terminal => Session::Same,
+    };
+    let start = Instant::now();
+    let pid = spawn(begin.prepared, &ends, begin.extra, session)
+        .map_err(|cause| LaunchError::Start { program: shown(&spec.program), cause })?;
+    let mut tree = Tree::new(pid, &begin.prepared.marker);
+    drop(ends);
+    let deadline = spec.limits.wall.and_then(|wall| start.checked_add(wall));
+    let signs = Signs { exit: exit_sign(pid), stopped };
+    let mut streams = Streams::none();
+    let end =
+        follow(&mut tree, &mut streams, &signs, stop, deadline).map_err(system("following the program"))?;
+    finish(tree, begin, end)?;
+    Ok(end)
 }
 
 fn never_started() -> Finished {
@@ -161,6 +225,13 @@ impl<'a> Streams<'a> {
             buffer: vec![0; PIECE],
         };
         Ok((streams, ends))
+    }
+
+    /// None: the program uses others.
+    #[cfg(target_os = "linux")]
+    fn none() -> Self {
+        let source = || Source { pipe: None, keeper: Keeper::new(0) };
+        Self { stdin: None, stdout: source(), stderr: source(), buffer: Vec::new() }
     }
 
     /// Moves what can be moved now, on all three.

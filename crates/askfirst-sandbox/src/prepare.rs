@@ -29,23 +29,32 @@ impl Prepared {
         if spec.program.is_empty() {
             return Err(LaunchError::NoProgram);
         }
-        let mut argv = vec![c_string(spec.program.as_bytes(), || Place::Program)?];
-        for (index, arg) in spec.args.iter().enumerate() {
-            argv.push(c_string(arg.as_bytes(), || Place::Argument(index + 1))?);
-        }
+        let argv = words(spec)?;
         let marker = Marker::fresh().map_err(LaunchError::system("reading random bytes"))?;
-        let envp = environment(spec, &marker)?;
+        let mut envp = variables(spec)?;
+        let mark = format!("{}={}", marker::VARIABLE, marker.value());
+        envp.push(c_string(mark.as_bytes(), || Place::Variable(marker::VARIABLE.to_owned()))?);
         let folder = enter(&spec.folder)?;
         let path = c_string(find(spec)?.as_os_str().as_bytes(), || Place::Program)?;
         Ok(Self { path, argv, envp, folder, marker })
     }
 }
 
-fn c_string(bytes: &[u8], place: impl FnOnce() -> Place) -> Result<CString, LaunchError> {
+pub(crate) fn c_string(bytes: &[u8], place: impl FnOnce() -> Place) -> Result<CString, LaunchError> {
     CString::new(bytes).map_err(|_| LaunchError::Nul(place()))
 }
 
-fn environment(spec: &Spec, marker: &Marker) -> Result<Vec<CString>, LaunchError> {
+/// The program's own name and its arguments.
+pub(crate) fn words(spec: &Spec) -> Result<Vec<CString>, LaunchError> {
+    let mut argv = vec![c_string(spec.program.as_bytes(), || Place::Program)?];
+    for (index, arg) in spec.args.iter().enumerate() {
+        argv.push(c_string(arg.as_bytes(), || Place::Argument(index + 1))?);
+    }
+    Ok(argv)
+}
+
+/// The variables but for the mark.
+pub(crate) fn variables(spec: &Spec) -> Result<Vec<CString>, LaunchError> {
     let mut seen = HashSet::new();
     let mut envp = Vec::with_capacity(spec.env.len() + 1);
     for (name, value) in &spec.env {
@@ -60,12 +69,10 @@ fn environment(spec: &Spec, marker: &Marker) -> Result<Vec<CString>, LaunchError
             envp.push(c_string(&entry, || Place::Variable(shown(name)))?);
         }
     }
-    let mark = format!("{}={}", marker::VARIABLE, marker.value());
-    envp.push(c_string(mark.as_bytes(), || Place::Variable(marker::VARIABLE.to_owned()))?);
     Ok(envp)
 }
 
-fn enter(folder: &Path) -> Result<OwnedFd, LaunchError> {
+pub(crate) fn enter(folder: &Path) -> Result<OwnedFd, LaunchError> {
     c_string(folder.as_os_str().as_bytes(), || Place::Folder)?;
     if !folder.is_absolute() {
         return Err(LaunchError::FolderRelative(shown(folder)));

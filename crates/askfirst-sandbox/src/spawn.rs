@@ -35,17 +35,73 @@ pub(crate) fn away(fd: OwnedFd) -> io::Result<OwnedFd> {
     if fd.as_raw_fd() > 2 { Ok(fd) } else { Ok(rustix::io::fcntl_dupfd_cloexec(&fd, 3)?) }
 }
 
-/// Starts the program as the leader of a new session without a terminal, with default signals and none blocked.
+/// Further descriptors, which the program finds at 3, 4 and so on.
+#[derive(Default)]
+pub(crate) struct Extra {
+    pub(crate) fds: Vec<OwnedFd>,
+    /// For a test that looks what is inherited then.
+    #[cfg(test)]
+    pub(crate) leaks: bool,
+}
+
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux pass any"))]
+impl Extra {
+    /// Far from where they are put, so that none overwrites another on the way.
+    pub(crate) fn new(fds: Vec<OwnedFd>) -> io::Result<Self> {
+        let clear = 3 + RawFd::try_from(fds.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let away = |fd: OwnedFd| {
+            if fd.as_raw_fd() >= clear { Ok(fd) } else { Ok(rustix::io::fcntl_dupfd_cloexec(&fd, clear)?) }
+        };
+        let fds = fds.into_iter().map(away).collect::<io::Result<_>>()?;
+        Ok(Self {
+            fds,
+            #[cfg(test)]
+            leaks: false,
+        })
+    }
+}
+
+impl Extra {
+    #[cfg(not(test))]
+    #[allow(clippy::unused_self, reason = "only tests leave something open")]
+    fn leaks(&self) -> bool {
+        false
+    }
+
+    #[cfg(test)]
+    fn leaks(&self) -> bool {
+        self.leaks
+    }
+}
+
+/// Which session the program belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Session {
+    /// One of its own without a terminal.
+    New,
+    /// That of this process, with its terminal.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux keep it"))]
+    Same,
+}
+
+/// Starts the program with default signals and none blocked.
 ///
 /// When this returns, the program has taken over the new process; its first instructions may have run.
-pub(crate) fn spawn(start: &Prepared, ends: &Ends) -> io::Result<Pid> {
+pub(crate) fn spawn(start: &Prepared, ends: &Ends, extra: &Extra, session: Session) -> io::Result<Pid> {
     let mut actions = Actions::new()?;
     actions.put(&ends.stdin, 0)?;
     actions.put(&ends.stdout, 1)?;
     actions.put(&ends.stderr, 2)?;
     actions.enter(&start.folder)?;
-    actions.close_all_from(3)?;
-    let attributes = Attributes::new()?;
+    let mut next = 3;
+    for fd in &extra.fds {
+        actions.put(fd, next)?;
+        next += 1;
+    }
+    if !extra.leaks() {
+        actions.close_all_from(next)?;
+    }
+    let attributes = Attributes::new(session)?;
     let (argv, envp) = (pointers(&start.argv), pointers(&start.envp));
     let mut pid = 0;
     // SAFETY: `actions` and `attributes` are initialised; `argv` and `envp` are NULL-ended arrays of pointers to
@@ -128,21 +184,29 @@ impl Drop for Actions {
 }
 
 #[cfg(target_vendor = "apple")]
-const SESSION_AND_DESCRIPTORS: c_int = 0x0400 | libc::POSIX_SPAWN_CLOEXEC_DEFAULT;
+const SESSION: c_int = 0x0400;
+#[cfg(target_vendor = "apple")]
+const DESCRIPTORS: c_int = libc::POSIX_SPAWN_CLOEXEC_DEFAULT;
 #[cfg(not(target_vendor = "apple"))]
-const SESSION_AND_DESCRIPTORS: c_int = libc::POSIX_SPAWN_SETSID as c_int;
+const SESSION: c_int = libc::POSIX_SPAWN_SETSID as c_int;
+#[cfg(not(target_vendor = "apple"))]
+const DESCRIPTORS: c_int = 0;
 
 /// What the new process is: its session, its signals. Boxed, since the system may not want it moved.
 struct Attributes(Box<MaybeUninit<libc::posix_spawnattr_t>>);
 
 impl Attributes {
-    fn new() -> io::Result<Self> {
+    fn new(session: Session) -> io::Result<Self> {
         let mut attributes = Box::new(MaybeUninit::uninit());
         // SAFETY: the pointer is valid for writes, and the call initialises what it points to.
         check(unsafe { libc::posix_spawnattr_init(attributes.as_mut_ptr()) })?;
         let mut this = Self(attributes);
         let at = this.0.as_mut_ptr();
-        let flags = libc::POSIX_SPAWN_SETSIGDEF | libc::POSIX_SPAWN_SETSIGMASK | SESSION_AND_DESCRIPTORS;
+        let session = match session {
+            Session::New => SESSION,
+            Session::Same => 0,
+        };
+        let flags = libc::POSIX_SPAWN_SETSIGDEF | libc::POSIX_SPAWN_SETSIGMASK | session | DESCRIPTORS;
         let (mut every, mut none) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         // SAFETY: the attributes are initialised, and so is each set by the call before the one that reads it.
         unsafe {

@@ -85,6 +85,13 @@ impl<'a> Tree<'a> {
         self.finish()
     }
 
+    /// Collects the program, which has ended and is known to have left nothing.
+    pub(crate) fn collect(mut self) -> io::Result<()> {
+        self.wait(WaitIdOptions::EXITED | WaitIdOptions::NOHANG)?;
+        self.hold = Hold::Over;
+        Ok(())
+    }
+
     fn finish(&mut self) -> io::Result<Vec<i32>> {
         let survivors = self.kill();
         match self.hold {

@@ -1,14 +1,21 @@
-//! `explain`: every rule that was looked at, and the one that decided.
+//! `explain`: every rule that was looked at, and the one that decided; of a command line, every program.
 
-use askfirst::ApprovalContext;
 use askfirst::explain::{Explanation, Found, LookedIn, explain as explain_call};
+use askfirst::{ApprovalContext, ApprovalRequest, Args, Assessment, Toolset};
 use askfirst_runtime::assess::{self, Unknown};
+use askfirst_runtime::present::escape::{escaped, width};
+use serde_json::{Value, json};
 
 use crate::args::Common;
 use crate::commands::call::parse_args;
 use crate::exit::Exit;
 use crate::print::out;
 use crate::session::{Offered, read_config};
+
+/// The columns that are laid out for.
+const COLUMNS: usize = 100;
+/// A wider column of programs or texts is wrapped.
+const WIDEST: usize = 32;
 
 /// Explains the verdict about a call.
 pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> {
@@ -17,12 +24,22 @@ pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> 
     let call = assess::prepare(call, &*offered.toolset, &offered.policy);
     let assessment = assess::assess(&call, &*offered.toolset, Unknown::Silent);
     let explanation = explain_call(&call, &assessment, &offered.policy);
+    let command = command(&call, &*offered.toolset);
     if common.json {
-        crate::print::json(&explanation);
-    } else {
-        print(tool, &explanation);
-        for fact in &assessment.facts {
-            out(&format!("  {:<9}{}", fact.label, fact.text));
+        let mut value = serde_json::to_value(&explanation)?;
+        if let (Some(map), Some(command)) = (value.as_object_mut(), command) {
+            map.insert("command".to_owned(), command);
+        }
+        crate::print::json(&value);
+        return Ok(Exit::Done);
+    }
+    match command {
+        Some(command) => print_command(&explanation, &assessment, &command),
+        None => {
+            print(tool, &explanation);
+            for fact in &assessment.facts {
+                out(&format!("  {:<9}{}", fact.label, fact.text));
+            }
         }
     }
     Ok(Exit::Done)
@@ -38,6 +55,10 @@ fn print(tool: &str, explanation: &Explanation) {
     if explanation.looked_at.is_empty() {
         out("  no rule names this tool");
     }
+    print_looked_at(explanation);
+}
+
+fn print_looked_at(explanation: &Explanation) {
     for looked in &explanation.looked_at {
         let found = match &looked.found {
             Found::Decided => "decided".to_owned(),
@@ -52,4 +73,137 @@ fn print(tool: &str, explanation: &Explanation) {
         let says = looked.approval.map_or("the tool's own view", |approval| approval.as_str());
         out(&format!("  {:<9}{}{layer}: {says} - {found}", "rule", looked.rule.place()));
     }
+}
+
+/// What the tool would show of a command line; nothing for other tools.
+fn command(call: &ApprovalContext, toolset: &dyn Toolset) -> Option<Value> {
+    let request = ApprovalRequest::new(&call.tool_name, "", json!({}));
+    let shown = toolset.approval()?.present(call, &request).presentation?;
+    shown.metadata.contains_key("rows").then(|| {
+        let mut command = shown.metadata;
+        command.insert("text".to_owned(), shown.content.into());
+        Value::Object(command)
+    })
+}
+
+/// One row of the table.
+struct Line {
+    verdict: String,
+    text: String,
+    why: String,
+    rule: Option<String>,
+}
+
+fn print_command(explanation: &Explanation, assessment: &Assessment, command: &Value) {
+    let texts = |key: &str| command.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    out(&format!("{} ({})", explanation.verdict.as_str(), explanation.approval));
+    let text = command.get("text").and_then(Value::as_str).unwrap_or_default();
+    for (at, line) in escaped(text).lines().enumerate() {
+        let label = if at == 0 { "command" } else { "" };
+        wrapped(&format!("  {label:<9}"), line);
+    }
+    if let Some(folder) = command.get("folder").and_then(Value::as_str) {
+        wrapped("  folder   ", folder);
+    }
+    out("");
+    let mut lines: Vec<Line> = texts("rows").iter().filter_map(Value::as_object).map(row).collect();
+    lines.extend(texts("redirections").iter().filter_map(Value::as_object).map(row));
+    let widest = lines.iter().map(|line| width(&line.text)).max().unwrap_or(0).min(WIDEST);
+    for line in &lines {
+        print_row(line, widest);
+    }
+    let rows: Vec<Option<&str>> = lines.iter().map(|line| Some(line.why.as_str())).collect();
+    for part in texts("must_see") {
+        let why = part.get("why").and_then(Value::as_str).unwrap_or_default();
+        if !rows.contains(&Some(why)) && !lines.iter().any(|line| line.why.contains(why)) {
+            wrapped("  look     ", why);
+        }
+    }
+    out("");
+    let decided = explanation.because.iter().filter(|because| &*because.rule != "tool's own view");
+    for (at, because) in decided.enumerate() {
+        wrapped(&format!("  {:<9}", if at == 0 { "decided" } else { "and" }), &because.to_string());
+    }
+    for fact in assessment.facts.iter().filter(|fact| fact.label != "folder" && fact.label != "why") {
+        wrapped(&format!("  {:<9}", fact.label), &fact.text);
+    }
+    print_looked_at(explanation);
+}
+
+fn row(row: &Args) -> Line {
+    let text = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let via: Vec<&str> =
+        row.get("via").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let started = if via.is_empty() { String::new() } else { format!(" (through {})", via.join(", ")) };
+    Line {
+        verdict: text("verdict"),
+        text: escaped(&text("text").replace('\n', " ")),
+        why: text("why") + &started,
+        rule: row.get("rule").and_then(Value::as_str).map(str::to_owned),
+    }
+}
+
+/// Verdict, text and reason side by side; what is too long goes on below.
+fn print_row(line: &Line, widest: usize) {
+    let why = match &line.rule {
+        Some(rule) => format!("{} - {rule}", line.why),
+        None => line.why.clone(),
+    };
+    let texts = wrap(&line.text, widest.max(8));
+    let whys = wrap(&escaped(&why), COLUMNS.saturating_sub(widest + 11).max(20));
+    for at in 0..texts.len().max(whys.len()) {
+        let verdict = if at == 0 { line.verdict.as_str() } else { "" };
+        let text = texts.get(at).map_or("", String::as_str);
+        let pad = " ".repeat(widest.saturating_sub(width(text)));
+        let line = format!("  {verdict:<6} {text}{pad}  {}", whys.get(at).map_or("", String::as_str));
+        out(line.trim_end());
+    }
+}
+
+fn wrapped(head: &str, text: &str) {
+    for (at, line) in wrap(&escaped(text), COLUMNS.saturating_sub(head.len())).iter().enumerate() {
+        let begin = if at == 0 { head.to_owned() } else { " ".repeat(head.len()) };
+        out(format!("{begin}{line}").trim_end());
+    }
+}
+
+/// Lines of at most so many columns, broken at blanks where there are some. Nothing is cut off.
+fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_inclusive(' ') {
+        let mut word = word.to_owned();
+        loop {
+            let used = lines.last().map_or(0, |line| width(line));
+            if used + width(word.trim_end()) <= columns {
+                if let Some(line) = lines.last_mut() {
+                    line.push_str(&word);
+                }
+                break;
+            }
+            if used > 0 {
+                lines.push(String::new());
+                continue;
+            }
+            let mut head = String::new();
+            let mut letters = word.chars().peekable();
+            while let Some(letter) =
+                letters.next_if(|letter| head.is_empty() || width(&format!("{head}{letter}")) <= columns)
+            {
+                head.push(letter);
+            }
+            let rest: String = letters.collect();
+            if let Some(line) = lines.last_mut() {
+                line.push_str(&head);
+            }
+            lines.push(String::new());
+            if rest.is_empty() {
+                break;
+            }
+            word = rest;
+        }
+    }
+    if lines.len() > 1 && lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines
 }

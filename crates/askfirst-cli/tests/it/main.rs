@@ -13,5 +13,6 @@ mod commands;
 mod guide;
 mod mcp;
 mod person;
+mod shell;
 mod spec;
 mod tidy;

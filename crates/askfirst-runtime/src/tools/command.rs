@@ -6,16 +6,17 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use askfirst::ports::{Access, Ended, Finished, Launch, Launcher};
+use askfirst::ports::{Access, Launch, Launcher};
 use askfirst::toolset::BoxFuture;
 use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Fact,
     Invocation, PresentationKind, Shown, ToolDefinition, ToolError, Toolset,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::config::{ArgKind, ArgSpec, CommandTool, Limits};
 use crate::offload::offload;
+use crate::tools::finished::{quoted, result_of};
 
 /// Programs as tools.
 pub struct CommandToolset {
@@ -196,49 +197,6 @@ fn check(name: &str, spec: &ArgSpec, value: &Value) -> Result<(), String> {
         return Err(format!("the argument `{name}` must be one of: {}", spec.one_of.join(", ")));
     }
     Ok(())
-}
-
-/// The words as a shell would read them.
-fn quoted(words: &[String]) -> String {
-    let plain = |word: &str| {
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c))
-    };
-    let quote = |word: &String| {
-        if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-    };
-    words.iter().map(quote).collect::<Vec<_>>().join(" ")
-}
-
-fn result_of(finished: &Finished) -> Result<Value, ToolError> {
-    let mut result = json!({
-        "stdout": String::from_utf8_lossy(&finished.stdout),
-        "stderr": String::from_utf8_lossy(&finished.stderr),
-    });
-    let mut add = |key: &str, value: Value| {
-        if let Some(map) = result.as_object_mut() {
-            map.insert(key.to_owned(), value);
-        }
-    };
-    if finished.dropped > 0 {
-        add("left_out_bytes", finished.dropped.into());
-    }
-    let message = match finished.ended {
-        Ended::Exited(0) => {
-            add("exit_code", 0.into());
-            return Ok(result);
-        }
-        Ended::Exited(code) => {
-            add("exit_code", code.into());
-            format!("it ended with exit code {code}")
-        }
-        Ended::Signalled(signal) => {
-            add("signal", signal.into());
-            format!("it was ended by signal {signal}")
-        }
-        Ended::TimedOut => "it ran too long and was stopped".to_owned(),
-        Ended::Stopped => "it was stopped".to_owned(),
-    };
-    Err(ToolError::Ended { message, result })
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 pub mod command;
 pub mod filesystem;
-mod shell;
+mod finished;
+pub mod shell;
 
 use std::sync::Arc;
 

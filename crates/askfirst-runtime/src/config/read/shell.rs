@@ -8,6 +8,7 @@ use crate::config::node::Node;
 use crate::config::quote::{meant, quoted};
 use crate::config::settings::{Limits, SandboxConfig, ShellConfig, ShellRule};
 use crate::config::words;
+use crate::tools::shell::rule_matches;
 
 impl Reader<'_> {
     pub(super) fn shell(&mut self, node: &Node, sandbox: &SandboxConfig) -> ShellConfig {
@@ -87,9 +88,8 @@ impl Reader<'_> {
         let approval = approval(node.get("approval")).unwrap_or(Approval::Required);
         let exact = node.get("exact").and_then(Node::as_bool).unwrap_or(false);
         self.sandbox_paths(node.get("sandbox_paths"), sandbox);
-        self.examples(node.get("examples"), &words, exact);
         let text_of_rule = format!("pattern: {}, approval: {approval}", quoted(written));
-        Some(ShellRule {
+        let rule = ShellRule {
             pattern: written.to_owned(),
             words,
             exact,
@@ -98,7 +98,9 @@ impl Reader<'_> {
             risk: risk(node.get("risk")),
             sandbox_paths: node.get("sandbox_paths").map(texts).unwrap_or_default(),
             origin: self.because(&format!("shell.rules[{n}]"), &node.place, text_of_rule),
-        })
+        };
+        self.examples(node.get("examples"), &rule);
+        Some(rule)
     }
 
     fn sandbox_paths(&mut self, node: Option<&Node>, sandbox: &SandboxConfig) {
@@ -121,15 +123,18 @@ impl Reader<'_> {
         }
     }
 
-    fn examples(&mut self, node: Option<&Node>, words: &[String], exact: bool) {
+    /// Examples are held against the rule as commands are, by the shell tool itself.
+    fn examples(&mut self, node: Option<&Node>, rule: &ShellRule) {
         let Some(node) = node else { return };
+        let folder = self.base.folder.clone();
         for (key, wanted) in [("match", true), ("not_match", false)] {
             for item in node.get(key).map(Node::items).unwrap_or_default() {
                 let Some(example) = item.as_text() else { continue };
-                let found = match words::command(example) {
-                    Ok(command) => words::matches(words, exact, &command),
-                    Err(error) => {
-                        self.fault(&item.place, format!("`{}` is not a command: {error}", quoted(example)));
+                let found = match rule_matches(rule, example, &folder) {
+                    Ok(found) => found,
+                    Err(why) => {
+                        let message = format!("`{}` is not understood: {}", quoted(example), quoted(&why));
+                        self.fault(&item.place, message);
                         continue;
                     }
                 };

@@ -73,7 +73,7 @@ impl Spot {
 pub(crate) struct Ground<'a> {
     pub(crate) roots: &'a Roots,
     /// Where each root lies now; nothing if it is gone.
-    reals: Vec<Option<PathBuf>>,
+    pub(crate) reals: Vec<Option<PathBuf>>,
     floors: Vec<Vec<(usize, PathBuf)>>,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Used {
     pub(crate) doubts: Vec<Doubt>,
     /// Paths that it would touch: of options and of operands, and what counts where none is given.
     pub(crate) paths: Vec<PathUse>,
-    /// The folder of the rest, where an option sets it (`git -C x`).
+    /// The folder of the rest, where an option sets it (`git -C x`); of what it starts too (`env -C x`).
     pub(crate) folders: Vec<Word>,
     /// What it would start.
     pub(crate) nested: Vec<Nested>,
@@ -175,6 +175,9 @@ pub(crate) struct PathUse {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Nested {
     /// A program with its words. More words may follow that are not known (`xargs`).
+    ///
+    /// The place of a path that `find` found is its start, a `/` and the wildcard `**`: the start itself or anything below it.
+    /// The place that `xargs -I` fills is an unknown part with the text `{}`; nothing is added at the end then.
     Words {
         /// How it is reached: `env`, `xargs`, `find -exec`.
         via: String,
@@ -204,7 +207,7 @@ pub(crate) enum Nested {
 pub(crate) enum Fed {
     /// No.
     No,
-    /// Words from standard input are added at the end, or in place of `{}`.
+    /// Words from standard input are added at the end.
     FromInput,
 }
 

@@ -1,0 +1,49 @@
+//! What the agent is told about a process that ended, and how words are written for people.
+
+use askfirst::ToolError;
+use askfirst::ports::{Ended, Finished};
+use serde_json::{Value, json};
+
+/// The words as a shell would read them.
+pub(crate) fn quoted(words: &[String]) -> String {
+    let plain = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c))
+    };
+    let quote = |word: &String| {
+        if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+/// Output and end of a process. Any end but a success is an error that still has them.
+pub(crate) fn result_of(finished: &Finished) -> Result<Value, ToolError> {
+    let mut result = json!({
+        "stdout": String::from_utf8_lossy(&finished.stdout),
+        "stderr": String::from_utf8_lossy(&finished.stderr),
+    });
+    let mut add = |key: &str, value: Value| {
+        if let Some(map) = result.as_object_mut() {
+            map.insert(key.to_owned(), value);
+        }
+    };
+    if finished.dropped > 0 {
+        add("left_out_bytes", finished.dropped.into());
+    }
+    let message = match finished.ended {
+        Ended::Exited(0) => {
+            add("exit_code", 0.into());
+            return Ok(result);
+        }
+        Ended::Exited(code) => {
+            add("exit_code", code.into());
+            format!("it ended with exit code {code}")
+        }
+        Ended::Signalled(signal) => {
+            add("signal", signal.into());
+            format!("it was ended by signal {signal}")
+        }
+        Ended::TimedOut => "it ran too long and was stopped".to_owned(),
+        Ended::Stopped => "it was stopped".to_owned(),
+    };
+    Err(ToolError::Ended { message, result })
+}

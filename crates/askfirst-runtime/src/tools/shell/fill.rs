@@ -1,0 +1,186 @@
+//! Words whose unknown parts can be told after all: by what the command prints whose output they are.
+
+use std::path::{Path, PathBuf};
+
+use super::line::tree::{Line, Piece, Unknown, Word};
+use super::open::{fill_is_tame, tops};
+use super::paths::{self, Repository};
+use super::programs;
+use super::programs::used::{Used, Yields};
+
+/// So deep are substitutions inside substitutions looked at.
+const MAX_DEPTH: usize = 8;
+/// What the shell itself makes digits of.
+const NUMBERS: [&str; 14] = [
+    "?",
+    "#",
+    "$",
+    "!",
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "LINENO",
+    "UID",
+    "EUID",
+    "PPID",
+    "BASHPID",
+    "EPOCHSECONDS",
+    "SHLVL",
+];
+
+/// Fills words of one line.
+pub(super) struct Filler<'a> {
+    pub(super) line: &'a Line,
+    pub(super) home: Option<&'a Path>,
+    pub(super) folders: &'a [PathBuf],
+}
+
+/// Words with what could be told filled in.
+#[derive(Debug, Default)]
+pub(super) struct Filled {
+    pub(super) words: Vec<Word>,
+    /// Which words stand for any path below the one that they name.
+    pub(super) below: Vec<usize>,
+    /// Which words are a name that is not known.
+    pub(super) some_name: Vec<usize>,
+}
+
+/// What an unknown part turns out to be.
+enum Told {
+    Text(String),
+    Name,
+    Below(Vec<Word>),
+    Nothing,
+}
+
+impl Filler<'_> {
+    pub(super) fn fill(&self, words: &[Word]) -> Filled {
+        self.fill_to(words, 0)
+    }
+
+    /// A word that stays one word.
+    pub(super) fn one(&self, word: &Word) -> Word {
+        let mut filled = self.fill_to(std::slice::from_ref(word), 0);
+        match (filled.words.pop(), filled.words.is_empty()) {
+            (Some(one), true) if filled.below.is_empty() && filled.some_name.is_empty() => one,
+            (Some(_) | None, _) => word.clone(),
+        }
+    }
+
+    fn fill_to(&self, words: &[Word], depth: usize) -> Filled {
+        let mut filled = Filled::default();
+        for word in words {
+            if let [Piece::Unknown(unknown)] = word.pieces.as_slice()
+                && let Told::Below(tops) = self.told(unknown, depth)
+            {
+                for top in tops {
+                    filled.below.push(filled.words.len());
+                    filled.words.push(Word { span: word.span.clone(), ..top });
+                }
+                continue;
+            }
+            let mut pieces: Vec<Piece> = Vec::new();
+            for piece in &word.pieces {
+                match piece {
+                    Piece::Unknown(unknown) => match self.told(unknown, depth) {
+                        Told::Text(text) => push(&mut pieces, text),
+                        Told::Name => {
+                            filled.some_name.push(filled.words.len());
+                            push(&mut pieces, "name".to_owned());
+                        }
+                        Told::Below(_) | Told::Nothing => pieces.push(piece.clone()),
+                    },
+                    Piece::Text(text) => push(&mut pieces, text.clone()),
+                    Piece::Glob(_) | Piece::Home => pieces.push(piece.clone()),
+                }
+            }
+            let mut word = Word { span: word.span.clone(), pieces };
+            if matches!(word.pieces.first(), Some(Piece::Glob(_))) && self.begins_plainly(&word) {
+                word.pieces.insert(0, Piece::Text("./".to_owned()));
+            }
+            filled.words.push(word);
+        }
+        filled
+    }
+
+    /// Whether no name that a wildcard matches could be taken for an option.
+    fn begins_plainly(&self, word: &Word) -> bool {
+        !self.folders.is_empty()
+            && self.folders.iter().all(|folder| {
+                paths::texts(word, folder, self.home)
+                    .is_ok_and(|texts| texts.iter().all(|text| !text.starts_with('-')))
+            })
+    }
+
+    fn told(&self, unknown: &Unknown, depth: usize) -> Told {
+        let name = unknown.text.trim_start_matches('$').trim_start_matches('{').trim_end_matches('}');
+        let variable = unknown.text.starts_with('$') && !unknown.text.starts_with("$(");
+        if variable && (unknown.text == format!("${name}") || unknown.text == format!("${{{name}}}")) {
+            if NUMBERS.contains(&name) {
+                return Told::Text("0".to_owned());
+            }
+            let folder = match (name, self.folders) {
+                ("HOME", _) => self.home,
+                ("PWD", [folder]) => Some(folder.as_path()),
+                (_, _) => None,
+            };
+            return tame(folder.and_then(Path::to_str)).map_or(Told::Nothing, Told::Text);
+        }
+        let Some(command) = unknown.output_of.and_then(|at| self.line.commands.get(at)) else {
+            return Told::Nothing;
+        };
+        if depth >= MAX_DEPTH {
+            return Told::Nothing;
+        }
+        let filled = self.fill_to(&command.words, depth + 1);
+        if filled.words.is_empty() {
+            return Told::Nothing;
+        }
+        let used = programs::used(&filled.words);
+        match used.yields {
+            Yields::Text => Told::Nothing,
+            Yields::Number => Told::Text("0".to_owned()),
+            Yields::Name => Told::Name,
+            Yields::Folder => {
+                tame(self.folder(&used).as_deref().and_then(Path::to_str)).map_or(Told::Nothing, Told::Text)
+            }
+            Yields::Paths => {
+                let tops = tops(&used);
+                let tame = !self.folders.is_empty() && fill_is_tame(&tops, self.folders, self.home);
+                if tame { Told::Below(tops) } else { Told::Nothing }
+            }
+        }
+    }
+
+    /// The folder that a command prints.
+    fn folder(&self, used: &Used) -> Option<PathBuf> {
+        let [folder] = self.folders else { return None };
+        let folders = super::open::entered_all(std::slice::from_ref(folder), &used.folders, self.home);
+        let folder = folders.first()?;
+        match used.program.as_str() {
+            "pwd" => Some(folder.clone()),
+            "git" => match paths::repository(folder) {
+                Repository::At(at) | Repository::WorkTree(at, _) => Some(at),
+                Repository::None | Repository::Odd(_) => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// A path that stays one word, whatever the shell does with it.
+fn tame(path: Option<&str>) -> Option<String> {
+    let plain = |c: char| c.is_alphanumeric() || "-_./+@:,".contains(c);
+    path.filter(|path| path.chars().all(plain)).map(str::to_owned)
+}
+
+fn push(pieces: &mut Vec<Piece>, text: String) {
+    match pieces.last_mut() {
+        Some(Piece::Text(last)) => last.push_str(&text),
+        Some(Piece::Glob(_) | Piece::Home | Piece::Unknown(_)) | None => {
+            if !text.is_empty() {
+                pieces.push(Piece::Text(text));
+            }
+        }
+    }
+}

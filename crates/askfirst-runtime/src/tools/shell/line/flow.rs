@@ -1,0 +1,603 @@
+//! Statements in order: what holds after success and after failure, in branches, loops, pipes and subshells.
+
+use super::atoms::Wild;
+use super::guard::Place;
+use super::number::numeric;
+use super::state::{Known, State};
+use super::syntax::{Assign, Check, Kind, Node, Pick, Raw, Redirect, Span, Stmt, Turn, Value};
+use super::tree::{Assignment, Command, Exported, Piece, Redirection, Stdin, Step, Unknown, Way, Word};
+use super::walk::Walker;
+use super::word::Around;
+
+/// How many values a loop is followed for.
+const VALUES: usize = 16;
+
+/// What holds after a statement; none where it is never reached.
+#[derive(Debug, Clone)]
+pub(super) struct Outcome {
+    /// After success.
+    pub(super) ok: Option<State>,
+    /// After failure.
+    pub(super) fail: Option<State>,
+    /// The one command whose output this is.
+    pub(super) output: Option<usize>,
+}
+
+impl Outcome {
+    pub(super) fn both(state: State) -> Self {
+        Self { ok: Some(state.clone()), fail: Some(state), output: None }
+    }
+
+    fn end(&self) -> Option<State> {
+        join(self.ok.clone(), self.fail.as_ref())
+    }
+}
+
+fn join(one: Option<State>, other: Option<&State>) -> Option<State> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.merge(other)),
+        (Some(one), None) => Some(one),
+        (None, other) => other.cloned(),
+    }
+}
+
+impl Walker<'_> {
+    /// Statements one after the other.
+    pub(super) fn seq(&mut self, stmts: &[Stmt], start: State) -> Outcome {
+        let mut state = start;
+        let mut last = Outcome::both(state.clone());
+        let mut dead = false;
+        for stmt in stmts {
+            if self.is_spent() {
+                break;
+            }
+            last = self.stmt(stmt, state.clone());
+            match last.end() {
+                // What stands behind `exit` is read all the same.
+                None => dead = true,
+                Some(next) => state = next,
+            }
+        }
+        if stmts.len() != 1 {
+            last.output = None;
+        }
+        if dead && stmts.len() > 1 {
+            return Outcome { ok: None, fail: None, output: None };
+        }
+        last
+    }
+
+    fn block(&mut self, stmts: &[Stmt], start: State, step: Step) -> Outcome {
+        self.reached.push(step);
+        let outcome = self.seq(stmts, start);
+        self.reached.pop();
+        outcome
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, state: State) -> Outcome {
+        if stmt.background {
+            self.reached.push(Step::Background);
+            self.node(stmt, state.clone());
+            self.reached.pop();
+            return Outcome::both(state);
+        }
+        let mut outcome = self.node(stmt, state);
+        if stmt.negated {
+            std::mem::swap(&mut outcome.ok, &mut outcome.fail);
+        }
+        outcome
+    }
+
+    fn node(&mut self, stmt: &Stmt, mut state: State) -> Outcome {
+        if let Node::Simple(assigns, words) = &stmt.node {
+            return self.simple(&stmt.span, assigns, words, &stmt.redirects, state);
+        }
+        if stmt.redirects.is_empty() {
+            return self.compound(stmt, state);
+        }
+        // Redirections of a block are a command of their own; what is inside has its streams.
+        let index = self.begin(&stmt.span, &state);
+        let stdin = self.redirects(index, &stmt.redirects, &mut state);
+        let reads =
+            stmt.redirects.iter().any(|it| matches!(it.kind, Kind::Read(_) | Kind::Both(_) | Kind::DupIn(_)));
+        let inner = match (reads, stdin) {
+            (true, _) => Stdin::Unknown,
+            (false, stdin) => stdin,
+        };
+        let outer = std::mem::replace(&mut self.stdin, inner);
+        let outcome = self.compound(stmt, state);
+        self.stdin = outer;
+        outcome
+    }
+
+    fn compound(&mut self, stmt: &Stmt, mut state: State) -> Outcome {
+        match &stmt.node {
+            Node::Simple(..) => Outcome::both(state),
+            Node::And(left, right) => {
+                let quiet = matches!(&left.node, Node::Simple(_, words) if matches!(words.first(),
+                    Some(Raw::Word(word)) if matches!(self.slice(word), "cd" | "test" | "[")));
+                let quiet = quiet || matches!(left.node, Node::Test(_));
+                let first = self.stmt(left, state.clone());
+                let second = self.branch(right, first.ok.clone().unwrap_or(state));
+                let ok = if first.ok.is_some() { second.ok } else { None };
+                let fail =
+                    if first.ok.is_some() { join(first.fail, second.fail.as_ref()) } else { first.fail };
+                Outcome { ok, fail, output: if quiet { second.output } else { None } }
+            }
+            Node::Or(left, right) => {
+                let first = self.stmt(left, state.clone());
+                let second = self.branch(right, first.fail.clone().unwrap_or(state));
+                let reached = first.fail.is_some();
+                let ok = if reached { join(first.ok, second.ok.as_ref()) } else { first.ok };
+                Outcome { ok, fail: if reached { second.fail } else { None }, output: None }
+            }
+            Node::Pipe(parts) => self.pipe(parts, state),
+            Node::If(arms, other) => self.branches(arms, other.as_deref(), state),
+            Node::While(turn, condition, body) => {
+                self.weaken(&[condition, body], &mut state);
+                let checked = self.block(condition, state.clone(), Step::Loop);
+                let (go, stop) = match turn {
+                    Turn::While => (checked.ok, checked.fail),
+                    Turn::Until => (checked.fail, checked.ok),
+                };
+                let after = self.block(body, go.clone().unwrap_or_else(|| state.clone()), Step::Loop);
+                // A `break` leaves from anywhere in the body.
+                let end = join(join(stop, go.as_ref()), after.end().as_ref()).unwrap_or(state);
+                Outcome::both(end)
+            }
+            Node::For(name, pick, words, body) => self.each(name, *pick, words.as_deref(), body, state),
+            Node::Count(parts, body) => {
+                self.weaken(&[body], &mut state);
+                for part in parts {
+                    self.number(part, &mut state);
+                }
+                let after = self.block(body, state.clone(), Step::Loop);
+                Outcome::both(join(Some(state.clone()), after.end().as_ref()).unwrap_or(state))
+            }
+            Node::Case(word, arms) => {
+                self.value(word, Wild::Text, &mut state);
+                let mut end = Some(state.clone());
+                for (patterns, body) in arms {
+                    for pattern in patterns {
+                        self.scan(pattern, Around::Pattern, &mut state);
+                    }
+                    let after = self.block(body, end.clone().unwrap_or_else(|| state.clone()), Step::Branch);
+                    end = join(end, after.end().as_ref());
+                }
+                Outcome::both(end.unwrap_or(state))
+            }
+            Node::Subshell(body) => {
+                let outcome = self.block(body, state.clone(), Step::Subshell);
+                Outcome { output: outcome.output, ..Outcome::both(state) }
+            }
+            Node::Group(body) => self.seq(body, state),
+            Node::Arithmetic(span) => {
+                self.number(span, &mut state);
+                Outcome::both(state)
+            }
+            Node::Test(checks) => {
+                self.checks(checks, &mut state);
+                Outcome::both(state)
+            }
+            Node::Time(inner) => match inner {
+                Some(inner) => self.stmt(inner, state),
+                None => Outcome::both(state),
+            },
+            Node::Coproc(body) => {
+                self.reached.push(Step::Background);
+                let outer = std::mem::replace(&mut self.stdin, Stdin::Unknown);
+                self.stmt(body, state.clone());
+                self.stdin = outer;
+                self.reached.pop();
+                state.forget();
+                Outcome::both(state)
+            }
+            Node::Function(name, body) => {
+                self.define(name, body, &stmt.span, &mut state);
+                Outcome::both(state)
+            }
+        }
+    }
+
+    fn branch(&mut self, stmt: &Stmt, state: State) -> Outcome {
+        self.reached.push(Step::Branch);
+        let outcome = self.stmt(stmt, state);
+        self.reached.pop();
+        outcome
+    }
+
+    fn branches(&mut self, arms: &[(Vec<Stmt>, Vec<Stmt>)], other: Option<&[Stmt]>, start: State) -> Outcome {
+        let mut state = start.clone();
+        let mut end: Option<State> = None;
+        let mut falls = true;
+        for (condition, body) in arms {
+            let checked = self.seq(condition, state.clone());
+            let after = self.block(body, checked.ok.clone().unwrap_or_else(|| state.clone()), Step::Branch);
+            if checked.ok.is_some() && falls {
+                end = join(end, after.end().as_ref());
+            }
+            match checked.fail {
+                Some(next) => state = next,
+                None => falls = false,
+            }
+        }
+        if let Some(body) = other {
+            let after = self.block(body, state, Step::Branch);
+            if falls {
+                end = join(end, after.end().as_ref());
+            }
+        } else if falls {
+            end = join(end, Some(&state));
+        }
+        match end {
+            Some(end) => Outcome::both(end),
+            None => Outcome { ok: None, fail: None, output: None },
+        }
+    }
+
+    fn pipe(&mut self, parts: &[Stmt], state: State) -> Outcome {
+        let outer = self.stdin.clone();
+        self.reached.push(Step::Pipe);
+        let mut output = None;
+        for (at, part) in parts.iter().enumerate() {
+            if at > 0 {
+                self.stdin = output.map_or(Stdin::Unknown, Stdin::Pipe);
+            }
+            output = self.stmt(part, state.clone()).output;
+        }
+        self.reached.pop();
+        self.stdin = outer;
+        Outcome { output, ..Outcome::both(state) }
+    }
+
+    fn each(
+        &mut self,
+        name: &str,
+        pick: Pick,
+        words: Option<&[Raw]>,
+        body: &[Stmt],
+        mut state: State,
+    ) -> Outcome {
+        let mut values = Vec::new();
+        for raw in words.unwrap_or_default() {
+            values.extend(self.raw(raw, Place::Operand, &mut state));
+        }
+        let known = words.is_some() && values.len() <= VALUES && !values.iter().any(Word::is_unknown);
+        if known && pick == Pick::Each {
+            // `continue` and `break` leave from anywhere in the body.
+            let jumps = self.mentions(body, &["break", "continue"]);
+            for value in values {
+                if self.is_spent() {
+                    break;
+                }
+                if value.has_glob() {
+                    self.weaken(&[body], &mut state);
+                }
+                state.set(name, Some(Known::Value(value.pieces)));
+                if jumps {
+                    self.weaken(&[body], &mut state);
+                }
+                let before = state.clone();
+                let after = self.block(body, state, Step::Loop);
+                state = after.end().unwrap_or(before);
+            }
+            return Outcome::both(state);
+        }
+        self.weaken(&[body], &mut state);
+        let one = match values.as_slice() {
+            // Each value comes from one command: the variable is a word of its output.
+            [value] if pick == Pick::Each => Some(Known::Value(value.pieces.clone())),
+            _ => None,
+        };
+        state.set(name, one);
+        let after = self.block(body, state.clone(), Step::Loop);
+        let mut end = join(Some(state.clone()), after.end().as_ref()).unwrap_or(state);
+        end.set(name, None);
+        Outcome::both(end)
+    }
+
+    fn define(&mut self, name: &str, body: &Stmt, span: &Span, state: &mut State) {
+        if super::special::reserved(name) {
+            self.gap(span, &format!("a function in place of `{name}`"));
+        }
+        self.functions.insert(name.to_owned());
+        let mut inner = State::new();
+        inner.functions.insert(name.to_owned());
+        inner.forget();
+        if self.moves {
+            inner.folders = None;
+        }
+        let outer = std::mem::replace(&mut self.stdin, Stdin::Unknown);
+        self.reached.push(Step::Function(name.to_owned()));
+        self.stmt(body, inner);
+        self.reached.pop();
+        self.stdin = outer;
+        state.functions.insert(name.to_owned());
+    }
+
+    fn checks(&mut self, checks: &[Check], state: &mut State) {
+        for check in checks {
+            match check {
+                Check::Text(span) => self.scan(span, Around::Pattern, state),
+                Check::Number(span) => {
+                    let text = self.slice(span);
+                    let inner = text.trim_matches('"');
+                    let name =
+                        inner.strip_prefix('$').map(|it| it.trim_start_matches('{').trim_end_matches('}'));
+                    let digits = inner.strip_prefix('-').unwrap_or(inner);
+                    let fine = (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+                        || name.is_some_and(|name| {
+                            numeric(name, state) || matches!(name, "#" | "?" | "$" | "!")
+                        })
+                        || name.is_some_and(|name| name.starts_with('#') && !name.contains(['[', '$', '`']));
+                    if !fine {
+                        self.scan(span, Around::Pattern, state);
+                        self.gap(span, "a comparison that evaluates what a variable holds");
+                    }
+                }
+                Check::Name(span) => {
+                    if !self.slice(span).bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+                        self.scan(span, Around::Pattern, state);
+                        self.gap(span, "the name of a variable that may be evaluated");
+                    }
+                }
+            }
+        }
+    }
+
+    fn mentions(&self, block: &[Stmt], words: &[&str]) -> bool {
+        let (Some(first), Some(last)) = (block.first(), block.last()) else { return false };
+        let text = self.slice(&(first.span.start.min(last.span.end)..last.span.end));
+        words.iter().any(|word| text.contains(word))
+    }
+
+    /// Forgets what these blocks may change, since they run more than once.
+    fn weaken(&mut self, blocks: &[&[Stmt]], state: &mut State) {
+        let mut text = String::new();
+        for block in blocks {
+            if let (Some(first), Some(last)) = (block.first(), block.last()) {
+                text.push_str(self.slice(&(first.span.start.min(last.span.end)..last.span.end)));
+                text.push('\n');
+            }
+        }
+        for word in ["cd", "pushd", "popd", "eval"] {
+            if text.contains(word) || !self.functions.is_empty() {
+                state.folders = None;
+            }
+        }
+        if !self.functions.is_empty() || super::special::assigns(&text) {
+            state.forget();
+        }
+        state.loosen(&text);
+    }
+
+    pub(super) fn begin(&mut self, span: &Span, state: &State) -> usize {
+        let index = self.commands.len();
+        self.commands.push(Command {
+            span: span.clone(),
+            words: Vec::new(),
+            assignments: Vec::new(),
+            redirections: Vec::new(),
+            folders: state.folders.clone(),
+            stdin: self.stdin.clone(),
+            reached: self.reached.clone(),
+        });
+        index
+    }
+
+    pub(super) fn raw(&mut self, raw: &Raw, place: Place, state: &mut State) -> Vec<Word> {
+        match raw {
+            Raw::Word(span) => self.words(span, place, state),
+            Raw::Array(assign) => {
+                let value = self.assigned(assign, state);
+                let mut pieces = vec![Piece::Text(format!("{}=", assign.name))];
+                pieces.extend(value.pieces);
+                vec![Word { span: assign.span.clone(), pieces }]
+            }
+        }
+    }
+
+    /// The value of an assignment, with what its index and elements run.
+    fn assigned(&mut self, assign: &Assign, state: &mut State) -> Word {
+        if let Some(index) = &assign.index {
+            self.number(index, state);
+        }
+        match &assign.value {
+            Value::One(span) => self.value(span, Wild::Text, state),
+            Value::Many(words, keys) => {
+                for key in keys {
+                    self.number(key, state);
+                }
+                for word in words {
+                    self.words(word, Place::Operand, state);
+                }
+                let text = self.slice(&assign.span).to_owned();
+                let unknown = Unknown { text, splits: false, output_of: None };
+                Word { span: assign.span.clone(), pieces: vec![Piece::Unknown(unknown)] }
+            }
+        }
+    }
+
+    fn simple(
+        &mut self,
+        span: &Span,
+        assigns: &[Assign],
+        raws: &[Raw],
+        redirects: &[Redirect],
+        mut state: State,
+    ) -> Outcome {
+        let index = self.begin(span, &state);
+        let current = self.current.replace(index);
+        let mut words = Vec::with_capacity(raws.len());
+        let mut end = span.start;
+        for raw in raws {
+            let place = if words.is_empty() { Place::Program } else { Place::Operand };
+            words.extend(self.raw(raw, place, &mut state));
+            end = end.max(match raw {
+                Raw::Word(span) => span.end,
+                Raw::Array(assign) => assign.span.end,
+            });
+        }
+        let stdin = self.redirects(index, redirects, &mut state);
+        for redirect in redirects {
+            end = end.max(redirect.span.end);
+        }
+        let mut assignments = Vec::with_capacity(assigns.len());
+        let scope = if raws.is_empty() { Exported::No } else { Exported::ToThis };
+        for assign in assigns {
+            end = end.max(assign.span.end);
+            let value = self.assigned(assign, &mut state);
+            self.watch(&assign.name, &assign.span);
+            let plain = assign.index.is_none() && !assign.append && matches!(assign.value, Value::One(_));
+            if scope == Exported::No {
+                state.set(&assign.name, plain.then(|| known(&value)).flatten());
+            }
+            assignments.push(Assignment { name: assign.name.clone(), value, exported: scope });
+        }
+        self.current = current;
+        let from = [
+            assigns.first().map(|it| it.span.start),
+            redirects.first().map(|it| it.span.start),
+            raws.first().map(|raw| match raw {
+                Raw::Word(span) => span.start,
+                Raw::Array(assign) => assign.span.start,
+            }),
+        ];
+        let from = from.into_iter().flatten().min().unwrap_or(span.start);
+        let called = words.first().and_then(Word::literal).is_some_and(|name| state.functions.contains(name));
+        let mut outcome = if called {
+            state.forget();
+            if self.moves {
+                state.folders = None;
+            }
+            Outcome::both(state)
+        } else if raws.is_empty() {
+            Outcome::both(state)
+        } else {
+            let mut exports = Vec::new();
+            let outcome = self.special(&words, &(from..end.max(from)), state, &mut exports);
+            assignments.extend(exports);
+            outcome
+        };
+        let empty =
+            called && assignments.is_empty() && redirects.is_empty() && index + 1 == self.commands.len();
+        if empty {
+            self.commands.pop();
+            return outcome;
+        }
+        if let Some(command) = self.commands.get_mut(index) {
+            command.span = from..end.max(from);
+            command.words = if called { Vec::new() } else { words };
+            command.assignments = assignments;
+            command.stdin = stdin;
+        }
+        outcome.output = (!called).then_some(index);
+        outcome
+    }
+
+    /// Reads redirections into a command; where its standard input comes from then.
+    fn redirects(&mut self, index: usize, redirects: &[Redirect], state: &mut State) -> Stdin {
+        let inherited = self.stdin.clone();
+        let mut stdin = inherited.clone();
+        for redirect in redirects {
+            if let Some(name) = &redirect.named {
+                self.watch(name, &redirect.span);
+                state.set(name, Some(Known::Number));
+            }
+            let zero = redirect.named.is_none() && redirect.fd.is_none_or(|fd| fd == 0);
+            let (way, target) = match &redirect.kind {
+                Kind::Read(target) => {
+                    if zero {
+                        stdin = Stdin::Inherited;
+                    }
+                    (Way::Read, target)
+                }
+                Kind::Write(target) => (Way::Write, target),
+                Kind::Both(target) => {
+                    if zero {
+                        stdin = Stdin::Inherited;
+                    }
+                    (Way::Both, target)
+                }
+                Kind::DupIn(target) | Kind::DupOut(target) => {
+                    let text = self.slice(target).trim_end_matches('-');
+                    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+                    let input = matches!(redirect.kind, Kind::DupIn(_));
+                    if input && zero {
+                        stdin = Stdin::Unknown;
+                    }
+                    if plain {
+                        continue;
+                    }
+                    (if input { Way::Both } else { Way::Write }, target)
+                }
+                Kind::String(target) => {
+                    let word = self.value(target, Wild::Text, state);
+                    if zero {
+                        stdin = Stdin::Text(word);
+                    }
+                    continue;
+                }
+                Kind::Doc { body, expands, strips } => {
+                    let word = self.body(body, *expands, *strips, state);
+                    if zero {
+                        stdin = Stdin::Text(word);
+                    }
+                    continue;
+                }
+            };
+            if self.slice(target).starts_with('!') {
+                self.gap(target, "`>!`, which zsh reads otherwise");
+            }
+            let mut words = self.words(target, Place::Operand, state);
+            if words.len() != 1 {
+                self.gap(target, "a redirection to several words");
+            }
+            let target = words.pop().unwrap_or_default();
+            if let Some(command) = self.commands.get_mut(index) {
+                command.redirections.push(Redirection { span: redirect.span.clone(), way, target });
+            }
+        }
+        stdin
+    }
+
+    fn body(&mut self, body: &Span, expands: bool, strips: bool, state: &mut State) -> Word {
+        let mut word = if expands {
+            let atoms = self.atoms(body, Around::Document, state);
+            super::atoms::words(&atoms, body, true, Wild::Text).pop().unwrap_or_default()
+        } else {
+            Word::text(self.slice(body), body.clone())
+        };
+        if strips {
+            let mut fresh = true;
+            for piece in &mut word.pieces {
+                if let Piece::Text(text) = piece {
+                    let mut kept = String::with_capacity(text.len());
+                    for c in text.chars() {
+                        if !(fresh && c == '\t') {
+                            kept.push(c);
+                            fresh = c == '\n';
+                        }
+                    }
+                    *text = kept;
+                } else {
+                    fresh = false;
+                }
+            }
+        }
+        word.span = body.clone();
+        word
+    }
+}
+
+/// What is known of a variable that is set to this word.
+pub(super) fn known(value: &Word) -> Option<Known> {
+    if let [Piece::Unknown(unknown)] = value.pieces.as_slice() {
+        let number = unknown.text.starts_with("$((")
+            || unknown.text.starts_with("${#")
+            || unknown.text == "$#"
+            || unknown.text == "$?";
+        return Some(if number { Known::Number } else { Known::Value(value.pieces.clone()) });
+    }
+    Some(Known::Value(value.pieces.clone()))
+}

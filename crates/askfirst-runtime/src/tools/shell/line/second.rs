@@ -1,0 +1,211 @@
+//! A second parser with an eye of its own: it must find the same simple commands, word by word.
+
+use rable::{Node, NodeKind};
+
+use super::guard::depth;
+use super::tree::Line;
+
+/// How deep brackets may nest before it.
+const DEPTH: usize = 8;
+/// How many substitutions it is given.
+const SUBSTITUTIONS: usize = 64;
+
+/// Whether it finds the same.
+pub(super) fn agrees(text: &str, line: &Line) -> bool {
+    let opened = text.matches("$(").count()
+        + text.matches("<(").count()
+        + text.matches(">(").count()
+        + text.matches('`').count();
+    if depth(text) > DEPTH || opened > SUBSTITUTIONS || text.contains('\0') || text.len() > 8192 {
+        return false;
+    }
+    let parsed = std::panic::catch_unwind(|| rable::parse(text, false));
+    let Ok(Ok(nodes)) = parsed else { return false };
+    let mut seen = Seen::default();
+    for node in &nodes {
+        seen.node(node, 0);
+    }
+    if seen.lost {
+        return false;
+    }
+    let mut ours = ours(text, line);
+    seen.commands.sort();
+    seen.commands.dedup();
+    ours.sort();
+    ours.dedup();
+    // A call of a function of the line is a command to the parser, but none that starts a program.
+    seen.commands.retain(|words| !matches!(words.as_slice(), [name, ..] if seen.functions.contains(name)));
+    ours.retain(|words| !matches!(words.as_slice(), [name, ..] if seen.functions.contains(name)));
+    seen.commands == ours
+}
+
+/// The words of our commands as they are written, once per place.
+fn ours(text: &str, line: &Line) -> Vec<Vec<String>> {
+    line.commands
+        .iter()
+        .filter_map(|command| {
+            let mut spans: Vec<_> = command.words.iter().map(|word| word.span.clone()).collect();
+            spans.dedup();
+            let words: Vec<String> =
+                spans.into_iter().map(|span| tidy(text.get(span).unwrap_or("\u{0}"))).collect();
+            (!words.is_empty()).then_some(words)
+        })
+        .collect()
+}
+
+fn tidy(word: &str) -> String {
+    word.replace("\\\n", "")
+}
+
+#[derive(Default)]
+struct Seen {
+    commands: Vec<Vec<String>>,
+    functions: Vec<String>,
+    lost: bool,
+}
+
+impl Seen {
+    fn all<'a>(&mut self, nodes: impl IntoIterator<Item = &'a Node>, depth: usize) {
+        for node in nodes {
+            self.node(node, depth);
+        }
+    }
+
+    fn hides(&mut self, text: &str) {
+        self.lost |= text.contains("$(") || text.contains('`') || text.contains("<(") || text.contains(">(");
+    }
+
+    fn node(&mut self, node: &Node, depth: usize) {
+        use NodeKind as K;
+        if depth > 200 {
+            self.lost = true;
+            return;
+        }
+        let depth = depth + 1;
+        match &node.kind {
+            K::Command { assignments, words, redirects } => {
+                let list: Vec<String> = words
+                    .iter()
+                    .map(|word| match &word.kind {
+                        K::Word { value, .. } => tidy(value),
+                        _ => {
+                            self.lost = true;
+                            String::new()
+                        }
+                    })
+                    .collect();
+                if !list.is_empty() {
+                    self.commands.push(list);
+                }
+                self.all(assignments, depth);
+                self.all(words, depth);
+                self.all(redirects, depth);
+            }
+            K::Word { parts, value, .. } => {
+                if parts.is_empty() {
+                    self.hides(value);
+                }
+                self.all(parts, depth);
+            }
+            K::WordLiteral { value } => {
+                // Quoted text is one literal part; what could run in it is counted against it unless single-quoted.
+                if !value.starts_with('\'') {
+                    self.hides(value);
+                }
+            }
+            K::Pipeline { commands, .. } => self.all(commands, depth),
+            K::List { items } => self.all(items.iter().map(|item| &item.command), depth),
+            K::If { condition, then_body, else_body, redirects } => {
+                self.all([condition.as_ref(), then_body.as_ref()], depth);
+                self.all(else_body.as_deref(), depth);
+                self.all(redirects, depth);
+            }
+            K::While { condition, body, redirects } | K::Until { condition, body, redirects } => {
+                self.all([condition.as_ref(), body.as_ref()], depth);
+                self.all(redirects, depth);
+            }
+            K::For { words, body, redirects, .. } | K::Select { words, body, redirects, .. } => {
+                self.all(words.iter().flatten(), depth);
+                self.node(body, depth);
+                self.all(redirects, depth);
+            }
+            K::ForArith { init, cond, incr, body, redirects } => {
+                for text in [init, cond, incr] {
+                    self.hides(text);
+                }
+                self.node(body, depth);
+                self.all(redirects, depth);
+            }
+            K::Case { word, patterns, redirects } => {
+                self.node(word, depth);
+                for pattern in patterns {
+                    self.all(&pattern.patterns, depth);
+                    self.all(&pattern.body, depth);
+                }
+                self.all(redirects, depth);
+            }
+            K::Function { name, body } => {
+                self.functions.push(name.clone());
+                self.node(body, depth);
+            }
+            K::Subshell { body, redirects } | K::BraceGroup { body, redirects } => {
+                self.node(body, depth);
+                self.all(redirects, depth);
+            }
+            K::Coproc { command, .. } => self.node(command, depth),
+            K::Redirect { target, .. } => self.node(target, depth),
+            K::HereDoc { content, quoted, complete, .. } => {
+                self.lost |= !complete;
+                if !quoted {
+                    self.hides(content);
+                }
+            }
+            K::ParamExpansion { param, op, arg } | K::ParamIndirect { param, op, arg } => {
+                self.hides(param);
+                op.iter().chain(arg).for_each(|text| self.hides(text));
+            }
+            K::ParamLength { param } => self.hides(param),
+            K::CommandSubstitution { command, .. } | K::ProcessSubstitution { command, .. } => {
+                self.node(command, depth)
+            }
+            K::AnsiCQuote { .. } | K::BraceExpansion { .. } | K::Empty | K::Comment { .. } => {}
+            K::LocaleString { inner, .. } => self.hides(inner),
+            K::ArithmeticExpansion { expression } => self.all(expression.as_deref(), depth),
+            K::ArithmeticCommand { raw_content, redirects, .. } => {
+                self.hides(raw_content);
+                self.all(redirects, depth);
+            }
+            K::ArithNumber { .. } | K::ArithVar { .. } | K::ArithEmpty | K::ArithEscape { .. } => {}
+            K::ArithBinaryOp { left, right, .. } | K::ArithComma { left, right } => {
+                self.all([left.as_ref(), right.as_ref()], depth);
+            }
+            K::ArithUnaryOp { operand, .. }
+            | K::ArithPreIncr { operand }
+            | K::ArithPostIncr { operand }
+            | K::ArithPreDecr { operand }
+            | K::ArithPostDecr { operand } => self.node(operand, depth),
+            K::ArithAssign { target, value, .. } => self.all([target.as_ref(), value.as_ref()], depth),
+            K::ArithTernary { condition, if_true, if_false } => {
+                self.node(condition, depth);
+                self.all(if_true.as_deref(), depth);
+                self.all(if_false.as_deref(), depth);
+            }
+            K::ArithSubscript { index, .. } => self.node(index, depth),
+            K::ArithDeprecated { expression } => self.hides(expression),
+            K::ArithConcat { parts } => self.all(parts, depth),
+            K::ConditionalExpr { body, redirects } => {
+                self.node(body, depth);
+                self.all(redirects, depth);
+            }
+            K::UnaryTest { operand, .. } => self.node(operand, depth),
+            K::BinaryTest { left, right, .. } | K::CondAnd { left, right } | K::CondOr { left, right } => {
+                self.all([left.as_ref(), right.as_ref()], depth);
+            }
+            K::CondNot { operand } => self.node(operand, depth),
+            K::CondParen { inner } => self.node(inner, depth),
+            K::CondTerm { value, .. } => self.hides(value),
+            K::Negation { pipeline } | K::Time { pipeline, .. } => self.node(pipeline, depth),
+            K::Array { elements } => self.all(elements, depth),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What is surely known at one point of a line: values of variables, folders, functions. Less is always safe.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::tree::{Folder, Piece, Word};
+
+/// How many folders are kept apart.
+const FOLDERS: usize = 4;
+
+/// What is known at one point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct State {
+    vars: BTreeMap<String, Known>,
+    /// The folders that it may be; none if that is not known.
+    pub(super) folders: Option<Vec<Folder>>,
+    /// Functions that surely stand for these names.
+    pub(super) functions: BTreeSet<String>,
+    /// Whether `~` is the person's home.
+    pub(super) home: bool,
+}
+
+/// What is known of a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Its value.
+    Value(Vec<Piece>),
+    /// That it is a whole number.
+    Number,
+}
+
+impl State {
+    pub(super) fn new() -> Self {
+        Self {
+            vars: BTreeMap::new(),
+            folders: Some(vec![Folder::default()]),
+            functions: BTreeSet::new(),
+            home: true,
+        }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Known> {
+        self.vars.get(name)
+    }
+
+    /// Notes a value, unless the shell gives the name a meaning of its own.
+    pub(super) fn set(&mut self, name: &str, value: Option<Known>) {
+        if name == "HOME" {
+            self.home = false;
+        }
+        if matches!(name, "CDPATH") {
+            self.folders = None;
+        }
+        match value {
+            Some(known) if !own(name) => self.vars.insert(name.to_owned(), known),
+            Some(_) | None => self.vars.remove(name),
+        };
+    }
+
+    /// Forgets every variable.
+    pub(super) fn forget(&mut self) {
+        self.vars.clear();
+        self.home = false;
+    }
+
+    /// Forgets the values of what this text, which runs more than once, may assign; counters stay numbers.
+    pub(super) fn loosen(&mut self, text: &str) {
+        let mut doomed = Vec::new();
+        let counts = ["((", "let ", "$["].iter().any(|word| text.contains(word));
+        for (name, known) in &mut self.vars {
+            let mut assigned = false;
+            let mut numbers = true;
+            for (at, _) in text.match_indices(name.as_str()) {
+                let rest = text.get(at + name.len()..).unwrap_or("");
+                let rest = rest.strip_prefix('+').unwrap_or(rest);
+                let Some(value) = rest.strip_prefix('=') else {
+                    // `${name:=…}` and an index assign too.
+                    numbers &= !(rest.starts_with([':', '[']));
+                    assigned |= rest.starts_with([':', '[']);
+                    continue;
+                };
+                assigned = true;
+                let behind = value.trim_start_matches(|c: char| c.is_ascii_digit());
+                let digits =
+                    behind.len() < value.len() && (behind.is_empty() || behind.starts_with([';', ' ', '\n']));
+                numbers &= digits || sum(value);
+            }
+            let digits = match known {
+                Known::Number => true,
+                Known::Value(pieces) => matches!(pieces.as_slice(),
+                    [Piece::Text(text)] if text.bytes().all(|byte| byte.is_ascii_digit())),
+            };
+            if digits && numbers && (assigned || counts) {
+                *known = Known::Number;
+            } else if assigned || counts {
+                doomed.push(name.clone());
+            }
+        }
+        for name in doomed {
+            self.vars.remove(&name);
+        }
+    }
+
+    /// What holds on both ways.
+    pub(super) fn merge(mut self, other: &Self) -> Self {
+        self.vars.retain(|name, known| other.vars.get(name) == Some(known));
+        self.functions.retain(|name| other.functions.contains(name));
+        self.home &= other.home;
+        self.folders = match (self.folders, &other.folders) {
+            (Some(mut mine), Some(theirs)) => {
+                for folder in theirs {
+                    if !mine.contains(folder) {
+                        mine.push(folder.clone());
+                    }
+                }
+                (mine.len() <= FOLDERS).then_some(mine)
+            }
+            (_, _) => None,
+        };
+        self
+    }
+
+    /// After `cd` to this word.
+    pub(super) fn enter(&mut self, word: &Word) {
+        if let Some(folders) = &mut self.folders {
+            for folder in folders.iter_mut() {
+                if word.literal().is_some_and(|text| text.starts_with('/')) {
+                    folder.0.clear();
+                }
+                folder.0.push(word.clone());
+                if folder.0.len() > 16 {
+                    self.folders = None;
+                    return;
+                }
+            }
+            let mut kept: Vec<Folder> = Vec::new();
+            for folder in folders.drain(..) {
+                if !kept.contains(&folder) {
+                    kept.push(folder);
+                }
+            }
+            *folders = kept;
+        }
+    }
+}
+
+/// Names whose value is the shell's affair.
+fn own(name: &str) -> bool {
+    name.starts_with("BASH")
+        || matches!(
+            name,
+            "SECONDS"
+                | "RANDOM"
+                | "SRANDOM"
+                | "LINENO"
+                | "UID"
+                | "EUID"
+                | "PPID"
+                | "PWD"
+                | "OLDPWD"
+                | "HOME"
+                | "OPTIND"
+                | "OPTARG"
+                | "OPTERR"
+                | "COLUMNS"
+                | "LINES"
+                | "HISTCMD"
+                | "DIRSTACK"
+                | "GROUPS"
+                | "FUNCNAME"
+                | "PIPESTATUS"
+                | "EPOCHSECONDS"
+                | "EPOCHREALTIME"
+                | "_"
+                | "IFS"
+                | "PATH"
+                | "SHLVL"
+                | "SHELLOPTS"
+                | "REPLY"
+                | "MAPFILE"
+                | "COPROC"
+                | "HOSTNAME"
+                | "HOSTTYPE"
+                | "MACHTYPE"
+                | "OSTYPE"
+                | "CDPATH"
+                | "SHELL"
+                | "TMPDIR"
+        )
+}
+
+/// Whether a value is one `$(( … ))` and nothing else.
+fn sum(value: &str) -> bool {
+    let bytes = super::close::Bytes(value.as_bytes());
+    value.starts_with("$((")
+        && bytes.sums(3, value.len(), 0).is_some_and(|end| {
+            value
+                .get(end..)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with([';', ' ', '\n', ')', '&']))
+        })
+}

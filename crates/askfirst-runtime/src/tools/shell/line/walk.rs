@@ -1,0 +1,172 @@
+//! The way through a line: every statement in its place, with what is known there.
+
+use std::collections::BTreeSet;
+
+use super::cover::uncovered;
+use super::flow::Outcome;
+use super::gap;
+use super::state::State;
+use super::syntax::{Grammar, Kind, Node, Raw, Span, Stmt};
+use super::tree::{Command, Gap, Stdin, Step};
+
+/// How many bytes of words may be read: loops read theirs once per value.
+const BYTES: usize = 128 * 1024;
+/// How many commands a line may come to.
+const COMMANDS: usize = 512;
+/// How many substitutions may be parsed.
+const PARSES: usize = 96;
+/// How deep they may nest.
+const DEPTH: usize = 16;
+
+/// The reader of one line.
+pub(super) struct Walker<'a> {
+    pub(super) text: &'a str,
+    grammar: &'a dyn Grammar,
+    pub(super) commands: Vec<Command>,
+    pub(super) gaps: Vec<Gap>,
+    pub(super) stdin: Stdin,
+    pub(super) reached: Vec<Step>,
+    /// Names that are functions somewhere in the line.
+    pub(super) functions: BTreeSet<String>,
+    /// Whether anything in the line changes the folder.
+    pub(super) moves: bool,
+    /// The command whose words are being read.
+    pub(super) current: Option<usize>,
+    bytes: usize,
+    parses: usize,
+    depth: usize,
+    spent: bool,
+}
+
+/// Every command of a text, and every gap.
+pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>) {
+    let mut walker = Walker {
+        text,
+        grammar,
+        commands: Vec::new(),
+        gaps: Vec::new(),
+        stdin: Stdin::Inherited,
+        reached: Vec::new(),
+        functions: BTreeSet::new(),
+        moves: ["cd", "pushd", "popd", "eval", "source", ". "].iter().any(|word| text.contains(word)),
+        current: None,
+        bytes: 0,
+        parses: 0,
+        depth: 0,
+        spent: false,
+    };
+    let mut state = State::new();
+    walker.part(&(0..text.len()), &mut state);
+    let (commands, mut gaps) = (walker.commands, walker.gaps);
+    gaps.sort_by_key(|gap| (gap.span.start, gap.span.end));
+    gaps.dedup();
+    gaps.truncate(32);
+    (commands, gaps)
+}
+
+impl<'a> Walker<'a> {
+    /// This part of the text.
+    pub(super) fn slice(&self, span: &Span) -> &'a str {
+        self.text.get(span.clone()).unwrap_or("")
+    }
+
+    /// Parses a part of the text and walks it.
+    fn part(&mut self, part: &Span, state: &mut State) -> Option<(Outcome, Vec<Stmt>)> {
+        self.parses += 1;
+        if self.parses > PARSES || self.depth > DEPTH {
+            self.gap(part, "too many commands inside commands");
+            return None;
+        }
+        let script = self.grammar.parse(self.text, part.clone());
+        match script {
+            Err(fault) => {
+                self.gaps.push(gap(fault.span, fault.why));
+                None
+            }
+            Ok(mut script) => {
+                if let Some(span) = uncovered(self.text, part.clone(), &mut script.leaves) {
+                    self.gap(&span, "a part that the parser left out");
+                }
+                let outcome = self.seq(&script.stmts, state.clone());
+                Some((outcome, script.stmts))
+            }
+        }
+    }
+
+    /// Counts what is read; false when a line costs too much.
+    pub(super) fn spend(&mut self, bytes: usize) -> bool {
+        self.bytes += bytes + 8;
+        if self.spent {
+            return false;
+        }
+        if self.bytes > BYTES || self.commands.len() > COMMANDS {
+            self.spent = true;
+            self.gap(&(0..self.text.len()), "a line that comes to too many commands");
+            return false;
+        }
+        true
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.spent
+    }
+
+    /// A command substitution: the command whose output it is, and its text where that is certain.
+    pub(super) fn substitution(&mut self, inner: &Span, state: &State) -> (Option<usize>, Option<String>) {
+        let stdin = self.stdin.clone();
+        self.inside(inner, stdin, state)
+    }
+
+    /// A process substitution.
+    pub(super) fn process(&mut self, inner: &Span, fed: bool, state: &State) -> Option<usize> {
+        let stdin = match (fed, self.current) {
+            (true, Some(index)) => Stdin::Pipe(index),
+            (true, None) => Stdin::Unknown,
+            (false, _) => self.stdin.clone(),
+        };
+        let (output, _) = self.inside(inner, stdin, state);
+        if fed { None } else { output }
+    }
+
+    fn inside(&mut self, inner: &Span, stdin: Stdin, state: &State) -> (Option<usize>, Option<String>) {
+        if self.spent {
+            return (None, None);
+        }
+        self.depth += 1;
+        self.reached.push(Step::Substitution);
+        let outer = std::mem::replace(&mut self.stdin, stdin);
+        let current = self.current.take();
+        let mut state = state.clone();
+        let walked = self.part(inner, &mut state);
+        self.current = current;
+        self.stdin = outer;
+        self.reached.pop();
+        self.depth -= 1;
+        let Some((outcome, stmts)) = walked else { return (None, None) };
+        let output = outcome.output;
+        let text = output.and_then(|index| self.document(&stmts, index, &state));
+        (output, text)
+    }
+
+    /// The text of `cat <<'EOF'`.
+    fn document(&self, stmts: &[Stmt], index: usize, state: &State) -> Option<String> {
+        let [stmt] = stmts else { return None };
+        let Node::Simple(assigns, words) = &stmt.node else { return None };
+        let ([], [Raw::Word(word)], [redirect]) =
+            (assigns.as_slice(), words.as_slice(), stmt.redirects.as_slice())
+        else {
+            return None;
+        };
+        let Kind::Doc { .. } = redirect.kind else { return None };
+        if self.slice(word) != "cat" || redirect.fd.is_some_and(|fd| fd != 0) || stmt.background {
+            return None;
+        }
+        if state.functions.contains("cat") || self.functions.contains("cat") {
+            return None;
+        }
+        match &self.commands.get(index)?.stdin {
+            Stdin::Text(body) => body.literal().map(|text| text.trim_end_matches('\n').to_owned()),
+            Stdin::Inherited | Stdin::Pipe(_) | Stdin::Unknown => None,
+        }
+    }
+}

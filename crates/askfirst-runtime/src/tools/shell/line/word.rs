@@ -1,0 +1,575 @@
+//! One word as bash reads it: quotes taken off, expansions known or named, commands inside found.
+
+use super::atoms::{Atom, Wild, braces, words};
+use super::close::Bytes;
+use super::gap;
+use super::guard::{Place, named, strange};
+use super::state::{Known, State};
+use super::syntax::Span;
+use super::tree::{Piece, Unknown, Word};
+use super::walk::Walker;
+
+/// What surrounds a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Around {
+    /// Nothing: fields, quotes and operators act.
+    Nothing,
+    /// Double quotes.
+    Double,
+    /// A here-document: quotes are text.
+    Document,
+    /// A pattern or expression: brackets and operators are text, quotes act.
+    Pattern,
+}
+
+impl Walker<'_> {
+    /// The words that a word of a command becomes.
+    pub(super) fn words(&mut self, span: &Span, place: Place, state: &mut State) -> Vec<Word> {
+        let slice = self.slice(span);
+        if slice.bytes().all(simple) && !slice.starts_with('=') && !slice.is_empty() {
+            return vec![Word::text(slice, span.clone())];
+        }
+        self.zsh(slice, span);
+        let atoms = self.atoms(span, Around::Nothing, state);
+        let Some(many) = braces(&atoms) else {
+            self.gap(span, "braces that are not surely expanded");
+            return vec![self.unknown(span, true)];
+        };
+        let single = many.len() == 1;
+        let mut made = Vec::new();
+        for atoms in many {
+            if atoms.is_empty() && !single {
+                continue;
+            }
+            made.extend(words(&atoms, span, state.home, Wild::Acts));
+        }
+        self.spread(&atoms, span, &mut made);
+        self.strangers(span, &atoms, place);
+        made
+    }
+
+    /// A value that stays one word: wildcards and braces are text.
+    pub(super) fn value(&mut self, span: &Span, wild: Wild, state: &mut State) -> Word {
+        let slice = self.slice(span);
+        if slice.bytes().all(simple) {
+            return Word::text(slice, span.clone());
+        }
+        let atoms: Vec<Atom> = self
+            .atoms(span, Around::Nothing, state)
+            .into_iter()
+            .filter(|atom| *atom != Atom::Break)
+            .collect();
+        self.strangers(span, &atoms, Place::Operand);
+        let mut word = words(&atoms, span, state.home, wild).pop().unwrap_or_default();
+        whole(&mut word);
+        word
+    }
+
+    /// Looks for commands in a text whose value does not matter.
+    pub(super) fn scan(&mut self, span: &Span, around: Around, state: &mut State) {
+        self.atoms(span, around, state);
+    }
+
+    /// A name without quotes over a wildcard may fall apart: what follows is names of the folder.
+    fn spread(&mut self, atoms: &[Atom], span: &Span, made: &mut Vec<Word>) {
+        if atoms.iter().any(|atom| matches!(atom, Atom::Piece(Piece::Glob(_))))
+            && !self.slice(span).contains('"')
+        {
+            made.push(Word { span: span.clone(), pieces: vec![Piece::Glob("*".to_owned())] });
+        }
+    }
+
+    fn zsh(&mut self, slice: &str, span: &Span) {
+        let bytes = slice.as_bytes();
+        match (bytes.first(), bytes.get(1)) {
+            (Some(b'='), Some(next))
+                if next.is_ascii_alphanumeric() || matches!(next, b'/' | b'.' | b'_') =>
+            {
+                self.gap(span, "`=name`, which zsh replaces by a program's path");
+            }
+            (Some(b'~'), Some(b'[')) => self.gap(span, "`~[…]` of zsh"),
+            _ => {}
+        }
+    }
+
+    fn strangers(&mut self, span: &Span, atoms: &[Atom], place: Place) {
+        if self.slice(span).is_ascii() {
+            return;
+        }
+        let quoted: String = atoms
+            .iter()
+            .map(|atom| match atom {
+                Atom::Live(c) | Atom::Quoted(c) => *c,
+                Atom::Empty | Atom::Piece(_) | Atom::Break => '\u{1}',
+            })
+            .collect();
+        if let Some((_, c)) = strange(&quoted, place) {
+            let at = self.slice(span).find(c).map_or(span.start, |at| span.start + at);
+            self.gaps.push(named(at, c, "a letter that may be taken for another"));
+        }
+    }
+
+    fn unknown(&self, span: &Span, splits: bool) -> Word {
+        let text = self.slice(span).to_owned();
+        Word { span: span.clone(), pieces: vec![Piece::Unknown(Unknown { text, splits, output_of: None })] }
+    }
+
+    /// The characters of this part of the text.
+    pub(super) fn atoms(&mut self, span: &Span, around: Around, state: &mut State) -> Vec<Atom> {
+        let mut out = Vec::with_capacity(span.len());
+        if !self.spend(span.len()) {
+            return out;
+        }
+        let bytes = Bytes(self.text.as_bytes());
+        let (mut at, end) = (span.start, span.end);
+        while at < end {
+            let byte = bytes.at(at);
+            let in_quotes = matches!(around, Around::Double | Around::Document);
+            match byte {
+                b'\\' => {
+                    let next = bytes.at(at + 1);
+                    let c = if at + 1 < end { self.char_at(at + 1) } else { '\\' };
+                    if at + 1 >= end {
+                        out.push(Atom::Quoted('\\'));
+                        at += 1;
+                    } else if next == b'\n' {
+                        at += 2;
+                    } else if in_quotes {
+                        let acts =
+                            matches!(next, b'$' | b'`' | b'\\') || (next == b'"' && around == Around::Double);
+                        if !acts {
+                            out.push(Atom::Quoted('\\'));
+                        }
+                        out.push(Atom::Quoted(c));
+                        at += 1 + c.len_utf8();
+                    } else {
+                        if !c.is_ascii() {
+                            self.gaps.push(named(at + 1, c, "a letter that may be taken for another"));
+                        }
+                        out.push(Atom::Quoted(c));
+                        at += 1 + c.len_utf8();
+                    }
+                }
+                b'\'' if !in_quotes => {
+                    let Some(close) = bytes.single(at + 1, end) else {
+                        return self.open(at..end, "a quote that is not closed", out);
+                    };
+                    self.quoted(&(at + 1..close - 1), &mut out);
+                    at = close;
+                }
+                b'"' if !in_quotes => {
+                    let Some(close) = bytes.double(at + 1, end, 0) else {
+                        return self.open(at..end, "a quote that is not closed", out);
+                    };
+                    let inner = self.atoms(&(at + 1..close - 1), Around::Double, state);
+                    if inner.is_empty() {
+                        out.push(Atom::Empty);
+                    }
+                    out.extend(inner);
+                    at = close;
+                }
+                b'`' => {
+                    let Some(close) = bytes.tick(at + 1, end) else {
+                        return self.open(at..end, "a backquote that is not closed", out);
+                    };
+                    let inner = at + 1..close - 1;
+                    let hidden = self.slice(&inner).as_bytes().windows(2).any(|two| {
+                        matches!(two, [b'\\', b'$' | b'`' | b'\\' | b'\n']) || (in_quotes && two == *b"\\\"")
+                    });
+                    if hidden {
+                        self.gap(&(at..close), "a backslash inside backquotes");
+                    }
+                    self.substitute(&inner, &(at..close), around, state, &mut out);
+                    at = close;
+                }
+                b'$' => match self.dollar(at, end, around, state, &mut out) {
+                    Some(next) => at = next,
+                    None => return self.open(at..end, "an expansion that is not understood", out),
+                },
+                b'<' | b'>' if around == Around::Nothing && bytes.at(at + 1) == b'(' => {
+                    let Some(close) = bytes.command(at + 2, end, 0) else {
+                        return self.open(at..end, "a process substitution that is not understood", out);
+                    };
+                    let text = self.slice(&(at..close)).to_owned();
+                    let output_of = self.process(&(at + 2..close - 1), byte == b'>', state);
+                    let splits = false;
+                    out.push(Atom::Piece(Piece::Unknown(Unknown { text, splits, output_of })));
+                    at = close;
+                }
+                b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')'
+                    if around == Around::Nothing =>
+                {
+                    self.gap(&(at..at + 1), "an operator inside a word");
+                    at += 1;
+                }
+                _ => {
+                    let c = self.char_at(at);
+                    if in_quotes {
+                        out.push(Atom::Quoted(c));
+                    } else {
+                        if !c.is_ascii() {
+                            self.gaps.push(named(at, c, "a letter outside quotes that is not ASCII"));
+                        } else if c.is_ascii_control() && !matches!(c, '\n' | '\t') {
+                            self.gaps.push(named(at, c, "a character that is no blank to bash"));
+                        }
+                        out.push(Atom::Live(c));
+                    }
+                    at += c.len_utf8();
+                }
+            }
+        }
+        out
+    }
+
+    fn quoted(&mut self, span: &Span, out: &mut Vec<Atom>) {
+        if span.is_empty() {
+            out.push(Atom::Empty);
+        }
+        out.extend(self.slice(span).chars().map(Atom::Quoted));
+    }
+
+    fn open(&mut self, span: Span, why: &str, mut out: Vec<Atom>) -> Vec<Atom> {
+        let text = self.slice(&span).to_owned();
+        self.gap(&span, why);
+        out.push(Atom::Piece(Piece::Unknown(Unknown { text, splits: true, output_of: None })));
+        out
+    }
+
+    /// Reads an expansion; where it ends, or none if it is not understood.
+    fn dollar(
+        &mut self,
+        at: usize,
+        end: usize,
+        around: Around,
+        state: &mut State,
+        out: &mut Vec<Atom>,
+    ) -> Option<usize> {
+        let bytes = Bytes(self.text.as_bytes());
+        let bare = matches!(around, Around::Nothing | Around::Pattern);
+        let next = if at + 1 < end { bytes.at(at + 1) } else { 0 };
+        let piece = |text: &str, splits: bool| {
+            Atom::Piece(Piece::Unknown(Unknown { text: text.to_owned(), splits, output_of: None }))
+        };
+        match next {
+            b'\'' if bare => {
+                let close = bytes.ansi(at + 2, end)?;
+                let inner = self.slice(&(at + 2..close - 1));
+                match decode(inner) {
+                    Some(text) => {
+                        if text.is_empty() {
+                            out.push(Atom::Empty);
+                        }
+                        if text.chars().any(|c| !c.is_ascii()) && inner.is_ascii() {
+                            self.gap(&(at..close), "an escape that stands for a letter that is not ASCII");
+                        }
+                        out.extend(text.chars().map(Atom::Quoted));
+                    }
+                    None => {
+                        self.gap(&(at..close), "an escape that is not understood");
+                        out.push(piece(self.slice(&(at..close)), false));
+                    }
+                }
+                Some(close)
+            }
+            b'"' if bare => {
+                let close = bytes.double(at + 2, end, 0)?;
+                let inner = self.atoms(&(at + 2..close - 1), Around::Double, state);
+                out.push(Atom::Empty);
+                out.extend(inner);
+                Some(close)
+            }
+            b'(' => {
+                if bytes.at(at + 2) == b'('
+                    && let Some(close) = bytes.sums(at + 3, end, 0)
+                {
+                    self.number(&(at + 3..close - 2), state);
+                    out.push(piece(self.slice(&(at..close)), false));
+                    return Some(close);
+                }
+                let close = bytes.command(at + 2, end, 0)?;
+                self.substitute(&(at + 2..close - 1), &(at..close), around, state, out);
+                Some(close)
+            }
+            b'[' => {
+                let close = bytes.dollar(at, end, 0)?;
+                self.number(&(at + 2..close - 1), state);
+                out.push(piece(self.slice(&(at..close)), false));
+                Some(close)
+            }
+            b'{' => {
+                let close = bytes.brace(at + 2, end, 0)?;
+                self.parameter(&(at + 2..close - 1), &(at..close), around, state, out);
+                Some(close)
+            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
+                let mut stop = at + 2;
+                while stop < end && (bytes.at(stop).is_ascii_alphanumeric() || bytes.at(stop) == b'_') {
+                    stop += 1;
+                }
+                let span = at..stop;
+                let name = self.slice(&(at + 1..stop)).to_owned();
+                self.variable(&name, &span, around, state, out);
+                Some(stop)
+            }
+            b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!' => {
+                let digits = matches!(next, b'#' | b'?' | b'$' | b'!');
+                let splits = (bare && !digits) || next == b'@';
+                out.push(piece(self.slice(&(at..at + 2)), splits));
+                Some(at + 2)
+            }
+            b'=' | b'~' | b'^' | b'+' if bare && bytes.at(at + 2).is_ascii_alphabetic() => None,
+            _ => {
+                out.push(Atom::Quoted('$'));
+                Some(at + 1)
+            }
+        }
+    }
+
+    /// `$name`.
+    pub(super) fn variable(
+        &mut self,
+        name: &str,
+        span: &Span,
+        around: Around,
+        state: &State,
+        out: &mut Vec<Atom>,
+    ) {
+        let bare = around == Around::Nothing;
+        let text = self.slice(span).to_owned();
+        let unknown = |splits: bool| {
+            Atom::Piece(Piece::Unknown(Unknown { text: text.clone(), splits, output_of: None }))
+        };
+        match state.get(name) {
+            Some(Known::Number) => out.push(unknown(false)),
+            Some(Known::Value(pieces)) => {
+                let literal = match pieces.as_slice() {
+                    [] => Some(""),
+                    [Piece::Text(text)] => Some(text.as_str()),
+                    [_] | [_, _, ..] => None,
+                };
+                match literal {
+                    Some(value) if !bare => {
+                        if value.is_empty() {
+                            out.push(Atom::Empty);
+                        }
+                        out.extend(value.chars().map(Atom::Quoted));
+                    }
+                    Some(value) if !value.is_empty() && !value.contains(['*', '?', '[', '\\']) => {
+                        for c in value.chars() {
+                            out.push(if matches!(c, ' ' | '\t' | '\n') {
+                                Atom::Break
+                            } else {
+                                Atom::Quoted(c)
+                            });
+                        }
+                    }
+                    None if !pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_))) => {
+                        out.extend(pieces.iter().cloned().map(Atom::Piece));
+                    }
+                    Some(_) | None => {
+                        if let [Piece::Unknown(it)] = pieces.as_slice() {
+                            let known = Unknown { text, splits: bare, output_of: it.output_of };
+                            out.push(Atom::Piece(Piece::Unknown(known)));
+                            return;
+                        }
+                        for piece in pieces {
+                            if let (Piece::Unknown(it), false) = (piece, bare) {
+                                out.push(Atom::Piece(Piece::Unknown(Unknown {
+                                    splits: false,
+                                    ..it.clone()
+                                })));
+                            } else if !bare {
+                                out.push(Atom::Piece(piece.clone()));
+                            }
+                        }
+                        if bare {
+                            out.push(unknown(true));
+                        }
+                    }
+                }
+            }
+            None => out.push(unknown(
+                bare && !matches!(name, "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" | "PPID"),
+            )),
+        }
+    }
+
+    /// `${ … }`.
+    fn parameter(
+        &mut self,
+        inner: &Span,
+        span: &Span,
+        around: Around,
+        state: &mut State,
+        out: &mut Vec<Atom>,
+    ) {
+        let bare = around == Around::Nothing;
+        let text = self.slice(inner).to_owned();
+        let length = text.strip_prefix('#').is_some_and(|rest| !rest.is_empty());
+        let indirect = text.starts_with('!') && text.len() > 1;
+        let lead = usize::from(length || indirect);
+        let body = text.get(lead..).unwrap_or("");
+        let count = body.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        let count =
+            if count == 0 && body.starts_with(['@', '*', '#', '?', '-', '$', '!']) { 1 } else { count };
+        let name = body.get(..count).unwrap_or("").to_owned();
+        let mut rest = body.get(count..).unwrap_or("");
+        let mut at = inner.start + lead + count;
+        if name.is_empty() {
+            self.gap(span, "an expansion that bash does not have");
+        }
+        if rest.is_empty()
+            && !length
+            && !indirect
+            && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        {
+            return self.variable(&name, span, around, state, out);
+        }
+        let mut all = name == "@";
+        let mut selects = false;
+        if rest.starts_with('[') {
+            match rest.find(']') {
+                Some(close) => {
+                    let index = rest.get(1..close).unwrap_or("");
+                    selects = matches!(index, "@" | "*");
+                    all |= index == "@";
+                    if !selects {
+                        self.number(&(at + 1..at + close), state);
+                    }
+                    at += close + 1;
+                    rest = rest.get(close + 1..).unwrap_or("");
+                }
+                None => self.gap(span, "an index that is not understood"),
+            }
+        }
+        if indirect && !selects && !matches!(rest, "*" | "@") {
+            self.gap(span, "a variable that is named by another");
+        }
+        let mut chars = rest.chars();
+        match (chars.next(), chars.next()) {
+            (None, _) => {}
+            (Some('@'), Some('Q' | 'U' | 'u' | 'L' | 'E' | 'A' | 'a' | 'K' | 'k')) if rest.len() == 2 => {}
+            (Some('*' | '@'), None) if indirect => {}
+            (Some(':'), Some('-' | '=' | '+' | '?')) | (Some('-' | '=' | '+' | '?'), _) => {
+                if rest.starts_with(":=") || rest.starts_with('=') {
+                    state.set(&name, None);
+                }
+                let from = at + 1 + usize::from(rest.starts_with(':'));
+                self.scan(&(from..inner.end), if bare { Around::Pattern } else { Around::Double }, state);
+            }
+            (Some('#' | '%' | '/' | '^' | ','), _) => {
+                self.scan(&(at + 1..inner.end), if bare { Around::Pattern } else { Around::Double }, state);
+            }
+            (Some(':'), _) => {
+                let from = at + 1;
+                self.number(&(from..inner.end), state);
+            }
+            (Some(_), _) => self.gap(span, "an expansion that is not understood"),
+        }
+        let splits = !length && (bare || all);
+        let text = self.slice(span).to_owned();
+        out.push(Atom::Piece(Piece::Unknown(Unknown { text, splits, output_of: None })));
+    }
+
+    /// `$( … )` or backquotes.
+    fn substitute(&mut self, inner: &Span, span: &Span, around: Around, state: &State, out: &mut Vec<Atom>) {
+        let bare = around == Around::Nothing;
+        let (output_of, resolved) = self.substitution(inner, state);
+        match resolved {
+            Some(text) if !bare => {
+                if text.is_empty() {
+                    out.push(Atom::Empty);
+                }
+                out.extend(text.chars().map(Atom::Quoted));
+            }
+            Some(_) | None => {
+                let text = self.slice(span).to_owned();
+                out.push(Atom::Piece(Piece::Unknown(Unknown { text, splits: bare, output_of })));
+            }
+        }
+    }
+
+    pub(super) fn gap(&mut self, span: &Span, why: &str) {
+        self.gaps.push(gap(span.clone(), why));
+    }
+
+    fn char_at(&self, at: usize) -> char {
+        self.text.get(at..).and_then(|rest| rest.chars().next()).unwrap_or('\u{fffd}')
+    }
+}
+
+/// Makes a word one that never falls apart, as values of variables are.
+pub(super) fn whole(word: &mut Word) {
+    for piece in &mut word.pieces {
+        if let Piece::Unknown(unknown) = piece {
+            unknown.splits = false;
+        }
+    }
+}
+
+/// Bytes that mean nothing to a shell, wherever they stand.
+fn simple(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'_' | b'.' | b'/' | b':' | b',' | b'=' | b'+' | b'@' | b'%' | b'^' | b'-')
+}
+
+/// What is in `$'…'`; none for what would be no text.
+fn decode(text: &str) -> Option<String> {
+    let mut out: Vec<u8> = Vec::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.extend(c.to_string().as_bytes());
+            continue;
+        }
+        let mut digits = |most: usize, radix: u32| {
+            let mut value = None;
+            for _ in 0..most {
+                let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else { break };
+                value = Some(value.unwrap_or(0u32) * radix + digit);
+                chars.next();
+            }
+            value
+        };
+        let byte = match digits(3, 8) {
+            Some(value) => u8::try_from(value & 0xff).ok()?,
+            None => match chars.next()? {
+                'n' => b'\n',
+                't' => b'\t',
+                'r' => b'\r',
+                'a' => 7,
+                'b' => 8,
+                'e' | 'E' => 27,
+                'f' => 12,
+                'v' => 11,
+                c @ ('\\' | '\'' | '"' | '?') => u8::try_from(c).ok()?,
+                c @ ('x' | 'u' | 'U') => {
+                    let most = match c {
+                        'x' => 2,
+                        'u' => 4,
+                        _ => 8,
+                    };
+                    let mut value: Option<u32> = None;
+                    for _ in 0..most {
+                        let Some(digit) = chars.peek().and_then(|c| c.to_digit(16)) else { break };
+                        value = Some(value.unwrap_or(0) * 16 + digit);
+                        chars.next();
+                    }
+                    let value = value?;
+                    if c == 'x' || value < 0x80 {
+                        u8::try_from(value).ok()?
+                    } else {
+                        out.extend(char::from_u32(value)?.to_string().as_bytes());
+                        continue;
+                    }
+                }
+                _ => return None,
+            },
+        };
+        if byte == 0 {
+            return None;
+        }
+        out.push(byte);
+    }
+    String::from_utf8(out).ok()
+}

@@ -1,0 +1,310 @@
+//! Whether a rule that denies is about a command: loosely. No option, path or wrapper hinders the match.
+
+use std::path::{Path, PathBuf};
+
+use super::glob::{Glob, Reach};
+use super::line::tree::{Piece, Word};
+use super::open::Start;
+use super::paths::{self, Named, word_text};
+use super::pattern::{Exact, Pattern, PatternWord};
+use super::programs::used::{Known, Lifts, Role, Used};
+use super::real::{plain, real};
+
+/// What a denial makes of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Denied {
+    /// It is about something else.
+    No,
+    /// It may be about it: a person should look.
+    Perhaps,
+    /// It is about it.
+    Yes,
+}
+
+/// Where paths of a pattern begin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ways<'a> {
+    /// The folder of the config.
+    pub(super) base: &'a Path,
+    pub(super) home: Option<&'a Path>,
+}
+
+/// Holds a denial against a command.
+pub(super) fn denies(pattern: &Pattern, start: &Start, used: &Used, ways: Ways<'_>) -> Denied {
+    let (Some(program), Some(first)) = (pattern.words.first(), start.words.first()) else {
+        return Denied::No;
+    };
+    let linked = start.folders.iter().filter_map(|folder| linked(used.path.as_deref()?, folder)).next();
+    let by_link = linked.is_some_and(|name| program.glob.matches(&name, Reach::Anything));
+    if !by_link && !program_matches(program, used, first) {
+        return Denied::No;
+    }
+    let mut said = Denied::Yes;
+    let rest = pattern.words.get(1..).unwrap_or_default();
+    let (options, words): (Vec<&PatternWord>, Vec<&PatternWord>) =
+        rest.iter().partition(|word| word.is_option());
+    for option in options {
+        said = said.min(has_option(option, start, used));
+    }
+    said.min(has_words(&words, pattern.exact, start, used, ways))
+}
+
+fn program_matches(pattern: &PatternWord, used: &Used, word: &Word) -> bool {
+    let wanted = pattern.glob.plain().unwrap_or(&pattern.head);
+    match loose(word) {
+        // `/bin/r?`: what it may become decides.
+        Some(glob) => {
+            let name = wanted.rsplit('/').next().unwrap_or(wanted);
+            glob.matches(wanted, Reach::Anything) || base(&glob, word).matches(name, Reach::Anything)
+        }
+        None => {
+            let text = word_text(word);
+            let name = text.rsplit('/').next().unwrap_or(&text);
+            let own = wanted.rsplit('/').next().unwrap_or(wanted);
+            let by_name = [name, text.as_str(), used.program.as_str()];
+            by_name.iter().any(|name| pattern.glob.matches(name, Reach::Anything))
+                || (pattern.glob.plain().is_some() && (name == own || is_version(name, own)))
+        }
+    }
+}
+
+/// `python3.11` where `python3` or `python` is meant.
+fn is_version(name: &str, own: &str) -> bool {
+    let rest = name.strip_prefix(own).filter(|rest| !own.is_empty() && !rest.is_empty());
+    rest.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '-'))
+}
+
+/// The names that a denial may know a program by: its own, without a version, and that of the file behind a link.
+pub(super) fn names_of(used: &Used, folders: &[PathBuf]) -> Vec<String> {
+    let own = used.program.as_str();
+    let linked = folders.iter().filter_map(|folder| linked(used.path.as_deref()?, folder));
+    let mut names: Vec<String> = linked.collect();
+    let version = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+    let major = own.split('.').next().unwrap_or(own).trim_end_matches('-');
+    names.extend([own, major, own.trim_end_matches(version)].map(str::to_owned));
+    names.sort();
+    names.dedup();
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// The name of the file that a program's path leads to.
+fn linked(path: &str, folder: &Path) -> Option<String> {
+    let real = real(&folder.join(path))?;
+    real.file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
+/// The last part of a word with wildcards.
+fn base(glob: &Glob, word: &Word) -> Glob {
+    let text = glob_text(word);
+    text.rsplit('/').next().map_or_else(|| glob.clone(), Glob::new)
+}
+
+fn glob_text(word: &Word) -> String {
+    let escape = |text: &str| {
+        let mut out = String::new();
+        for letter in text.chars() {
+            if matches!(letter, '*' | '?' | '[' | ']' | '\\') {
+                out.push('\\');
+            }
+            out.push(letter);
+        }
+        out
+    };
+    let piece = |piece: &Piece| match piece {
+        Piece::Text(text) => escape(text),
+        Piece::Glob(text) => text.clone(),
+        Piece::Home => "~".to_owned(),
+        Piece::Unknown(_) => "*".to_owned(),
+    };
+    word.pieces.iter().map(piece).collect()
+}
+
+/// A word with wildcards, as a glob of what it may become.
+fn loose(word: &Word) -> Option<Glob> {
+    word.has_glob().then(|| Glob::new(&glob_text(word)))
+}
+
+fn has_option(wanted: &PatternWord, start: &Start, used: &Used) -> Denied {
+    let (name, value) = match wanted.head.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (wanted.head.as_str(), None),
+    };
+    let names: Vec<String> = match cluster(name, used) {
+        Some(letters) => letters,
+        None => vec![name.to_owned()],
+    };
+    let given = |name: &String| {
+        used.options.iter().any(|option| {
+            let named = option.names.iter().any(|known| known == name || abbreviates(known, name));
+            let fits = value.is_none_or(|value| {
+                option
+                    .value
+                    .as_ref()
+                    .is_none_or(|given| given.is_unknown() || word_text(given) == value || wanted.is_wild())
+            });
+            named && fits
+        }) || (used.known == Known::Nothing || has_gap(used))
+            && start.words.iter().skip(1).any(|word| raw_option(word, name))
+    };
+    if names.iter().all(given) {
+        return Denied::Yes;
+    }
+    let wild = wanted.is_wild()
+        && start.words.iter().skip(1).any(|word| wanted.glob.matches(&word_text(word), Reach::Anything));
+    let unknown = start.words.iter().skip(1).any(Word::is_unknown);
+    match (wild, unknown) {
+        (true, _) => Denied::Yes,
+        (false, true) => Denied::Perhaps,
+        (false, false) => Denied::No,
+    }
+}
+
+fn has_gap(used: &Used) -> bool {
+    used.doubts.iter().any(|doubt| doubt.lifts == Lifts::Nothing)
+}
+
+/// `-rf` as `-r` and `-f`, unless the program knows it as one option.
+fn cluster(name: &str, used: &Used) -> Option<Vec<String>> {
+    let letters = name.strip_prefix('-').filter(|rest| !rest.starts_with('-') && rest.len() > 1)?;
+    let one = used.options.iter().any(|option| option.names.iter().any(|known| known == name));
+    let plain = letters.chars().all(|c| c.is_ascii_alphabetic());
+    (!one && plain).then(|| letters.chars().map(|letter| format!("-{letter}")).collect())
+}
+
+/// Whether a long option that the table does not know is the beginning of the one that is meant.
+fn abbreviates(given: &str, name: &str) -> bool {
+    given.starts_with("--") && given.len() > 2 && name.starts_with(given)
+}
+
+/// Whether a word of a program without a table may be this option.
+fn raw_option(word: &Word, name: &str) -> bool {
+    let text = word_text(word);
+    let own = text.split_once('=').map_or(text.as_str(), |(own, _)| own);
+    let short = name.strip_prefix('-').filter(|letter| letter.len() == 1);
+    own == name
+        || abbreviates(own, name)
+        || short.is_some_and(|letter| {
+            own.strip_prefix('-').is_some_and(|rest| !rest.starts_with('-') && rest.contains(letter))
+        })
+}
+
+/// Whether the words that are no options begin as the pattern's do.
+fn has_words(wanted: &[&PatternWord], exact: Exact, start: &Start, used: &Used, ways: Ways<'_>) -> Denied {
+    let table = used.known == Known::Table && !has_gap(used);
+    let given: Vec<usize> = if table {
+        let mut given: Vec<usize> = used.subs.iter().map(|sub| sub.word).collect();
+        given.extend(used.operands.iter().map(|operand| operand.word));
+        given.sort_unstable();
+        given.dedup();
+        given
+    } else {
+        let plain = |at: &usize| start.words.get(*at).is_some_and(|word| !word.prefix().starts_with('-'));
+        (1..start.words.len()).filter(plain).collect()
+    };
+    if exact == Exact::Yes && table && given.len() != wanted.len() {
+        return Denied::No;
+    }
+    let word = |pattern: &PatternWord, at: usize| says(pattern, at, start, used, ways);
+    if table {
+        let mut said = Denied::Yes;
+        let mut paths = false;
+        for (index, pattern) in wanted.iter().enumerate() {
+            let here = given.get(index).map_or(Denied::No, |at| word(pattern, *at));
+            // Of several paths, any may be the one that is meant.
+            let role =
+                given.get(index).and_then(|at| used.operands.iter().find(|operand| operand.word == *at));
+            paths |= role.is_some_and(|operand| is_place(operand.role));
+            let any = if paths {
+                given.iter().skip(index).map(|at| word(pattern, *at)).max().unwrap_or(Denied::No)
+            } else {
+                here
+            };
+            said = said.min(any);
+        }
+        return said;
+    }
+    // Which words are values of options is not known: any that stand in this order may be meant.
+    let mut from = 0;
+    let mut said = Denied::Yes;
+    for pattern in wanted {
+        let found = given.iter().enumerate().skip(from).map(|(index, at)| (word(pattern, *at), index));
+        match found.max_by_key(|(denied, index)| (*denied, std::cmp::Reverse(*index))) {
+            Some((denied, index)) => {
+                said = said.min(denied);
+                from = index + 1;
+            }
+            None => return Denied::No,
+        }
+    }
+    said
+}
+
+fn is_place(role: Role) -> bool {
+    match role {
+        Role::Read | Role::Tree | Role::List | Role::Write | Role::Folder | Role::File | Role::Pathspec => {
+            true
+        }
+        Role::Text | Role::Url | Role::Rest | Role::Command | Role::Script | Role::Code | Role::Ask => false,
+    }
+}
+
+fn says(pattern: &PatternWord, at: usize, start: &Start, used: &Used, ways: Ways<'_>) -> Denied {
+    let Some(word) = start.words.get(at) else { return Denied::No };
+    let sub = used.subs.iter().find(|sub| sub.word == at);
+    if sub.is_some_and(|sub| pattern.glob.matches(&sub.name, Reach::Anything))
+        || pattern.glob.matches(&word_text(word), Reach::Anything)
+    {
+        return Denied::Yes;
+    }
+    if let (Some(glob), Some(plain)) = (loose(word), pattern.glob.plain())
+        && !word.is_unknown()
+        && glob.matches(plain, Reach::Within)
+    {
+        return Denied::Yes;
+    }
+    if word.is_unknown() {
+        return Denied::Perhaps;
+    }
+    if sub.is_some() {
+        return Denied::No;
+    }
+    start.folders.iter().map(|folder| names(pattern, word, folder, ways)).max().unwrap_or(Denied::Perhaps)
+}
+
+/// Whether a path leads to what a denial names, whatever it is called and wherever the command runs.
+fn names(pattern: &PatternWord, word: &Word, folder: &Path, ways: Ways<'_>) -> Denied {
+    let Named::Places(places) = paths::named(word, folder, ways.home) else { return Denied::Perhaps };
+    if pattern.is_wild() {
+        return Denied::No;
+    }
+    let heads: Vec<PathBuf> = match (pattern.head.strip_prefix("~/"), ways.home) {
+        (Some(rest), Some(home)) => vec![home.join(rest)],
+        (_, _) => vec![folder.join(&pattern.head), ways.base.join(&pattern.head)],
+    };
+    let one = |place: &paths::Place, head: &PathBuf| {
+        let meant = real(head).unwrap_or_else(|| plain(head));
+        if place.real == meant || place.plain == plain(head) {
+            Denied::Yes
+        } else if meant.starts_with(&place.real) {
+            Denied::Perhaps
+        } else {
+            Denied::No
+        }
+    };
+    let all = places.iter().flat_map(|place| heads.iter().map(move |head| one(place, head)));
+    all.max().unwrap_or(Denied::No)
+}
+
+/// Whether the words of a denial stand in a text that was not understood, quotes aside.
+pub(super) fn in_text(pattern: &Pattern, text: &str) -> bool {
+    let bare: String = text.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
+    let letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+');
+    let mut words = bare.split(|c: char| !letter(c)).filter(|word| !word.is_empty());
+    let mut wanted = pattern.words.iter().filter_map(|word| word.glob.plain());
+    let own = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    wanted.all(|wanted| {
+        let wanted = own(wanted);
+        words.any(|word| word == wanted)
+    }) && pattern.words.iter().any(|word| word.glob.plain().is_some())
+}

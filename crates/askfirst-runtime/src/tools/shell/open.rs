@@ -1,0 +1,529 @@
+//! Everything that a command line would start, wrappers opened: what `env`, `xargs`, `sh -c`, `find -exec`, a
+//! here-document into a shell and their like start stands here as if it were written out.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::fill::{Filled, Filler};
+use super::line;
+use super::line::tree::{Assignment, Command, Exported, Line, Piece, Shape, Stdin, Step, Way, Word};
+use super::paths::{self, word_text};
+use super::programs;
+use super::programs::used::{Fed, Nested, Used, Yields};
+
+/// So deep are commands inside commands looked at.
+const MAX_DEPTH: usize = 16;
+/// So many programs may one line start.
+const MAX_STARTS: usize = 1_000;
+/// Shells whose scripts are read here.
+const SHELLS: [&str; 3] = ["sh", "bash", "dash"];
+
+/// One program that would start, or a line's assignments and redirections without one.
+#[derive(Debug, Clone)]
+pub(super) struct Start {
+    /// Where it stands in the text that was handed in.
+    pub(super) span: Range<usize>,
+    /// How it is written.
+    pub(super) text: String,
+    /// The wrappers that it is reached through, outermost first.
+    pub(super) via: Vec<String>,
+    pub(super) words: Vec<Word>,
+    /// What its program makes of the words; nothing where there is no program.
+    pub(super) used: Option<Used>,
+    pub(super) assignments: Vec<Assignment>,
+    pub(super) redirections: Vec<Target>,
+    /// The folders that it may run in. None: not known.
+    pub(super) folders: Vec<PathBuf>,
+    /// The wrapper, and which of its words this program is.
+    pub(super) parent: Option<(usize, usize)>,
+    /// Which words stand for any path below the one that they name.
+    pub(super) below: Vec<usize>,
+    /// Which words are a name that is not known.
+    pub(super) some_name: Vec<usize>,
+    /// What was not understood about it. No rule lifts it.
+    pub(super) gaps: Vec<String>,
+    pub(super) kind: Kind,
+}
+
+/// What a start is, besides a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A program.
+    Program,
+    /// A function that the line itself makes, and whose commands stand here too.
+    Function,
+    /// No program.
+    Nothing,
+}
+
+/// A file that a stream leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) span: Range<usize>,
+    pub(super) text: String,
+    pub(super) way: Way,
+    pub(super) word: Word,
+}
+
+/// Everything that a text would start.
+#[derive(Debug, Default)]
+pub(super) struct Opened {
+    pub(super) starts: Vec<Start>,
+    /// What was not understood, and where.
+    pub(super) gaps: Vec<(Range<usize>, String)>,
+    /// Texts that took a parser: an automatic allow needs a second one to agree.
+    pub(super) parsed: Vec<(String, Line)>,
+}
+
+/// Where a text stands.
+#[derive(Clone)]
+struct Setting<'a> {
+    text: &'a str,
+    /// The place in the outermost text, where this text is not that itself.
+    within: Option<Range<usize>>,
+    folders: Vec<PathBuf>,
+    via: Vec<String>,
+    /// What is set for everything in it.
+    assignments: Vec<Assignment>,
+    redirections: Vec<Target>,
+    depth: usize,
+}
+
+/// Opens a command line.
+pub(super) fn open_text(text: &str, folder: &Path, home: Option<&Path>) -> Opened {
+    let mut opener = Opener { home, opened: Opened::default() };
+    opener.text(&Setting {
+        text,
+        within: None,
+        folders: vec![folder.to_owned()],
+        via: Vec::new(),
+        assignments: Vec::new(),
+        redirections: Vec::new(),
+        depth: 0,
+    });
+    opener.opened
+}
+
+/// Opens a program with its words, without a shell.
+pub(super) fn open_words(words: &[String], text: &str, folder: &Path, home: Option<&Path>) -> Opened {
+    let mut opener = Opener { home, opened: Opened::default() };
+    let Command { words, .. } = line::argv(words);
+    let setting = Setting {
+        text,
+        within: Some(0..text.len()),
+        folders: vec![folder.to_owned()],
+        via: Vec::new(),
+        assignments: Vec::new(),
+        redirections: Vec::new(),
+        depth: 0,
+    };
+    let line = Line::default();
+    opener.program(&setting, &line, Part { words, ..Part::new(0..text.len()) });
+    opener.opened
+}
+
+struct Opener<'a> {
+    home: Option<&'a Path>,
+    opened: Opened,
+}
+
+/// One command before it is looked at.
+#[derive(Clone)]
+struct Part {
+    span: Range<usize>,
+    words: Vec<Word>,
+    assignments: Vec<Assignment>,
+    redirections: Vec<Target>,
+    stdin: Stdin,
+    parent: Option<(usize, usize)>,
+    below: Vec<usize>,
+    some_name: Vec<usize>,
+    kind: Kind,
+}
+
+impl Part {
+    fn new(span: Range<usize>) -> Self {
+        Self {
+            span,
+            words: Vec::new(),
+            assignments: Vec::new(),
+            redirections: Vec::new(),
+            stdin: Stdin::Inherited,
+            parent: None,
+            below: Vec::new(),
+            some_name: Vec::new(),
+            kind: Kind::Program,
+        }
+    }
+}
+
+impl Opener<'_> {
+    fn gap(&mut self, span: Range<usize>, why: impl Into<String>) {
+        self.opened.gaps.push((span, why.into()));
+    }
+
+    fn text(&mut self, setting: &Setting<'_>) {
+        let whole = setting.within.clone().unwrap_or(0..setting.text.len());
+        if setting.depth > MAX_DEPTH {
+            return self.gap(whole, "commands inside commands, too deep to look at");
+        }
+        let line = line::read(setting.text);
+        for gap in &line.gaps {
+            self.gap(setting.within.clone().unwrap_or(gap.span.clone()), &gap.why);
+        }
+        let exported = exported(&line);
+        for (at, command) in line.commands.iter().enumerate() {
+            if self.opened.starts.len() >= MAX_STARTS {
+                self.gap(whole.clone(), "it starts more programs than are looked at");
+                break;
+            }
+            self.command(setting, &line, at, command, &exported);
+        }
+        if line.shape == Shape::Parsed {
+            self.opened.parsed.push((setting.text.to_owned(), line));
+        }
+    }
+
+    fn command(
+        &mut self,
+        setting: &Setting<'_>,
+        line: &Line,
+        at: usize,
+        command: &Command,
+        exported: &[(usize, Assignment)],
+    ) {
+        let folders = self.folders(setting, command);
+        let here = Setting { folders: folders.clone(), ..setting.clone() };
+        let filler = Filler { line, home: self.home, folders: &folders };
+        let Filled { words, below, some_name } = filler.fill(&command.words);
+        let targets = command.redirections.iter().map(|redirection| Target {
+            span: setting.within.clone().unwrap_or(redirection.span.clone()),
+            text: setting.text.get(redirection.span.clone()).unwrap_or_default().to_owned(),
+            way: redirection.way,
+            word: filler.one(&redirection.target),
+        });
+        let mut assignments = setting.assignments.clone();
+        assignments
+            .extend(exported.iter().filter(|(from, _)| *from < at).map(|(_, assignment)| assignment.clone()));
+        assignments.extend(command.assignments.iter().cloned());
+        let function =
+            command.words.first().and_then(Word::literal).is_some_and(|name| is_defined(line, at, name));
+        let kind = match (words.is_empty(), function) {
+            (true, _) => Kind::Nothing,
+            (false, true) => Kind::Function,
+            (false, false) => Kind::Program,
+        };
+        let part = Part {
+            words,
+            assignments,
+            redirections: setting.redirections.iter().cloned().chain(targets).collect(),
+            stdin: command.stdin.clone(),
+            below,
+            some_name,
+            kind,
+            ..Part::new(command.span.clone())
+        };
+        self.program(&here, line, part);
+    }
+
+    fn program(&mut self, setting: &Setting<'_>, line: &Line, part: Part) {
+        let used = (!part.words.is_empty()).then(|| programs::used(&part.words));
+        let place = setting.within.clone().unwrap_or(part.span.clone());
+        let text = match (part.parent, setting.text.get(part.span.clone())) {
+            (None, Some(text)) if !text.is_empty() => text.to_owned(),
+            (None | Some(_), _) => part.words.iter().map(shown).collect::<Vec<_>>().join(" "),
+        };
+        let index = self.opened.starts.len();
+        let start = Start {
+            span: place.clone(),
+            text,
+            via: setting.via.clone(),
+            words: part.words.clone(),
+            used: used.clone(),
+            assignments: part.assignments.clone(),
+            redirections: part.redirections.clone(),
+            folders: setting.folders.clone(),
+            parent: part.parent,
+            below: part.below.clone(),
+            some_name: part.some_name.clone(),
+            gaps: Vec::new(),
+            kind: part.kind,
+        };
+        self.opened.starts.push(start);
+        let Some(used) = used.filter(|_| part.kind == Kind::Program) else { return };
+        for nested in &used.nested {
+            self.nested(setting, line, &part, &used, index, &place, nested);
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what is inside has its setting from everything around it")]
+    fn nested(
+        &mut self,
+        setting: &Setting<'_>,
+        line: &Line,
+        part: &Part,
+        used: &Used,
+        index: usize,
+        place: &Range<usize>,
+        nested: &Nested,
+    ) {
+        let via = |via: &str| setting.via.iter().cloned().chain([via.to_owned()]).collect::<Vec<_>>();
+        let folders = self.after(&setting.folders, &used.folders);
+        match nested {
+            Nested::Words { via: name, words, assignments, fed } => {
+                if setting.depth >= MAX_DEPTH {
+                    return self.gap(place.clone(), "commands inside commands, too deep to look at");
+                }
+                let first = words.first().map(|word| word.span.clone());
+                let offset = part.words.iter().position(|word| Some(&word.span) == first.as_ref());
+                let mut inner = Part {
+                    words: words.clone(),
+                    assignments: part.assignments.clone(),
+                    redirections: Vec::new(),
+                    stdin: stdin(part),
+                    parent: Some((index, offset.unwrap_or(usize::MAX))),
+                    ..Part::new(part.span.clone())
+                };
+                inner.assignments.extend(assignments.iter().map(|(name, value)| Assignment {
+                    name: name.clone(),
+                    value: value.clone(),
+                    exported: Exported::ToThis,
+                }));
+                let placed = inner.words.iter().any(is_placeholder);
+                if (*fed == Fed::FromInput || placed)
+                    && let Err(why) = self.feed(setting, line, part, used, &mut inner)
+                {
+                    self.note(index, why);
+                }
+                found_below(&mut inner);
+                let setting =
+                    Setting { folders, via: via(name), depth: setting.depth + 1, ..setting.clone() };
+                self.program(&setting, line, inner);
+            }
+            Nested::Script { via: name, text } => match text.literal() {
+                Some(script) => self.script(setting, part, folders, via(name), place, script),
+                None => self.note(index, format!("`{name}` runs a text that is not known before it runs")),
+            },
+            Nested::Stdin { via: name } => match self.input(line, part) {
+                Some(script) if SHELLS.contains(&name.as_str()) => {
+                    self.script(setting, part, folders, via(name), place, &script);
+                }
+                Some(_) | None => {
+                    self.note(index, format!("`{name}` runs what it reads, and that is not known"));
+                }
+            },
+        }
+    }
+
+    fn script(
+        &mut self,
+        setting: &Setting<'_>,
+        part: &Part,
+        folders: Vec<PathBuf>,
+        via: Vec<String>,
+        place: &Range<usize>,
+        script: &str,
+    ) {
+        let inner = Setting {
+            text: script,
+            within: Some(place.clone()),
+            folders,
+            via,
+            assignments: part.assignments.clone(),
+            redirections: Vec::new(),
+            depth: setting.depth + 1,
+        };
+        self.text(&inner);
+    }
+
+    fn note(&mut self, index: usize, why: String) {
+        if let Some(start) = self.opened.starts.get_mut(index) {
+            start.gaps.push(why);
+        }
+    }
+
+    /// Adds the words that come from standard input, where it can be told what they are.
+    fn feed(
+        &self,
+        setting: &Setting<'_>,
+        line: &Line,
+        part: &Part,
+        used: &Used,
+        inner: &mut Part,
+    ) -> Result<(), String> {
+        let unknown = || format!("`{}` adds words that are not known before it runs", used.program);
+        let (source, folders) = match &stdin(part) {
+            Stdin::Pipe(from) => {
+                let command = line.commands.get(*from).ok_or_else(unknown)?;
+                let folders =
+                    self.folders(&Setting { folders: setting.folders.clone(), ..setting.clone() }, command);
+                let filled = Filler { line, home: self.home, folders: &folders }.fill(&command.words);
+                (programs::used(&filled.words), folders)
+            }
+            Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => return Err(unknown()),
+        };
+        if source.yields != Yields::Paths || folders.is_empty() {
+            return Err(unknown());
+        }
+        let tops: Vec<Word> = tops(&source);
+        if !fill_is_tame(&tops, &folders, self.home) {
+            return Err(format!(
+                "`{}` adds names that may hold blanks or begin with a dash, or are too many to look at",
+                used.program
+            ));
+        }
+        let at = inner.words.iter().position(is_placeholder);
+        inner.words.retain(|word| !is_placeholder(word));
+        let at = at.unwrap_or(inner.words.len()).min(inner.words.len());
+        let count = tops.len();
+        inner.words.splice(at..at, tops);
+        inner.below.extend(at..at + count);
+        Ok(())
+    }
+
+    /// What is read from standard input, where that stands in the line.
+    fn input(&self, line: &Line, part: &Part) -> Option<String> {
+        match &stdin(part) {
+            Stdin::Text(word) => word.literal().map(str::to_owned),
+            Stdin::Pipe(from) => printed(line.commands.get(*from)?),
+            Stdin::Inherited | Stdin::Unknown => None,
+        }
+    }
+
+    /// The folders that a command may run in.
+    fn folders(&self, setting: &Setting<'_>, command: &Command) -> Vec<PathBuf> {
+        let Some(folders) = &command.folders else { return Vec::new() };
+        let mut found = Vec::new();
+        for base in &setting.folders {
+            for folder in folders {
+                let mut way = vec![base.clone()];
+                for word in &folder.0 {
+                    let at = way.last().cloned().unwrap_or_default();
+                    let next = if word.literal() == Some("-") {
+                        way.len().checked_sub(2).and_then(|before| way.get(before)).cloned()
+                    } else {
+                        paths::entered(word, &at, self.home).ok()
+                    };
+                    match next {
+                        Some(next) => way.push(next),
+                        None => return Vec::new(),
+                    }
+                }
+                found.extend(way.pop().filter(|folder| !found.contains(folder)));
+            }
+        }
+        found
+    }
+
+    /// The folders after those that options name (`git -C x`).
+    fn after(&self, folders: &[PathBuf], words: &[Word]) -> Vec<PathBuf> {
+        entered_all(folders, words, self.home)
+    }
+}
+
+/// A word that stands for one of standard input.
+fn is_placeholder(word: &Word) -> bool {
+    matches!(word.pieces.as_slice(), [Piece::Unknown(unknown)] if unknown.text == "{}")
+}
+
+/// Words that stand for whatever lies below a place (`find -exec`): the place, marked.
+fn found_below(part: &mut Part) {
+    for (at, word) in part.words.iter_mut().enumerate() {
+        let [.., Piece::Glob(glob)] = word.pieces.as_slice() else { continue };
+        if glob == "**" && word.pieces.iter().filter(|piece| matches!(piece, Piece::Glob(_))).count() == 1 {
+            word.pieces.pop();
+            part.below.push(at);
+        }
+    }
+}
+
+/// Where standard input comes from, redirections counted.
+fn stdin(part: &Part) -> Stdin {
+    let redirected = part.redirections.iter().any(|target| target.way != Way::Write);
+    if redirected { Stdin::Unknown } else { part.stdin.clone() }
+}
+
+/// The folders after each of some words was entered. None if that cannot be told.
+pub(super) fn entered_all(folders: &[PathBuf], words: &[Word], home: Option<&Path>) -> Vec<PathBuf> {
+    let mut found = folders.to_vec();
+    for word in words {
+        let next: Result<Vec<PathBuf>, String> =
+            found.iter().map(|folder| paths::entered(word, folder, home)).collect();
+        match next {
+            Ok(next) => found = next,
+            Err(_) => return Vec::new(),
+        }
+    }
+    found
+}
+
+/// The places that a program's paths lie below.
+pub(super) fn tops(used: &Used) -> Vec<Word> {
+    let tops: Vec<Word> = used.paths.iter().map(|path| path.word.clone()).collect();
+    if tops.is_empty() { vec![Word::text(".", 0..0)] } else { tops }
+}
+
+/// Whether no name below these places could be taken for an option, or for several words.
+pub(super) fn fill_is_tame(tops: &[Word], folders: &[PathBuf], home: Option<&Path>) -> bool {
+    let mut left = super::reach::MAX_WALK;
+    folders.iter().all(|folder| {
+        tops.iter().all(|top| match paths::named(top, folder, home) {
+            paths::Named::Unknown(_) => false,
+            paths::Named::Places(places) => places.iter().all(|place| {
+                !place.text.starts_with('-') && super::reach::names_are_tame(&place.real, &mut left)
+            }),
+        })
+    })
+}
+
+/// What a command prints, where that stands in the line: `echo` of plain words, `cat` of a here-document.
+fn printed(command: &Command) -> Option<String> {
+    if !command.redirections.is_empty() {
+        return None;
+    }
+    let words: Option<Vec<&str>> = command.words.iter().map(Word::literal).collect();
+    match words?.as_slice() {
+        ["cat"] => match &command.stdin {
+            Stdin::Text(word) => word.literal().map(str::to_owned),
+            Stdin::Inherited | Stdin::Pipe(_) | Stdin::Unknown => None,
+        },
+        ["echo", rest @ ..] => {
+            let plain = rest.first().is_none_or(|first| !first.starts_with('-'));
+            (plain && !rest.iter().any(|word| word.contains('\\'))).then(|| rest.join(" "))
+        }
+        ["printf", text] if !text.contains(['\\', '%']) => Some((*text).to_owned()),
+        ["printf", "%s" | "%s\\n", text] => Some((*text).to_owned()),
+        _ => None,
+    }
+}
+
+/// What the line sets for all commands behind it.
+fn exported(line: &Line) -> Vec<(usize, Assignment)> {
+    let commands = line.commands.iter().enumerate();
+    let all = commands.flat_map(|(at, command)| command.assignments.iter().map(move |set| (at, set)));
+    all.filter(|(_, set)| set.exported == Exported::ToAll).map(|(at, set)| (at, set.clone())).collect()
+}
+
+/// Whether a name is surely a function of the line when a command is reached: defined before it, whatever happens.
+fn is_defined(line: &Line, at: usize, name: &str) -> bool {
+    let Some(call) = line.commands.get(at) else { return false };
+    if call.reached.iter().any(|step| matches!(step, Step::Function(_))) {
+        return false;
+    }
+    line.commands.iter().any(|command| {
+        let first = command.reached.first();
+        first == Some(&Step::Function(name.to_owned())) && command.span.end <= call.span.start
+    })
+}
+
+/// A word as a person would write it.
+pub(super) fn shown(word: &Word) -> String {
+    let text = word_text(word);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,~^".contains(c);
+    let literal = word.pieces.iter().all(|piece| matches!(piece, Piece::Text(_)));
+    if text.is_empty() || (literal && !text.chars().all(plain)) {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    } else {
+        text
+    }
+}

@@ -1,0 +1,215 @@
+//! From a word to the places that it names: home, wildcards, `..` and links, from the folder that the command runs in.
+//!
+//! It looks at the disk and changes nothing. What cannot be told is said, never guessed. Links that are swapped later
+//! and hard links are not seen here: they are the walls' affair.
+
+use std::path::{Path, PathBuf};
+
+use super::glob::{Glob, Reach};
+use super::line::tree::{Piece, Word};
+use super::real::{plain, real};
+
+/// So many names are looked at for one wildcard.
+const MAX_NAMES: usize = 10_000;
+/// So many places may one word name.
+const MAX_PLACES: usize = 1_000;
+
+/// A place that a word names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// As the program gets to see it.
+    pub(super) text: String,
+    /// By its text alone.
+    pub(super) plain: PathBuf,
+    /// Where it leads.
+    pub(super) real: PathBuf,
+}
+
+/// What a word names.
+pub(super) enum Named {
+    /// These places.
+    Places(Vec<Place>),
+    /// It cannot be told, and why.
+    Unknown(String),
+}
+
+/// The texts that a word may stand for: one, or one for each name that its wildcards match. Nothing if that cannot be
+/// told.
+pub(super) fn texts(word: &Word, folder: &Path, home: Option<&Path>) -> Result<Vec<String>, String> {
+    let mut glob = String::new();
+    let mut wild = false;
+    for (at, piece) in word.pieces.iter().enumerate() {
+        match piece {
+            Piece::Text(text) => {
+                if at == 0 && text.starts_with('~') {
+                    return Err(format!("`{text}` may be somebody's home"));
+                }
+                for letter in text.chars() {
+                    if matches!(letter, '*' | '?' | '[' | ']' | '\\') {
+                        glob.push('\\');
+                    }
+                    glob.push(letter);
+                }
+            }
+            Piece::Glob(text) => {
+                wild = true;
+                glob.push_str(text);
+            }
+            Piece::Home => {
+                let home = home.and_then(Path::to_str).ok_or("the home folder is not known")?;
+                glob.push_str(&home.replace('\\', "\\\\"));
+            }
+            Piece::Unknown(unknown) => {
+                return Err(format!("`{}` is not known before it runs", unknown.text));
+            }
+        }
+    }
+    let whole = Glob::new(&glob);
+    if !wild {
+        return Ok(vec![whole.plain().map_or(glob, str::to_owned)]);
+    }
+    let found = expand(&glob, folder)?;
+    Ok(if found.is_empty() { vec![word_text(word)] } else { found })
+}
+
+/// The names on the disk that a wildcard matches.
+fn expand(glob: &str, folder: &Path) -> Result<Vec<String>, String> {
+    let too_many = || "its wildcards match too much to look at".to_owned();
+    let mut found: Vec<String> = vec![if glob.starts_with('/') { "/".to_owned() } else { String::new() }];
+    let mut looked = 0;
+    for part in glob.split('/').filter(|part| !part.is_empty()) {
+        let matcher = Glob::new(part);
+        let mut next = Vec::new();
+        for head in found {
+            let join = |name: &str| {
+                if head.is_empty() || head.ends_with('/') {
+                    format!("{head}{name}")
+                } else {
+                    format!("{head}/{name}")
+                }
+            };
+            if let Some(name) = matcher.plain() {
+                next.push(join(name));
+                continue;
+            }
+            let Ok(entries) = std::fs::read_dir(folder.join(if head.is_empty() { "." } else { &head }))
+            else {
+                continue;
+            };
+            for entry in entries.flatten() {
+                looked += 1;
+                if looked > MAX_NAMES {
+                    return Err(too_many());
+                }
+                let Ok(name) = entry.file_name().into_string() else {
+                    return Err("a name in its folder is not UTF-8".to_owned());
+                };
+                let hidden = name.starts_with('.') && !part.starts_with('.');
+                if !hidden && matcher.matches(&name, Reach::Anything) {
+                    next.push(join(&name));
+                }
+            }
+        }
+        found = next;
+        if found.len() > MAX_PLACES {
+            return Err(too_many());
+        }
+    }
+    found.retain(|path| folder.join(path).symlink_metadata().is_ok());
+    found.sort();
+    Ok(found)
+}
+
+/// The word as it is written, quotes taken off.
+pub(super) fn word_text(word: &Word) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Text(text) | Piece::Glob(text) => text.clone(),
+        Piece::Home => "~".to_owned(),
+        Piece::Unknown(unknown) => unknown.text.clone(),
+    };
+    word.pieces.iter().map(piece).collect()
+}
+
+/// The places that a word names.
+pub(super) fn named(word: &Word, folder: &Path, home: Option<&Path>) -> Named {
+    let texts = match texts(word, folder, home) {
+        Ok(texts) => texts,
+        Err(why) => return Named::Unknown(why),
+    };
+    let mut places = Vec::new();
+    for text in texts {
+        if text.contains('\0') {
+            return Named::Unknown("a path has a NUL byte".to_owned());
+        }
+        let whole = folder.join(&text);
+        match real(&whole) {
+            Some(real) => places.push(Place { plain: plain(&whole), real, text }),
+            None => return Named::Unknown(format!("`{text}` goes in circles")),
+        }
+    }
+    Named::Places(places)
+}
+
+/// The folder after a `cd`. The shell takes `..` by the text, the kernel by where links lead: they must agree.
+pub(super) fn entered(word: &Word, folder: &Path, home: Option<&Path>) -> Result<PathBuf, String> {
+    match named(word, folder, home) {
+        Named::Unknown(why) => Err(why),
+        Named::Places(places) => match places.as_slice() {
+            [place] => {
+                let climbs = place.text.split('/').any(|part| part == "..");
+                if climbs && real(&place.plain).as_ref() != Some(&place.real) {
+                    return Err(format!("`{}` climbs out of a link", place.text));
+                }
+                Ok(place.real.clone())
+            }
+            [] | [_, _, ..] => Err(format!("`{}` is not one folder", word_text(word))),
+        },
+    }
+}
+
+/// The repository that a folder belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Repository {
+    /// None.
+    None,
+    /// The one whose work tree begins here.
+    At(PathBuf),
+    /// A work tree here, of the repository whose own work tree begins there.
+    WorkTree(PathBuf, PathBuf),
+    /// Something else that git would take for one, here.
+    Odd(PathBuf),
+}
+
+/// Looks for the repository as git does: from the folder upwards.
+pub(super) fn repository(folder: &Path) -> Repository {
+    for at in folder.ancestors() {
+        let git = at.join(".git");
+        if let Ok(about) = git.symlink_metadata() {
+            if about.is_dir() {
+                return Repository::At(at.to_owned());
+            }
+            return work_tree(at, &git).unwrap_or_else(|| Repository::Odd(at.to_owned()));
+        }
+        let bare = at.join("HEAD").symlink_metadata().is_ok()
+            && at.join("objects").is_dir()
+            && at.join("refs").is_dir();
+        if bare {
+            return Repository::Odd(at.to_owned());
+        }
+    }
+    Repository::None
+}
+
+fn work_tree(at: &Path, git: &Path) -> Option<Repository> {
+    let about = git.symlink_metadata().ok().filter(|about| about.is_file() && about.len() < 4_096)?;
+    drop(about);
+    let text = std::fs::read_to_string(git).ok()?;
+    let target = real(&at.join(text.strip_prefix("gitdir:")?.trim()))?;
+    let trees = target.parent().filter(|trees| trees.file_name().is_some_and(|name| name == "worktrees"))?;
+    let own = trees.parent().filter(|own| own.file_name().is_some_and(|name| name == ".git"))?;
+    Some(Repository::WorkTree(at.to_owned(), own.parent()?.to_owned()))
+}
+
+#[cfg(test)]
+#[path = "paths/tests.rs"]
+mod tests;

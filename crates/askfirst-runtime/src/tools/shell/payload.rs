@@ -1,0 +1,118 @@
+//! What a remembered yes holds: the command as it was judged, with everything that made it so.
+//!
+//! A wider yes is offered only where a later command that falls under it is sure to be judged for the same reasons: what
+//! was asked about, the variables, the streams and the roots are part of the payload and must be equal.
+
+use askfirst::{Approval, Loosen, OfferedPattern};
+use serde_json::{Map, Value, json};
+
+use super::open::{Kind, Start};
+use super::paths::word_text;
+use super::programs::used::{Class, Known, Used};
+use super::verdict::{Judged, Reason};
+use super::wish::{Wait, What, Wish};
+
+/// Programs that run what they are given: no wider yes is offered for them.
+const RUNNERS: [&str; 30] = [
+    "bash", "sh", "dash", "zsh", "fish", "ksh", "python", "python3", "node", "deno", "bun", "ruby", "perl",
+    "php", "lua", "awk", "sed", "sudo", "doas", "su", "ssh", "env", "xargs", "eval", "exec", "make", "npx",
+    "docker", "podman", "kubectl",
+];
+
+/// The fingerprint of a call.
+pub(super) fn payload(wish: &Wish, judged: &Judged) -> Value {
+    let mut fields = Map::new();
+    let mut put = |key: &str, value: Value| fields.insert(key.to_owned(), value);
+    match alone(wish, judged) {
+        Some((start, _)) => {
+            let words: Vec<String> = start.words.iter().map(word_text).collect();
+            put("words", json!(words));
+        }
+        None => {
+            put("line", json!(wish.text.trim()));
+            let words = |start: &Start| start.words.iter().map(word_text).collect::<Vec<_>>();
+            put("commands", json!(judged.starts.iter().map(words).collect::<Vec<_>>()));
+        }
+    }
+    let folders: Vec<String> = judged
+        .starts
+        .first()
+        .map(|start| start.folders.iter().map(|folder| folder.display().to_string()).collect())
+        .unwrap_or_default();
+    put("folder", json!(folders.join(", ")));
+    put("why", json!(why(judged)));
+    put("writes", json!(judged.writes));
+    put("network", json!(judged.network));
+    if !wish.stdin.is_empty() {
+        put("stdin", json!(askfirst::Digest::of(wish.stdin.as_bytes()).to_string()));
+    }
+    if wish.wait == Wait::No {
+        put("background", json!(true));
+    }
+    if matches!(wish.what, What::Words(_)) {
+        put("shell", json!(false));
+    }
+    Value::Object(fields)
+}
+
+/// Everything that made it ask, without what a rule or a root says in its own words.
+fn why(judged: &Judged) -> Vec<String> {
+    let rows = judged
+        .rows
+        .iter()
+        .flat_map(|row| row.reasons.iter().chain(row.streams.iter().map(|(_, _, reason)| reason)));
+    let all = judged.whole.iter().map(|(_, reason)| reason).chain(rows);
+    let mut why: Vec<String> = all.filter(|reason| reason.approval > Approval::None).map(in_short).collect();
+    why.sort();
+    why.dedup();
+    why
+}
+
+fn in_short(reason: &Reason) -> String {
+    match &reason.because {
+        Some(because) if !is_special(reason) => because.place(),
+        Some(_) | None => reason.text.clone(),
+    }
+}
+
+/// Whether the reason is about this very command, so that no other may stand for it.
+fn is_special(reason: &Reason) -> bool {
+    reason.text.contains("outside every root")
+        || reason.text.contains("does not cover it")
+        || reason.text.contains("dangerous pattern")
+}
+
+/// The one program of a line that does nothing else.
+fn alone<'a>(wish: &Wish, judged: &'a Judged) -> Option<(&'a Start, &'a Used)> {
+    let [start] = judged.starts.as_slice() else { return None };
+    let used = start.used.as_ref().filter(|_| start.kind == Kind::Program)?;
+    let plain = judged.whole.is_empty()
+        && start.text == wish.text.trim()
+        && start.assignments.is_empty()
+        && start.redirections.is_empty()
+        && start.gaps.is_empty()
+        && start.words.iter().all(|word| word.literal().is_some());
+    plain.then_some((start, used))
+}
+
+/// What a yes may be widened to: this program and sub-command, whatever follows.
+pub(super) fn patterns(wish: &Wish, judged: &Judged, payload: &Value) -> Vec<OfferedPattern> {
+    let Some((start, used)) = alone(wish, judged) else { return Vec::new() };
+    let runs = RUNNERS.contains(&used.program.as_str()) && used.subs.is_empty();
+    let unsure = !used.doubts.is_empty() || !used.nested.is_empty() || used.class == Class::Asks;
+    let special = judged.rows.iter().any(|row| row.reasons.iter().any(is_special));
+    if runs || unsure || special || used.known == Known::Nothing || !wish.stdin.is_empty() {
+        return Vec::new();
+    }
+    let length = used.subs.iter().map(|sub| sub.word + 1).max().unwrap_or(1);
+    if used.options.iter().any(|option| option.word < length) || length >= start.words.len() {
+        return Vec::new();
+    }
+    let words: Vec<String> = start.words.iter().take(length).map(word_text).collect();
+    let Value::Object(fields) = payload else { return Vec::new() };
+    let mut fields = fields.clone();
+    fields.insert("words".to_owned(), json!(words));
+    let label = format!("`{}` with any words after it, asked about for the same reasons", words.join(" "));
+    let pattern = OfferedPattern::new(label, fields, [("words", Loosen::StartsWith)]);
+    if pattern.matches(payload) { vec![pattern] } else { Vec::new() }
+}

@@ -1,0 +1,58 @@
+//! `jq` and `yq` filters. They compute; a few of their words reach for variables, files or programs, and those are doubts.
+
+use super::Looked;
+
+/// Words of `jq` that reach outside.
+const JQ: [&str; 7] = ["env", "ENV", "import", "include", "modulemeta", "get_search_list", "__prog_args"];
+
+/// Words of `yq` that reach outside.
+const YQ: [&str; 12] = [
+    "env",
+    "strenv",
+    "envsubst",
+    "load",
+    "load_str",
+    "load_xml",
+    "load_props",
+    "load_base64",
+    "system",
+    "eval",
+    "filename_index",
+    "file_write",
+];
+
+/// Whether a filter only computes.
+pub(in crate::tools::shell::programs) fn jq(text: &str) -> Looked {
+    look(text, &JQ, "jq")
+}
+
+/// The same for `yq`.
+pub(in crate::tools::shell::programs) fn yq(text: &str) -> Looked {
+    look(text, &YQ, "yq")
+}
+
+/// Looks at every word of the text, those in texts too: an interpolation is code.
+fn look(text: &str, outside: &[&str], language: &str) -> Looked {
+    let is_word = |char: char| char.is_alphanumeric() || char == '_';
+    let mut rest = text;
+    let mut before = String::new();
+    while let Some(start) = rest.find(is_word) {
+        let (gap, tail) = rest.split_at(start);
+        before.push_str(gap);
+        let end = tail.find(|char| !is_word(char)).unwrap_or(tail.len());
+        let (word, after) = tail.split_at(end);
+        if outside.contains(&word) {
+            let field = before.ends_with('.') && !before.ends_with("..");
+            let key = after.trim_start().starts_with(':') && !after.trim_start().starts_with("::");
+            let called = after.trim_start().starts_with('(');
+            let variable = before.ends_with('$');
+            if variable || called || !(field || key) {
+                return Looked::Doubt(format!("`{word}` in a filter of `{language}`"));
+            }
+        }
+        before.clear();
+        before.push_str(word);
+        rest = after;
+    }
+    Looked::Fine { reads: Vec::new() }
+}

@@ -1,0 +1,98 @@
+//! Which file has the table of which program, so that only that file is read, and only once.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use super::table::{Table, tables};
+
+/// A file of tables.
+pub(super) struct File {
+    /// Its name in `tables/`.
+    pub(super) name: &'static str,
+    /// Its text.
+    pub(super) text: &'static str,
+    /// The programs in it, by all their names.
+    pub(super) programs: &'static [&'static str],
+    parsed: OnceLock<Vec<Table>>,
+}
+
+macro_rules! files {
+    ($($name:literal: $($program:literal)+;)+) => {
+        /// Every file in `tables/`.
+        pub(super) static FILES: [File; [$($name),+].len()] = [$(File {
+            name: $name,
+            text: include_str!(concat!("tables/", $name)),
+            programs: &[$($program),+],
+            parsed: OnceLock::new(),
+        }),+];
+    };
+}
+
+files! {
+    "archive.txt": "tar" "gtar" "bsdtar" "gzip" "gunzip" "zcat" "gzcat" "bzip2" "bunzip2" "bzcat" "xzcat"
+        "lzcat" "zstdcat" "lz4cat" "xz" "unxz" "lzma" "unlzma" "zstd" "unzstd" "zstdmt" "lz4" "unlz4" "zip"
+        "unzip" "zipinfo" "7z" "7za" "7zr" "7zz" "ar" "unrar" "rar";
+    "awk.txt": "awk" "gawk" "mawk" "nawk" "original-awk";
+    "builtins.txt": "cd" "chdir" "pushd" "popd" "dirs" "pwd" "echo" "true" "false" ":" "yes" "printf"
+        "test" "[" "[[" "read" "export" "readonly" "declare" "typeset" "local" "unset" "set" "shopt"
+        "alias" "unalias" "hash" "type" "which" "whence" "eval" "source" "." "trap" "exit" "return" "break"
+        "continue" "wait" "jobs" "bg" "fg" "disown" "shift" "times" "suspend" "logout" "kill" "ulimit"
+        "umask" "getopts" "mapfile" "readarray" "let" "enable" "bind" "complete" "compgen" "compopt" "fc"
+        "history";
+    "change.txt": "touch" "mkdir" "rmdir" "rm" "unlink" "shred" "cp" "mv" "ln" "link" "install" "mktemp"
+        "mkfifo" "mknod" "chmod" "chown" "chgrp" "truncate" "dd" "tee" "sync" "split" "csplit" "dos2unix"
+        "unix2dos" "mac2unix" "unix2mac" "tidy";
+    "compare.txt": "diff" "colordiff" "diff3" "sdiff" "cmp" "wdiff" "patch";
+    "database.txt": "sqlite3" "duckdb" "psql" "mysql" "mariadb" "mongosh" "mongo" "pg_restore" "mysqldump"
+        "pg_dump" "createdb" "dropdb" "pg_isready" "redis-cli";
+    "find.txt": "find" "gfind";
+    "git.txt": "git";
+    "json.txt": "jq" "yq" "xmllint" "csvlook" "csvstat" "csvcut" "csvgrep";
+    "list.txt": "ls" "dir" "vdir" "stat" "df" "du" "tree" "exa" "eza" "lsd" "fd" "fdfind" "locate"
+        "plocate" "mlocate" "whereis" "realpath" "readlink" "basename" "dirname" "pathchk";
+    "media.txt": "ffprobe" "ffmpeg" "convert" "magick" "mogrify" "identify" "montage" "composite" "animate"
+        "display" "import" "exiftool" "vim" "vi" "nvim" "view" "ex" "ed" "nano" "pico" "emacs"
+        "emacsclient" "joe" "micro" "hx" "kak" "code" "codium" "cursor" "subl" "open" "xdg-open" "gedit"
+        "tmux" "screen" "zellij" "expect" "fzf" "clear" "reset" "tput" "pbcopy" "sw_vers" "vm_stat" "cloc"
+        "tokei" "scc" "shellcheck" "shfmt" "clang-format" "pv";
+    "network.txt": "curl" "wget" "wget2" "http" "https" "xh" "xhs" "ssh" "scp" "sftp" "ftp" "telnet"
+        "socat" "mosh" "rsync" "nc" "ncat" "netcat" "ping" "ping6" "traceroute" "tracepath" "mtr" "dig"
+        "host" "nslookup" "whois" "ss" "netstat" "ifconfig" "ip" "openssl";
+    "process.txt": "ps" "top" "pgrep" "pidof" "pkill" "killall" "lsof" "pstree" "fuser" "pwdx" "pmap"
+        "htop" "btop";
+    "rust.txt": "cargo" "rustc" "rustfmt" "rustup" "wasm-pack";
+    "search.txt": "grep" "egrep" "fgrep" "rgrep" "zgrep" "zegrep" "zfgrep" "rg" "ag" "ack" "ack-grep";
+    "sed.txt": "sed" "gsed";
+    "shells.txt": "sh" "bash" "dash" "ash" "rbash" "zsh" "ksh" "mksh" "ksh93" "yash" "fish" "csh" "tcsh"
+        "nu" "xonsh" "pwsh" "powershell" "elvish" "rc" "es" "busybox" "toybox";
+    "show.txt": "cat" "tac" "head" "tail" "nl" "od" "wc" "sort" "uniq" "cut" "paste" "join" "comm" "tr"
+        "fold" "fmt" "expand" "unexpand" "shuf" "seq" "numfmt" "factor" "base64" "base32" "basenc" "md5sum"
+        "sha1sum" "sha224sum" "sha256sum" "sha384sum" "sha512sum" "b2sum" "cksum" "shasum" "sum" "tsort"
+        "pr" "dircolors" "rev" "look" "column" "strings" "hexdump" "hd" "xxd" "bat" "batcat" "less" "more"
+        "man" "apropos" "whatis" "info" "iconv" "envsubst" "expr" "bc" "dc" "m4" "gron" "diffstat" "cal"
+        "ncal";
+    "system.txt": "date" "uname" "hostname" "whoami" "arch" "logname" "id" "groups" "users" "who" "w"
+        "last" "lastlog" "uptime" "nproc" "tty" "printenv" "file" "sleep" "stty" "free" "vmstat" "iostat"
+        "mpstat" "lscpu" "lsblk" "lsusb" "lspci" "lsmod" "modinfo" "dmesg" "journalctl" "systemctl"
+        "service" "mount" "umount" "findmnt" "getent" "locale" "timedatectl" "hostnamectl" "localectl"
+        "loginctl" "atq" "nvidia-smi" "sensors" "sysctl" "readelf" "objdump" "size" "nm" "ldd" "strip"
+        "c++filt" "reboot" "shutdown" "halt" "poweroff" "mkfs" "fdisk" "parted" "useradd" "userdel"
+        "usermod" "passwd" "iptables" "nft" "insmod" "rmmod" "modprobe" "swapoff" "swapon";
+    "wrappers.txt": "env" "timeout" "gtimeout" "nice" "nohup" "unbuffer" "setsid" "stdbuf" "ionice" "chrt"
+        "taskset" "time" "gtime" "command" "builtin" "exec" "xargs" "gxargs" "parallel" "sem" "watch"
+        "sudo" "doas" "run0" "pkexec" "su" "runuser" "chroot" "unshare" "nsenter" "setpriv" "capsh"
+        "firejail" "bwrap" "systemd-run" "at" "batch" "crontab" "flock" "script" "strace" "ltrace" "gdb"
+        "lldb" "rr" "perf" "valgrind" "dtrace" "entr" "caffeinate";
+}
+
+/// The table of a program.
+pub(crate) fn table_of(name: &str) -> Option<&'static Table> {
+    static INDEX: OnceLock<HashMap<&'static str, usize>> = OnceLock::new();
+    let index = INDEX.get_or_init(|| {
+        let places = FILES.iter().enumerate();
+        places.flat_map(|(place, file)| file.programs.iter().map(move |program| (*program, place))).collect()
+    });
+    let file = FILES.get(*index.get(name)?)?;
+    let tables = file.parsed.get_or_init(|| tables(file.text));
+    tables.iter().find(|table| table.names.iter().any(|known| known == name))
+}

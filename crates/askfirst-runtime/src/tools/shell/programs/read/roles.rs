@@ -1,0 +1,170 @@
+//! What a word does in its role: paths, the network, what it starts, what is asked about.
+
+use super::Reader;
+use crate::tools::shell::line::tree::{Piece, Word};
+use crate::tools::shell::programs::code::{self, Looked};
+use crate::tools::shell::programs::table::{Part, Special};
+use crate::tools::shell::programs::test_words;
+use crate::tools::shell::programs::used::{Nested, PathUse, Role};
+use crate::tools::shell::programs::words::{is_name, may_leave, shown, without};
+
+impl Reader<'_, '_> {
+    /// A word in its role.
+    pub(super) fn play(&mut self, word: &Word, part: Part, at: usize) {
+        self.changes |= part.changes;
+        match part.role {
+            Role::Text | Role::Rest | Role::Command | Role::Code => {}
+            Role::Read | Role::Tree | Role::List => {
+                if word.literal() != Some("-") {
+                    self.path(word, part.role);
+                }
+            }
+            Role::Write => self.path(word, Role::Write),
+            Role::Folder => {
+                self.path(word, Role::Folder);
+                self.used.folders.push(word.clone());
+            }
+            Role::Pathspec => {
+                if may_leave(word) {
+                    self.path(word, Role::Read);
+                }
+            }
+            Role::Url => self.used.network = true,
+            Role::File => {
+                self.runs = true;
+                if matches!(word.literal(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) {
+                    let via = self.used.program.clone();
+                    self.used.nested.push(Nested::Stdin { via });
+                } else {
+                    self.path(word, Role::File);
+                }
+            }
+            Role::Script => {
+                let given =
+                    self.used.options.iter().rev().find(|given| given.word <= at && given.value.is_some());
+                let given = given.filter(|given| given.value.as_ref() == Some(word));
+                let via = given.and_then(|given| given.names.first().cloned());
+                self.script(word.clone(), via);
+            }
+            Role::Ask => {
+                let name = shown(word);
+                let why = format!("`{name}` is asked about unless a rule names it");
+                if word.literal().is_some() {
+                    self.doubt_named(at, vec![name], why);
+                } else {
+                    self.doubt(at, &why);
+                }
+            }
+        }
+    }
+
+    pub(in crate::tools::shell::programs) fn path(&mut self, word: &Word, role: Role) {
+        // `-f=x` is `=x` to some programs and `x` to others.
+        if word.prefix().starts_with('=') {
+            self.used.paths.push(PathUse { word: without(word, 1), role });
+        }
+        self.used.paths.push(PathUse { word: word.clone(), role });
+    }
+
+    /// A text that a shell runs.
+    pub(super) fn script(&mut self, text: Word, option: Option<String>) {
+        if self.style.special == Special::Trap {
+            let resets = self.operands_given < 2 || matches!(text.literal(), Some("-" | ""));
+            if resets {
+                return;
+            }
+        }
+        let program = self.used.program.as_str();
+        let shell = self.style.special == Special::Shell && self.has("-c");
+        let via = match option {
+            Some(option) => format!("{program} {option}"),
+            None if shell => format!("{program} -c"),
+            None => program.to_owned(),
+        };
+        self.used.nested.push(Nested::Script { via, text });
+    }
+
+    /// Looks into texts in a language of their own, and into words that a builtin evaluates.
+    pub(super) fn code(&mut self) {
+        let looker: fn(&str) -> Looked = match self.style.special {
+            Special::Sed => code::sed,
+            Special::Awk => code::awk,
+            Special::Jq => code::jq,
+            Special::Yq => code::yq,
+            Special::Names => return self.names(),
+            Special::Test => return test_words::read(self),
+            Special::Nothing
+            | Special::Find
+            | Special::Env
+            | Special::Xargs
+            | Special::Shell
+            | Special::Trap => {
+                let given = self.used.operands.iter().any(|operand| operand.role == Role::Code);
+                if given || !self.codes.is_empty() {
+                    self.doubt(0, "code in a language that is not looked into");
+                }
+                return;
+            }
+        };
+        let mut texts: Vec<(Word, usize)> = std::mem::take(&mut self.codes);
+        let operands = self.used.operands.iter().filter(|operand| operand.role == Role::Code);
+        texts.extend(
+            operands.filter_map(|operand| Some((self.words.get(operand.word)?.clone(), operand.word))),
+        );
+        let mut literal: Vec<(String, usize)> = Vec::new();
+        for (text, at) in &texts {
+            match text.literal() {
+                Some(text) => literal.push((text.to_owned(), *at)),
+                None => {
+                    let why = format!("`{}` is code that is not known before it runs", shown(text));
+                    self.doubt(*at, &why);
+                }
+            }
+        }
+        if self.style.special == Special::Sed && literal.len() > 1 {
+            // A text of `a` may go on in the next one.
+            let at = literal.first().map_or(0, |(_, at)| *at);
+            let all: Vec<&str> = literal.iter().map(|(text, _)| text.as_str()).collect();
+            literal = vec![(all.join("\n"), at)];
+        }
+        for (text, at) in literal {
+            match looker(&text) {
+                Looked::Fine { reads } => {
+                    for path in reads {
+                        self.path(&Word::text(path, 0..0), Role::Read);
+                    }
+                }
+                Looked::Doubt(why) => self.doubt(at, &why),
+            }
+        }
+    }
+
+    /// Names of variables: an array's subscript would be evaluated.
+    fn names(&mut self) {
+        let operands: Vec<usize> = self.used.operands.iter().map(|operand| operand.word).collect();
+        for at in operands {
+            let Some(word) = self.words.get(at) else { continue };
+            let name = word.prefix().split_once('=').map(|(name, _)| name.strip_suffix('+').unwrap_or(name));
+            let fine = match name {
+                Some(name) => is_name(name),
+                None => word.literal().is_some_and(is_name),
+            };
+            if !fine {
+                let why = format!("`{}` is not plainly the name of a variable", shown(word));
+                self.doubt(at, &why);
+            }
+        }
+        let given: Vec<(usize, Word)> =
+            self.used.options.iter().filter_map(|given| Some((given.word, given.value.clone()?))).collect();
+        for (at, value) in given {
+            let plain = value.pieces.iter().all(|piece| match piece {
+                Piece::Text(text) => !text.contains('['),
+                Piece::Glob(_) | Piece::Home | Piece::Unknown(_) => false,
+            });
+            if !plain {
+                let why = format!("`{}` may be evaluated", shown(&value));
+                self.doubt(at, &why);
+            }
+        }
+    }
+}

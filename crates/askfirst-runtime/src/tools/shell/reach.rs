@@ -1,0 +1,271 @@
+//! Whether the roots let a command reach a place: the deepest root speaks, stricter layers count, and what is never
+//! touched is never touched.
+
+use std::path::{Path, PathBuf};
+
+use askfirst::{Approval, Because};
+
+use super::paths::Place;
+use super::programs::used::Role;
+use super::secrets::is_secret;
+use crate::config::PathMode;
+use crate::tools::filesystem::never::Names;
+use crate::tools::filesystem::place::Ground;
+
+/// So many names below a folder are looked at.
+pub(super) const MAX_WALK: usize = 10_000;
+
+/// What is asked for a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reached {
+    pub(super) approval: Approval,
+    /// In words for a person.
+    pub(super) why: String,
+    /// The root, or the value that speaks for what lies outside them all.
+    pub(super) because: Option<Because>,
+    /// The root that it lies in.
+    pub(super) root: Option<String>,
+}
+
+/// What is done with a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Touch {
+    /// Its names are read, nothing else.
+    Names,
+    /// It is read.
+    Read,
+    /// It is read with everything below it.
+    ReadAll,
+    /// It is changed, or something is made in it.
+    Write,
+    /// It is taken away or changed with everything below it.
+    WriteAll,
+}
+
+impl Touch {
+    pub(super) fn of(role: Role) -> Option<Self> {
+        match role {
+            Role::Read | Role::File | Role::Pathspec => Some(Self::Read),
+            Role::Tree => Some(Self::ReadAll),
+            Role::List | Role::Folder => Some(Self::Names),
+            Role::Write => Some(Self::Write),
+            Role::Text | Role::Url | Role::Rest | Role::Command | Role::Script | Role::Code | Role::Ask => {
+                None
+            }
+        }
+    }
+
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Names => "lists",
+            Self::Read | Self::ReadAll => "reads",
+            Self::Write | Self::WriteAll => "writes",
+        }
+    }
+}
+
+/// Whether walls hide what is never read from a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Masked {
+    /// Nobody hides it, so a command that reads a whole folder is asked about if such a thing lies in it.
+    #[default]
+    No,
+    /// Walls hide it.
+    ByWalls,
+}
+
+/// The roots, and what holds outside them.
+pub(super) struct Reach<'a> {
+    pub(super) ground: &'a Ground<'a>,
+    pub(super) outside: Approval,
+    pub(super) outside_origin: Option<&'a Because>,
+    pub(super) masked: Masked,
+}
+
+impl Reach<'_> {
+    /// What is asked for a place.
+    pub(super) fn look(&self, place: &Place, touch: Touch) -> Reached {
+        let text = &place.text;
+        if let Some(reached) = device(place, touch) {
+            return reached;
+        }
+        let asks = |approval: Approval, why: String| Reached { approval, why, because: None, root: None };
+        if let Some(letter) = text.chars().find(|letter| !letter.is_ascii()) {
+            let code = u32::from(letter);
+            return asks(
+                Approval::Required,
+                format!("`{text}` has the letter U+{code:04X}, which may look like another"),
+            );
+        }
+        if let Some(why) = self.never(&place.real, touch).or_else(|| self.never(&place.plain, touch)) {
+            let verb = if matches!(touch, Touch::Write | Touch::WriteAll) { "written" } else { "read" };
+            return asks(Approval::Deny, format!("`{text}` is never {verb}: {why}"));
+        }
+        let Some((root, _, rights)) = self.ground.speaks(&place.real) else {
+            return Reached {
+                approval: self.outside,
+                why: format!("it {} `{text}`, which lies outside every root", touch.verb()),
+                because: self.outside_origin.cloned(),
+                root: None,
+            };
+        };
+        let Some(root) = self.ground.roots.all.get(root) else {
+            return asks(Approval::Required, format!("the root of `{text}` is gone"));
+        };
+        let name = &root.name;
+        let mut reached = Reached {
+            approval: Approval::None,
+            why: format!("it {} `{text}` in `{name}`", touch.verb()),
+            because: Some(root.origin.clone()),
+            root: Some(name.clone()),
+        };
+        reached.approval = match touch {
+            Touch::Names => Approval::None,
+            Touch::Read | Touch::ReadAll => rights.approval.read,
+            Touch::Write | Touch::WriteAll if rights.mode == PathMode::Ro => {
+                reached.why = format!("it writes `{text}`, and the root `{name}` is read only");
+                Approval::Deny
+            }
+            Touch::Write | Touch::WriteAll => rights.approval.write,
+        };
+        let reads = matches!(touch, Touch::Read | Touch::ReadAll);
+        if reads && reached.approval < Approval::Required && is_secret(&place.real) {
+            reached.approval = Approval::Required;
+            reached.why = format!("it reads `{text}`, and files of this name usually hold secrets");
+            reached.because = None;
+        }
+        match touch {
+            Touch::Names | Touch::Read | Touch::Write => {}
+            Touch::ReadAll | Touch::WriteAll => self.look_below(place, touch, &mut reached),
+        }
+        reached
+    }
+
+    /// Whether something below a folder asks for more than the folder itself.
+    fn look_below(&self, place: &Place, touch: Touch, reached: &mut Reached) {
+        let mut raise = |why: String| {
+            reached.approval = reached.approval.max(Approval::Required);
+            reached.why = why;
+            reached.because = None;
+        };
+        let text = &place.text;
+        if touch == Touch::WriteAll {
+            if self.ground.has_root(&place.real) {
+                raise(format!("`{text}` is a root, or has one in it"));
+            } else if place.real.join(".git").symlink_metadata().is_ok() {
+                raise(format!("`{text}` has a repository in it"));
+            } else if place
+                .real
+                .file_name()
+                .is_some_and(|name| [".git", ".hg", ".config"].iter().any(|own| name == *own))
+            {
+                raise(format!("what is never written lies in `{text}`"));
+            }
+            return;
+        }
+        if self.roots().any(|root| root != place.real && root.starts_with(&place.real)) {
+            raise(format!("`{text}` has a root of its own below it"));
+        }
+        if self.masked == Masked::ByWalls || self.ground.roots.never.reads_all() {
+            return;
+        }
+        let mut left = MAX_WALK;
+        let found = walk(&place.real, &mut left, &mut |path| self.never(path, Touch::Read).is_some());
+        match found {
+            Walked::Found(path) => {
+                let name =
+                    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                raise(format!("it reads all of `{text}`, and `{name}` below it is never read"));
+            }
+            Walked::TooMuch => {
+                raise(format!(
+                    "it reads all of `{text}`, which holds too much to look for what is never read"
+                ));
+            }
+            Walked::Nothing => {}
+        }
+    }
+
+    fn never(&self, real: &Path, touch: Touch) -> Option<String> {
+        let never = &self.ground.roots.never;
+        let look = |names: Names<'_>| match touch {
+            Touch::Names | Touch::Read | Touch::ReadAll => never.read(names),
+            Touch::Write | Touch::WriteAll => never.write(names),
+        };
+        self.ground.by_names(real, look).or_else(|| {
+            let whole = real.strip_prefix("/").unwrap_or(real);
+            let in_home = self.ground.roots.home.as_ref().and_then(|home| real.strip_prefix(home).ok());
+            look(Names { whole, in_root: Path::new(""), in_home })
+        })
+    }
+
+    /// Where the roots lie now.
+    pub(super) fn roots(&self) -> impl Iterator<Item = &Path> {
+        self.ground.reals.iter().flatten().map(PathBuf::as_path)
+    }
+
+    /// The names of the roots that a place lies in the deepest.
+    pub(super) fn root_of(&self, real: &Path) -> Option<String> {
+        let (root, _, _) = self.ground.speaks(real)?;
+        self.ground.roots.all.get(root).map(|root| root.name.clone())
+    }
+}
+
+/// Files that lead to a stream or to nothing.
+fn device(place: &Place, touch: Touch) -> Option<Reached> {
+    let path = place.plain.to_str()?;
+    let name = path.strip_prefix("/dev/")?;
+    let number = name.strip_prefix("fd/").is_some_and(|fd| fd.chars().all(|c| c.is_ascii_digit()));
+    let harmless = match touch {
+        Touch::Names | Touch::Read | Touch::ReadAll => {
+            matches!(name, "null" | "zero" | "random" | "urandom" | "stdin") || number
+        }
+        Touch::Write | Touch::WriteAll => matches!(name, "null" | "stdout" | "stderr" | "full") || number,
+    };
+    let network = name.starts_with("tcp/") || name.starts_with("udp/");
+    let (approval, why) = match (harmless, network) {
+        (true, _) => (Approval::None, format!("`{path}` holds nothing")),
+        (false, true) => (Approval::Required, format!("`{path}` is a connection to another machine")),
+        (false, false) => return None,
+    };
+    Some(Reached { approval, why, because: None, root: None })
+}
+
+enum Walked {
+    Found(PathBuf),
+    TooMuch,
+    Nothing,
+}
+
+/// Looks at everything below a folder. Links are not followed.
+fn walk(top: &Path, left: &mut usize, wanted: &mut dyn FnMut(&Path) -> bool) -> Walked {
+    let mut folders = vec![top.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let Some(fewer) = left.checked_sub(1) else { return Walked::TooMuch };
+            *left = fewer;
+            let path = entry.path();
+            if wanted(&path) {
+                return Walked::Found(path);
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(path);
+            }
+        }
+    }
+    Walked::Nothing
+}
+
+/// Whether no name below a folder has blanks or wildcards in it, and none directly in it begins with a dash.
+pub(super) fn names_are_tame(top: &Path, left: &mut usize) -> bool {
+    let odd = |path: &Path| {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return true };
+        let letter = |c: char| c.is_whitespace() || c.is_control() || "*?[]\\'\"".contains(c);
+        name.starts_with('-') || name.contains(letter)
+    };
+    match walk(top, left, &mut |path| odd(path)) {
+        Walked::Nothing => true,
+        Walked::Found(_) | Walked::TooMuch => false,
+    }
+}

@@ -1,0 +1,74 @@
+//! Where a path leads, as the kernel would follow it, also where the end of it does not exist yet.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+/// So many links are followed.
+const MAX_LINKS: usize = 40;
+
+/// Where an absolute path leads. Nothing if it goes in circles.
+pub(super) fn real(path: &Path) -> Option<PathBuf> {
+    let mut left: VecDeque<Part> = parts(path);
+    let mut at = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(part) = left.pop_front() {
+        let name = match part {
+            Part::Root => {
+                at = PathBuf::from("/");
+                continue;
+            }
+            Part::Up => {
+                at.pop();
+                continue;
+            }
+            Part::Name(name) => name,
+        };
+        at.push(&name);
+        let Ok(target) = std::fs::read_link(&at) else { continue };
+        links += 1;
+        if links > MAX_LINKS {
+            return None;
+        }
+        at.pop();
+        for part in parts(&target).into_iter().rev() {
+            left.push_front(part);
+        }
+    }
+    Some(at)
+}
+
+/// The same, taken by its text alone.
+pub(super) fn plain(path: &Path) -> PathBuf {
+    let mut at = PathBuf::from("/");
+    for part in parts(path) {
+        match part {
+            Part::Root => at = PathBuf::from("/"),
+            Part::Up => {
+                at.pop();
+            }
+            Part::Name(name) => at.push(name),
+        }
+    }
+    at
+}
+
+enum Part {
+    Root,
+    Up,
+    Name(OsString),
+}
+
+fn parts(path: &Path) -> VecDeque<Part> {
+    let part = |component: Component<'_>| match component {
+        Component::RootDir | Component::Prefix(_) => Some(Part::Root),
+        Component::CurDir => None,
+        Component::ParentDir => Some(Part::Up),
+        Component::Normal(name) => Some(Part::Name(name.to_owned())),
+    };
+    path.components().filter_map(part).collect()
+}
+
+#[cfg(test)]
+#[path = "real/tests.rs"]
+mod tests;

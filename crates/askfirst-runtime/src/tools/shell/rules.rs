@@ -1,0 +1,206 @@
+//! The rules of one layer, indexed by program and first word, so that their number does not matter.
+
+use std::collections::HashMap;
+
+use askfirst::{Approval, Because};
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::pattern::{Exact, Pattern};
+use crate::config::{Settings, ShellConfig, ShellRule};
+
+/// One rule, ready to match.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) pattern: Pattern,
+    pub(super) config: ShellRule,
+}
+
+/// What one layer says about commands.
+#[derive(Debug)]
+pub(super) struct Layer {
+    rules: Vec<Rule>,
+    allows: Index,
+    denies: Index,
+    dangerous: Vec<(Regex, Because)>,
+    /// What no rule speaks for; nothing if the layer does not say.
+    pub(super) default: Option<Approval>,
+    pub(super) known_read_only: Option<Approval>,
+    pub(super) outside_roots: Option<Approval>,
+    /// Where the plain values stand.
+    origins: HashMap<&'static str, Because>,
+}
+
+/// Rules by program, and those among them that name a plain second word by that, too.
+#[derive(Debug, Default)]
+struct Index {
+    by_program: HashMap<String, Group>,
+    wild: Vec<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    all: Vec<usize>,
+    by_word: HashMap<String, Vec<usize>>,
+    other: Vec<usize>,
+}
+
+impl Index {
+    fn add(&mut self, at: usize, pattern: &Pattern) {
+        let Some(program) = pattern.program() else { return self.wild.push(at) };
+        let group = self.by_program.entry(program.to_owned()).or_default();
+        group.all.push(at);
+        let second = pattern.words.get(1).and_then(|word| word.glob.plain());
+        match second.filter(|word| is_name(word)) {
+            Some(word) => group.by_word.entry(word.to_owned()).or_default().push(at),
+            None => group.other.push(at),
+        }
+    }
+
+    /// The rules that may speak about a program with these words, in order.
+    fn find<'a>(&self, program: &str, words: impl Iterator<Item = &'a str>) -> Vec<usize> {
+        let mut found = self.wild.clone();
+        if let Some(group) = self.by_program.get(program) {
+            found.extend(&group.other);
+            if !group.by_word.is_empty() {
+                words.filter_map(|word| group.by_word.get(word)).for_each(|rules| found.extend(rules));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Every rule about a program, in order.
+    fn all(&self, program: &str) -> Vec<usize> {
+        let group = self.by_program.get(program).map(|group| group.all.as_slice()).unwrap_or_default();
+        let mut found: Vec<usize> = self.wild.iter().chain(group).copied().collect();
+        found.sort_unstable();
+        found
+    }
+}
+
+/// A word that can be looked up as it stands: no path, no option.
+fn is_name(word: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '-');
+    !word.is_empty() && !word.starts_with('-') && word.chars().all(plain)
+}
+
+/// Whether a layer's values count where its file does not give them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speaks {
+    /// The layer that speaks: its defaults count.
+    Main,
+    /// One that can only make it stricter: only what it says counts.
+    Floor,
+}
+
+impl Layer {
+    pub(super) fn new(
+        settings: &Settings,
+        shell: &ShellConfig,
+        speaks: Speaks,
+    ) -> Result<Self, regex::Error> {
+        let mut layer = Self {
+            rules: Vec::new(),
+            allows: Index::default(),
+            denies: Index::default(),
+            dangerous: Vec::new(),
+            default: None,
+            known_read_only: None,
+            outside_roots: None,
+            origins: HashMap::new(),
+        };
+        let said =
+            |key: &str, value: Approval| (speaks == Speaks::Main || settings.says(key)).then_some(value);
+        layer.default = said("shell.default.approval", shell.default);
+        layer.known_read_only = said("shell.known_read_only", shell.known_read_only);
+        layer.outside_roots = said("shell.outside_roots", shell.outside_roots);
+        let values = [
+            ("shell.default.approval", shell.default),
+            ("shell.known_read_only", shell.known_read_only),
+            ("shell.outside_roots", shell.outside_roots),
+        ];
+        for (key, value) in values {
+            layer.origins.insert(key, origin(settings, key, value));
+        }
+        for (text, because) in &shell.dangerous_patterns {
+            let regex = RegexBuilder::new(text).unicode(false).size_limit(1 << 20).build()?;
+            layer.dangerous.push((regex, because.clone()));
+        }
+        for rule in &shell.rules {
+            layer.add(rule.clone());
+        }
+        Ok(layer)
+    }
+
+    fn add(&mut self, rule: ShellRule) {
+        let exact = if rule.exact { Exact::Yes } else { Exact::No };
+        let pattern = Pattern::new(&rule.words, exact);
+        let index = match rule.approval {
+            Approval::Deny => &mut self.denies,
+            Approval::None | Approval::OncePerSession | Approval::Required | Approval::Human => {
+                &mut self.allows
+            }
+        };
+        index.add(self.rules.len(), &pattern);
+        self.rules.push(Rule { pattern, config: rule });
+    }
+
+    /// Rules that do not deny and may speak about a program with these words, in order.
+    pub(super) fn allows<'a>(
+        &self,
+        program: &str,
+        words: impl Iterator<Item = &'a str>,
+    ) -> Vec<(usize, &Rule)> {
+        self.rules_at(self.allows.find(program, words))
+    }
+
+    /// Rules that deny and may speak about a program with these words.
+    pub(super) fn denies<'a>(
+        &self,
+        program: &str,
+        words: Option<impl Iterator<Item = &'a str>>,
+    ) -> Vec<(usize, &Rule)> {
+        self.rules_at(match words {
+            Some(words) => self.denies.find(program, words),
+            None => self.denies.all(program),
+        })
+    }
+
+    /// Every rule that denies.
+    pub(super) fn all_denies(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(|rule| rule.config.approval == Approval::Deny)
+    }
+
+    fn rules_at(&self, at: Vec<usize>) -> Vec<(usize, &Rule)> {
+        at.into_iter().filter_map(|at| Some((at, self.rules.get(at)?))).collect()
+    }
+
+    /// The older expressions that a text matches.
+    pub(super) fn dangerous(&self, text: &str) -> impl Iterator<Item = &Because> {
+        let found = self.dangerous.iter().filter(move |(regex, _)| regex.is_match(text.as_bytes()));
+        found.map(|(_, because)| because)
+    }
+
+    /// Where a plain value stands.
+    pub(super) fn origin(&self, key: &str) -> Option<&Because> {
+        self.origins.get(key)
+    }
+}
+
+/// Where a plain value is given, or that it is left to its default.
+fn origin(settings: &Settings, key: &str, value: Approval) -> Because {
+    let given = settings.origins.get(key).and_then(|origin| {
+        let (file, line) = origin.from.rsplit_once(':')?;
+        Some((file.to_owned(), line.parse().ok()?))
+    });
+    match given {
+        Some((file, line)) => Because {
+            rule: key.into(),
+            file: Some(file.into()),
+            line: Some(line),
+            text: value.as_str().into(),
+        },
+        None => Because::built_in(key, value.as_str()),
+    }
+}

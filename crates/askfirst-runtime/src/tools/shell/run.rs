@@ -1,0 +1,107 @@
+//! Runs what was judged: the same bytes, by a shell that reads no file of its own, through the launcher.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+use askfirst::ports::{Launch, Launcher};
+use askfirst::{Args, Invocation, ToolError};
+use serde_json::{Value, json};
+
+use super::jobs::Jobs;
+use super::wish::{Wait, What, Wish};
+use crate::config::{Limits, ShellConfig};
+use crate::offload::offload;
+use crate::tools::finished::result_of;
+
+/// Variables that a shell acts on before it runs anything. Never passed on.
+const NEVER_PASSED: [&str; 9] =
+    ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "IFS", "CDPATH", "PROMPT_COMMAND", "POSIXLY_CORRECT"];
+
+/// Starts processes as the config says.
+pub(super) struct Runner {
+    launcher: Arc<dyn Launcher>,
+    limits: Limits,
+    env: Vec<(OsString, OsString)>,
+    jobs: Jobs,
+}
+
+impl Runner {
+    pub(super) fn new(shell: &ShellConfig, launcher: Arc<dyn Launcher>) -> Self {
+        let passed =
+            |name: &&String| !NEVER_PASSED.contains(&name.as_str()) && !name.starts_with("BASH_FUNC_");
+        let given = shell.env_pass.iter().filter(passed);
+        let env = given.filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect();
+        Self { launcher, limits: shell.limits.clone(), env, jobs: Jobs::default() }
+    }
+
+    fn launch_of(&self, base: &Path, wish: &Wish, invocation: &Invocation) -> Launch {
+        let argv: Vec<OsString> = match &wish.what {
+            What::Line(text) => {
+                ["bash", "--noprofile", "--norc", "-c", text].into_iter().map(OsString::from).collect()
+            }
+            What::Words(words) => words.iter().map(OsString::from).collect(),
+        };
+        let wall = wish.timeout.map_or(self.limits.wall, |timeout| timeout.min(self.limits.wall));
+        Launch {
+            argv,
+            env: self.env.clone(),
+            folder: base.join(&wish.folder),
+            stdin: wish.stdin.clone().into_bytes(),
+            wall: Some(wall),
+            cpu: Some(self.limits.cpu),
+            memory: Some(self.limits.memory),
+            processes: Some(self.limits.processes),
+            file: Some(self.limits.file),
+            output: usize::try_from(self.limits.output).unwrap_or(usize::MAX),
+            access: invocation.access,
+        }
+    }
+
+    /// Runs it to its end, or starts it and goes on.
+    pub(super) async fn run(
+        &self,
+        base: &Path,
+        wish: Wish,
+        invocation: Invocation,
+    ) -> Result<Value, ToolError> {
+        let launch = self.launch_of(base, &wish, &invocation);
+        let launcher = Arc::clone(&self.launcher);
+        match wish.wait {
+            Wait::No => {
+                let id = self.jobs.start(launcher, launch, invocation)?;
+                Ok(json!({"id": id, "state": "running"}))
+            }
+            Wait::ForEnd => match offload(move || launcher.launch(&launch)).await {
+                Some(Ok(finished)) => {
+                    invocation.ran_behind(finished.walled.clone());
+                    result_of(&finished)
+                }
+                Some(Err(e)) => Err(ToolError::Failed(e.to_string())),
+                None => Err(ToolError::Failed("no thread could be started for it".to_owned())),
+            },
+        }
+    }
+
+    /// Answers a call about a job; nothing if the call is about something else.
+    pub(super) async fn about_jobs(&self, tool: &str, args: &Args) -> Option<Result<Value, ToolError>> {
+        if !is_about_jobs(tool) {
+            return None;
+        }
+        let id = args.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let known = args.keys().find(|key| *key != "id" && !(tool == "shell_output" && *key == "wait"));
+        if let Some(key) = known {
+            return Some(Err(ToolError::BadArgs(format!("there is no argument `{key}`"))));
+        }
+        let wait = args.get("wait").and_then(Value::as_f64).unwrap_or(0.0).clamp(0.0, 600.0);
+        Some(match tool {
+            "shell_stop" => self.jobs.stop(&id).await,
+            _ => self.jobs.output(&id, std::time::Duration::from_secs_f64(wait)).await,
+        })
+    }
+}
+
+/// Whether a tool is about commands that this session started in the background.
+pub(super) fn is_about_jobs(tool: &str) -> bool {
+    matches!(tool, "shell_output" | "shell_stop")
+}

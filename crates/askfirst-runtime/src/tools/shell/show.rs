@@ -1,0 +1,119 @@
+//! What a person is shown about a command: the exact text, every program on a row of its own, what must not be
+//! overlooked. Data only; whoever shows it escapes it.
+
+use askfirst::{Approval, ApprovalPresentation, Fact, PresentationKind, Shown, Verdict};
+use serde_json::{Value, json};
+
+use super::verdict::{Judged, Reason, Row};
+use super::wish::{Wait, Wish};
+
+/// What a call does, in one line: a rule's own words, where one decided and has them.
+pub(super) fn description(wish: &Wish, judged: &Judged) -> String {
+    let approval = judged.approval();
+    let deciding = judged.rows.iter().filter(|row| row.approval() == approval);
+    let described = deciding.filter_map(|row| row.description.clone()).next();
+    described.unwrap_or_else(|| {
+        let verb = if wish.wait == Wait::No { "run in the background" } else { "run" };
+        format!("{verb}: {}", wish.text)
+    })
+}
+
+/// What is known about a call.
+pub(super) fn facts(wish: &Wish, judged: &Judged) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    if let Some(folder) = judged.starts.first().and_then(|start| start.folders.first()) {
+        facts.push(Fact::new("folder", folder.display().to_string()));
+    }
+    for reason in judged.deciding().into_iter().filter(|reason| reason.approval > Approval::None) {
+        facts.push(Fact::new("why", reason.text.clone()));
+    }
+    if judged.network {
+        facts.push(Fact::new("network", "it would reach the network"));
+    }
+    if !judged.writes.is_empty() {
+        facts.push(Fact::new("writes", judged.writes.join(", ")));
+    }
+    if !wish.stdin.is_empty() {
+        facts.push(Fact::new("stdin", format!("{} bytes", wish.stdin.len())));
+    }
+    if wish.wait == Wait::No {
+        facts.push(Fact::new("background", "it goes on running after the call"));
+    }
+    facts
+}
+
+/// What the verdict rests on: where every path leads, and what was made of each program.
+pub(super) fn basis_of(judged: &Judged) -> Vec<String> {
+    let mut basis = judged.places.clone();
+    basis.push(format!("verdict: {}", judged.approval()));
+    basis
+}
+
+/// What is shown, and what it rests on.
+pub(super) fn shown(wish: &Wish, judged: &Judged) -> Shown {
+    let mut presentation =
+        ApprovalPresentation::new(PresentationKind::Command, &wish.text).with_language("bash");
+    let rows: Vec<Value> = judged.rows.iter().map(row).collect();
+    let streams: Vec<Value> = judged.rows.iter().flat_map(streams).collect();
+    let must_see: Vec<Value> = must_see(judged);
+    let folder = judged.starts.first().and_then(|start| start.folders.first());
+    let folder = folder.map(|folder| folder.display().to_string());
+    for (key, value) in [
+        ("rows", json!(rows)),
+        ("redirections", json!(streams)),
+        ("folder", json!(folder)),
+        ("must_see", json!(must_see)),
+    ] {
+        presentation.metadata.insert(key.to_owned(), value);
+    }
+    Shown { presentation: Some(presentation), facts: Vec::new(), basis: Some(Value::from(basis_of(judged))) }
+}
+
+fn word(approval: Approval) -> &'static str {
+    Verdict::from(approval).as_str()
+}
+
+fn row(row: &Row) -> Value {
+    let why = |reason: &Reason| reason.text.clone();
+    let strictest = row.approval();
+    let whys: Vec<String> =
+        row.reasons.iter().filter(|reason| reason.approval == strictest).map(why).collect();
+    let rule = row.reason().and_then(|reason| reason.because.as_ref()).map(askfirst::Because::place);
+    json!({
+        "program": row.program,
+        "text": row.text,
+        "verdict": word(strictest),
+        "approval": strictest,
+        "why": whys.join("; "),
+        "rule": rule,
+        "via": row.via,
+        "start": row.span.start,
+        "end": row.span.end,
+    })
+}
+
+fn streams(row: &Row) -> impl Iterator<Item = Value> {
+    row.streams.iter().map(|(text, span, reason)| {
+        json!({
+            "text": text,
+            "verdict": word(reason.approval),
+            "why": reason.text,
+            "rule": reason.because.as_ref().map(askfirst::Because::place),
+            "start": span.start,
+            "end": span.end,
+        })
+    })
+}
+
+/// The parts that make it ask.
+fn must_see(judged: &Judged) -> Vec<Value> {
+    let part = |start: usize, end: usize, why: &str| json!({"start": start, "end": end, "why": why});
+    let whole = judged.whole.iter().map(|(span, reason)| part(span.start, span.end, &reason.text));
+    let rows = judged.rows.iter().filter(|row| row.approval() > Approval::None);
+    let rows =
+        rows.map(|row| part(row.span.start, row.span.end, row.reason().map_or("", |reason| &reason.text)));
+    let streams = judged.rows.iter().flat_map(|row| &row.streams);
+    let streams = streams.filter(|(_, _, reason)| reason.approval > Approval::None);
+    let streams = streams.map(|(_, span, reason)| part(span.start, span.end, &reason.text));
+    whole.chain(rows).chain(streams).collect()
+}

@@ -1,0 +1,90 @@
+//! What a remembered yes covers, and what a person is shown.
+
+use serde_json::{Value, json};
+
+use super::world;
+
+#[test]
+fn equal_lines_are_equal_and_others_are_not() {
+    let world = world("");
+    assert_eq!(world.request("npm  test").payload, world.request("npm 'test'").payload);
+    for other in [
+        "npm test x",
+        "npm test > x",
+        "CI=1 npm test",
+        "cd src && npm test",
+        "npm test; npm test",
+        "npm test &",
+    ] {
+        assert_ne!(world.request("npm test").payload, world.request(other).payload, "{other}");
+    }
+    assert_ne!(world.request("a x && b").payload, world.request("a x || b").payload);
+}
+
+#[test]
+fn a_wider_yes_covers_only_what_is_asked_about_for_the_same_reasons() {
+    let world = world("");
+    let request = world.request("git commit -m x");
+    let [pattern] = request.patterns.as_slice() else { panic!("{:?}", request.patterns) };
+    assert!(pattern.matches(&request.payload));
+    assert!(pattern.matches(&world.request("git commit -m y --amend").payload));
+    for other in [
+        "git push",
+        "git -c a=b commit -m x",
+        "git commit -m x > y",
+        "FOO=1 git commit -m x",
+        "cd / && git commit -m x",
+        "git commit -F /etc/passwd",
+        "git commit -m x; rm -rf /",
+        "git commit -m \"$(evil)\"",
+    ] {
+        assert!(!pattern.matches(&world.request(other).payload), "{other}");
+    }
+}
+
+#[test]
+fn nothing_wider_is_offered_for_what_runs_anything_or_is_in_doubt() {
+    let world = world("");
+    for command in [
+        "bash x.sh",
+        "python3 x.py",
+        "env ls x",
+        "xargs touch x",
+        "git -c a=b log x",
+        "touch x; touch y",
+        "unknown x",
+        "cat /etc/passwd",
+    ] {
+        assert!(world.request(command).patterns.is_empty(), "{command}");
+    }
+}
+
+#[test]
+fn every_program_has_its_row_and_what_matters_is_marked() {
+    let world = world(
+        "  known_read_only: none\n  rules: [ { pattern: 'rm', risk: high, description: 'Remove files' } ]\n",
+    );
+    let command = "ls | head -3; rm -rf build > log";
+    let shown = world.shown(command).presentation.unwrap();
+    assert_eq!(shown.content, command);
+    let rows = shown.metadata["rows"].as_array().unwrap();
+    let programs: Vec<&Value> = rows.iter().map(|row| &row["program"]).collect();
+    assert_eq!(programs, [&json!("ls"), &json!("head"), &json!("rm")]);
+    let verdicts: Vec<&Value> = rows.iter().map(|row| &row["verdict"]).collect();
+    assert_eq!(verdicts, [&json!("allow"), &json!("allow"), &json!("ask")]);
+    let span = |row: &Value| (row["start"].as_u64().unwrap() as usize, row["end"].as_u64().unwrap() as usize);
+    let (start, end) = span(&rows[2]);
+    assert!(command[start..end].starts_with("rm -rf build"));
+    assert_eq!(shown.metadata["redirections"][0]["text"], "> log");
+    assert!(!shown.metadata["must_see"].as_array().unwrap().is_empty());
+    let request = world.request(command);
+    assert_eq!((request.description.as_str(), request.risk), ("Remove files", askfirst::Risk::High));
+}
+
+#[test]
+fn an_assessment_says_where_the_rule_stands() {
+    let world = world("  rules:\n    - { pattern: 'ls', approval: none }\n");
+    let assessment = world.assess(json!({"command": "ls"}));
+    let because = assessment.because.first().unwrap();
+    assert_eq!((&*because.rule, because.line), ("shell.rules[0]", Some(8)));
+}

@@ -1,0 +1,134 @@
+//! The tools on a real folder, with a launcher that only writes down what it would start.
+
+mod memory;
+mod paths;
+mod rules;
+mod running;
+
+use std::sync::{Arc, Mutex};
+
+use askfirst::ports::{Ended, Finished, Launch, LaunchFailed, Launcher, Walled};
+use askfirst::{
+    Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Invocation, Shown, ToolError,
+    Toolset, View,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::ShellToolset;
+use crate::block_on::block_on;
+use crate::config::{Config, LoadOptions, Places, load};
+
+/// Writes down what it would start.
+#[derive(Default)]
+pub(super) struct Book(Mutex<Vec<Launch>>);
+
+impl Launcher for Book {
+    fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed> {
+        self.0.lock().unwrap().push(launch.clone());
+        Ok(Finished {
+            ended: Ended::Exited(0),
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            dropped: 0,
+            walled: Walled { tier: "none".to_owned(), violations: Vec::new() },
+        })
+    }
+}
+
+/// A project with a config.
+pub(super) struct World {
+    pub(super) folder: TempDir,
+    pub(super) book: Arc<Book>,
+    pub(super) tools: ShellToolset,
+}
+
+/// One root that reads and writes unasked, and these lines under `shell:`.
+pub(super) fn world(shell: &str) -> World {
+    world_with("", shell)
+}
+
+/// The same with more lines under `sandbox:`.
+pub(super) fn world_with(sandbox: &str, shell: &str) -> World {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["src", "build", "sub"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    for name in ["README.md", "a.txt", "src/main.rs"] {
+        std::fs::write(folder.path().join(name), "x\n").unwrap();
+    }
+    let text = format!(
+        "version: 1\nsandbox:\n  require_os_sandbox: false\n  paths:\n    project: {{ root: ., mode: rw, approval: {{ write: none }} }}\n{sandbox}shell:\n{shell}"
+    );
+    std::fs::write(folder.path().join("askfirst.yaml"), text).unwrap();
+    let config = config(&folder);
+    let book = Arc::new(Book::default());
+    let tools = ShellToolset::new(&config, Arc::clone(&book) as _).unwrap();
+    World { folder, book, tools }
+}
+
+fn config(folder: &TempDir) -> Config {
+    let path = folder.path().canonicalize().unwrap();
+    let places = Places {
+        managed: path.join("none"),
+        user: path.join("none"),
+        state: path.join("state"),
+        home: Some(path.join("home")),
+    };
+    let explicit = Some(path.join("askfirst.yaml"));
+    load(&LoadOptions { explicit, folder: path, places }).unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+impl World {
+    pub(super) fn write(&self, path: &str, text: &str) -> &Self {
+        let path = self.folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    pub(super) fn call(&self, args: Value) -> ApprovalContext {
+        let tool = if args.get("argv").is_some() { "exec" } else { "shell" };
+        ApprovalContext::new(tool, args.as_object().unwrap().clone())
+    }
+
+    pub(super) fn assess(&self, args: Value) -> Assessment {
+        self.tools.check_approval(&self.call(args))
+    }
+
+    pub(super) fn says(&self, command: &str) -> Approval {
+        approval(&self.assess(json!({"command": command})))
+    }
+
+    pub(super) fn request(&self, command: &str) -> ApprovalRequest {
+        match self.assess(json!({"command": command})).view {
+            View::NeedsApproval(request) => *request,
+            view => panic!("`{command}` is not asked about: {view:?}"),
+        }
+    }
+
+    pub(super) fn shown(&self, command: &str) -> Shown {
+        let call = self.call(json!({"command": command}));
+        self.tools.present(&call, &self.request(command))
+    }
+
+    pub(super) fn run(&self, args: Value, basis: Option<Value>) -> Result<Value, ToolError> {
+        let mut invocation = Invocation::new(self.call(args));
+        invocation.basis = basis;
+        block_on(self.tools.call(invocation))
+    }
+
+    pub(super) fn launches(&self) -> Vec<Launch> {
+        self.book.0.lock().unwrap().clone()
+    }
+}
+
+pub(super) fn approval(assessment: &Assessment) -> Approval {
+    assert!(assessment.firm && assessment.starts_process);
+    match &assessment.view {
+        View::Harmless => Approval::None,
+        View::NeedsApproval(request) => request.approval,
+        View::Blocked(_) => Approval::Deny,
+        View::Silent => panic!("the tool has no opinion"),
+    }
+}

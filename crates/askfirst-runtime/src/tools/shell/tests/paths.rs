@@ -1,0 +1,129 @@
+//! What the roots say about the paths of a command.
+
+use askfirst::Approval::{Deny, None as Free, Required};
+use serde_json::json;
+
+use super::{approval, world, world_with};
+
+const READS: &str = "  known_read_only: none\n";
+
+#[test]
+fn what_lies_outside_every_root_is_asked_about_or_denied() {
+    let world = world(READS);
+    for command in [
+        "cat /etc/passwd",
+        "cat ../x",
+        "cat < /etc/passwd",
+        "cd / && ls",
+        "ls ~",
+        "cat \"$HOME/x\"",
+        "cat src/../../x",
+        "(cd /etc; cat passwd)",
+        "cat $(echo /etc/passwd)",
+        "for f in /etc/p*; do cat $f; done",
+        "git -C / status",
+        "cat ~root/x",
+    ] {
+        assert_eq!(world.says(command), Required, "{command}");
+    }
+    assert_eq!(world.says("cat a.txt src/main.rs"), Free);
+    assert_eq!(world.says("cd src && cat ../a.txt"), Free);
+    assert_eq!(approval(&world.assess(json!({"command": "ls", "cwd": "/etc"}))), Required);
+    assert_eq!(approval(&world.assess(json!({"command": "ls", "cwd": "src"}))), Free);
+    let strict = super::world("  known_read_only: none\n  outside_roots: deny\n");
+    assert_eq!(strict.says("cat /etc/passwd"), Deny);
+}
+
+#[test]
+fn what_is_never_read_is_refused_by_every_name() {
+    let world = world_with("  never_read: [secret]\n", READS);
+    world.write("secret", "x");
+    std::os::unix::fs::symlink("secret", world.folder.path().join("link")).unwrap();
+    for command in [
+        "cat secret",
+        "cat ./sub/../secret",
+        "cat link",
+        "cat < secret",
+        "cat secr*",
+        "echo \"$(<secret)\"",
+        "cat /other/secret",
+    ] {
+        assert_eq!(world.says(command), Deny, "{command}");
+    }
+    assert_eq!(world.says("grep -r x ."), Required);
+    assert_eq!(world.says("grep -r x src"), Free);
+}
+
+#[test]
+fn files_that_usually_hold_secrets_are_asked_about() {
+    let world = world(READS);
+    world.write(".env", "x").write(".env.example", "x");
+    std::os::unix::fs::symlink("../.env", world.folder.path().join("src/env")).unwrap();
+    assert_eq!(world.says("cat .env"), Required);
+    assert_eq!(world.says("cat src/env"), Required);
+    assert_eq!(world.says("cat .env.example"), Free);
+    assert_eq!(world.says("ls -l .env"), Free);
+}
+
+#[test]
+fn the_deepest_root_speaks_and_one_that_is_read_only_is_not_written() {
+    let roots = "    sub: { root: ./sub, mode: ro }\n    build: { root: ./build, mode: rw, approval: { read: required, write: human } }\n";
+    let world =
+        world_with(roots, "  known_read_only: none\n  rules: [ { pattern: 'touch', approval: none } ]\n");
+    assert_eq!(world.says("touch x"), Free);
+    assert_eq!(world.says("touch sub/x"), Deny);
+    assert_eq!(world.says("touch build/x"), askfirst::Approval::Human);
+    assert_eq!(world.says("cat build/x"), Required);
+    assert_eq!(world.says("grep -r x ."), Required);
+}
+
+#[test]
+fn git_in_a_repository_of_its_own_is_asked_about() {
+    let world = world("  rules: [ { pattern: 'git status', approval: none } ]\n");
+    std::fs::create_dir_all(world.folder.path().join(".git/worktrees/t")).unwrap();
+    std::fs::create_dir_all(world.folder.path().join("sub/.git")).unwrap();
+    std::fs::create_dir_all(world.folder.path().join("tree")).unwrap();
+    world.write("tree/.git", "gitdir: ../.git/worktrees/t\n");
+    assert_eq!(world.says("git status"), Free);
+    assert_eq!(world.says("cd src && git status"), Free);
+    assert_eq!(world.says("cd tree && git status"), Free);
+    assert_eq!(world.says("cd sub && git status"), Required);
+    assert_eq!(world.says("git -C sub status"), Required);
+    for name in ["bare/objects", "bare/refs"] {
+        std::fs::create_dir_all(world.folder.path().join(name)).unwrap();
+    }
+    world.write("bare/HEAD", "x");
+    assert_eq!(world.says("cd bare && git status"), Required);
+}
+
+#[test]
+fn names_that_come_from_a_command_are_followed_while_they_stay_inside() {
+    let world = world(READS);
+    assert_eq!(world.says("find src -name '*.rs' | xargs grep -n x"), Free);
+    assert_eq!(world.says("cat $(find src -name '*.rs')"), Free);
+    assert_eq!(world.says("find /etc -name x | xargs cat"), Required);
+    assert_eq!(world.says("echo /etc/passwd | xargs cat"), Required);
+    assert_eq!(world.says("find src | xargs rm"), Required);
+    world.write("src/-rf", "");
+    assert_eq!(world.says("ls src | xargs cat"), Required);
+    world.write("sub/a b", "");
+    assert_eq!(world.says("cat $(find sub -type f)"), Required);
+}
+
+#[test]
+fn look_alikes_are_asked_about() {
+    let world = world("  default: { approval: none }\n  known_read_only: none\n");
+    for command in ["cat а.txt", "l\u{200b}s", "ls \u{a0}", "echo \u{202e}x", "ｌｓ"] {
+        assert_eq!(world.says(command), Required, "{command:?}");
+    }
+    assert_eq!(world.says("echo 'Grüße'"), Free);
+}
+
+#[test]
+fn the_network_is_asked_about_where_it_is_not_granted() {
+    assert_eq!(world("  rules: [ { pattern: 'curl', approval: none } ]\n").says("curl http://x"), Required);
+    assert_eq!(
+        world("  network: true\n  rules: [ { pattern: 'curl', approval: none } ]\n").says("curl http://x"),
+        Free
+    );
+}

@@ -1,0 +1,309 @@
+//! What one command touches: its folder, its paths, the files that its streams lead to, and the repository that git
+//! would work in.
+
+use std::path::{Path, PathBuf};
+
+use askfirst::Approval;
+
+use super::line::tree::{Way, Word};
+use super::open::{Kind, Start, Target, entered_all};
+use super::paths::{self, Named, Place, Repository, word_text};
+use super::programs::used::{Class, Known, Role, Used};
+use super::reach::{Reach, Touch};
+use super::verdict::Reason;
+
+/// Programs that take away or change a folder with all that is in it.
+const SWEEPING: [&str; 8] = ["rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp"];
+/// Programs that print what stands in the command line.
+const SAYING: [&str; 2] = ["echo", "printf"];
+/// Programs that read a repository's config, which can start other programs.
+const GIT: [&str; 3] = ["git", "gh", "hub"];
+
+/// What a command touches.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    pub(super) reasons: Vec<Reason>,
+    /// For each redirection, in order.
+    pub(super) streams: Vec<Reason>,
+    /// Where everything lies now.
+    pub(super) places: Vec<String>,
+    /// The root of each place; nothing where it lies in none.
+    pub(super) roots: Vec<Option<String>>,
+    /// The roots that are written.
+    pub(super) writes: Vec<String>,
+}
+
+/// Looks at everything that a command touches.
+pub(super) fn touched(start: &Start, reach: &Reach<'_>, home: Option<&Path>) -> Touched {
+    let mut looker = Looker { start, reach, home, touched: Touched::default() };
+    looker.folder();
+    if let (Some(used), Kind::Program) = (&start.used, start.kind) {
+        looker.program(used);
+        looker.paths(used);
+        looker.git(used);
+    }
+    for target in &start.redirections {
+        let reason = looker.stream(target);
+        looker.touched.streams.push(reason);
+    }
+    looker.touched
+}
+
+struct Looker<'a> {
+    start: &'a Start,
+    reach: &'a Reach<'a>,
+    home: Option<&'a Path>,
+    touched: Touched,
+}
+
+impl Looker<'_> {
+    fn ask(&mut self, why: impl Into<String>) {
+        self.touched.reasons.push(Reason::new(Approval::Required, why));
+    }
+
+    fn folder(&mut self) {
+        if self.start.folders.is_empty() {
+            self.ask("the folder that it runs in is not known");
+        }
+        for folder in &self.start.folders {
+            let text = folder.display().to_string();
+            let place = Place { text, plain: folder.clone(), real: folder.clone() };
+            let reached = self.reach.look(&place, Touch::Names);
+            self.touched.places.push(place.text);
+            self.touched.roots.push(reached.root.clone());
+            if reached.approval > Approval::None {
+                let why = if reached.root.is_none() && reached.because.is_some() {
+                    format!("it runs in `{}`, which lies outside every root", folder.display())
+                } else {
+                    reached.why
+                };
+                self.touched.reasons.push(Reason {
+                    approval: reached.approval,
+                    text: why,
+                    because: reached.because,
+                });
+            }
+        }
+    }
+
+    /// The program itself, where it is a file that is named by its path.
+    fn program(&mut self, used: &Used) {
+        let Some(word) = self.start.words.first() else { return };
+        let Some(text) = word.literal() else {
+            return self.ask(format!("the program `{}` is not known before it runs", word_text(word)));
+        };
+        if let Some(letter) = text.chars().find(|letter| !letter.is_ascii()) {
+            return self.ask(format!(
+                "the program's name has the letter U+{:04X}, which may look like another",
+                u32::from(letter)
+            ));
+        }
+        if text.is_empty() || text.starts_with('=') || text.starts_with('%') {
+            return self.ask(format!("`{text}` is no program's name"));
+        }
+        let usual = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
+        let elsewhere = used.path.as_deref().is_some_and(|path| {
+            !usual.iter().any(|folder| path.strip_prefix(folder).is_some_and(|name| !name.contains('/')))
+        });
+        if elsewhere {
+            self.one(&word.clone(), Touch::Read, &self.start.folders.clone());
+        }
+    }
+
+    fn paths(&mut self, used: &Used) {
+        let folders = entered_all(&self.start.folders, &used.folders, self.home);
+        for word in &used.folders {
+            let word = word.clone();
+            self.one(&word, Touch::Names, &self.start.folders.clone());
+        }
+        if folders.is_empty() && !self.start.folders.is_empty() {
+            self.ask("the folder that it works in is not known");
+        }
+        let count = used.paths.len();
+        for (index, path) in used.paths.iter().enumerate() {
+            let Some(mut touch) = Touch::of(path.role) else { continue };
+            let at = self.start.words.iter().position(|word| *word == path.word);
+            let below = at.is_some_and(|at| self.start.below.contains(&at));
+            let last = index + 1 == count && used.program == "mv" && count > 1;
+            touch = match touch {
+                Touch::Read | Touch::Names if below => Touch::ReadAll,
+                Touch::Write if SWEEPING.contains(&used.program.as_str()) && !last => Touch::WriteAll,
+                other => other,
+            };
+            let named = at.filter(|at| self.start.some_name.contains(at));
+            if below && matches!(touch, Touch::Write | Touch::WriteAll) {
+                self.ask(format!("`{}` writes files that are not known before it runs", used.program));
+            }
+            if named.is_some() && (!self.reach.ground.roots.never.reads_all() || touch != Touch::Read) {
+                self.ask("a file's name is not known before it runs");
+            }
+            let folders =
+                if path.role == Role::Folder { self.start.folders.clone() } else { folders.clone() };
+            self.one(&path.word.clone(), touch, &folders);
+        }
+        if used.known == Known::Nothing {
+            for word in self.start.words.iter().skip(1).cloned().collect::<Vec<_>>() {
+                self.perhaps(&word, &folders, Doubtful::Any);
+            }
+        } else {
+            for operand in used.operands.iter().filter(|operand| operand.role == Role::Rest) {
+                if let Some(word) = self.start.words.get(operand.word).cloned() {
+                    self.perhaps(&word, &folders, Doubtful::IfThere);
+                }
+            }
+        }
+    }
+
+    /// A word that may be a path: looked at where it leads out of the roots, or to what is never touched.
+    fn perhaps(&mut self, word: &Word, folders: &[PathBuf], doubtful: Doubtful) {
+        let text = word_text(word);
+        let value =
+            text.split_once('=').filter(|(name, _)| name.starts_with('-')).map(|(_, value)| value.to_owned());
+        let word = match value {
+            Some(value) if word.literal().is_some() => Word::text(value, word.span.clone()),
+            Some(_) | None => word.clone(),
+        };
+        for folder in folders {
+            let Named::Places(places) = paths::named(&word, folder, self.home) else {
+                if doubtful == Doubtful::Any {
+                    self.ask(format!("`{text}` is not known before it runs"));
+                }
+                continue;
+            };
+            for place in places {
+                let there = place.real.symlink_metadata().is_ok();
+                let out = self.reach.root_of(&place.real).is_none();
+                let looks = place.text.contains('/') && !place.text.contains("://");
+                let counts = match doubtful {
+                    Doubtful::Any => there || (out && looks),
+                    Doubtful::IfThere => there,
+                };
+                if counts {
+                    self.place(&place, Touch::Read);
+                }
+                let written = self.reach.look(&place, Touch::Write);
+                if doubtful == Doubtful::Any && written.approval == Approval::Deny && written.root.is_none() {
+                    self.ask(written.why);
+                }
+            }
+        }
+    }
+
+    fn one(&mut self, word: &Word, touch: Touch, folders: &[PathBuf]) {
+        for folder in folders {
+            match paths::named(word, folder, self.home) {
+                Named::Unknown(why) => self.ask(why),
+                Named::Places(places) => places.iter().for_each(|place| self.place(place, touch)),
+            }
+        }
+    }
+
+    fn place(&mut self, place: &Place, touch: Touch) {
+        let reason = self.reason(place, touch);
+        if reason.approval > Approval::None {
+            self.touched.reasons.push(reason);
+        }
+    }
+
+    fn reason(&mut self, place: &Place, touch: Touch) -> Reason {
+        let reached = self.reach.look(place, touch);
+        self.touched.places.push(place.real.display().to_string());
+        let device = place.plain.starts_with("/dev") && reached.approval == Approval::None;
+        if !device {
+            self.touched.roots.push(reached.root.clone());
+        }
+        if let (Touch::Write | Touch::WriteAll, Some(root)) = (touch, &reached.root) {
+            self.touched.writes.push(root.clone());
+        }
+        Reason { approval: reached.approval, text: reached.why, because: reached.because }
+    }
+
+    fn stream(&mut self, target: &Target) -> Reason {
+        let touches: &[Touch] = match target.way {
+            Way::Read => &[Touch::Read],
+            Way::Write => &[Touch::Write],
+            Way::Both => &[Touch::Read, Touch::Write],
+        };
+        let mut strictest = Reason::new(Approval::None, "");
+        if self.start.folders.is_empty() {
+            return Reason::new(Approval::Required, "the folder that it runs in is not known");
+        }
+        for folder in &self.start.folders.clone() {
+            match paths::named(&target.word, folder, self.home) {
+                Named::Unknown(why) => return Reason::new(Approval::Required, why),
+                Named::Places(places) => {
+                    if places.len() != 1 {
+                        return Reason::new(Approval::Required, "it leads to more than one file");
+                    }
+                    for (place, touch) in
+                        places.iter().flat_map(|place| touches.iter().map(move |touch| (place, *touch)))
+                    {
+                        let reason = self.reason(place, touch);
+                        if reason.approval > strictest.approval || strictest.text.is_empty() {
+                            strictest = reason;
+                        }
+                    }
+                }
+            }
+        }
+        strictest
+    }
+
+    /// Git in a repository whose config somebody else may have written.
+    fn git(&mut self, used: &Used) {
+        if !GIT.contains(&used.program.as_str()) {
+            return;
+        }
+        for folder in entered_all(&self.start.folders, &used.folders, self.home) {
+            let found = paths::repository(&folder);
+            let own = |at: &Path| {
+                self.reach.roots().any(|root| match paths::repository(root) {
+                    Repository::At(own) => own == at,
+                    Repository::WorkTree(tree, own) => own == at || tree == at,
+                    Repository::None | Repository::Odd(_) => false,
+                })
+            };
+            let strange = match &found {
+                Repository::None => None,
+                Repository::At(at) if own(at) => None,
+                Repository::WorkTree(tree, at) if own(at) || own(tree) => None,
+                Repository::At(at) | Repository::WorkTree(at, _) | Repository::Odd(at) => Some(at.clone()),
+            };
+            if let Some(at) = strange {
+                let name = at.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                self.ask(format!("`{name}` is a repository of its own, whose config can run programs"));
+            }
+        }
+    }
+}
+
+/// Which words of a program without a table count as paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubtful {
+    /// All that look like one.
+    Any,
+    /// Only those where something is.
+    IfThere,
+}
+
+/// Whether a redirection writes a file that stays.
+pub(super) fn is_written(target: &Target, reason: &Reason) -> bool {
+    let device = reason.because.is_none() && reason.text.ends_with("holds nothing");
+    target.way != Way::Read && !device
+}
+
+/// Whether a rule for the program covers a file that it prints into: where it changes things anyway, or where what it
+/// prints stands in the line itself.
+pub(super) fn may_print_into(start: &Start, target: &Target) -> bool {
+    let Some(used) = &start.used else { return false };
+    let plain = target
+        .text
+        .trim_start_matches('1')
+        .strip_prefix('>')
+        .is_some_and(|rest| !rest.starts_with(['|', '&']));
+    match used.class {
+        Class::Changes | Class::Runs => used.known == Known::Table,
+        Class::Reads => plain && SAYING.contains(&used.program.as_str()),
+        Class::Asks => false,
+    }
+}

@@ -1,0 +1,185 @@
+//! Variables that a command may be given. A program can be made to run anything by its environment, so only names that
+//! are known to be harmless pass; some never do, whatever a rule names.
+
+/// Names that only say how much or in which form something is printed, or which of a project's settings hold.
+const HARMLESS: [&str; 52] = [
+    "APP_ENV",
+    "BROWSERSLIST_IGNORE_OLD_DATA",
+    "CARGO_INCREMENTAL",
+    "CARGO_NET_OFFLINE",
+    "CARGO_TERM_COLOR",
+    "CARGO_TERM_PROGRESS_WHEN",
+    "CARGO_TERM_VERBOSE",
+    "CGO_ENABLED",
+    "CI",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLORTERM",
+    "COLUMNS",
+    "COVERAGE",
+    "DEBIAN_FRONTEND",
+    "DEBUG",
+    "DOTNET_CLI_TELEMETRY_OPTOUT",
+    "DO_NOT_TRACK",
+    "FORCE_COLOR",
+    "GO111MODULE",
+    "GOARCH",
+    "GOMAXPROCS",
+    "GOOS",
+    "LANG",
+    "LANGUAGE",
+    "LINES",
+    "LOG_LEVEL",
+    "MIX_ENV",
+    "NEXT_TELEMETRY_DISABLED",
+    "NODE_ENV",
+    "NO_COLOR",
+    "PIP_DISABLE_PIP_VERSION_CHECK",
+    "PIP_NO_INPUT",
+    "PORT",
+    "PROPTEST_CASES",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONHASHSEED",
+    "PYTHONUNBUFFERED",
+    "PYTHONUTF8",
+    "PY_COLORS",
+    "RACK_ENV",
+    "RAILS_ENV",
+    "RUST_BACKTRACE",
+    "RUST_LIB_BACKTRACE",
+    "RUST_LOG",
+    "RUST_TEST_THREADS",
+    "SOURCE_DATE_EPOCH",
+    "TERM",
+    "TZ",
+    "UV_NO_PROGRESS",
+    "VERBOSE",
+];
+
+/// Names that start a program, and the values with which they start none that matters.
+const FIXED: [(&str, &[&str]); 9] = [
+    ("EDITOR", &["true", ":"]),
+    ("GIT_EDITOR", &["true", ":"]),
+    ("GIT_OPTIONAL_LOCKS", &["0", "1"]),
+    ("GIT_PAGER", &["cat", ""]),
+    ("GIT_SEQUENCE_EDITOR", &["true", ":"]),
+    ("GIT_TERMINAL_PROMPT", &["0", "1"]),
+    ("MANPAGER", &["cat", ""]),
+    ("PAGER", &["cat", ""]),
+    ("VISUAL", &["true", ":"]),
+];
+
+/// Names that make programs or the shell run something else. No rule lifts them.
+const NEVER: [&str; 47] = [
+    "BASHOPTS",
+    "BASH_ALIASES",
+    "BASH_CMDS",
+    "BASH_ENV",
+    "BASH_LOADABLES_PATH",
+    "BROWSER",
+    "CDPATH",
+    "COMSPEC",
+    "DISPLAY",
+    "EDITOR",
+    "ENV",
+    "EXECIGNORE",
+    "FPATH",
+    "GLOBIGNORE",
+    "GOFLAGS",
+    "HISTFILE",
+    "HOME",
+    "IFS",
+    "INPUTRC",
+    "JAVA_TOOL_OPTIONS",
+    "LESSCLOSE",
+    "LESSOPEN",
+    "LOCPATH",
+    "MAKEFLAGS",
+    "MANPAGER",
+    "MFLAGS",
+    "NLSPATH",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "OPENSSL_CONF",
+    "PAGER",
+    "PATH",
+    "POSIXLY_CORRECT",
+    "PROMPT_COMMAND",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS4",
+    "RUSTC",
+    "RUSTC_WRAPPER",
+    "RUSTFLAGS",
+    "SHELL",
+    "SHELLOPTS",
+    "SSH_ASKPASS",
+    "TERMINFO",
+    "VISUAL",
+    "XDG_CONFIG_HOME",
+];
+
+/// How names begin that no rule lifts.
+const NEVER_HEADS: [&str; 14] = [
+    "BASH_FUNC_",
+    "DYLD_",
+    "GIT_",
+    "GCONV_",
+    "LD_",
+    "LUA_",
+    "MALLOC_",
+    "NPM_CONFIG_",
+    "PERL5",
+    "PERLLIB",
+    "PIP_CONFIG",
+    "PYTHON",
+    "RUBY",
+    "npm_config_",
+];
+
+/// What may be made of a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Whatever the rule, it changes nothing that matters.
+    Harmless,
+    /// A rule's pattern must name it.
+    Named,
+    /// No rule lifts it.
+    Never,
+}
+
+/// What a name that a program gets to see stands for. `value` is nothing where it is not known.
+pub(super) fn exported(name: &str, value: Option<&str>) -> Standing {
+    if let Some((_, values)) = FIXED.iter().find(|(known, _)| *known == name)
+        && value.is_some_and(|value| values.contains(&value))
+    {
+        return Standing::Harmless;
+    }
+    let harmless = HARMLESS.binary_search(&name).is_ok() || name.starts_with("LC_");
+    if harmless && value.is_none_or(is_tame) {
+        return Standing::Harmless;
+    }
+    if harmless || !is_never(name) { Standing::Named } else { Standing::Never }
+}
+
+/// What a name that only the shell sees stands for.
+pub(super) fn kept(name: &str) -> Standing {
+    let of_shell = name.starts_with("BASH") || name.starts_with("COMP_") || name == "OPTIND";
+    if is_never(name) || of_shell { Standing::Never } else { Standing::Harmless }
+}
+
+fn is_never(name: &str) -> bool {
+    NEVER.binary_search(&name).is_ok() || NEVER_HEADS.iter().any(|head| name.starts_with(head))
+}
+
+/// No path that is absolute or climbs, and nothing that a shell would act on.
+fn is_tame(value: &str) -> bool {
+    let tame = |c: char| c.is_ascii_alphanumeric() || " _.,:=@%+-*/[]".contains(c);
+    value.chars().all(tame) && !value.starts_with(['/', ':', '~', '.']) && !value.contains("..")
+}
+
+#[cfg(test)]
+#[path = "variables/tests.rs"]
+mod tests;

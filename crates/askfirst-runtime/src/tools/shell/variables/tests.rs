@@ -1,0 +1,38 @@
+//! Which variables pass.
+
+use super::{HARMLESS, NEVER, Standing, exported, kept};
+
+#[test]
+fn the_lists_are_sorted_so_that_they_can_be_searched() {
+    assert!(HARMLESS.is_sorted() && NEVER.is_sorted());
+}
+
+#[test]
+fn only_harmless_names_with_tame_values_pass() {
+    for (name, value) in
+        [("CI", "true"), ("LC_ALL", "C"), ("TZ", "Europe/Berlin"), ("RUST_LOG", "a::b=debug")]
+    {
+        assert_eq!(exported(name, Some(value)), Standing::Harmless, "{name}");
+    }
+    for (name, value) in
+        [("TZ", "/etc/shadow"), ("TZ", ":/x"), ("LANG", "../x"), ("DEBUG", "$(x)"), ("FOO", "1")]
+    {
+        assert_eq!(exported(name, Some(value)), Standing::Named, "{name}={value}");
+    }
+}
+
+#[test]
+fn names_that_start_programs_never_pass_but_with_values_that_start_none() {
+    for name in
+        ["PATH", "LD_PRELOAD", "GIT_SSH", "NODE_OPTIONS", "PYTHONPATH", "BASH_ENV", "PERL5OPT", "PAGER"]
+    {
+        assert_eq!(exported(name, Some("x")), Standing::Never, "{name}");
+        assert_eq!(exported(name, None), Standing::Never, "{name}");
+    }
+    assert_eq!(exported("GIT_PAGER", Some("cat")), Standing::Harmless);
+    assert_eq!(exported("GIT_EDITOR", Some("true")), Standing::Harmless);
+    assert_eq!(exported("GIT_PAGER", None), Standing::Never);
+    assert_eq!(kept("x"), Standing::Harmless);
+    assert_eq!(kept("IFS"), Standing::Never);
+    assert_eq!(kept("PS4"), Standing::Never);
+}

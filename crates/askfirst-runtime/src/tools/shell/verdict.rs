@@ -1,0 +1,502 @@
+//! The verdict about a command line: of every program that it would start, the strictest. What was not understood is
+//! never allowed, whatever a rule or a default says.
+
+use std::ops::Range;
+use std::path::Path;
+
+use askfirst::{Approval, Because, Risk};
+
+use super::line;
+use super::match_deny::{self, Denied, Ways};
+use super::match_words::{self, Case, Covered, unnamed_variables};
+use super::open::{Kind, Opened, Start};
+use super::programs::used::{Class, Known, Used};
+use super::reach::Reach;
+use super::rules::{Layer, Rule};
+use super::touched::{self, Touched};
+
+/// What the shell does by itself, and nothing else sees. The folder that `cd` names is looked at like any other.
+const STEERING: [&str; 10] =
+    ["cd", "true", "false", ":", "exit", "return", "break", "continue", "wait", "shift"];
+
+/// Why something is allowed, asked about or denied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reason {
+    pub(super) approval: Approval,
+    pub(super) text: String,
+    pub(super) because: Option<Because>,
+}
+
+impl Reason {
+    pub(super) fn new(approval: Approval, text: impl Into<String>) -> Self {
+        Self { approval, text: text.into(), because: None }
+    }
+
+    pub(super) fn of(approval: Approval, text: impl Into<String>, because: Option<&Because>) -> Self {
+        Self { approval, text: text.into(), because: because.cloned() }
+    }
+}
+
+/// The verdict about one program.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) program: String,
+    pub(super) text: String,
+    pub(super) span: Range<usize>,
+    pub(super) via: Vec<String>,
+    pub(super) reasons: Vec<Reason>,
+    /// Files that its streams lead to.
+    pub(super) streams: Vec<(String, Range<usize>, Reason)>,
+    pub(super) description: Option<String>,
+}
+
+impl Row {
+    pub(super) fn approval(&self) -> Approval {
+        self.reasons.iter().map(|reason| reason.approval).max().unwrap_or(Approval::Required)
+    }
+
+    /// The reason that decides.
+    pub(super) fn reason(&self) -> Option<&Reason> {
+        let strictest = self.approval();
+        self.reasons.iter().find(|reason| reason.approval == strictest)
+    }
+}
+
+/// The verdict about a whole line.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) rows: Vec<Row>,
+    /// About the text as a whole, with the part that each is about.
+    pub(super) whole: Vec<(Range<usize>, Reason)>,
+    pub(super) risk: Risk,
+    pub(super) network: bool,
+    /// Every place that it names, as it lies now.
+    pub(super) places: Vec<String>,
+    /// The roots that it would write.
+    pub(super) writes: Vec<String>,
+    pub(super) starts: Vec<Start>,
+}
+
+impl Judged {
+    pub(super) fn approval(&self) -> Approval {
+        let rows = self.rows.iter().map(Row::approval);
+        let streams =
+            self.rows.iter().flat_map(|row| row.streams.iter().map(|(_, _, reason)| reason.approval));
+        let whole = self.whole.iter().map(|(_, reason)| reason.approval);
+        // A line that starts nothing at all is one that nobody understood.
+        let least = if self.rows.is_empty() { Approval::Required } else { Approval::None };
+        rows.chain(streams).chain(whole).max().unwrap_or(least).max(least)
+    }
+
+    /// Every reason that is as strict as the verdict.
+    pub(super) fn deciding(&self) -> Vec<&Reason> {
+        let strictest = self.approval();
+        let rows = self
+            .rows
+            .iter()
+            .flat_map(|row| row.reasons.iter().chain(row.streams.iter().map(|(_, _, reason)| reason)));
+        let all = self.whole.iter().map(|(_, reason)| reason).chain(rows);
+        let mut found: Vec<&Reason> = Vec::new();
+        for reason in all.filter(|reason| reason.approval == strictest) {
+            if !found.contains(&reason) {
+                found.push(reason);
+            }
+        }
+        found
+    }
+}
+
+/// What a line is judged by.
+pub(super) struct Judge<'a> {
+    pub(super) main: &'a Layer,
+    pub(super) floors: &'a [Layer],
+    pub(super) reach: Reach<'a>,
+    pub(super) home: Option<&'a Path>,
+    pub(super) network: bool,
+}
+
+impl Judge<'_> {
+    /// Judges everything that a text would start.
+    pub(super) fn judge(&self, text: &str, opened: Opened) -> Judged {
+        let mut judged = Judged {
+            rows: Vec::new(),
+            whole: Vec::new(),
+            risk: Risk::Low,
+            network: false,
+            places: Vec::new(),
+            writes: Vec::new(),
+            starts: Vec::new(),
+        };
+        self.judge_whole(text, &opened, &mut judged);
+        for (at, start) in opened.starts.iter().enumerate() {
+            let row = self.judge_start(at, start, &opened, &mut judged);
+            judged.rows.push(row);
+        }
+        if judged.approval() == Approval::None {
+            for (text, line) in &opened.parsed {
+                if !line::confirm(text, line) {
+                    let why = "two ways of reading it do not agree";
+                    judged.whole.push((0..0, Reason::new(Approval::Required, why)));
+                }
+            }
+        }
+        judged.places.sort();
+        judged.places.dedup();
+        judged.writes.sort();
+        judged.writes.dedup();
+        judged.starts = opened.starts;
+        judged
+    }
+
+    /// What holds about the text as a whole.
+    fn judge_whole(&self, text: &str, opened: &Opened, judged: &mut Judged) {
+        for (span, why) in &opened.gaps {
+            judged
+                .whole
+                .push((span.clone(), Reason::new(Approval::Required, format!("not understood: {why}"))));
+        }
+        for (at, letter) in text.char_indices().filter(|(_, letter)| is_hidden(*letter)) {
+            let why = format!("the invisible letter U+{:04X} is in it", u32::from(letter));
+            judged.whole.push((at..at + letter.len_utf8(), Reason::new(Approval::Required, why)));
+        }
+        for layer in std::iter::once(self.main).chain(self.floors) {
+            for because in layer.dangerous(text) {
+                let reason = Reason::of(Approval::Required, "it matches a dangerous pattern", Some(because));
+                judged.whole.push((0..text.len(), reason));
+            }
+            let unclear = !opened.gaps.is_empty() || opened.starts.iter().any(|start| !start.gaps.is_empty());
+            let denies = layer.all_denies().filter(|_| unclear);
+            for rule in denies.filter(|rule| match_deny::in_text(&rule.pattern, text)) {
+                let why = "it is not understood, and what a rule denies stands in it";
+                judged
+                    .whole
+                    .push((0..text.len(), Reason::of(Approval::Deny, why, Some(&rule.config.origin))));
+            }
+        }
+    }
+
+    fn judge_start(&self, at: usize, start: &Start, opened: &Opened, judged: &mut Judged) -> Row {
+        let touched = touched::touched(start, &self.reach, self.home);
+        judged.places.extend(touched.places.iter().cloned());
+        judged.writes.extend(touched.writes.iter().cloned());
+        let mut row = Row {
+            program: start.used.as_ref().map(|used| used.program.clone()).unwrap_or_default(),
+            text: start.text.clone(),
+            span: start.span.clone(),
+            via: start.via.clone(),
+            reasons: touched.reasons.clone(),
+            streams: Vec::new(),
+            description: None,
+        };
+        let mut speaks = Speaks::Nothing;
+        match (&start.used, start.kind) {
+            (Some(used), Kind::Program) => {
+                judged.risk = judged.risk.max(used.risk);
+                judged.network |= used.network;
+                if used.network && !self.network {
+                    let why = "it would reach the network, and `shell.network` is false";
+                    row.reasons.push(Reason::new(Approval::Required, why));
+                }
+                speaks = self.layers(at, start, used, opened, &touched, &mut row, judged);
+            }
+            (_, Kind::Function) => {
+                row.reasons.push(Reason::new(
+                    Approval::None,
+                    "a function of this line; its commands stand here too",
+                ));
+                row.reasons.extend(asked(unnamed_variables(None, start)));
+                speaks = Speaks::Harmless;
+            }
+            (_, Kind::Nothing) | (None, Kind::Program) => {
+                row.reasons.push(Reason::new(Approval::None, "it starts no program"));
+                row.reasons.extend(asked(unnamed_variables(None, start)));
+                row.reasons.extend(asked(start.gaps.clone()));
+            }
+        }
+        self.streams(start, speaks, &touched, &mut row);
+        let mut known: Vec<Reason> = Vec::new();
+        row.reasons.retain(|reason| {
+            let new = !known.contains(reason);
+            known.push(reason.clone());
+            new
+        });
+        row
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one command, with all that is known about it")]
+    fn layers(
+        &self,
+        at: usize,
+        start: &Start,
+        used: &Used,
+        opened: &Opened,
+        touched: &Touched,
+        row: &mut Row,
+        judged: &mut Judged,
+    ) -> Speaks {
+        let look = Look { judge: self, at, start, used, opened, touched };
+        let (reason, speaks, rule) = look.speak(self.main, Main::Yes);
+        row.reasons.extend(reason);
+        if let Some(rule) = rule {
+            judged.risk = judged.risk.max(rule.config.risk.unwrap_or_default());
+            row.description.clone_from(&rule.config.description);
+        }
+        for floor in self.floors {
+            let (reason, _, rule) = look.speak(floor, Main::No);
+            let stricter = reason.into_iter().filter(|reason| reason.approval > row.approval());
+            let stricter: Vec<Reason> = stricter.collect();
+            row.reasons.extend(stricter);
+            judged.risk = judged.risk.max(rule.and_then(|rule| rule.config.risk).unwrap_or_default());
+        }
+        speaks
+    }
+
+    /// Files that streams lead to.
+    fn streams(&self, start: &Start, speaks: Speaks, touched: &Touched, row: &mut Row) {
+        for (target, reasons) in start.redirections.iter().zip(&touched.streams) {
+            let mut reason = reasons.clone();
+            if touched::is_written(target, &reason) && reason.approval < Approval::Required {
+                let more = match speaks {
+                    Speaks::Rule if touched::may_print_into(start, target) => None,
+                    Speaks::Rule => Some(Reason::new(
+                        Approval::Required,
+                        format!(
+                            "a rule for `{}` covers what it reads, not a file that it prints into",
+                            row.program
+                        ),
+                    )),
+                    Speaks::Default | Speaks::Harmless => None,
+                    Speaks::ReadOnly | Speaks::Nothing => {
+                        let default = self.main.default.unwrap_or(Approval::Required);
+                        Some(Reason::of(
+                            default,
+                            "it writes a file, and no rule speaks for that",
+                            self.main.origin("shell.default.approval"),
+                        ))
+                    }
+                };
+                if let Some(more) = more.filter(|more| more.approval > reason.approval) {
+                    reason = more;
+                }
+            }
+            row.streams.push((target.text.clone(), target.span.clone(), reason));
+        }
+    }
+}
+
+/// What spoke for a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speaks {
+    Rule,
+    ReadOnly,
+    Default,
+    Harmless,
+    Nothing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Main {
+    Yes,
+    No,
+}
+
+fn asked(reasons: Vec<String>) -> impl Iterator<Item = Reason> {
+    reasons.into_iter().map(|why| Reason::new(Approval::Required, why))
+}
+
+/// One command as one layer sees it.
+struct Look<'a> {
+    judge: &'a Judge<'a>,
+    at: usize,
+    start: &'a Start,
+    used: &'a Used,
+    opened: &'a Opened,
+    touched: &'a Touched,
+}
+
+impl<'a> Look<'a> {
+    fn speak<'l>(&self, layer: &'l Layer, main: Main) -> (Vec<Reason>, Speaks, Option<&'l Rule>) {
+        let mut reasons = Vec::new();
+        if let Some((denied, rule)) = self.denied(layer) {
+            let (approval, text) = match denied {
+                Denied::Yes => (Approval::Deny, "a rule denies it"),
+                Denied::Perhaps | Denied::No => (Approval::Required, "it may be what a rule denies"),
+            };
+            reasons.push(Reason::of(approval, text, Some(&rule.config.origin)));
+            if denied == Denied::Yes {
+                return (reasons, Speaks::Rule, Some(rule));
+            }
+        }
+        let mut but: Option<(&Rule, Vec<String>)> = None;
+        for (_, rule) in self.candidates(layer) {
+            match self.covered(rule) {
+                Covered::No | Covered::Into(_) => {}
+                Covered::Yes => {
+                    let text = format!("rule `{}`", rule.config.pattern);
+                    reasons.push(Reason::of(rule.config.approval, text, Some(&rule.config.origin)));
+                    return (reasons, Speaks::Rule, Some(rule));
+                }
+                Covered::But(_) if rule.config.approval >= Approval::Required => {
+                    let text = format!("rule `{}`", rule.config.pattern);
+                    reasons.push(Reason::of(rule.config.approval, text, Some(&rule.config.origin)));
+                    return (reasons, Speaks::Rule, Some(rule));
+                }
+                Covered::But(why) => {
+                    but.get_or_insert((rule, why));
+                }
+            }
+        }
+        if let Some((rule, why)) = but {
+            reasons.extend(why.into_iter().map(|why| {
+                let text = format!("{why}; the rule `{}` does not cover it", rule.config.pattern);
+                Reason::of(Approval::Required, text, Some(&rule.config.origin))
+            }));
+            return (reasons, Speaks::Rule, Some(rule));
+        }
+        let doubts = self.doubts();
+        let clean = doubts.is_empty();
+        if main == Main::Yes {
+            reasons.extend(asked(doubts));
+        }
+        if clean && self.only_wraps() {
+            reasons.push(Reason::new(Approval::None, "it starts what stands here too"));
+            return (reasons, Speaks::Harmless, None);
+        }
+        if clean && STEERING.contains(&self.used.program.as_str()) && self.used.path.is_none() {
+            reasons.push(Reason::new(Approval::None, "it only steers the shell"));
+            return (reasons, Speaks::ReadOnly, None);
+        }
+        if clean && self.only_reads() && layer.known_read_only.is_some() {
+            let approval = layer.known_read_only.unwrap_or(Approval::Required);
+            let origin = layer.origin("shell.known_read_only");
+            reasons.push(Reason::of(approval, "it only reads", origin));
+            return (reasons, Speaks::ReadOnly, None);
+        }
+        if let Some(default) = layer.default {
+            let text = "no rule speaks for it";
+            reasons.push(Reason::of(default, text, layer.origin("shell.default.approval")));
+        }
+        (reasons, Speaks::Default, None)
+    }
+
+    fn denied<'l>(&self, layer: &'l Layer) -> Option<(Denied, &'l Rule)> {
+        let literal = self.start.words.iter().all(|word| word.literal().is_some());
+        let table = self.used.known == Known::Table && literal;
+        let subs = self.used.subs.iter().map(|sub| sub.name.as_str());
+        let words = self.start.words.iter().skip(1).filter_map(|word| word.literal()).chain(subs);
+        let rules = if self.start.words.first().is_some_and(|word| word.literal().is_none()) {
+            layer.all_denies().map(|rule| (0, rule)).collect()
+        } else {
+            let names = match_deny::names_of(self.used, &self.start.folders);
+            let looked = |name: &String| layer.denies(name, table.then_some(words.clone()));
+            names.iter().flat_map(looked).collect::<Vec<_>>()
+        };
+        let ways = Ways { base: &self.judge.reach.ground.roots.folder, home: self.judge.home };
+        let held = rules
+            .into_iter()
+            .map(|(_, rule)| (match_deny::denies(&rule.pattern, self.start, self.used, ways), rule));
+        held.filter(|(denied, _)| *denied > Denied::No).max_by_key(|(denied, _)| *denied)
+    }
+
+    /// The rules that may cover it: about the program, or about a wrapper that it is reached through.
+    fn candidates<'l>(&self, layer: &'l Layer) -> Vec<(usize, &'l Rule)> {
+        let words = |start: &'a Start| start.words.iter().skip(1).filter_map(|word| word.literal());
+        let mut found = layer.allows(&self.used.program, words(self.start));
+        let mut start = self.start;
+        while let Some(parent) = start.parent.and_then(|(parent, _)| self.opened.starts.get(parent)) {
+            if let Some(used) = &parent.used {
+                found.extend(layer.allows(&used.program, words(parent)));
+            }
+            start = parent;
+        }
+        found.sort_by_key(|(at, _)| *at);
+        found.dedup_by_key(|(at, _)| *at);
+        found
+    }
+
+    fn covered(&self, rule: &Rule) -> Covered {
+        if !self.holds(rule) {
+            return Covered::No;
+        }
+        let own = self.covered_from(rule, 0, self.at);
+        if own != Covered::No && !matches!(own, Covered::Into(_)) {
+            return own;
+        }
+        // The rule may name the wrapper and go on into this program.
+        let mut chain = vec![self.at];
+        let mut start = self.start;
+        while let Some((parent, _)) = start.parent {
+            chain.push(parent);
+            match self.opened.starts.get(parent) {
+                Some(above) => start = above,
+                None => break,
+            }
+        }
+        for top in 1..chain.len() {
+            let mut from = 0;
+            let mut last = Covered::No;
+            for at in chain.iter().take(top + 1).rev() {
+                last = self.covered_from(rule, from, *at);
+                match last {
+                    Covered::Into(next) => from = next,
+                    Covered::No | Covered::Yes | Covered::But(_) => {
+                        if *at != self.at {
+                            last = Covered::No;
+                        }
+                        break;
+                    }
+                }
+            }
+            if matches!(last, Covered::Yes | Covered::But(_)) {
+                return last;
+            }
+        }
+        Covered::No
+    }
+
+    fn covered_from(&self, rule: &Rule, from: usize, at: usize) -> Covered {
+        let Some(start) = self.opened.starts.get(at) else { return Covered::No };
+        let Some(used) = &start.used else { return Covered::No };
+        let inner = self.opened.starts.iter().filter_map(|inner| inner.parent);
+        let inner = inner.filter(|(parent, _)| *parent == at).map(|(_, offset)| offset).min();
+        match_words::covers(&rule.pattern, from, &Case { start, used, home: self.judge.home, inner })
+    }
+
+    /// Whether the folder and every place lie in the roots that a rule is about.
+    fn holds(&self, rule: &Rule) -> bool {
+        let roots = &rule.config.sandbox_paths;
+        if roots.is_empty() {
+            return true;
+        }
+        let within = |root: Option<String>| root.is_some_and(|root| roots.contains(&root));
+        !self.start.folders.is_empty()
+            && self.start.folders.iter().all(|folder| within(self.judge.reach.root_of(folder)))
+            && self.touched.roots.iter().all(|root| within(root.clone()))
+    }
+
+    /// What no rule lifted.
+    fn doubts(&self) -> Vec<String> {
+        let mut doubts: Vec<String> = self.used.doubts.iter().map(|doubt| doubt.why.clone()).collect();
+        doubts.extend(self.start.gaps.iter().cloned());
+        doubts.extend(unnamed_variables(None, self.start));
+        doubts
+    }
+
+    /// Whether all that it does is start programs that are judged themselves.
+    fn only_wraps(&self) -> bool {
+        !self.used.nested.is_empty() && self.used.paths.is_empty() && self.used.class < Class::Asks
+    }
+
+    fn only_reads(&self) -> bool {
+        self.used.class == Class::Reads && !self.used.network && self.used.known == Known::Table
+    }
+}
+
+/// Letters that a screen does not draw, or that change how others are drawn.
+fn is_hidden(letter: char) -> bool {
+    matches!(letter,
+        '\u{ad}' | '\u{a0}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{206f}'
+        | '\u{3000}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+        || (letter.is_control() && !matches!(letter, '\n' | '\t'))
+}

@@ -1,0 +1,164 @@
+//! The second way in, for systems that let only some programs make user namespaces: bubblewrap makes the namespaces
+//! and the mounts, and our helper inside does the rest. Older releases follow links while they mount, and are refused.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::helper::{Helper, NAME, Program};
+use super::order::Order;
+use super::sys;
+use crate::error::{LaunchError, shown};
+use crate::profile::{Denial, Descriptors, Mode, Network, depth};
+
+/// Where a system keeps it; no folder of a person is searched.
+const PLACES: [&str; 2] = ["/usr/bin/bwrap", "/bin/bwrap"];
+/// The first release that follows no links.
+const LEAST: (u32, u32) = (0, 12);
+/// Where the helper lies inside.
+const INSIDE: &str = "/.walls-helper";
+
+/// Finds a release that is new enough.
+pub(super) fn find() -> Result<PathBuf, String> {
+    let path = PLACES.into_iter().find(|path| fs::exists(path).unwrap_or(false));
+    let path = path.ok_or_else(|| "not installed".to_owned())?;
+    let said = Command::new(path).arg("--version").env_clear().output().map_err(|e| e.to_string())?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    match version(&said) {
+        Some(version) if version >= LEAST => Ok(path.into()),
+        Some((major, minor)) => {
+            Err(format!("{major}.{minor} is too old: {}.{} or newer is needed", LEAST.0, LEAST.1))
+        }
+        None => Err("it does not say its version".to_owned()),
+    }
+}
+
+fn version(said: &str) -> Option<(u32, u32)> {
+    let mut numbers = said.trim().rsplit(' ').next()?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// A command and the descriptors that it names, which follow the given number of others from 3 on.
+pub(super) struct Made {
+    pub(super) argv: Vec<CString>,
+    pub(super) descriptors: Vec<OwnedFd>,
+}
+
+struct Making {
+    argv: Vec<OsString>,
+    descriptors: Vec<OwnedFd>,
+    first: usize,
+}
+
+impl Making {
+    fn words<const N: usize>(&mut self, words: [&OsStr; N]) {
+        self.argv.extend(words.map(OsStr::to_owned));
+    }
+
+    fn with_descriptor(&mut self, option: &str, fd: OwnedFd, path: &Path) {
+        let number = 3 + self.first + self.descriptors.len();
+        self.descriptors.push(fd);
+        self.words([option.as_ref(), number.to_string().as_ref(), path.as_ref()]);
+    }
+}
+
+pub(super) fn command(order: &Order, helper: &Helper, others: usize) -> Result<Made, LaunchError> {
+    let profile = &order.profile;
+    let failed = |path: &Path| {
+        let step = format!("granting `{}`", shown(path));
+        move |cause| LaunchError::Walls { step, cause }
+    };
+    let look = |path: &Path| sys::look(libc::AT_FDCWD, &sys::c_path(path)?);
+    let mut made = Making { argv: vec!["bwrap".into()], descriptors: Vec::new(), first: others };
+    for word in ["--unshare-all", "--unshare-user", "--die-with-parent", "--as-pid-1", "--clearenv"] {
+        made.words([word.as_ref()]);
+    }
+    match profile.network {
+        Network::Own => {}
+        Network::Shared => made.words(["--share-net".as_ref()]),
+    }
+    match profile.descriptors {
+        Descriptors::Standard => made.words(["--new-session".as_ref()]),
+        Descriptors::Terminal => {}
+    }
+    for path in &profile.system {
+        match fs::symlink_metadata(path) {
+            Ok(found) if found.is_symlink() && depth(path) == 2 => {
+                let to = fs::read_link(path).map_err(failed(path))?;
+                made.words(["--symlink".as_ref(), to.as_ref(), path.as_ref()]);
+            }
+            Ok(_) => made.words(["--ro-bind-try".as_ref(), path.as_ref(), path.as_ref()]),
+            Err(_) => {}
+        }
+    }
+    for path in &profile.private {
+        made.words(["--tmpfs".as_ref(), path.as_ref()]);
+    }
+    for word in [["--proc", "/proc"], ["--remount-ro", "/proc"], ["--dev", "/dev"]] {
+        made.words(word.map(OsStr::new));
+    }
+    for (grant, mode) in profile.grants() {
+        let handle = look(&grant.path).map_err(failed(&grant.path))?;
+        let stat = sys::stat(handle.as_fd()).map_err(failed(&grant.path))?;
+        if (stat.st_dev, stat.st_ino) != (grant.is.device, grant.is.inode) {
+            return Err(failed(&grant.path)(io::Error::from_raw_os_error(libc::ESTALE)));
+        }
+        let option = match mode {
+            Mode::Read => "--ro-bind-fd",
+            Mode::Write => "--bind-fd",
+        };
+        made.with_descriptor(option, handle, &grant.path);
+    }
+    let mut denied: Vec<_> = profile.denied.iter().collect();
+    denied.sort_by_key(|denied| depth(&denied.path));
+    for denied in denied {
+        let Some((grant, mode)) = profile.grant_of(&denied.path) else { continue };
+        let above = denied.path.ancestors().skip(1).take_while(|above| *above != grant.path);
+        let mut above: Vec<_> = above.filter(|_| mode == Mode::Write).collect();
+        above.reverse();
+        for path in above {
+            made.with_descriptor("--bind-fd", look(path).map_err(failed(path))?, path);
+        }
+        let handle = look(&denied.path).map_err(failed(&denied.path))?;
+        let kind = sys::stat(handle.as_fd()).map_err(failed(&denied.path))?.st_mode & libc::S_IFMT;
+        match (denied.what, kind) {
+            (Denial::Write, libc::S_IFREG | libc::S_IFDIR) => {
+                made.with_descriptor("--ro-bind-fd", handle, &denied.path);
+            }
+            (Denial::All, libc::S_IFDIR) => {
+                made.words(["--perms".as_ref(), "000".as_ref(), "--tmpfs".as_ref(), denied.path.as_ref()]);
+                made.words(["--remount-ro".as_ref(), denied.path.as_ref()]);
+            }
+            (Denial::Write | Denial::All, _) => {
+                let empty = File::open("/dev/null").map_err(failed(&denied.path))?;
+                made.words(["--perms".as_ref(), "000".as_ref()]);
+                made.with_descriptor("--ro-bind-data", empty.into(), &denied.path);
+            }
+        }
+    }
+    let program = match &helper.0 {
+        Program::Own => File::open("/proc/self/exe").map(OwnedFd::from),
+        Program::File(file) => file.try_clone(),
+    };
+    made.with_descriptor("--ro-bind-fd", program.map_err(failed(Path::new(INSIDE)))?, Path::new(INSIDE));
+    made.words(["--dir".as_ref(), order.folder.as_ref()]);
+    made.words([
+        "--remount-ro".as_ref(),
+        "/".as_ref(),
+        "--argv0".as_ref(),
+        NAME.as_ref(),
+        "--".as_ref(),
+        INSIDE.as_ref(),
+    ]);
+    let argv =
+        made.argv.iter().map(|word| crate::prepare::c_string(word.as_bytes(), || crate::Place::Program));
+    Ok(Made { argv: argv.collect::<Result<_, _>>()?, descriptors: made.descriptors })
+}
+
+#[cfg(test)]
+#[path = "bubblewrap/tests.rs"]
+mod tests;

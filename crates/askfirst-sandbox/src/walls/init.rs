@@ -1,0 +1,180 @@
+//! PID 1: starts the program, reaps what is left to it, passes signals on, answers for the filter, says how the
+//! program ended. And the helper outside, which waits for it.
+
+use std::convert::Infallible;
+use std::io;
+use std::mem::{self, MaybeUninit};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use libc::{c_int, pid_t, sigset_t};
+
+use super::child::{self, Started};
+use super::inside::{Answer, SAID, end};
+use super::notify::Notices;
+use super::order::{Failed, Order, Word};
+
+/// Signals that are passed on to the program.
+const PASSED: [c_int; 8] = [
+    libc::SIGTERM,
+    libc::SIGINT,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGWINCH,
+    libc::SIGTSTP,
+];
+
+fn watched() -> sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: the set is initialised by the first call.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in PASSED.into_iter().chain([libc::SIGCHLD]) {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        }
+        set.assume_init()
+    }
+}
+
+fn mask(how: c_int) -> io::Result<()> {
+    let set = watched();
+    // SAFETY: the set is initialised; the old one is not wanted.
+    let result = unsafe { libc::sigprocmask(how, &set, std::ptr::null_mut()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// So that they wait until they are looked at.
+pub(super) fn block_signals() -> io::Result<()> {
+    mask(libc::SIG_BLOCK)
+}
+
+pub(super) fn unblock_signals() -> io::Result<()> {
+    mask(libc::SIG_UNBLOCK)
+}
+
+/// Whether a signal was sent by somebody, and not by a terminal, which tells everybody itself.
+fn was_sent(code: i32) -> bool {
+    code <= 0
+}
+
+fn pass(signal: c_int, to: pid_t) {
+    // SAFETY: no memory is passed. If there is nobody any more, there is nothing to do.
+    unsafe { libc::kill(to, signal) };
+}
+
+/// The helper outside: until PID 1 has ended, and with it everything inside.
+pub(super) fn wait_outside(first: pid_t) -> io::Result<i32> {
+    let set = watched();
+    loop {
+        let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
+        // SAFETY: both structures live; the second is filled if the call succeeds.
+        let signal = unsafe { libc::sigwaitinfo(&set, info.as_mut_ptr()) };
+        if signal < 0 {
+            continue;
+        }
+        // SAFETY: the call has succeeded.
+        let info = unsafe { info.assume_init() };
+        if signal != libc::SIGCHLD {
+            if was_sent(info.si_code) {
+                pass(signal, first);
+            }
+            continue;
+        }
+        if let Some((pid, status)) = reap()?
+            && pid == first
+        {
+            return Ok(if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { SAID });
+        }
+    }
+}
+
+/// One child that has ended, if any has.
+fn reap() -> io::Result<Option<(pid_t, c_int)>> {
+    let mut status = 0;
+    // SAFETY: the number lives.
+    match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
+        0 => Ok(None),
+        pid @ 1.. => Ok(Some((pid, status))),
+        _ => match io::Error::last_os_error() {
+            cause if cause.raw_os_error() == Some(libc::ECHILD) => Ok(None),
+            cause => Err(cause),
+        },
+    }
+}
+
+/// Starts the program and stays until it has ended.
+pub(super) fn run(order: &Order, answer: &Answer) -> Result<Infallible, Failed> {
+    let failed = || Failed::at::<io::Error>("following the program");
+    let signals = signals().map_err(failed())?;
+    let (program, listener) = match child::start(order)? {
+        Started::Running(pid, listener) => (pid, listener),
+        Started::Not(word) => {
+            answer.say(&word);
+            end(SAID)
+        }
+    };
+    let mut notices = listener.map(Notices::new);
+    loop {
+        let mut polls = vec![poll_of(&signals)];
+        polls.extend(notices.as_ref().map(|notices| poll_of(notices.listener())));
+        let count = polls.len() as libc::nfds_t;
+        // SAFETY: as many structures are passed as are said.
+        unsafe { libc::poll(polls.as_mut_ptr(), count, -1) };
+        let signalled = polls.first().is_some_and(|poll| poll.revents != 0);
+        let noticed = polls.get(1).map_or(0, |poll| poll.revents);
+        if noticed & libc::POLLIN != 0 {
+            if let Some(told) = notices.as_mut().and_then(Notices::answer) {
+                answer.say(&Word::Refused(told));
+            }
+        } else if noticed != 0 {
+            // Nobody is left whom it watches.
+            notices = None;
+        }
+        if signalled && let Some(status) = attend(&signals, program).map_err(failed())? {
+            answer.say(&Word::Status(status));
+            end(0);
+        }
+    }
+}
+
+fn poll_of(fd: &OwnedFd) -> libc::pollfd {
+    libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
+}
+
+fn signals() -> io::Result<OwnedFd> {
+    let set = watched();
+    // SAFETY: the set is initialised.
+    let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call has just made this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Looks at one signal. Gives the status of the program if it has ended.
+fn attend(signals: &OwnedFd, program: pid_t) -> io::Result<Option<c_int>> {
+    // SAFETY: all zero is a valid value of this plain structure.
+    let mut info: libc::signalfd_siginfo = unsafe { mem::zeroed() };
+    let size = size_of_val(&info);
+    // SAFETY: the structure is as large as is said.
+    let count = unsafe { libc::read(signals.as_raw_fd(), (&raw mut info).cast(), size) };
+    if usize::try_from(count) != Ok(size) {
+        return Ok(None);
+    }
+    let signal = info.ssi_signo as c_int;
+    if signal != libc::SIGCHLD {
+        if was_sent(info.ssi_code) {
+            pass(signal, program);
+        }
+        return Ok(None);
+    }
+    let mut ended = None;
+    while let Some((pid, status)) = reap()? {
+        if pid == program {
+            ended = Some(status);
+        }
+    }
+    Ok(ended)
+}

@@ -1,0 +1,383 @@
+//! Builds the tree of files that a program sees, by descriptors: an empty root of our own, and in it only what is
+//! granted. Nothing is made in a tree that somebody else can write, and no link is followed.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr};
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use super::mechanism::Mechanism;
+use super::order::{Failed, Order};
+use super::sys::{self, NO_DEVICES, NO_PROGRAMS, NO_SET_ID, READ_ONLY, Whole};
+use crate::error::shown;
+use crate::profile::{Denial, Descriptors, Grant, Identity, Mode, depth};
+
+/// Devices that every program may use; they lead nowhere.
+const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+
+/// What `/proc` tells about the whole machine and no program needs.
+const PROC_COVERED: [&str; 8] =
+    ["kcore", "kmsg", "keys", "key-users", "timer_list", "sysrq-trigger", "kallsyms", "sched_debug"];
+
+/// Where what covers lies.
+const COVERS: &str = "/.walls";
+
+fn mounting(path: &Path) -> impl FnOnce(io::Error) -> Failed + use<> {
+    let step = format!("mounting `{}`", shown(path));
+    move |cause| Failed { step, cause }
+}
+
+/// The new root while it is built.
+struct Building<'a> {
+    order: &'a Order,
+    root: OwnedFd,
+    /// The file systems that we have made, in which things may be made.
+    ours: Vec<u64>,
+}
+
+/// Builds the tree and moves into it. In a process with new mount and process namespaces.
+pub(super) fn build(order: &Order) -> Result<(), Failed> {
+    let profile = &order.profile;
+    sys::keep_mounts_private().map_err(Failed::at("keeping the mounts apart"))?;
+    // All that is needed from the old tree is picked up before anything is covered.
+    let system = profile.system.iter().filter_map(|path| System::pick(path).transpose());
+    let system = system.collect::<Result<Vec<_>, _>>()?;
+    let grants =
+        profile.grants().into_iter().map(|(grant, mode)| Ok((grant, pick_grant(order, grant, mode)?)));
+    let grants = grants.collect::<Result<Vec<_>, Failed>>()?;
+    let devices = devices(order)?;
+    let proc = new_proc(order)?;
+
+    let made = |step: &'static str| Failed::at::<io::Error>(step);
+    let root = sys::new_mount(c"tmpfs", &[(c"mode", c"0755")], NO_SET_ID | NO_DEVICES)
+        .map_err(made("making an empty root"))?;
+    let place = sys::look(libc::AT_FDCWD, c"/proc").map_err(made("making an empty root"))?;
+    sys::attach(root.as_fd(), place.as_fd()).map_err(made("attaching the root"))?;
+    let ours = vec![device_of(root.as_fd()).map_err(made("looking at the root"))?];
+    let mut building = Building { order, root, ours };
+
+    for part in system {
+        building.system(part)?;
+    }
+    building.private()?;
+    for (grant, mount) in &grants {
+        let is_folder = is_folder(mount.as_fd()).map_err(mounting(&grant.path))?;
+        let onto = building.place(&grant.path, is_folder).map_err(mounting(&grant.path))?;
+        sys::attach(mount.as_fd(), onto.as_fd()).map_err(mounting(&grant.path))?;
+    }
+    building.covers()?;
+    building.denials()?;
+    building.dev(devices)?;
+    building.proc(proc)?;
+    building.place(&order.folder, Kind::Folder).map_err(mounting(&order.folder))?;
+    building.close()
+}
+
+/// Something of the system, picked up.
+enum System {
+    Mount(PathBuf, OwnedFd),
+    /// A link such as `/bin`, made again as it is.
+    Link(PathBuf, PathBuf),
+}
+
+impl System {
+    fn pick(path: &Path) -> Result<Option<Self>, Failed> {
+        let absent = |cause: &io::Error| {
+            matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        };
+        // In `/etc` links lead to files elsewhere, which are shown in their place; a link beside the root is a link.
+        let is_link = fs::symlink_metadata(path).map(|found| found.is_symlink());
+        let real = match is_link {
+            Ok(true) if path.parent() == Some(Path::new("/")) => {
+                let to = fs::read_link(path).map_err(mounting(path))?;
+                return Ok(Some(Self::Link(path.to_owned(), to)));
+            }
+            Ok(true) => fs::canonicalize(path),
+            Ok(false) => Ok(path.to_owned()),
+            Err(cause) => Err(cause),
+        };
+        match real.and_then(|real| sys::look(libc::AT_FDCWD, &sys::c_path(&real)?)) {
+            Ok(handle) => {
+                Ok(Some(Self::Mount(path.to_owned(), copy(&handle, Mode::Read).map_err(mounting(path))?)))
+            }
+            Err(cause) if absent(&cause) => Ok(None),
+            Err(cause) => Err(mounting(path)(cause)),
+        }
+    }
+}
+
+fn copy(of: &OwnedFd, mode: Mode) -> io::Result<OwnedFd> {
+    let copy = sys::copy_tree(of.as_fd())?;
+    let write = match mode {
+        Mode::Read => READ_ONLY,
+        Mode::Write => 0,
+    };
+    sys::set_attributes(copy.as_fd(), write | NO_SET_ID | NO_DEVICES, Whole::Tree)?;
+    Ok(copy)
+}
+
+fn pick_grant(order: &Order, grant: &Grant, mode: Mode) -> Result<OwnedFd, Failed> {
+    let failed = || mounting(&grant.path);
+    if depth(&grant.path) < 2 {
+        return Err(failed()(io::Error::from_raw_os_error(libc::EINVAL)));
+    }
+    let path = sys::c_path(&grant.path).map_err(failed())?;
+    let handle = sys::look(libc::AT_FDCWD, &path).map_err(failed())?;
+    let found = sys::stat(handle.as_fd()).map_err(failed())?;
+    if found.st_mode & libc::S_IFMT == libc::S_IFLNK {
+        return Err(failed()(io::Error::from_raw_os_error(libc::ELOOP)));
+    }
+    let is = Identity { device: found.st_dev, inode: found.st_ino };
+    if is != grant.is && order.has(Mechanism::Identity) {
+        return Err(Failed {
+            step: format!("`{}` is no longer what it was; mounting it", shown(&grant.path)),
+            cause: io::Error::from_raw_os_error(libc::ESTALE),
+        });
+    }
+    let mode = if order.has(Mechanism::ReadOnly) { mode } else { Mode::Write };
+    copy(&handle, mode).map_err(failed())
+}
+
+fn devices(order: &Order) -> Result<Vec<(CString, OwnedFd)>, Failed> {
+    let terminal = match order.profile.descriptors {
+        Descriptors::Standard => None,
+        Descriptors::Terminal => Some("tty"),
+    };
+    let pick = |name: &str| {
+        let path = CString::new(format!("/dev/{name}"))?;
+        let handle = sys::look(libc::AT_FDCWD, &path)?;
+        let copy = sys::copy_tree(handle.as_fd())?;
+        sys::set_attributes(copy.as_fd(), NO_SET_ID | NO_PROGRAMS, Whole::Mount)?;
+        Ok((CString::new(name)?, copy))
+    };
+    let picked = DEVICES
+        .into_iter()
+        .chain(terminal)
+        .map(|name| pick(name).map_err(Failed::at::<io::Error>(format!("mounting `/dev/{name}`"))));
+    picked.collect()
+}
+
+fn new_proc(order: &Order) -> Result<OwnedFd, Failed> {
+    let read_only = if order.has(Mechanism::Proc) { READ_ONLY } else { 0 };
+    if !order.has(Mechanism::PidNamespace) {
+        let host = sys::look(libc::AT_FDCWD, c"/proc").and_then(|proc| sys::copy_tree(proc.as_fd()));
+        return host.map_err(Failed::at("mounting `/proc`"));
+    }
+    sys::new_mount(c"proc", &[], read_only | NO_SET_ID | NO_DEVICES | NO_PROGRAMS)
+        .map_err(Failed::at("mounting `/proc`"))
+}
+
+fn device_of(handle: BorrowedFd<'_>) -> io::Result<u64> {
+    Ok(sys::stat(handle)?.st_dev)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Folder,
+    File,
+}
+
+fn is_folder(handle: BorrowedFd<'_>) -> io::Result<Kind> {
+    let folder = sys::stat(handle)?.st_mode & libc::S_IFMT == libc::S_IFDIR;
+    Ok(if folder { Kind::Folder } else { Kind::File })
+}
+
+impl Building<'_> {
+    /// The place at a path, made if it is not there yet; made only in what is ours.
+    fn place(&self, path: &Path, kind: Kind) -> io::Result<OwnedFd> {
+        let relative = relative(path)?;
+        match sys::look(self.root.as_raw_fd(), &relative) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            found => return found,
+        }
+        let mut names: Vec<&OsStr> = path
+            .components()
+            .filter_map(|part| match part {
+                Component::Normal(name) => Some(name),
+                Component::RootDir | Component::CurDir | Component::ParentDir | Component::Prefix(_) => None,
+            })
+            .collect();
+        let Some(last) = names.pop() else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let mut at = sys::look(self.root.as_raw_fd(), c".")?;
+        for name in names {
+            at = self.step(&at, name, Kind::Folder)?;
+        }
+        self.step(&at, last, kind)
+    }
+
+    fn step(&self, at: &OwnedFd, name: &OsStr, kind: Kind) -> io::Result<OwnedFd> {
+        let name = CString::new(name.as_bytes())?;
+        match sys::look(at.as_raw_fd(), &name) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            found => return found,
+        }
+        if !self.ours.contains(&device_of(at.as_fd())?) {
+            return Err(io::Error::from_raw_os_error(libc::ENOENT));
+        }
+        match kind {
+            Kind::Folder => sys::make_folder(at.as_raw_fd(), &name, 0o755)?,
+            Kind::File => sys::make_file(at.as_raw_fd(), &name, 0o644)?,
+        }
+        sys::look(at.as_raw_fd(), &name)
+    }
+
+    fn system(&mut self, part: System) -> Result<(), Failed> {
+        match part {
+            System::Link(path, to) => {
+                let link = relative(&path)
+                    .and_then(|at| sys::make_link(&sys::c_path(&to)?, self.root.as_raw_fd(), &at));
+                link.map_err(Failed::at(format!("making the link `{}`", shown(&path))))
+            }
+            System::Mount(path, mount) => {
+                let kind = is_folder(mount.as_fd()).map_err(mounting(&path))?;
+                let onto = self.place(&path, kind).map_err(mounting(&path))?;
+                sys::attach(mount.as_fd(), onto.as_fd()).map_err(mounting(&path))
+            }
+        }
+    }
+
+    /// Folders of the program's own, and the usual other names of the first.
+    fn private(&mut self) -> Result<(), Failed> {
+        let size = self.order.profile.limits.memory.map(|bytes| bytes.to_string());
+        let size = size.map(CString::new).transpose().unwrap_or_default();
+        let mut options = vec![(c"mode", c"1777")];
+        options.extend(size.as_deref().map(|size| (c"size", size)));
+        for path in &self.order.profile.private {
+            let mount = sys::new_mount(c"tmpfs", &options, NO_SET_ID | NO_DEVICES).map_err(mounting(path))?;
+            let onto = self.place(path, Kind::Folder).map_err(mounting(path))?;
+            sys::attach(mount.as_fd(), onto.as_fd()).map_err(mounting(path))?;
+            self.ours.push(device_of(mount.as_fd()).map_err(mounting(path))?);
+        }
+        let other = Path::new("/var/tmp");
+        let known = |path: &PathBuf| path.starts_with("/var");
+        if !self.order.profile.private.iter().any(known) && self.order.profile.grant_of(other).is_none() {
+            self.place(Path::new("/var"), Kind::Folder).map_err(mounting(other))?;
+            sys::make_link(c"../tmp", self.root.as_raw_fd(), c"var/tmp").map_err(mounting(other))?;
+        }
+        Ok(())
+    }
+
+    /// An empty file and an empty folder that nobody can open.
+    fn covers(&self) -> Result<(), Failed> {
+        let make = || {
+            let folder = self.place(Path::new(COVERS), Kind::Folder)?;
+            sys::make_folder(folder.as_raw_fd(), c"folder", 0)?;
+            sys::make_file(folder.as_raw_fd(), c"file", 0)
+        };
+        make().map_err(Failed::at("making what covers"))
+    }
+
+    fn cover(&self, onto: &OwnedFd) -> io::Result<()> {
+        let name = match is_folder(onto.as_fd())? {
+            Kind::Folder => c".walls/folder",
+            Kind::File => c".walls/file",
+        };
+        let cover = sys::copy_tree(sys::look(self.root.as_raw_fd(), name)?.as_fd())?;
+        let closed = READ_ONLY | NO_SET_ID | NO_DEVICES | NO_PROGRAMS;
+        sys::set_attributes(cover.as_fd(), closed, Whole::Mount)?;
+        sys::attach(cover.as_fd(), onto.as_fd())
+    }
+
+    /// Covers what must not be read, mounts read only what must not be written, and pins the folders above: a mount
+    /// point cannot be moved.
+    fn denials(&self) -> Result<(), Failed> {
+        let mut points: BTreeMap<(usize, &Path), Option<Denial>> = BTreeMap::new();
+        for denied in &self.order.profile.denied {
+            let Some((grant, mode)) = self.order.profile.grant_of(&denied.path) else { continue };
+            let point = points.entry((depth(&denied.path), &denied.path)).or_default();
+            *point = (*point).max(Some(denied.what));
+            let above = denied.path.ancestors().skip(1).take_while(|above| *above != grant.path);
+            for above in above.filter(|_| mode == Mode::Write) {
+                points.entry((depth(above), above)).or_default();
+            }
+        }
+        for ((_, path), denial) in points {
+            let needed = match denial {
+                None => Mechanism::Pins,
+                Some(Denial::Write | Denial::All) => Mechanism::Masks,
+            };
+            if self.order.has(needed) {
+                self.deny(path, denial).map_err(Failed::at(format!("denying `{}`", shown(path))))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn deny(&self, path: &Path, denial: Option<Denial>) -> io::Result<()> {
+        let handle = match sys::look(self.root.as_raw_fd(), &relative(path)?) {
+            // What cannot be reached with all rights cannot be reached without them.
+            Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+            found => found?,
+        };
+        let kind = sys::stat(handle.as_fd())?.st_mode & libc::S_IFMT;
+        let same = |mode| sys::attach(copy(&handle, mode)?.as_fd(), handle.as_fd());
+        match (denial, kind) {
+            (_, libc::S_IFLNK) => Err(io::Error::from_raw_os_error(libc::ELOOP)),
+            (None, _) => same(Mode::Write),
+            (Some(Denial::Write), libc::S_IFREG | libc::S_IFDIR) => same(Mode::Read),
+            // Pipes and the like can be written on a mount that is read only.
+            (Some(Denial::Write | Denial::All), _) => self.cover(&handle),
+        }
+    }
+
+    fn dev(&self, devices: Vec<(CString, OwnedFd)>) -> Result<(), Failed> {
+        let make = || {
+            let dev = self.place(Path::new("/dev"), Kind::Folder)?;
+            for (name, mount) in &devices {
+                sys::make_file(dev.as_raw_fd(), name, 0o666)?;
+                let onto = sys::look(dev.as_raw_fd(), name)?;
+                sys::attach(mount.as_fd(), onto.as_fd())?;
+            }
+            let links = [
+                (c"/proc/self/fd", c"fd"),
+                (c"/proc/self/fd/0", c"stdin"),
+                (c"/proc/self/fd/1", c"stdout"),
+                (c"/proc/self/fd/2", c"stderr"),
+                (c"/tmp", c"shm"),
+                (c"pts/ptmx", c"ptmx"),
+            ];
+            for (to, name) in links {
+                sys::make_link(to, dev.as_raw_fd(), name)?;
+            }
+            let options = [(c"ptmxmode", c"0666"), (c"mode", c"0620")];
+            let pts = sys::new_mount(c"devpts", &options, NO_SET_ID | NO_PROGRAMS)?;
+            sys::make_folder(dev.as_raw_fd(), c"pts", 0o755)?;
+            sys::attach(pts.as_fd(), sys::look(dev.as_raw_fd(), c"pts")?.as_fd())
+        };
+        make().map_err(Failed::at("making `/dev`"))
+    }
+
+    fn proc(&self, proc: OwnedFd) -> Result<(), Failed> {
+        let make = || {
+            let onto = self.place(Path::new("/proc"), Kind::Folder)?;
+            sys::attach(proc.as_fd(), onto.as_fd())?;
+            if !self.order.has(Mechanism::Proc) {
+                return Ok(());
+            }
+            for name in PROC_COVERED {
+                match sys::look(proc.as_raw_fd(), &CString::new(name)?) {
+                    Ok(handle) => self.cover(&handle)?,
+                    Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+                    Err(cause) => return Err(cause),
+                }
+            }
+            Ok(())
+        };
+        make().map_err(Failed::at("making `/proc`"))
+    }
+
+    fn close(self) -> Result<(), Failed> {
+        sys::set_attributes(self.root.as_fd(), READ_ONLY, Whole::Mount)
+            .map_err(Failed::at("closing the root"))?;
+        sys::change_root(self.root.as_fd()).map_err(Failed::at("changing the root"))
+    }
+}
+
+/// The way from the root.
+fn relative(path: &Path) -> io::Result<CString> {
+    let relative = path.strip_prefix("/").map_err(|_| io::ErrorKind::InvalidInput)?;
+    if relative.as_os_str().is_empty() { Ok(c".".to_owned()) } else { sys::c_path(relative) }
+}

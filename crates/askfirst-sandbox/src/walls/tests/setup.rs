@@ -1,0 +1,298 @@
+//! What happens before the program starts and after it ends: races, swapped folders, links, ends of every kind.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::c;
+use super::runs::walls;
+use crate::error::LaunchError;
+use crate::profile::{Denial, Denied, Grant, OSProfile};
+use crate::spec::{End, Spec};
+use crate::stop::Stop;
+use crate::walls::mechanism::Mechanism;
+use crate::walls::order::Inside;
+use crate::walls::{Behind, Tried, behind, launch_behind};
+
+pub(super) struct Home {
+    _held: tempfile::TempDir,
+    pub(super) path: PathBuf,
+}
+
+/// A folder with the roots `A` and `B`, and `OUT` beside them.
+pub(super) fn home() -> Home {
+    let held = tempfile::tempdir().unwrap();
+    let path = held.path().canonicalize().unwrap();
+    for name in ["A", "B", "OUT"] {
+        fs::create_dir(path.join(name)).unwrap();
+    }
+    fs::write(path.join("OUT/secret"), "secret").unwrap();
+    Home { _held: held, path }
+}
+
+pub(super) fn profile(home: &Path) -> OSProfile {
+    OSProfile {
+        readable: vec![Grant::of(home.join("B")).unwrap()],
+        writable: vec![Grant::of(home.join("A")).unwrap()],
+        environment: ["PATH", "HOME", "TMPDIR"].map(Into::into).to_vec(),
+        ..OSProfile::nothing()
+    }
+}
+
+pub(super) fn sh(folder: &Path, script: &str) -> Spec {
+    let mut spec = Spec::new("sh", folder);
+    spec.args = vec!["-c".into(), script.into()];
+    spec.env = vec![("PATH".into(), "/usr/bin:/bin".into())];
+    spec.limits.wall = Some(Duration::from_secs(60));
+    spec
+}
+
+fn run(profile: &OSProfile, spec: &Spec) -> Behind {
+    launch_behind(&walls(), profile, spec, &Stop::new()).unwrap()
+}
+
+fn text(over: &Behind) -> String {
+    String::from_utf8(over.finished.stdout.whole().unwrap()).unwrap()
+}
+
+fn refused(profile: &OSProfile, spec: &Spec) -> String {
+    launch_behind(&walls(), profile, spec, &Stop::new()).unwrap_err().to_string()
+}
+
+#[test]
+fn a_root_that_has_become_a_link_is_refused() {
+    let home = home();
+    let profile = profile(&home.path);
+    fs::rename(home.path.join("A"), home.path.join("A2")).unwrap();
+    symlink("/", home.path.join("A")).unwrap();
+    let said = refused(&profile, &sh(Path::new("/"), "true"));
+    assert!(said.contains("mounting") && said.contains("symbolic links"), "{said}");
+}
+
+#[test]
+fn a_root_that_was_swapped_is_refused_and_only_because_it_is_looked_at() {
+    let home = home();
+    let profile = profile(&home.path);
+    fs::rename(home.path.join("A"), home.path.join("A2")).unwrap();
+    fs::rename(home.path.join("OUT"), home.path.join("A")).unwrap();
+    let spec = sh(Path::new("/"), &format!("cat {}/A/secret", home.path.display()));
+    assert!(refused(&profile, &spec).contains("is no longer what it was"));
+    let walls = walls();
+    let mut order = behind::order(&walls, &profile, &spec, Inside::Program).unwrap();
+    order.off = vec![Mechanism::Identity];
+    assert_eq!(text(&behind::go(&walls, order, &spec, &Stop::new()).unwrap()), "secret");
+}
+
+#[test]
+fn a_denied_name_that_is_a_link_is_refused_and_not_followed() {
+    let home = home();
+    symlink(home.path.join("OUT/secret"), home.path.join("A/.env")).unwrap();
+    let mut profile = profile(&home.path);
+    profile.denied = vec![Denied { path: home.path.join("A/.env"), what: Denial::All }];
+    assert!(refused(&profile, &sh(&home.path, "true")).contains("denying"));
+    assert_eq!(fs::read_to_string(home.path.join("OUT/secret")).unwrap(), "secret");
+}
+
+#[test]
+fn a_denied_name_below_a_link_is_refused_and_not_followed() {
+    let home = home();
+    fs::create_dir(home.path.join("OUT/hooks")).unwrap();
+    symlink(home.path.join("OUT"), home.path.join("A/.git")).unwrap();
+    let mut profile = profile(&home.path);
+    profile.denied = vec![Denied { path: home.path.join("A/.git/hooks"), what: Denial::Write }];
+    assert!(refused(&profile, &sh(&home.path, "true")).contains("denying"));
+}
+
+#[test]
+fn a_denied_pipe_neither_hangs_nor_can_be_written() {
+    let home = home();
+    let pipe = home.path.join("A/hooks");
+    // SAFETY: the path is NUL-ended.
+    assert_eq!(unsafe { libc::mkfifo(c(&pipe).as_ptr(), 0o600) }, 0);
+    let mut profile = profile(&home.path);
+    profile.denied = vec![Denied { path: pipe, what: Denial::Write }];
+    let over =
+        run(&profile, &sh(&home.path.join("A"), "echo x 1<>hooks || echo held; rm -f hooks || echo held"));
+    assert_eq!(text(&over), "held\nheld\n");
+}
+
+#[test]
+fn a_root_inside_a_root_speaks_for_itself() {
+    let home = home();
+    for name in ["A/ro", "B/rw"] {
+        fs::create_dir(home.path.join(name)).unwrap();
+    }
+    let mut profile = profile(&home.path);
+    profile.readable.push(Grant::of(home.path.join("A/ro")).unwrap());
+    profile.writable.push(Grant::of(home.path.join("B/rw")).unwrap());
+    let script = "for f in A/x A/ro/x B/x B/rw/x; do touch $f 2>/dev/null && echo $f; done; mv A/ro A/y 2>&1 | grep -c busy";
+    assert_eq!(text(&run(&profile, &sh(&home.path, script))), "A/x\nB/rw/x\n1\n");
+}
+
+#[test]
+fn nothing_gets_out_while_roots_are_swapped_for_links() {
+    let home = home();
+    let base = home.path.clone();
+    symlink(base.join("OUT"), base.join("link")).unwrap();
+    let profile = profile(&base);
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let (a, b) = (c(base.join("A")), c(base.join("link")));
+            while !over.load(Ordering::Relaxed) {
+                // SAFETY: both paths are NUL-ended.
+                unsafe {
+                    libc::renameat2(
+                        libc::AT_FDCWD,
+                        a.as_ptr(),
+                        libc::AT_FDCWD,
+                        b.as_ptr(),
+                        libc::RENAME_EXCHANGE,
+                    )
+                };
+            }
+        });
+        let (mut ran, mut held) = (0, 0);
+        for _ in 0..60 {
+            let spec = sh(Path::new("/"), &format!("touch {}/A/new", base.display()));
+            match launch_behind(&walls(), &profile, &spec, &Stop::new()) {
+                Ok(_) => ran += 1,
+                Err(LaunchError::Walls { .. }) => held += 1,
+                Err(other) => panic!("{other}"),
+            }
+            assert!(!base.join("OUT/new").exists());
+        }
+        over.store(true, Ordering::Relaxed);
+        println!("{ran} ran, {held} were refused");
+    });
+}
+
+#[test]
+fn how_a_program_ends_is_told_as_it_is() {
+    let home = home();
+    let profile = profile(&home.path);
+    assert_eq!(run(&profile, &sh(&home.path, "exit 7")).finished.end, End::Exited(7));
+    assert_eq!(run(&profile, &sh(&home.path, "kill -TERM $$")).finished.end, End::Signalled(libc::SIGTERM));
+    let missing = Spec::new("/usr/bin/there-is-no-such-program", "/");
+    let said = refused(&profile, &missing);
+    assert_eq!(said, "program `/usr/bin/there-is-no-such-program` is not there behind the walls");
+    let hidden = home.path.join("OUT/program");
+    fs::copy("/bin/true", &hidden).unwrap();
+    assert!(refused(&profile, &Spec::new(&hidden, "/")).ends_with("is not there behind the walls"));
+}
+
+#[test]
+fn a_time_out_and_a_stop_end_the_whole_tree() {
+    let home = home();
+    let script = "(setsid sh -c 'while :; do echo x >> beat; sleep 0.02; done' &) ; sleep 600";
+    for stopped in [false, true] {
+        let mut spec = sh(&home.path.join("A"), script);
+        spec.limits.wall = Some(Duration::from_millis(if stopped { 60_000 } else { 400 }));
+        let stop = Stop::new();
+        let other = stop.clone();
+        let over = thread::scope(|scope| {
+            if stopped {
+                scope.spawn(move || {
+                    thread::sleep(Duration::from_millis(400));
+                    other.stop();
+                });
+            }
+            launch_behind(&walls(), &profile(&home.path), &spec, &stop).unwrap()
+        });
+        assert_eq!(over.finished.end, if stopped { End::Stopped } else { End::TimedOut });
+        assert_eq!(over.finished.survivors, [0; 0]);
+        assert!(beats(&home.path.join("A/beat")) == Beats::Over);
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Beats {
+    On,
+    Over,
+}
+
+/// Whether a file goes on growing.
+fn beats(file: &Path) -> Beats {
+    let size = || fs::metadata(file).map(|found| found.len()).unwrap_or(0);
+    let first = size();
+    thread::sleep(Duration::from_millis(300));
+    if size() == first { Beats::Over } else { Beats::On }
+}
+
+/// Kills the helper of a launch that goes on forever, and looks whether what it started goes on.
+fn after_the_helper_is_killed(off: Vec<Mechanism>) -> Beats {
+    let home = home();
+    let beat = home.path.join("A/beat");
+    let spec = sh(&home.path.join("A"), "while :; do echo x >> beat; sleep 0.02; done");
+    let walls = walls();
+    let mut order = behind::order(&walls, &profile(&home.path), &spec, Inside::Program).unwrap();
+    order.off = off;
+    order.profile.limits.file = Some(4 << 10);
+    let (read, write) = std::io::pipe().unwrap();
+    let ready = behind::start_only(&walls, order, &write).unwrap();
+    let started = Instant::now();
+    while !beat.exists() && started.elapsed() < Duration::from_secs(20) {
+        thread::sleep(Duration::from_millis(10));
+    }
+    rustix::process::kill_process(ready, rustix::process::Signal::KILL).unwrap();
+    rustix::process::waitpid(Some(ready), rustix::process::WaitOptions::empty()).unwrap();
+    thread::sleep(Duration::from_millis(100));
+    drop(read);
+    beats(&beat)
+}
+
+#[test]
+fn the_end_of_the_helper_is_the_end_of_all_and_only_because_they_are_tied() {
+    assert!(after_the_helper_is_killed(Vec::new()) == Beats::Over);
+    // What is left ends itself by growing its file too large.
+    assert!(after_the_helper_is_killed(vec![Mechanism::Tie]) == Beats::On);
+}
+
+#[test]
+fn what_the_kernel_tells_is_told() {
+    let home = home();
+    let script = "python3 -c 'import socket; socket.socket(socket.AF_UNIX)'; unshare -Ur true; true";
+    let over = run(&profile(&home.path), &sh(&home.path, script));
+    let tried: Vec<_> =
+        over.violations.iter().map(|violation| (violation.tried, violation.program.as_str())).collect();
+    assert_eq!(tried, [(Tried::Socket(libc::AF_UNIX), "python3"), (Tried::Namespace, "unshare")]);
+    assert_eq!(
+        over.violations[0].to_string(),
+        "`python3` tried to open a unix socket, which could reach other programs"
+    );
+}
+
+#[test]
+fn a_folder_that_is_not_granted_is_empty() {
+    let home = home();
+    let over = run(&profile(&home.path), &sh(&home.path.join("OUT"), "pwd; ls -A; touch x || echo held"));
+    assert!(text(&over).ends_with("/OUT\nheld\n") || text(&over).ends_with("/OUT\n"), "{}", text(&over));
+    assert!(!home.path.join("OUT/x").exists());
+}
+
+#[test]
+fn an_order_that_is_not_sealed_is_refused() {
+    use std::os::unix::process::CommandExt;
+    let mut command = std::process::Command::new(super::runs::program());
+    command.arg0(crate::walls::helper::NAME);
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let order = fs::File::open("/dev/null").unwrap();
+    // SAFETY: the closure only makes system calls.
+    unsafe {
+        command.pre_exec(move || {
+            use std::os::fd::AsRawFd;
+            let (order, writer) = (libc::dup(order.as_raw_fd()), libc::dup(writer.as_raw_fd()));
+            libc::dup2(order, 3);
+            libc::dup2(writer, 4);
+            Ok(())
+        });
+    }
+    assert_eq!(command.status().unwrap().code(), Some(125));
+    drop(command);
+    let mut said = Vec::new();
+    std::io::Read::read_to_end(&mut reader, &mut said).unwrap();
+    assert!(String::from_utf8_lossy(&said).contains("reading the order"));
+}
