@@ -1,6 +1,7 @@
 //! Asks the questions of a JSON file on this terminal, all at once, and prints each answer as a line of JSON.
 //!
-//! `ask QUESTIONS.json [--plain] [--preview LINES] [--session none|stdin|TERMINAL] [--withdraw MILLISECONDS]`;
+//! `ask QUESTIONS.json [--plain] [--preview LINES] [--session none|stdin|TERMINAL] [--withdraw MILLISECONDS] [--schema JSON]
+//! [--say TEXT] [--say-part TEXT]`;
 //! with `--session` it first begins a session of its own, without a terminal or with that one.
 
 use std::error::Error;
@@ -11,12 +12,13 @@ use std::time::Duration;
 use askfirst::Cause;
 use askfirst::machine::Question;
 use askfirst::ports::{Approver, Reply};
-use askfirst_terminal::{Options, Style, TerminalApprover};
+use askfirst_terminal::{Options, Schemas, Style, TerminalApprover};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut options = Options::default();
     let mut questions: Vec<Question> = Vec::new();
     let mut withdraw = None;
+    let mut schemas = Schemas::default();
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or(format!("`{word}` needs a value"));
@@ -25,10 +27,16 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--preview" => options.preview_lines = value()?.parse()?,
             "--session" => begin_session(&value()?)?,
             "--withdraw" => withdraw = Some(Duration::from_millis(value()?.parse()?)),
+            "--schema" => {
+                let schema: serde_json::Value = serde_json::from_str(&value()?)?;
+                schemas = Schemas::new(move |_| Some(schema.clone()));
+            }
+            "--say" => println_on_terminal(&format!("{}\n", value()?))?,
+            "--say-part" => println_on_terminal(&value()?)?,
             file => questions = serde_json::from_slice(&std::fs::read(file)?)?,
         }
     }
-    let approver = Arc::new(TerminalApprover::new(options));
+    let approver = Arc::new(TerminalApprover::new(options).with_schemas(schemas));
     let ids: Vec<_> = questions.iter().map(|question| question.id).collect();
     let answers: Vec<_> = questions
         .into_iter()
@@ -46,6 +54,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     for answer in answers {
         println!("{}", serde_json::to_string(&answer.recv()?)?);
     }
+    Ok(())
+}
+
+/// What the program prints before it asks.
+fn println_on_terminal(text: &str) -> Result<(), Box<dyn Error>> {
+    rustix::io::write(rustix::stdio::stdin(), text.as_bytes())?;
     Ok(())
 }
 

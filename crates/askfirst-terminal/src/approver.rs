@@ -9,15 +9,22 @@ use std::thread::JoinHandle;
 use askfirst::Cause;
 use askfirst::machine::{Answer, Question, QuestionId, Somebody};
 use askfirst::ports::{Approver, Reply};
+use askfirst_runtime::present::page::summary;
+use askfirst_runtime::redact::Mark;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Options;
-use crate::prompt::{Ended, ask, taken_back};
-use crate::tty::{Tty, find};
+use crate::live::Memory;
+use crate::schema::Schemas;
+use crate::tty::{Ended, Tty, find};
+use crate::ui::Past;
+use crate::words::taken_back;
+use crate::{Style, live, plain};
 
 /// Asks whoever sits at the terminal.
 pub struct TerminalApprover {
     options: Options,
+    schemas: Schemas,
     worker: Mutex<Option<Worker>>,
 }
 
@@ -51,7 +58,14 @@ impl TerminalApprover {
     /// An approver; nothing happens before the first question.
     #[must_use]
     pub fn new(options: Options) -> Self {
-        Self { options, worker: Mutex::new(None) }
+        Self { options, schemas: Schemas::default(), worker: Mutex::new(None) }
+    }
+
+    /// The same, knowing what tools take: edited arguments are checked before they are sent back.
+    #[must_use]
+    pub fn with_schemas(mut self, schemas: Schemas) -> Self {
+        self.schemas = schemas;
+        self
     }
 
     /// Whether there is a terminal to ask on.
@@ -63,7 +77,7 @@ impl TerminalApprover {
     fn hand_over(&self, job: Job) {
         let mut worker = lock(&self.worker);
         if worker.is_none() {
-            match start(self.options.clone()) {
+            match start(self.options.clone(), self.schemas.clone()) {
                 Ok(started) => *worker = Some(started),
                 Err(error) => {
                     let note = format!("the prompt could not be started: {error}");
@@ -118,21 +132,27 @@ impl std::fmt::Debug for TerminalApprover {
     }
 }
 
-fn start(options: Options) -> std::io::Result<Worker> {
+fn start(options: Options, schemas: Schemas) -> std::io::Result<Worker> {
     let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
     let shared = Arc::new(Shared { wake, state: Mutex::default() });
     let (jobs, queue) = channel();
     let theirs = Arc::clone(&shared);
-    let work = move || work(&queue, &theirs, &options);
+    let work = move || work(&queue, &theirs, &options, &schemas);
     let thread = std::thread::Builder::new().name("askfirst-prompt".to_owned()).spawn(work)?;
     Ok(Worker { jobs, shared, thread: Some(thread) })
 }
 
-fn work(queue: &Receiver<Job>, shared: &Shared, options: &Options) {
+fn work(queue: &Receiver<Job>, shared: &Shared, options: &Options, schemas: &Schemas) {
+    let mut memory = Memory::default();
     while let Ok(Job { question, reply }) = queue.recv() {
         let id = question.id;
+        let question = Arc::new(question);
         // A panic drops the reply, which answers that the approver failed; the terminal is put back on the way.
-        let answer = catch_unwind(AssertUnwindSafe(|| answer(&question, shared, options)));
+        let answer = catch_unwind(AssertUnwindSafe(|| {
+            let prompt = Prompt { question: &question, shared, options, schemas };
+            prompt.answer(&mut memory)
+        }));
+        remember(&mut memory, &question, options);
         lock(&shared.state).forget(id);
         match answer {
             Ok(Some(answer)) => reply.send(answer),
@@ -141,29 +161,69 @@ fn work(queue: &Receiver<Job>, shared: &Shared, options: &Options) {
     }
 }
 
-/// Asks until there is an answer, or the question is over.
-fn answer(question: &Question, shared: &Shared, options: &Options) -> Option<Answer> {
-    shared.calm_down();
-    if shared.over(question.id).is_some() {
-        return None;
+/// More calls from before are not kept.
+const MAX_HISTORY: usize = 200;
+
+/// Keeps what was asked about, so that a later question can say what a pattern would have covered.
+fn remember(memory: &mut Memory, question: &Question, options: &Options) {
+    let history = Arc::make_mut(&mut memory.history);
+    for member in &question.members {
+        let request = &member.request;
+        let args = options.redactor.args(&request.args, Mark::Screen).left;
+        let (tool, payload) = (request.tool_name.clone(), request.payload.clone());
+        history.push(Past { tool, payload, summary: summary(&args) });
     }
-    let Some(fd) = find() else {
-        let note =
-            "there is no terminal to ask on: `--approve-all` runs what would ask, `--strict` refuses it";
-        return Some(Answer::failed(Cause::NobodyToAsk, note));
-    };
-    let Ok(mut tty) = Tty::take(fd, shared.wake.as_fd(), options.style) else {
-        return Some(Answer::failed(Cause::TerminalLost, "the terminal cannot be used"));
-    };
-    loop {
-        match ask(&mut tty, question, options) {
-            Ended::Answered(answer) => return Some(answer),
-            Ended::Woken => {
-                shared.calm_down();
-                if let Some(cause) = shared.over(question.id) {
-                    // Whoever took it back knows; the line is for the one who looks.
-                    let _ = tty.write(&taken_back(cause));
-                    return None;
+    let over = history.len().saturating_sub(MAX_HISTORY);
+    history.drain(..over);
+}
+
+/// One question on its way to an answer.
+struct Prompt<'a> {
+    question: &'a Arc<Question>,
+    shared: &'a Shared,
+    options: &'a Options,
+    schemas: &'a Schemas,
+}
+
+impl Prompt<'_> {
+    /// Asks until there is an answer, or the question is over.
+    fn answer(&self, memory: &mut Memory) -> Option<Answer> {
+        let Self { question, shared, options, .. } = self;
+        shared.calm_down();
+        if shared.over(question.id).is_some() {
+            return None;
+        }
+        let Some(fd) = find() else {
+            let note =
+                "there is no terminal to ask on: `--approve-all` runs what would ask, `--strict` refuses it";
+            return Some(Answer::failed(Cause::NobodyToAsk, note));
+        };
+        let Ok(mut tty) = Tty::take(fd, shared.wake.as_fd(), options.style) else {
+            return Some(Answer::failed(Cause::TerminalLost, "the terminal cannot be used"));
+        };
+        loop {
+            match self.ask(&mut tty, memory) {
+                Ended::Answered(answer) => return Some(answer),
+                Ended::Woken | Ended::TooSmall => {
+                    shared.calm_down();
+                    if let Some(cause) = shared.over(question.id) {
+                        // Whoever took it back knows; the line is for the one who looks.
+                        let _ = tty.write(&format!("\n{}\n", taken_back(cause)));
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn ask(&self, tty: &mut Tty<'_>, memory: &mut Memory) -> Ended {
+        let lines = |tty: &mut Tty<'_>| plain::ask(tty, self.question, self.options, self.schemas);
+        match self.options.style {
+            Style::Plain => lines(tty),
+            Style::Coloured | Style::Uncoloured => {
+                match live::ask(tty, self.question, self.options, self.schemas, memory) {
+                    Ended::TooSmall => lines(tty),
+                    ended @ (Ended::Answered(_) | Ended::Woken) => ended,
                 }
             }
         }

@@ -17,7 +17,31 @@ pub enum Key {
     Interrupt,
     /// Ctrl-D.
     EndOfInput,
-    /// Everything else: arrows, function keys, Alt with a key, answers of the terminal.
+    /// The tabulator.
+    Tab,
+    /// An arrow.
+    Up,
+    /// An arrow.
+    Down,
+    /// An arrow.
+    Left,
+    /// An arrow.
+    Right,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// To the beginning.
+    Home,
+    /// To the end.
+    End,
+    /// Takes the next character away.
+    Delete,
+    /// The terminal is looked at again. Nobody pressed anything.
+    FocusIn,
+    /// The terminal is not looked at any more. Nobody pressed anything.
+    FocusOut,
+    /// Everything else: function keys, Alt with a key, answers of the terminal.
     Other,
 }
 
@@ -121,6 +145,7 @@ fn step(held: &[u8]) -> Step {
         0x1b => sequence(held, rest),
         0x03 => Step::Key(Key::Interrupt, 1),
         0x04 => Step::Key(Key::EndOfInput, 1),
+        b'\t' => Step::Key(Key::Tab, 1),
         b'\r' | b'\n' => Step::Key(Key::Enter, 1),
         0x7f | 0x08 => Step::Key(Key::Backspace, 1),
         0x00..=0x1f => Step::Key(Key::Other, 1),
@@ -141,6 +166,24 @@ fn character(held: &[u8]) -> Step {
     if unfinished && may_be_text { Step::More } else { Step::Key(Key::Other, chunk.invalid().len().max(1)) }
 }
 
+/// The key that a sequence without its beginning stands for.
+fn named(body: &[u8]) -> Key {
+    match body {
+        b"A" => Key::Up,
+        b"B" => Key::Down,
+        b"C" => Key::Right,
+        b"D" => Key::Left,
+        b"H" | b"1~" | b"7~" => Key::Home,
+        b"F" | b"4~" | b"8~" => Key::End,
+        b"3~" => Key::Delete,
+        b"5~" => Key::PageUp,
+        b"6~" => Key::PageDown,
+        b"I" => Key::FocusIn,
+        b"O" => Key::FocusOut,
+        _ => Key::Other,
+    }
+}
+
 fn sequence(held: &[u8], rest: &[u8]) -> Step {
     match rest.first() {
         None => Step::More,
@@ -149,11 +192,11 @@ fn sequence(held: &[u8], rest: &[u8]) -> Step {
             match body.iter().position(|byte| !(0x20..=0x3f).contains(byte)) {
                 None => Step::More,
                 Some(at) if held.starts_with(PASTE_BEGINS) => Step::PasteBegins(at + 3),
-                Some(at) => Step::Key(Key::Other, at + 3),
+                Some(at) => Step::Key(named(body.get(..=at).unwrap_or_default()), at + 3),
             }
         }
         Some(b'O') if rest.len() < 2 => Step::More,
-        Some(b'O') => Step::Key(Key::Other, 3),
+        Some(b'O') => Step::Key(named(rest.get(1..2).unwrap_or_default()), 3),
         Some(b']' | b'P' | b'_' | b'^' | b'X') => {
             let bell = rest.iter().position(|byte| *byte == 0x07).map(|at| at + 2);
             let end = rest.windows(2).position(|pair| pair == b"\x1b\\").map(|at| at + 3);

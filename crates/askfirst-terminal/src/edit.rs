@@ -5,9 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use askfirst::Args;
 use askfirst::json::{JsonFault, parse_object};
+use askfirst::{ApprovalRequest, Args};
 
+use crate::schema::{Misfit, Schemas};
 use crate::tty::{Tty, Waited};
 
 /// Why there are no edited arguments.
@@ -25,6 +26,9 @@ pub(crate) enum EditFault {
     /// What came back is not an object.
     #[error("the edited arguments cannot be read: {0}")]
     Json(#[from] JsonFault),
+    /// What came back is not what the tool takes.
+    #[error("the edited arguments do not fit: {0}")]
+    Misfit(#[from] Misfit),
     /// What came back is what went in.
     #[error("nothing was changed")]
     Unchanged,
@@ -33,10 +37,26 @@ pub(crate) enum EditFault {
     Over(Waited),
 }
 
-/// Opens an editor on the arguments. The terminal must not be in raw mode.
-pub(crate) fn edit(args: &Args, tty: &Tty<'_>) -> Result<Args, EditFault> {
+/// The person's editor, if one is named.
+pub(crate) fn editor() -> Option<String> {
     let named = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let editor = named("VISUAL").or_else(|| named("EDITOR")).ok_or(EditFault::NoEditor)?;
+    named("VISUAL").or_else(|| named("EDITOR"))
+}
+
+/// Arguments that were typed: read strictly, and checked against what the tool takes.
+pub(crate) fn checked(text: &[u8], request: &ApprovalRequest, schemas: &Schemas) -> Result<Args, EditFault> {
+    let edited = parse_object(text)?;
+    if edited == request.args {
+        return Err(EditFault::Unchanged);
+    }
+    schemas.check(&request.tool_name, &edited)?;
+    Ok(edited)
+}
+
+/// Opens an editor on the arguments. The terminal must not be in raw mode.
+pub(crate) fn edit(request: &ApprovalRequest, tty: &Tty<'_>, schemas: &Schemas) -> Result<Args, EditFault> {
+    let args = &request.args;
+    let editor = editor().ok_or(EditFault::NoEditor)?;
     let mut words = editor.split_whitespace();
     let program = words.next().ok_or(EditFault::NoEditor)?;
     let private = std::fs::Permissions::from_mode(0o700);
@@ -56,8 +76,7 @@ pub(crate) fn edit(args: &Args, tty: &Tty<'_>) -> Result<Args, EditFault> {
         return Err(EditFault::Failed);
     }
     // Read by name: many editors write another file in its place.
-    let edited = parse_object(&std::fs::read(file.path())?)?;
-    if edited == *args { Err(EditFault::Unchanged) } else { Ok(edited) }
+    checked(&std::fs::read(file.path())?, request, schemas)
 }
 
 /// Whether the editor ended well. It is ended if the question is.

@@ -1,14 +1,19 @@
 //! Which key decides, and when: a state machine without a terminal or a clock of its own.
 //!
-//! It begins unarmed and arms only after a quiet while. Until then keys are discarded; several at once, pasted text,
-//! Enter and Space never approve; what cannot be undone needs its word.
+//! It begins unarmed and arms only after a quiet while in which the content stood on screen. Until then keys are
+//! discarded; several at once, pasted text, Enter and Space never approve; what cannot be undone needs its word.
+
+mod act;
+mod field;
+mod question;
 
 use std::time::Duration;
 
-use askfirst::{ApprovalDecision, ApprovalScope, Cause, Risk};
+use askfirst::{ApprovalDecision, Cause, Risk};
 use askfirst_runtime::present::{Choice, Offers};
 
 use crate::decode::{Input, Key};
+pub use field::Field;
 
 /// So long nothing may be typed before keys count.
 pub const QUIET: Duration = Duration::from_millis(300);
@@ -18,8 +23,6 @@ pub const PAINTED: Duration = Duration::from_millis(250);
 pub const PAINTED_HIGH: Duration = Duration::from_millis(1_000);
 /// So long a key must stay alone before it does anything: a held key and pasted text are faster.
 pub const ALONE: Duration = Duration::from_millis(120);
-/// A longer reason is not taken.
-const MAX_REASON: usize = 2_000;
 
 /// What happens to the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,10 +46,14 @@ pub enum Notice {
     Several,
     /// The end was not on screen yet.
     SeeTheEnd,
+    /// A part that must be seen was not on screen yet.
+    SeeAllParts,
     /// What was typed is not the word.
     NotTheWord,
     /// There is no request with that number.
     NoSuchNumber,
+    /// It must be chosen first how far the yes reaches.
+    ChooseFirst,
 }
 
 /// What the screen must do.
@@ -70,10 +77,18 @@ pub enum Effect {
     Facts,
     /// Have the arguments edited.
     Edit,
+    /// Arguments were typed into the field.
+    Typed(String),
     /// Ask for a reason.
     AskReason,
-    /// Ask which pattern.
-    AskPattern,
+    /// Ask how far a yes for the session reaches.
+    AskScope,
+    /// It would reach this far: 0 is the call itself, then the patterns.
+    Marked(usize),
+    /// Move on the page.
+    Move(Key),
+    /// Find a text.
+    Find(String),
     /// A member is left out, or taken back in.
     Member {
         /// Which one, counted from 0.
@@ -94,26 +109,76 @@ pub enum Reach {
     End,
 }
 
+/// What draws the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Front {
+    /// A screen that is drawn in place and has pages.
+    Screen,
+    /// Lines that are printed once.
+    Lines,
+}
+
+/// What is looked at besides the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doc {
+    /// The whole page.
+    All,
+    /// The facts and the keys.
+    Facts,
+}
+
+/// What is on screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Screen {
+pub enum Screen {
+    /// The question.
     Question,
-    Reason(String),
-    Pattern,
+    /// A reason is typed.
+    Reason(Field),
+    /// How far a yes for the session reaches, and which is marked.
+    Scope(Option<usize>),
+    /// Something is looked at; perhaps a text to find is typed.
+    View(Doc, Option<String>),
+    /// The arguments are typed.
+    Args(Field),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Act {
     Choose(Choice),
-    Pattern(usize),
+    Scope(usize),
     Word,
     Escape,
+}
+
+/// A rule that a test can switch off, to show what it is for. Nothing else can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// Keys before it is armed are discarded.
+    Arming,
+    /// A key does something only if it stays alone.
+    Alone,
+    /// Several keys at once and pasted text decide nothing.
+    Several,
+    /// The end of what is risky was on screen.
+    End,
+    /// All that must be seen was on screen.
+    MustSee,
+    /// What was drawn anew must stand a while.
+    Repaint,
+    /// Nothing is decided before the content is there.
+    Content,
 }
 
 /// The state of one prompt.
 #[derive(Debug, Clone)]
 pub struct Keys {
     offers: Offers,
+    front: Front,
     reach: Reach,
+    /// How much was on screen of what must be seen.
+    must: Reach,
+    /// Whether the content is there at all.
+    content: bool,
     screen: Screen,
     armed: bool,
     painted: Duration,
@@ -124,16 +189,21 @@ pub struct Keys {
     /// How many of the words are typed, and what of the next.
     words_done: usize,
     typed: String,
+    #[cfg(test)]
+    off: Option<Rule>,
 }
 
 impl Keys {
     /// A prompt that was drawn just now.
     #[must_use]
-    pub fn new(offers: Offers, reach: Reach, now: Duration) -> Self {
+    pub fn new(offers: Offers, front: Front, now: Duration) -> Self {
         let kept = vec![true; offers.words.len()];
         Self {
             offers,
-            reach,
+            front,
+            reach: Reach::Part,
+            must: Reach::Part,
+            content: false,
             screen: Screen::Question,
             armed: false,
             painted: now,
@@ -143,20 +213,39 @@ impl Keys {
             number: 0,
             words_done: 0,
             typed: String::new(),
+            #[cfg(test)]
+            off: None,
         }
     }
 
     /// The screen was drawn: keys do not count again until it stood a while.
     pub fn painted(&mut self, now: Duration) {
-        self.painted = now;
-        self.last_input = now;
-        self.armed = false;
+        if self.holds(Rule::Repaint) {
+            self.painted = now;
+            self.last_input = now;
+            self.armed = false;
+        }
         self.pending = None;
+    }
+
+    /// The content is on screen, as far as it fits.
+    pub fn content_shown(&mut self) {
+        self.content = true;
+    }
+
+    /// The content is not on screen any more: nothing can be decided about it.
+    pub fn content_hidden(&mut self) {
+        (self.content, self.armed, self.pending) = (false, false, None);
     }
 
     /// The end of the content is on screen.
     pub fn reached_end(&mut self) {
         self.reach = Reach::End;
+    }
+
+    /// All that must be seen was on screen.
+    pub fn saw_all_parts(&mut self) {
+        self.must = Reach::End;
     }
 
     /// Whether keys count.
@@ -165,29 +254,88 @@ impl Keys {
         self.armed
     }
 
+    /// What is on screen.
+    #[must_use]
+    pub fn screen(&self) -> &Screen {
+        &self.screen
+    }
+
+    /// Which members an approval would cover.
+    #[must_use]
+    pub fn kept(&self) -> &[bool] {
+        &self.kept
+    }
+
+    /// What was typed of a word or a number.
+    #[must_use]
+    pub fn typed(&self) -> String {
+        let words = self.offers.words.iter().zip(&self.kept).filter(|(_, kept)| **kept);
+        let words = words.filter_map(|(word, _)| word.as_deref()).take(self.words_done);
+        let done: String = words.map(|word| format!("{word} ")).collect();
+        if self.number > 0 { self.number.to_string() } else { format!("{done}{}", self.typed) }
+    }
+
+    /// Lets the arguments be typed.
+    pub fn open_args(&mut self, text: &str, now: Duration) {
+        self.screen = Screen::Args(Field::new(text));
+        self.painted(now);
+    }
+
     /// When it wants to hear of the time.
     #[must_use]
     pub fn wake_at(&self) -> Option<Duration> {
         let settles = self.pending.map(|(_, since)| since + ALONE);
-        let arms = (!self.armed && !matches!(self.screen, Screen::Reason(_))).then(|| self.arms_at());
-        settles.or(arms)
+        settles.or((!self.armed && self.can_arm()).then(|| self.arms_at()))
     }
 
     /// Takes what happened.
     pub fn handle(&mut self, event: Event, now: Duration) -> Vec<Effect> {
         match event {
             Event::Tick => self.tick(now),
-            // The line that is being typed stays as it is.
-            Event::Resize if matches!(self.screen, Screen::Reason(_)) => Vec::new(),
-            Event::Resize => self.back(now),
+            Event::Resize => self.resized(now),
             Event::EndOfInput => self.refuse(Cause::EndOfInput),
             Event::Lost => self.refuse(Cause::TerminalLost),
-            Event::Read(inputs) => match inputs.as_slice() {
-                [] => Vec::new(),
-                [Input::Key(key)] => self.key(*key, now),
-                [Input::Paste(_)] | [_, _, ..] => self.several(&inputs, now),
-            },
+            Event::Read(mut inputs) => {
+                inputs.retain(|input| !matches!(input, Input::Key(Key::FocusIn | Key::FocusOut)));
+                if let Screen::View(..) = self.screen {
+                    return inputs.iter().flat_map(|input| self.view(input, now)).collect();
+                }
+                match inputs.as_slice() {
+                    [] => Vec::new(),
+                    [Input::Key(key)] => self.key(*key, now),
+                    [Input::Paste(_)] | [_, _, ..] if self.holds(Rule::Several) => self.several(&inputs, now),
+                    [first, ..] => match first {
+                        Input::Key(key) => self.key(*key, now),
+                        Input::Paste(text) => {
+                            text.chars().next().map(|c| self.key(Key::Char(c), now)).unwrap_or_default()
+                        }
+                    },
+                }
+            }
         }
+    }
+
+    fn resized(&mut self, now: Duration) -> Vec<Effect> {
+        match (&self.screen, self.front) {
+            // The line that is being typed stays as it is.
+            (Screen::Reason(_) | Screen::Args(_), _) => vec![],
+            (Screen::View(..), _) => vec![Effect::Redraw],
+            (Screen::Question | Screen::Scope(_), Front::Screen) => {
+                self.forget_typed();
+                self.painted(now);
+                vec![Effect::Redraw]
+            }
+            (Screen::Question | Screen::Scope(_), Front::Lines) => self.back(now),
+        }
+    }
+
+    /// Whether this is a screen on which keys decide, with something to decide about.
+    fn can_arm(&self) -> bool {
+        let decides = match self.screen {
+            Screen::Question | Screen::Scope(_) => true,
+            Screen::Reason(_) | Screen::View(..) | Screen::Args(_) => false,
+        };
+        decides && (self.content || !self.holds(Rule::Content))
     }
 
     fn arms_at(&self) -> Duration {
@@ -206,7 +354,7 @@ impl Keys {
             self.pending = None;
             return self.act(act, now);
         }
-        if !self.armed && !matches!(self.screen, Screen::Reason(_)) && now >= self.arms_at() {
+        if !self.armed && self.can_arm() && now >= self.arms_at() {
             self.armed = true;
             return vec![Effect::Ready];
         }
@@ -234,162 +382,68 @@ impl Keys {
     }
 
     fn several(&mut self, inputs: &[Input], now: Duration) -> Vec<Effect> {
-        if let Screen::Reason(_) = self.screen {
-            let text: String = inputs.iter().map(text_of).collect();
-            return text.chars().flat_map(|c| self.type_reason(c)).collect();
+        match self.screen {
+            Screen::Reason(_) | Screen::Args(_) => {
+                return inputs.iter().flat_map(|input| self.typed_fast(input, now)).collect();
+            }
+            Screen::Question | Screen::Scope(_) | Screen::View(..) => {}
         }
-        if self.armed {
-            return self.say(Notice::Several, now);
+        // Leaving at once is always possible.
+        if inputs.contains(&Input::Key(Key::Interrupt)) {
+            return self.stop();
         }
-        self.disarm(now)
+        let moves: Option<Vec<Key>> = inputs.iter().map(moving).collect();
+        match moves.filter(|_| self.front == Front::Screen) {
+            Some(moves) => {
+                let mut effects = self.disarm(now);
+                effects.extend(moves.into_iter().map(Effect::Move));
+                effects
+            }
+            None if self.armed => self.say(Notice::Several, now),
+            None => self.disarm(now),
+        }
     }
 
     fn key(&mut self, key: Key, now: Duration) -> Vec<Effect> {
         match key {
             Key::Interrupt => return self.stop(),
             Key::EndOfInput => return self.refuse(Cause::EndOfInput),
-            Key::Char(_) | Key::Enter | Key::Escape | Key::Backspace | Key::Other => {}
+            _ => {}
         }
-        if let Screen::Reason(text) = &self.screen {
-            let text = text.clone();
-            return self.reason_key(key, text, now);
+        if let Screen::Reason(_) | Screen::Args(_) = self.screen {
+            return self.field_key(key, now);
         }
-        if !self.armed {
+        if let Some(key) = moving(&Input::Key(key)).filter(|_| self.front == Front::Screen) {
+            let mut effects = self.disarm(now);
+            effects.push(Effect::Move(key));
+            return effects;
+        }
+        if !self.armed && self.holds(Rule::Arming) {
             return self.disarm(now);
         }
         if self.pending.is_some() {
             return self.say(Notice::Several, now);
         }
         self.last_input = now;
-        match (key, self.screen == Screen::Pattern) {
+        match (key, &self.screen) {
             (Key::Escape, _) => self.wait(Act::Escape, now),
-            (Key::Char(c), true) => self.pattern_key(c, now),
-            (Key::Char(c), false) => self.question_key(c, now),
-            (Key::Enter, false) if self.number > 0 => self.toggle(now),
-            (Key::Enter | Key::Backspace | Key::Other | Key::Interrupt | Key::EndOfInput, _) => {
-                self.disarm(now)
+            (Key::Char(c), Screen::Scope(marked)) => {
+                let marked = *marked;
+                self.scope_key(c, marked, now)
             }
+            (Key::Char(c), _) => self.question_key(c, now),
+            (Key::Enter, Screen::Question) if self.number > 0 => self.toggle(now),
+            (_, _) => self.disarm(now),
         }
     }
 
     /// The key does what it does once it stayed alone.
     fn wait(&mut self, act: Act, now: Duration) -> Vec<Effect> {
+        if !self.holds(Rule::Alone) {
+            return self.act(act, now);
+        }
         self.pending = Some((act, now));
         Vec::new()
-    }
-
-    fn question_key(&mut self, c: char, now: Duration) -> Vec<Effect> {
-        let word = self.word().filter(|_| self.reach == Reach::End).map(str::to_owned);
-        let is_typing = !self.typed.is_empty() || self.words_done > 0;
-        if let Some(word) = word {
-            if word.chars().nth(self.typed.chars().count()) == Some(c) {
-                return self.type_word(c, &word, now);
-            }
-            if is_typing {
-                return self.say(Notice::NotTheWord, now);
-            }
-        } else if self.begins_word(c) && !self.has_key(c) {
-            return self.say(Notice::SeeTheEnd, now);
-        }
-        if let Some(digit) = c.to_digit(10).filter(|_| self.kept.len() > 1) {
-            return self.digit(digit, now);
-        }
-        match self.offers.list.iter().find(|offer| offer.choice.key() == c) {
-            Some(offer) => {
-                let act = Act::Choose(offer.choice);
-                self.wait(act, now)
-            }
-            None => self.disarm(now),
-        }
-    }
-
-    fn has_key(&self, c: char) -> bool {
-        self.offers.list.iter().any(|offer| offer.choice.key() == c)
-    }
-
-    fn begins_word(&self, c: char) -> bool {
-        self.word().is_some_and(|word| word.starts_with(c))
-    }
-
-    /// The word that must be typed next.
-    fn word(&self) -> Option<&str> {
-        let words = self.offers.words.iter().zip(&self.kept);
-        let mut wanted = words.filter(|(_, kept)| **kept).filter_map(|(word, _)| word.as_deref());
-        wanted.nth(self.words_done)
-    }
-
-    fn type_word(&mut self, c: char, word: &str, now: Duration) -> Vec<Effect> {
-        self.typed.push(c);
-        let mut effects = vec![Effect::Echo(c.to_string())];
-        if self.typed == word {
-            self.words_done += 1;
-            self.typed.clear();
-            match self.word() {
-                Some(_) => effects.push(Effect::Echo(" ".to_owned())),
-                None => effects.extend(self.wait(Act::Word, now)),
-            }
-        }
-        effects
-    }
-
-    fn digit(&mut self, digit: u32, now: Duration) -> Vec<Effect> {
-        self.number = self.number * 10 + usize::try_from(digit).unwrap_or(0);
-        if self.number == 0 || self.number > self.kept.len() {
-            return self.say(Notice::NoSuchNumber, now);
-        }
-        // A number that could go on waits for Enter.
-        if self.number * 10 > self.kept.len() {
-            self.toggle(now)
-        } else {
-            vec![Effect::Echo(digit.to_string())]
-        }
-    }
-
-    fn toggle(&mut self, now: Duration) -> Vec<Effect> {
-        let at = self.number.saturating_sub(1);
-        let Some(kept) = self.kept.get_mut(at) else { return self.say(Notice::NoSuchNumber, now) };
-        *kept = !*kept;
-        let kept = *kept;
-        self.forget_typed();
-        self.painted(now);
-        vec![Effect::Member { at, kept }]
-    }
-
-    fn pattern_key(&mut self, c: char, now: Duration) -> Vec<Effect> {
-        let at = c.to_digit(10).and_then(|digit| usize::try_from(digit).ok()).and_then(|n| n.checked_sub(1));
-        match at.and_then(|at| self.offers.patterns.get(at)) {
-            Some(pattern) => {
-                let act = Act::Pattern(*pattern);
-                self.wait(act, now)
-            }
-            None => self.disarm(now),
-        }
-    }
-
-    fn reason_key(&mut self, key: Key, text: String, now: Duration) -> Vec<Effect> {
-        match key {
-            Key::Char(c) => self.type_reason(c),
-            Key::Backspace => {
-                let Screen::Reason(text) = &mut self.screen else { return Vec::new() };
-                text.pop().map(Effect::Erase).into_iter().collect()
-            }
-            Key::Enter => {
-                let no = ApprovalDecision::no(Cause::Person);
-                let note = text.trim();
-                self.all(if note.is_empty() { no } else { no.with_note(note) })
-            }
-            Key::Escape => self.back(now),
-            Key::Other | Key::Interrupt | Key::EndOfInput => Vec::new(),
-        }
-    }
-
-    fn type_reason(&mut self, c: char) -> Vec<Effect> {
-        let Screen::Reason(text) = &mut self.screen else { return Vec::new() };
-        if text.chars().count() >= MAX_REASON {
-            return Vec::new();
-        }
-        text.push(c);
-        vec![Effect::Echo(c.to_string())]
     }
 
     fn back(&mut self, now: Duration) -> Vec<Effect> {
@@ -399,78 +453,25 @@ impl Keys {
         vec![Effect::Redraw]
     }
 
-    fn act(&mut self, act: Act, now: Duration) -> Vec<Effect> {
-        let end_is_due = self.offers.risk != Risk::Low && self.reach == Reach::Part;
-        match act {
-            Act::Escape if self.screen == Screen::Pattern => self.back(now),
-            Act::Escape => self.refuse(Cause::Person),
-            Act::Choose(choice) if choice.approves() && end_is_due => self.say(Notice::SeeTheEnd, now),
-            Act::Choose(choice) => self.choose(choice, now),
-            Act::Pattern(pattern) => {
-                let yes = ApprovalDecision::yes(Cause::Person).remembered(ApprovalScope::Pattern);
-                self.all(ApprovalDecision { pattern: Some(pattern), ..yes })
-            }
-            Act::Word => self.approve(ApprovalScope::None),
-        }
+    #[cfg(test)]
+    fn holds(&self, rule: Rule) -> bool {
+        self.off != Some(rule)
     }
 
-    fn choose(&mut self, choice: Choice, now: Duration) -> Vec<Effect> {
-        let effect = match choice {
-            Choice::Once => return self.approve(ApprovalScope::None),
-            Choice::Session => return self.approve(ApprovalScope::Session),
-            Choice::No => return self.refuse(Cause::Person),
-            Choice::NoSession => {
-                return self.all(ApprovalDecision::no(Cause::Person).remembered(ApprovalScope::Session));
-            }
-            Choice::Stop => return self.stop(),
-            Choice::View => Effect::View,
-            Choice::Facts => Effect::Facts,
-            Choice::Edit => Effect::Edit,
-            Choice::Reason => {
-                self.screen = Screen::Reason(String::new());
-                Effect::AskReason
-            }
-            Choice::Widen => {
-                self.screen = Screen::Pattern;
-                Effect::AskPattern
-            }
-        };
-        self.forget_typed();
-        self.painted(now);
-        vec![effect]
-    }
-
-    /// Yes to every member that is kept, no to the others.
-    fn approve(&self, remember: ApprovalScope) -> Vec<Effect> {
-        let decide = |kept: &bool| match kept {
-            true => ApprovalDecision::yes(Cause::Person).remembered(remember),
-            false => ApprovalDecision::no(Cause::Person),
-        };
-        vec![Effect::Answer(self.kept.iter().map(decide).collect())]
-    }
-
-    fn refuse(&self, cause: Cause) -> Vec<Effect> {
-        self.all(ApprovalDecision::no(cause))
-    }
-
-    fn stop(&self) -> Vec<Effect> {
-        self.all(ApprovalDecision { stop: true, ..ApprovalDecision::no(Cause::Person) })
-    }
-
-    fn all(&self, decision: ApprovalDecision) -> Vec<Effect> {
-        vec![Effect::Answer(vec![decision; self.kept.len()])]
+    #[cfg(not(test))]
+    #[expect(clippy::unused_self, reason = "outside of tests every rule holds")]
+    fn holds(&self, _: Rule) -> bool {
+        true
     }
 }
 
-/// What may go into a reason: text, with blanks for what breaks lines.
-fn text_of(input: &Input) -> String {
+/// A key that only moves on the page.
+fn moving(input: &Input) -> Option<Key> {
     match input {
-        Input::Paste(text) => text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
-        Input::Key(Key::Char(c)) => c.to_string(),
-        Input::Key(Key::Enter) => " ".to_owned(),
-        Input::Key(Key::Escape | Key::Backspace | Key::Interrupt | Key::EndOfInput | Key::Other) => {
-            String::new()
-        }
+        Input::Key(
+            key @ (Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End | Key::Tab),
+        ) => Some(*key),
+        Input::Key(_) | Input::Paste(_) => None,
     }
 }
 

@@ -3,36 +3,50 @@
 //! It decides nothing by itself. Whatever goes wrong on the way to an answer is a no, with its own cause.
 
 mod approver;
+mod colours;
 pub mod decode;
 mod edit;
 pub mod keys;
+mod live;
 mod paint;
-mod prompt;
+mod plain;
+pub mod schema;
+pub mod still;
+mod surface;
 mod tty;
+mod ui;
+mod words;
 
 use std::sync::Arc;
 
 use askfirst_runtime::redact::Redactor;
 
 pub use approver::TerminalApprover;
+pub use schema::Schemas;
 
 /// How the prompt looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
-    /// With a few colours.
+    /// Drawn in place, with the colours of the terminal's palette.
     Coloured,
-    /// Without any escape code.
+    /// Drawn in place, without any colour.
+    Uncoloured,
+    /// Printed once, without any escape code: for screen readers and dumb terminals.
     #[default]
     Plain,
 }
 
 impl Style {
-    /// What the environment asks for: no colour with `NO_COLOR` or on a dumb terminal.
+    /// What the environment asks for: no colour with `NO_COLOR`, lines on a dumb terminal.
     #[must_use]
     pub fn of_environment() -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-        if is_set("NO_COLOR") || dumb { Self::Plain } else { Self::Coloured }
+        match (dumb, is_set("NO_COLOR")) {
+            (true, _) => Self::Plain,
+            (false, true) => Self::Uncoloured,
+            (false, false) => Self::Coloured,
+        }
     }
 }
 

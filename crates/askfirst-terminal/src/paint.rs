@@ -41,7 +41,7 @@ pub(crate) fn draw(lines: &[Line], style: Style, numbers: Numbers) -> String {
 pub(crate) fn paint(text: &str, code: &str, style: Style) -> String {
     match style {
         Style::Coloured if !code.is_empty() && !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
-        Style::Coloured | Style::Plain => text.to_owned(),
+        Style::Coloured | Style::Uncoloured | Style::Plain => text.to_owned(),
     }
 }
 
@@ -54,7 +54,7 @@ fn code_of(part: Part) -> &'static str {
         Part::Diff(Change::Added) => "32",
         Part::Diff(Change::Removed) => "31",
         Part::Diff(Change::Hunk | Change::Header) => "36",
-        Part::Diff(Change::Same)
+        Part::Diff(Change::Same | Change::Sides)
         | Part::Field
         | Part::Claim
         | Part::Fact

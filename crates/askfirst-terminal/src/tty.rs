@@ -3,6 +3,7 @@
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use askfirst::machine::Answer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -22,6 +23,16 @@ pub(crate) enum Gone {
     /// Somebody wants the prompt to end.
     #[error("the question was taken back")]
     Woken,
+}
+
+/// How a prompt ended.
+pub(crate) enum Ended {
+    /// With an answer.
+    Answered(Answer),
+    /// Somebody wants it to end.
+    Woken,
+    /// The terminal is too small for a screen.
+    TooSmall,
 }
 
 /// What a wait ended with.
@@ -90,17 +101,20 @@ impl<'a> Tty<'a> {
         tcsetattr(&self.fd, OptionalActions::Now, &raw).map_err(|_| Gone::Lost)?;
         self.flush();
         match self.style {
-            Style::Coloured => self.write("\x1b[?2004h"),
+            // Pasted text is marked as such, and the terminal says whether it is looked at.
+            Style::Coloured | Style::Uncoloured => self.write("\x1b[?2004h\x1b[?1004h"),
             Style::Plain => Ok(()),
         }
     }
 
     /// The mode from before.
     pub(crate) fn cooked(&mut self) {
-        if self.style == Style::Coloured {
-            // A last word to a terminal that may be gone: nothing depends on it.
-            let _ = rustix::io::write(&self.fd, b"\x1b[?2004l\x1b[0m");
-        }
+        // A last word to a terminal that may be gone: nothing depends on it.
+        let _ = match self.style {
+            Style::Coloured => rustix::io::write(&self.fd, b"\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[0m"),
+            Style::Uncoloured => rustix::io::write(&self.fd, b"\x1b[?1004l\x1b[?2004l\x1b[?25h"),
+            Style::Plain => Ok(0),
+        };
         self.flush();
         let _ = tcsetattr(&self.fd, OptionalActions::Now, &self.before);
     }
@@ -111,9 +125,18 @@ impl<'a> Tty<'a> {
     }
 
     pub(crate) fn columns(&self) -> usize {
+        usize::from(self.size().0)
+    }
+
+    pub(crate) fn style(&self) -> Style {
+        self.style
+    }
+
+    /// Columns and rows.
+    pub(crate) fn size(&self) -> (u16, u16) {
         match tcgetwinsize(&self.fd) {
-            Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
-            Ok(_) | Err(_) => 80,
+            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
+            Ok(_) | Err(_) => (80, 24),
         }
     }
 

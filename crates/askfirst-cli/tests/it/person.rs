@@ -31,6 +31,9 @@ impl Terminal {
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+        // High enough that nothing has to be scrolled to before it is approved.
+        let size = rustix::termios::Winsize { ws_row: 120, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(&master, size).unwrap();
         let side = || File::options().read(true).write(true).open(&name).unwrap();
         let mut command = Command::new("setsid");
         command.args(["--ctty", "--wait", env!("CARGO_BIN_EXE_askfirst")]).args(args);

@@ -9,8 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Ordinary commands that are asked about, and why that is right.
-const ASKED: [(&str, &str); 1] =
-    [("sh-036", "it lists a folder of the person's home, which is no root of the workspace")];
+const ASKED: [(&str, &str); 2] = [
+    ("sh-036", "it lists a folder of the person's home, which is no root of the workspace"),
+    ("ro-t154", "`src/link` leads to `.env`, so that `src/*` reads a file that usually holds secrets"),
+];
 
 #[derive(Debug, Clone, Deserialize)]
 struct Case {

@@ -1,7 +1,11 @@
 //! Makes text visible: escapes what a screen would act upon or not draw, and never strips anything.
 
+use std::ops::Range;
+
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_width::UnicodeWidthChar;
+
+use super::tone::Tone;
 
 /// What a piece of visible text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,13 +27,21 @@ pub struct Piece {
     pub text: String,
     /// What it is.
     pub kind: PieceKind,
+    /// How it stands out.
+    pub tone: Tone,
 }
 
 impl Piece {
     /// A piece of our own words. Only for text that is constant or made of numbers.
     #[must_use]
     pub fn ours(text: impl Into<String>) -> Self {
-        Self { text: text.into(), kind: PieceKind::Plain }
+        Self::toned(text, Tone::None)
+    }
+
+    /// The same, standing out.
+    #[must_use]
+    pub fn toned(text: impl Into<String>, tone: Tone) -> Self {
+        Self { text: text.into(), kind: PieceKind::Plain, tone }
     }
 }
 
@@ -62,14 +74,19 @@ impl Visible {
     /// Draws one line and counts what it took.
     fn draw(&mut self, line: &str) -> Vec<Piece> {
         if is_plain(line) {
-            return if line.is_empty() {
-                Vec::new()
-            } else {
-                vec![Piece { text: line.to_owned(), kind: PieceKind::Plain }]
-            };
+            return if line.is_empty() { Vec::new() } else { vec![Piece::ours(line)] };
         }
+        self.draw_toned(line, &[])
+    }
+
+    fn draw_toned(&mut self, line: &str, tones: &[(Range<usize>, Tone)]) -> Vec<Piece> {
         let mut drawn = LineMaker::default();
-        line.chars().for_each(|c| drawn.push(c));
+        let mut tones = tones.iter().peekable();
+        for (at, c) in line.char_indices() {
+            while tones.next_if(|(range, _)| range.end <= at).is_some() {}
+            drawn.tone = tones.peek().filter(|(range, _)| range.start <= at).map_or(Tone::None, |(_, t)| *t);
+            drawn.push(c);
+        }
         self.escaped += drawn.escaped;
         self.collapsed += drawn.collapsed;
         drawn.finish(&mut self.collapsed)
@@ -81,7 +98,7 @@ const MAX_BLANKS: usize = 8;
 /// More blanks than this at the beginning of a line, where code is indented, are drawn as a count.
 const MAX_INDENT: usize = 24;
 /// More blank lines than this in a row are drawn as a count.
-const MAX_BLANK_LINES: usize = 3;
+pub(super) const MAX_BLANK_LINES: usize = 3;
 /// More marks than this on one letter are escaped.
 const MAX_MARKS: usize = 4;
 /// How far apart tabulators stand.
@@ -104,6 +121,18 @@ pub fn visible(text: &str) -> Visible {
 pub fn visible_line(text: &str) -> Visible {
     let mut seen = Visible::default();
     let line = seen.draw(text);
+    seen.lines.push(line);
+    seen
+}
+
+/// The same, with parts that stand out: byte ranges in order that do not overlap.
+#[must_use]
+pub fn visible_toned(text: &str, tones: &[(Range<usize>, Tone)]) -> Visible {
+    if tones.is_empty() {
+        return visible_line(text);
+    }
+    let mut seen = Visible::default();
+    let line = seen.draw_toned(text, tones);
     seen.lines.push(line);
     seen
 }
@@ -135,7 +164,7 @@ pub fn visible_bytes(bytes: &[u8]) -> Visible {
 }
 
 /// Whether a line can be drawn as it is. Most can, so this is worth asking first.
-fn is_plain(line: &str) -> bool {
+pub(super) fn is_plain(line: &str) -> bool {
     let mut blanks = 0;
     line.bytes().all(|byte| {
         blanks = if byte == b' ' { blanks + 1 } else { 0 };
@@ -143,7 +172,7 @@ fn is_plain(line: &str) -> bool {
     })
 }
 
-fn is_blank(line: &str) -> bool {
+pub(super) fn is_blank(line: &str) -> bool {
     line.chars().all(|c| c == ' ' || c == '\t')
 }
 
@@ -153,8 +182,8 @@ fn collapse_blank_lines(lines: Vec<(bool, Vec<Piece>)>, collapsed: &mut usize) -
     let mut settle = |blanks: &mut Vec<Vec<Piece>>, kept: &mut Vec<Vec<Piece>>| {
         if blanks.len() > MAX_BLANK_LINES {
             *collapsed += blanks.len();
-            let text = format!("·×{} blank lines", blanks.len());
-            kept.push(vec![Piece { text, kind: PieceKind::Collapsed }]);
+            let text = blank_lines(blanks.len());
+            kept.push(vec![Piece { text, kind: PieceKind::Collapsed, tone: Tone::None }]);
             blanks.clear();
         }
         kept.append(blanks);
@@ -171,9 +200,15 @@ fn collapse_blank_lines(lines: Vec<(bool, Vec<Piece>)>, collapsed: &mut usize) -
     kept
 }
 
+/// So many blank lines, in one.
+pub(super) fn blank_lines(count: usize) -> String {
+    format!("·×{count} blank lines")
+}
+
 /// Draws one line, character by character.
 #[derive(Default)]
 struct LineMaker {
+    tone: Tone,
     pieces: Vec<Piece>,
     blanks: String,
     column: usize,
@@ -242,8 +277,10 @@ impl LineMaker {
     fn add(&mut self, text: &str, kind: PieceKind) {
         self.column += width(text);
         match self.pieces.last_mut() {
-            Some(last) if last.kind == kind && kind == PieceKind::Plain => last.text.push_str(text),
-            Some(_) | None => self.pieces.push(Piece { text: text.to_owned(), kind }),
+            Some(last) if last.kind == kind && last.tone == self.tone && kind == PieceKind::Plain => {
+                last.text.push_str(text);
+            }
+            Some(_) | None => self.pieces.push(Piece { text: text.to_owned(), kind, tone: self.tone }),
         }
     }
 

@@ -17,6 +17,8 @@ pub enum Change {
     Header,
     /// A line that stays.
     Same,
+    /// What was on the left, what will be on the right.
+    Sides,
 }
 
 /// What a line is.
@@ -114,38 +116,44 @@ const MIN_WIDTH: usize = 8;
 pub(super) struct Entry {
     pub(super) part: Part,
     pub(super) indent: usize,
+    /// Whether it goes on with the entry before.
+    pub(super) row: Row,
+    /// So many columns further in than the first row stand the others.
+    pub(super) hang: usize,
     pub(super) pieces: Vec<Piece>,
 }
 
 impl Entry {
     pub(super) fn new(part: Part, pieces: Vec<Piece>) -> Self {
-        Self { part, indent: 0, pieces }
+        Self { part, indent: 0, row: Row::First, hang: 0, pieces }
+    }
+
+    pub(super) fn indented(part: Part, indent: usize, pieces: Vec<Piece>) -> Self {
+        Self { indent, ..Self::new(part, pieces) }
     }
 
     pub(super) fn ours(part: Part, text: impl Into<String>) -> Self {
         Self::new(part, vec![Piece::ours(text)])
     }
 
+    /// The same, with its later rows further in.
+    pub(super) fn hanging(self, hang: usize) -> Self {
+        Self { hang, ..self }
+    }
+
     /// Lays the entry out: as many lines as it needs.
     pub(super) fn wrap(&self, columns: usize) -> Vec<Line> {
         let (room, indent) = self.room(columns);
         let rows = if self.fits(room) { vec![self.pieces.clone()] } else { self.rows(room) };
-        let mut row = Row::First;
-        let line = |mut pieces: Vec<Piece>| {
+        let line = |(at, mut pieces): (usize, Vec<Piece>)| {
+            let (row, indent) =
+                if at == 0 { (self.row, indent) } else { (Row::Continued, indent + self.hang(room)) };
             if indent > 0 {
                 pieces.insert(0, Piece::ours(" ".repeat(indent)));
             }
-            let line = Line { part: self.part, row, pieces };
-            row = Row::Continued;
-            line
+            Line { part: self.part, row, pieces }
         };
-        rows.into_iter().map(line).collect()
-    }
-
-    /// How many lines it needs.
-    pub(super) fn height(&self, columns: usize) -> usize {
-        let (room, _) = self.room(columns);
-        if self.fits(room) { 1 } else { self.rows(room).len() }
+        rows.into_iter().enumerate().map(line).collect()
     }
 
     /// The columns that are there for the text, and the indent before it.
@@ -155,17 +163,23 @@ impl Entry {
         (room - indent, indent)
     }
 
+    fn hang(&self, room: usize) -> usize {
+        self.hang.min(room / 2)
+    }
+
     fn fits(&self, room: usize) -> bool {
         self.pieces.iter().map(|piece| width(&piece.text)).sum::<usize>() <= room
     }
 
     fn rows(&self, room: usize) -> Vec<Vec<Piece>> {
-        let mut rows = Rows { room, done: Vec::new(), row: Vec::new(), used: 0 };
+        let later = room - self.hang(room);
+        let mut rows = Rows { room, later, done: Vec::new(), row: Vec::new(), used: 0 };
         for piece in &self.pieces {
-            if piece.kind != PieceKind::Plain || !self.part.has_gutter() {
-                rows.whole(piece);
-            } else {
-                rows.letters(piece);
+            match (piece.kind, self.part.flow()) {
+                (PieceKind::Plain, Flow::Letters) => rows.letters(piece),
+                (PieceKind::Plain, Flow::Words) => rows.words(piece),
+                (PieceKind::Plain, Flow::Whole)
+                | (PieceKind::Escaped | PieceKind::Tab | PieceKind::Collapsed, _) => rows.whole(piece),
             }
         }
         rows.done.push(rows.row);
@@ -173,9 +187,32 @@ impl Entry {
     }
 }
 
+/// What stays together when a line does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    /// Pieces of ours, such as a key with what it does.
+    Whole,
+    /// Words.
+    Words,
+    /// Nothing: what is written is drawn as far as it goes.
+    Letters,
+}
+
+impl Part {
+    fn flow(self) -> Flow {
+        match self {
+            Self::Title | Self::Heading | Self::Warning | Self::Count | Self::Option => Flow::Whole,
+            Self::Field | Self::Claim | Self::Fact | Self::Scope => Flow::Words,
+            Self::Args | Self::Content(_) | Self::Diff(_) => Flow::Letters,
+        }
+    }
+}
+
 /// Fills rows with parts that stay together.
 struct Rows {
     room: usize,
+    /// The room of all rows but the first.
+    later: usize,
     done: Vec<Vec<Piece>>,
     row: Vec<Piece>,
     used: usize,
@@ -184,33 +221,38 @@ struct Rows {
 impl Rows {
     /// An escape, or our own words: whole if there is room for it, else taken apart at blanks, else anywhere.
     fn whole(&mut self, piece: &Piece) {
-        if width(&piece.text) <= self.room {
-            return self.add(&piece.text, piece.kind);
-        }
+        if width(&piece.text) <= self.later { self.add(&piece.text, piece) } else { self.words(piece) }
+    }
+
+    /// Word by word; what has no room in a row of its own is taken apart.
+    fn words(&mut self, piece: &Piece) {
         for word in piece.text.split_inclusive(' ') {
-            if width(word) <= self.room {
-                self.add(word, piece.kind);
+            if width(word) <= self.later {
+                self.add(word, piece);
             } else {
-                self.letters(&Piece { text: word.to_owned(), kind: piece.kind });
+                self.letters(&Piece { text: word.to_owned(), kind: piece.kind, tone: piece.tone });
             }
         }
     }
 
     /// Letter by letter; a mark stays with its letter, as it needs no room.
     fn letters(&mut self, piece: &Piece) {
-        piece.text.chars().for_each(|c| self.add(c.encode_utf8(&mut [0; 4]), piece.kind));
+        piece.text.chars().for_each(|c| self.add(c.encode_utf8(&mut [0; 4]), piece));
     }
 
-    fn add(&mut self, text: &str, kind: PieceKind) {
+    fn add(&mut self, text: &str, like: &Piece) {
+        let Piece { kind, tone, .. } = *like;
         let needs = width(text);
         if self.used + needs > self.room && !self.row.is_empty() {
             self.done.push(std::mem::take(&mut self.row));
-            self.used = 0;
+            (self.used, self.room) = (0, self.later);
         }
         self.used += needs;
         match self.row.last_mut() {
-            Some(last) if last.kind == kind && kind == PieceKind::Plain => last.text.push_str(text),
-            Some(_) | None => self.row.push(Piece { text: text.to_owned(), kind }),
+            Some(last) if last.kind == kind && last.tone == tone && kind == PieceKind::Plain => {
+                last.text.push_str(text);
+            }
+            Some(_) | None => self.row.push(Piece { text: text.to_owned(), kind, tone }),
         }
     }
 }

@@ -20,8 +20,6 @@ pub enum Choice {
     Session,
     /// No, and to equal calls for the session.
     NoSession,
-    /// Yes, and to calls of an offered pattern for the session.
-    Widen,
     /// Look at everything.
     View,
     /// No, with a reason.
@@ -36,12 +34,11 @@ pub enum Choice {
 
 impl Choice {
     /// Every choice, in the order in which they are shown.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::Once,
         Self::No,
         Self::Session,
         Self::NoSession,
-        Self::Widen,
         Self::View,
         Self::Reason,
         Self::Edit,
@@ -57,7 +54,6 @@ impl Choice {
             Self::No => 'n',
             Self::Session => 's',
             Self::NoSession => 'N',
-            Self::Widen => 'w',
             Self::View => 'v',
             Self::Reason => 'r',
             Self::Edit => 'e',
@@ -70,7 +66,7 @@ impl Choice {
     #[must_use]
     pub fn approves(self) -> bool {
         match self {
-            Self::Once | Self::Session | Self::Widen => true,
+            Self::Once | Self::Session => true,
             Self::No
             | Self::NoSession
             | Self::View
@@ -98,7 +94,7 @@ pub struct Offers {
     pub list: Vec<Offer>,
     /// For each member: the word that must be typed to approve it, if there must be one.
     pub words: Vec<Option<String>>,
-    /// The patterns that may be chosen with [`Choice::Widen`]: their places in the request.
+    /// The patterns that a yes for the session may be widened to: their places in the request.
     pub patterns: Vec<usize>,
     /// How bad the worst of it could be.
     pub risk: Risk,
@@ -151,19 +147,20 @@ impl Offers {
             }
             Choice::Once => "yes to all listed, once".to_owned(),
             Choice::Session if typed || human => return None,
+            Choice::Session if !self.patterns.is_empty() => {
+                format!("yes, for the session{}: how far?", until())
+            }
             Choice::Session if alone => format!("yes, for the session{}", until()),
             Choice::Session => format!("yes to all listed, for the session{}", until()),
             Choice::NoSession if human => return None,
             Choice::NoSession => format!("no, for the session{}", until()),
-            Choice::Widen if typed || human || self.patterns.is_empty() => return None,
-            Choice::Widen => "yes, for the session, to more than this".to_owned(),
             Choice::Edit if !alone => return None,
             Choice::No if alone => "no".to_owned(),
             Choice::No => "no to all listed".to_owned(),
             Choice::View => "view all of it".to_owned(),
             Choice::Reason => "no, with a reason".to_owned(),
             Choice::Edit => "edit the arguments".to_owned(),
-            Choice::Facts => "the facts".to_owned(),
+            Choice::Facts => "facts and keys".to_owned(),
             Choice::Stop => "no, and stop the run".to_owned(),
         };
         Some(Offer { choice, words })
@@ -174,10 +171,13 @@ impl Offers {
     }
 }
 
+/// Each is chosen by one digit, and the first digit is the call itself.
+const MAX_PATTERNS: usize = 8;
+
 fn patterns_of(members: &[Member]) -> Vec<usize> {
     let [member] = members else { return Vec::new() };
     let request = &member.request;
     let fits =
         |(at, pattern): (usize, &askfirst::OfferedPattern)| pattern.matches(&request.payload).then_some(at);
-    request.patterns.iter().enumerate().filter_map(fits).take(9).collect()
+    request.patterns.iter().enumerate().filter_map(fits).take(MAX_PATTERNS).collect()
 }

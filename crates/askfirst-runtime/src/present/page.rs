@@ -1,4 +1,9 @@
 //! The page of one question: everything a person is told, in order, as data. Nothing is left out without a count.
+//!
+//! Large contents are not laid out before they are looked at: a page has places, and each place gives its lines.
+
+use std::ops::Range;
+use std::time::Instant;
 
 use askfirst::machine::{Member, Question};
 use askfirst::{Args, Risk, Timestamp};
@@ -7,10 +12,18 @@ use super::escape::{Piece, odd_letters};
 use super::line::{Entry, Line, Part};
 use super::offer::Offers;
 use super::time::later;
+use super::tone::Tone;
 use super::tree::Counted;
 use crate::redact::{Mark, Redactor};
 
 mod body;
+mod lines;
+mod options;
+mod scope;
+mod summary;
+
+use lines::Body;
+pub use summary::summary;
 
 /// What a page is made with.
 #[derive(Debug, Clone, Copy)]
@@ -34,30 +47,59 @@ pub struct Hidden {
     pub collapsed: usize,
 }
 
+/// How much of a page there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stand {
+    /// Facts and sizes; the contents are still to come.
+    Head,
+    /// Everything.
+    Whole,
+}
+
 /// Which part of the page a section is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    Title,
+    /// It must be on the first screen.
+    MustSee,
+    /// What is known, or what an approval covers.
     Facts,
     Content,
-    Foot,
 }
 
 /// A heading with what stands below it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Section {
     place: Place,
-    entries: Vec<Entry>,
+    head: Vec<Entry>,
+    body: Body,
+}
+
+impl Section {
+    fn len(&self, columns: usize) -> usize {
+        self.head.len() + self.body.len(columns)
+    }
+
+    fn rows(&self, at: usize, columns: usize) -> Vec<Line> {
+        match self.head.get(at) {
+            Some(entry) => entry.wrap(columns),
+            None => self.body.rows(at - self.head.len(), columns),
+        }
+    }
 }
 
 /// The page of one question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Page {
+    stand: Stand,
+    title: String,
     sections: Vec<Section>,
     options: Vec<Entry>,
+    scopes: Vec<Vec<Entry>>,
     /// What may be answered.
     pub offers: Offers,
     hidden: Hidden,
+    deadline: Option<Timestamp>,
+    now: Timestamp,
     preview_lines: usize,
 }
 
@@ -66,9 +108,9 @@ pub struct Page {
 pub struct Preview {
     /// The lines, without the options.
     pub lines: Vec<Line>,
-    /// How many lines of the page these are.
+    /// How many places of the page these are.
     pub shown: usize,
-    /// How many lines there are.
+    /// How many places there are.
     pub of: usize,
 }
 
@@ -76,26 +118,61 @@ pub struct Preview {
 const MIN_PREVIEW: usize = 3;
 
 impl Page {
-    /// The page of a question.
+    /// The whole page of a question. For large contents this takes a while.
     #[must_use]
     pub fn of(question: &Question, options: &PageOptions<'_>) -> Self {
+        Self::made(question, options, Stand::Whole)
+    }
+
+    /// The page with facts and sizes only: made at once, whatever the contents.
+    #[must_use]
+    pub fn head(question: &Question, options: &PageOptions<'_>) -> Self {
+        Self::made(question, options, Stand::Head)
+    }
+
+    fn made(question: &Question, options: &PageOptions<'_>, stand: Stand) -> Self {
         let offers = Offers::of(question, options.redactor, options.now);
-        let mut maker = Maker { options, counted: Counted::default(), secrets: 0, sections: Vec::new() };
-        maker.title(question);
+        let mut maker = Maker {
+            options,
+            stand,
+            counted: Counted::default(),
+            secrets: 0,
+            member: 0,
+            sections: Vec::new(),
+            scopes: Vec::new(),
+        };
+        if question.members.len() > 1 {
+            maker.list(&question.members);
+        }
         for (at, member) in question.members.iter().enumerate() {
+            maker.member = at;
             maker.member(member, (at + 1, question.members.len()), &offers);
         }
-        let Maker { counted, secrets, sections, .. } = maker;
-        let hidden = Hidden { secrets, escaped: counted.escaped, collapsed: counted.collapsed };
-        let mut page = Self {
+        let Maker { counted, secrets, sections, scopes, .. } = maker;
+        Self {
+            stand,
+            title: title(question),
             sections,
-            options: option_entries(&offers),
+            options: options::entries(&offers),
+            scopes,
             offers,
-            hidden,
+            hidden: Hidden { secrets, escaped: counted.escaped, collapsed: counted.collapsed },
+            deadline: question.members.iter().filter_map(|member| member.request.deadline).min(),
+            now: options.now,
             preview_lines: options.preview_lines.max(MIN_PREVIEW),
-        };
-        page.foot(question, options.now);
-        page
+        }
+    }
+
+    /// How much of it there is.
+    #[must_use]
+    pub fn stand(&self) -> Stand {
+        self.stand
+    }
+
+    /// What it is about, in our words.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
     }
 
     /// What is not drawn as it was written.
@@ -104,46 +181,124 @@ impl Page {
         self.hidden
     }
 
+    /// When the question is refused, if nobody answers.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.deadline
+    }
+
+    /// How many places there are. A place gives one line, or more where it does not fit.
+    #[must_use]
+    pub fn len(&self, columns: usize) -> usize {
+        self.sections.iter().map(|section| section.len(columns)).sum()
+    }
+
+    /// The lines of one place.
+    #[must_use]
+    pub fn rows(&self, at: usize, columns: usize) -> Vec<Line> {
+        let mut at = at;
+        for section in &self.sections {
+            let len = section.len(columns);
+            if at < len {
+                return section.rows(at, columns);
+            }
+            at -= len;
+        }
+        Vec::new()
+    }
+
+    /// The places that must be on screen before anything is approved.
+    #[must_use]
+    pub fn must_see(&self, columns: usize) -> Vec<Range<usize>> {
+        let must =
+            |(section, range): (&Section, Range<usize>)| (section.place == Place::MustSee).then_some(range);
+        self.places(columns).filter_map(must).collect()
+    }
+
+    /// Where each section begins.
+    #[must_use]
+    pub fn starts(&self, columns: usize) -> Vec<usize> {
+        self.places(columns).map(|(_, range)| range.start).collect()
+    }
+
+    fn places(&self, columns: usize) -> impl Iterator<Item = (&Section, Range<usize>)> {
+        let mut from = 0;
+        self.sections.iter().map(move |section| {
+            let range = from..from + section.len(columns);
+            from = range.end;
+            (section, range)
+        })
+    }
+
+    /// How deep a place is nested, where it can be folded.
+    #[must_use]
+    pub fn depth(&self, at: usize, columns: usize) -> Option<usize> {
+        let (section, range) = self.places(columns).find(|(_, range)| range.contains(&at))?;
+        section.body.depth(at.checked_sub(range.start + section.head.len())?)
+    }
+
+    /// Until then it may be found out what the words of a program are.
+    pub fn highlight_until(&self, until: Instant) {
+        self.sections.iter().for_each(|section| section.body.highlight_until(until));
+    }
+
+    /// Marks the members of a group that an approval would leave out.
+    pub fn set_kept(&mut self, kept: &[bool]) {
+        let Some(list) = self.sections.first_mut().filter(|_| kept.len() > 1) else { return };
+        let Body::Entries(entries) = &mut list.body else { return };
+        for (entry, kept) in entries.iter_mut().zip(kept) {
+            if let Some(mark) = entry.pieces.get_mut(1) {
+                *mark = kept_mark(*kept);
+            }
+        }
+    }
+
     /// How many lines the page has without the options.
     #[must_use]
     pub fn total_lines(&self, columns: usize) -> usize {
-        self.sections.iter().flat_map(|section| &section.entries).map(|entry| entry.height(columns)).sum()
+        (0..self.len(columns)).map(|at| self.rows(at, columns).len()).sum()
     }
 
     /// All lines: the page, then the options.
     #[must_use]
     pub fn lines(&self, columns: usize) -> Vec<Line> {
-        let entries = self.sections.iter().flat_map(|section| &section.entries).chain(&self.options);
-        entries.flat_map(|entry| entry.wrap(columns)).collect()
+        let mut lines = self.title_lines(columns);
+        for section in &self.sections {
+            lines.extend((0..section.len(columns)).flat_map(|at| section.rows(at, columns)));
+        }
+        lines.extend(self.foot(columns));
+        lines.extend(self.options(columns));
+        lines
+    }
+
+    /// The title as lines.
+    #[must_use]
+    pub fn title_lines(&self, columns: usize) -> Vec<Line> {
+        Entry::ours(Part::Title, format!("=== {} ===", self.title)).wrap(columns)
     }
 
     /// The beginning of every section, each with a count of what is left out.
     #[must_use]
     pub fn preview(&self, columns: usize) -> Preview {
-        let mut preview = Preview { lines: Vec::new(), shown: 0, of: 0 };
+        let mut preview = Preview { lines: self.title_lines(columns), shown: 0, of: 0 };
         for section in &self.sections {
-            // The heading is not counted against the preview.
-            let most = self.preview_lines.saturating_add(1);
-            let mut lines = Vec::new();
-            let mut of = 0;
-            for entry in &section.entries {
-                if lines.len() < most {
-                    lines.append(&mut entry.wrap(columns));
-                    of = lines.len();
-                } else {
-                    of += entry.height(columns);
+            let len = section.len(columns);
+            let most = match section.place {
+                Place::MustSee => len,
+                Place::Facts | Place::Content => {
+                    self.preview_lines.saturating_add(section.head.len()).min(len)
                 }
-            }
-            lines.truncate(most);
-            let left = of - lines.len();
-            preview.of += of;
-            preview.shown += lines.len();
-            preview.lines.append(&mut lines);
+            };
+            preview.lines.extend((0..most).flat_map(|at| section.rows(at, columns)));
+            preview.of += len;
+            preview.shown += most;
+            let left = len - most;
             if left > 0 {
                 let text = format!("... {left} more {} not shown: [v] shows all", plural(left, "line"));
                 preview.lines.extend(Entry::ours(Part::Count, text).wrap(columns));
             }
         }
+        preview.lines.extend(self.foot(columns));
         preview
     }
 
@@ -151,10 +306,12 @@ impl Page {
     #[must_use]
     pub fn facts(&self, columns: usize) -> Vec<Line> {
         let facts = self.sections.iter().filter(|section| match section.place {
-            Place::Facts | Place::Foot => true,
-            Place::Title | Place::Content => false,
+            Place::MustSee | Place::Facts => true,
+            Place::Content => false,
         });
-        facts.flat_map(|section| &section.entries).flat_map(|entry| entry.wrap(columns)).collect()
+        let lines =
+            facts.flat_map(|section| (0..section.len(columns)).flat_map(|at| section.rows(at, columns)));
+        lines.chain(self.foot(columns)).collect()
     }
 
     /// The options alone.
@@ -163,72 +320,85 @@ impl Page {
         self.options.iter().flat_map(|entry| entry.wrap(columns)).collect()
     }
 
-    fn foot(&mut self, question: &Question, now: Timestamp) {
+    /// What a yes for the session may cover: this call first, then what the tool offers.
+    #[must_use]
+    pub fn scopes(&self, columns: usize) -> Vec<Vec<Line>> {
+        let lines = |entries: &Vec<Entry>| entries.iter().flat_map(|entry| entry.wrap(columns)).collect();
+        self.scopes.iter().map(lines).collect()
+    }
+
+    /// What is not drawn as it was written, counted in words.
+    #[must_use]
+    pub fn counts(&self) -> Vec<String> {
         let Hidden { secrets, escaped, collapsed } = self.hidden;
-        let mut entries = Vec::new();
-        let mut count = |number: usize, thing: &str, how: &str| {
-            if number > 0 {
-                let text = format!("{number} {} {how}", plural(number, thing));
-                entries.push(Entry::ours(Part::Count, text));
-            }
+        let counts = [
+            (secrets, "secret", "hidden"),
+            (escaped, "character", if escaped == 1 { "shown as an escape" } else { "shown as escapes" }),
+            (collapsed, "blank", "shown as a count"),
+        ];
+        let words = |(number, thing, how): (usize, &str, &str)| {
+            (number > 0).then(|| format!("{number} {} {how}", plural(number, thing)))
         };
-        count(secrets, "secret", "hidden");
-        count(escaped, "character", "shown as escapes");
-        count(collapsed, "blank", "shown as a count");
-        let deadline = question.members.iter().filter_map(|member| member.request.deadline).min();
-        if let Some(at) = deadline {
-            let text = format!("refused {}, if nobody answers", later(now, at));
-            entries.push(Entry::ours(Part::Count, text));
+        counts.into_iter().filter_map(words).collect()
+    }
+
+    fn foot(&self, columns: usize) -> Vec<Line> {
+        let mut counts = self.counts();
+        if let Some(at) = self.deadline {
+            counts.push(format!("refused {}, if nobody answers", later(self.now, at)));
         }
-        self.sections.push(Section { place: Place::Foot, entries });
+        counts.into_iter().flat_map(|text| Entry::ours(Part::Count, text).wrap(columns)).collect()
     }
 }
 
 /// `thing` or `things`.
-fn plural(number: usize, thing: &str) -> String {
+pub(super) fn plural(number: usize, thing: &str) -> String {
     if number == 1 { thing.to_owned() } else { format!("{thing}s") }
 }
 
-fn option_entries(offers: &Offers) -> Vec<Entry> {
-    let option = |text: String| Entry::ours(Part::Option, text);
-    let mut entries = Vec::new();
-    let words: Vec<&str> = offers.words.iter().flatten().map(String::as_str).collect();
-    if let [first, rest @ ..] = words.as_slice() {
-        let then: String = rest.iter().map(|word| format!(" then `{word}`")).collect();
-        entries.push(option(format!("to approve, type `{first}`{then}, without Enter")));
+fn title(question: &Question) -> String {
+    let count = match question.members.len() {
+        1 => "approval needed".to_owned(),
+        many => format!("approval needed for {many} requests together"),
+    };
+    if question.of > 1 {
+        format!("{count}: question {} of {}", question.position, question.of)
+    } else {
+        count
     }
-    let mut keys: Vec<String> =
-        offers.list.iter().map(|offer| format!("[{}] {}", offer.choice.key(), offer.words)).collect();
-    if offers.words.len() > 1 {
-        keys.push(format!("[1-{}] leave one out, or take it back in", offers.words.len()));
-    }
-    keys.extend(["[Esc] no".to_owned(), "[Ctrl-C] no, and stop the run".to_owned()]);
-    let pieces = keys.into_iter().map(|key| Piece::ours(format!("{key}  "))).collect();
-    entries.push(Entry::new(Part::Option, pieces));
-    entries
 }
 
 /// Puts sections together.
 struct Maker<'a> {
     options: &'a PageOptions<'a>,
+    stand: Stand,
     counted: Counted,
     secrets: usize,
+    member: usize,
     sections: Vec<Section>,
+    scopes: Vec<Vec<Entry>>,
 }
 
 impl Maker<'_> {
-    fn title(&mut self, question: &Question) {
-        let count = match question.members.len() {
-            1 => "approval needed".to_owned(),
-            many => format!("approval needed for {many} requests together"),
-        };
-        let which = if question.of > 1 {
-            format!(": question {} of {}", question.position, question.of)
-        } else {
-            String::new()
-        };
-        let title = Entry::ours(Part::Title, format!("=== {count}{which} ==="));
-        self.sections.push(Section { place: Place::Title, entries: vec![title] });
+    /// The members of a group, each with its risk.
+    fn list(&mut self, members: &[Member]) {
+        let mut entries = Vec::new();
+        for (at, member) in members.iter().enumerate() {
+            let request = &member.request;
+            let mut pieces = vec![Piece::ours(format!("{:>2} ", at + 1)), kept_mark(true)];
+            pieces.push(match request.risk {
+                Risk::Low => Piece::ours("low          "),
+                Risk::High => Piece::toned("high         ", Tone::Warning),
+                Risk::Irreversible => Piece::toned("irreversible ", Tone::Warning),
+            });
+            pieces.extend(self.counted.line(&request.tool_name));
+            pieces.push(Piece::ours("  "));
+            let text = self.clean(&summary(&request.args));
+            let text = self.counted.line(&text);
+            pieces.extend(text.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }));
+            entries.push(Entry::new(Part::Field, pieces).hanging(25));
+        }
+        self.section(Place::MustSee, "one answer covers exactly these:", Body::Entries(entries));
     }
 
     fn member(&mut self, member: &Member, (at, of): (usize, usize), offers: &Offers) {
@@ -238,28 +408,40 @@ impl Maker<'_> {
             let text = format!("--- request {at} of {of}, {} ---", risk_words(request.risk));
             entries.push(Entry::ours(Part::Heading, text));
         }
-        entries.push(self.field(Part::Field, "tool", &request.tool_name));
+        let mut tool = self.field(Part::Field, "tool", &request.tool_name);
+        tool.pieces.iter_mut().skip(2).for_each(|piece| piece.tone = Tone::Strong);
+        entries.push(tool);
         if let Some(caller) = &request.caller {
             entries.push(self.field(Part::Field, "asked by", caller));
         }
-        entries.push(self.field(Part::Field, "risk", risk_words(request.risk)));
+        let mut risk = self.field(Part::Field, "risk", risk_words(request.risk));
+        if request.risk != Risk::Low {
+            risk.pieces.iter_mut().for_each(|piece| piece.tone = Tone::Warning);
+        }
+        entries.push(risk);
         if member.calls > 1 {
             let text = format!("{} equal calls wait for this answer", member.calls);
             entries.push(self.field(Part::Field, "calls", &text));
         }
         entries.extend(warning("tool", &request.tool_name));
-        self.sections.push(Section { place: Place::Facts, entries });
+        let body = Body::Entries(entries);
+        self.sections.push(Section { place: Place::MustSee, head: Vec::new(), body });
         self.claim(request);
         self.facts(request);
-        self.content(request);
-        self.scope(request, offers);
+        match self.stand {
+            Stand::Whole => self.content(request),
+            Stand::Head => self.awaited(request),
+        }
+        self.scope(member, offers);
     }
 
     /// Our label, somebody else's text.
     fn field(&mut self, part: Part, label: &str, text: &str) -> Entry {
         let text = self.clean(text);
-        let mut pieces = self.counted.line(label);
-        pieces.push(Piece::ours(": "));
+        let label = self.counted.line(label);
+        let mut pieces: Vec<Piece> =
+            label.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }).collect();
+        pieces.push(Piece::toned(": ", Tone::Dim));
         pieces.extend(self.counted.line(&text));
         Entry::new(part, pieces)
     }
@@ -278,11 +460,17 @@ impl Maker<'_> {
         clean.left
     }
 
-    fn section(&mut self, place: Place, heading: &str, entries: Vec<Entry>) {
-        let heading = Entry::ours(Part::Heading, heading);
-        let entries = std::iter::once(heading).chain(entries).collect();
-        self.sections.push(Section { place, entries });
+    fn section(&mut self, place: Place, heading: &str, body: Body) {
+        self.headed(place, vec![Entry::ours(Part::Heading, heading)], body);
     }
+
+    fn headed(&mut self, place: Place, head: Vec<Entry>, body: Body) {
+        self.sections.push(Section { place, head, body });
+    }
+}
+
+fn kept_mark(kept: bool) -> Piece {
+    if kept { Piece::ours("as answered ") } else { Piece::toned("refused     ", Tone::Warning) }
 }
 
 fn risk_words(risk: Risk) -> &'static str {
@@ -299,12 +487,8 @@ fn warning(label: &str, name: &str) -> Option<Entry> {
     let list = odd.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
     let more = odd.len().saturating_sub(4);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!odd.is_empty()).then(|| {
-        Entry::ours(
-            Part::Warning,
-            format!("warning: the {label} has letters that are not ASCII: {list}{more}"),
-        )
-    })
+    let text = format!("warning: the {label} has letters that are not ASCII: {list}{more}");
+    (!odd.is_empty()).then(|| Entry::ours(Part::Warning, text))
 }
 
 #[cfg(test)]

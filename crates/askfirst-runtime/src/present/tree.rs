@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::escape::{Piece, Visible, visible, visible_line};
 use super::line::{Entry, Part};
+use super::tone::{Token, Tone};
 
 /// Deeper than this, a value is shown as one line of JSON.
 const MAX_DEPTH: usize = 8;
@@ -34,9 +35,18 @@ pub(super) struct Tree<'a> {
     pub(super) counted: &'a mut Counted,
     /// A text that stands on the page already.
     pub(super) shown: Option<&'a str>,
+    /// Texts that are too long to stand between others, with the names of their fields.
+    pub(super) long: Vec<(String, String)>,
 }
 
-impl Tree<'_> {
+/// Longer texts stand apart.
+const LONG: usize = 16 * 1024;
+
+impl<'a> Tree<'a> {
+    pub(super) fn new(part: Part, counted: &'a mut Counted) -> Self {
+        Self { part, counted, shown: None, long: Vec::new() }
+    }
+
     /// The fields of an object.
     pub(super) fn fields(&mut self, fields: &Map<String, Value>) -> Vec<Entry> {
         let mut entries = Vec::new();
@@ -50,29 +60,35 @@ impl Tree<'_> {
         match value {
             Value::Object(fields) if !fields.is_empty() => self.object(fields, 0, &mut entries),
             Value::Array(items) if !items.is_empty() => self.list(items, 0, &mut entries),
-            _ => self.labelled(Vec::new(), value, 0, &mut entries),
+            _ => self.labelled(Vec::new(), ("value", value), 0, &mut entries),
         }
         entries
     }
 
     fn object(&mut self, fields: &Map<String, Value>, depth: usize, entries: &mut Vec<Entry>) {
         for (key, value) in fields {
-            let mut label = self.counted.line(&key_text(key));
+            let mut label = named(self.counted.line(&key_text(key)));
             label.push(Piece::ours(": "));
-            self.labelled(label, value, depth, entries);
+            self.labelled(label, (key, value), depth, entries);
         }
     }
 
     fn list(&mut self, items: &[Value], depth: usize, entries: &mut Vec<Entry>) {
         for item in items {
-            self.labelled(vec![Piece::ours("- ")], item, depth, entries);
+            self.labelled(vec![Piece::ours("- ")], ("an item", item), depth, entries);
         }
     }
 
-    fn labelled(&mut self, mut label: Vec<Piece>, value: &Value, depth: usize, entries: &mut Vec<Entry>) {
+    fn labelled(
+        &mut self,
+        mut label: Vec<Piece>,
+        (key, value): (&str, &Value),
+        depth: usize,
+        entries: &mut Vec<Entry>,
+    ) {
         let part = self.part;
         let indent = depth * 2;
-        let mut entry = |pieces| entries.push(Entry { part, indent, pieces });
+        let mut entry = |pieces| entries.push(Entry::indented(part, indent, pieces));
         match value {
             Value::Object(fields) if !fields.is_empty() && depth < MAX_DEPTH => {
                 entry(label);
@@ -82,7 +98,12 @@ impl Tree<'_> {
                 entry(label);
                 self.list(items, depth + 1, entries);
             }
-            Value::String(text) if text.contains('\n') && self.shown == Some(text.as_str()) => {
+            Value::String(text) if text.len() > LONG && self.shown != Some(text.as_str()) => {
+                label.push(Piece::ours(format!("({} bytes, whole below)", text.len())));
+                entry(label);
+                self.long.push((key.to_owned(), text.clone()));
+            }
+            Value::String(text) if is_long(text) && self.shown == Some(text.as_str()) => {
                 label.push(Piece::ours(format!("({} characters, all shown above)", text.chars().count())));
                 entry(label);
             }
@@ -90,7 +111,7 @@ impl Tree<'_> {
                 label.push(Piece::ours(format!("({} lines)", text.split('\n').count())));
                 entry(label);
                 let lines = self.counted.take(visible(text));
-                entries.extend(lines.into_iter().map(|pieces| Entry { part, indent: indent + 2, pieces }));
+                entries.extend(lines.into_iter().map(|pieces| Entry::indented(part, indent + 2, pieces)));
             }
             Value::String(text) => {
                 label.extend(self.counted.line(&scalar_text(text)));
@@ -102,6 +123,16 @@ impl Tree<'_> {
             }
         }
     }
+}
+
+/// Whether a text is worth not being shown twice.
+fn is_long(text: &str) -> bool {
+    text.contains('\n') || text.len() > 40
+}
+
+/// The pieces of a field's name.
+fn named(pieces: Vec<Piece>) -> Vec<Piece> {
+    pieces.into_iter().map(|piece| Piece { tone: Tone::Code(Token::Name), ..piece }).collect()
 }
 
 fn key_text(key: &str) -> String {

@@ -1,11 +1,14 @@
 //! Tests of which key decides, and when. Time is a number here.
 
 use askfirst::machine::{Member, Question, QuestionId};
-use askfirst::{Approval, Args, Loosen, OfferedPattern, Timestamp, simple_approval_request};
+use askfirst::{Approval, ApprovalScope, Args, Loosen, OfferedPattern, Timestamp, simple_approval_request};
 use askfirst_runtime::redact::Redactor;
 use proptest::prelude::*;
 
 use super::*;
+
+#[path = "tests/pages.rs"]
+mod pages;
 
 /// A prompt and a clock.
 struct Desk {
@@ -18,16 +21,42 @@ fn args(value: serde_json::Value) -> Args {
 }
 
 fn desk_with(members: usize, risk: Risk, approval: Approval, reach: Reach) -> Desk {
+    let mut desk = desk_on(Front::Lines, members, risk, approval, Vec::new());
+    desk.keys.reach = reach;
+    desk
+}
+
+/// A prompt whose tool offers a pattern.
+fn wide(front: Front, risk: Risk) -> Desk {
+    let fields = args(serde_json::json!({"to": ""}));
+    let patterns = vec![OfferedPattern::new("anybody", fields, [("to", Loosen::Any)])];
+    desk_on(front, 1, risk, Approval::Required, patterns)
+}
+
+fn on_screen() -> Desk {
+    desk_on(Front::Screen, 1, Risk::Low, Approval::Required, Vec::new())
+}
+
+fn desk_on(
+    front: Front,
+    members: usize,
+    risk: Risk,
+    approval: Approval,
+    patterns: Vec<OfferedPattern>,
+) -> Desk {
     let mut request =
         simple_approval_request("send", &args(serde_json::json!({"to": "bob@x.org"})), None, &[]);
     request.risk = risk;
     request.approval = approval;
-    let fields = args(serde_json::json!({"to": ""}));
-    request.patterns = vec![OfferedPattern::new("anybody", fields, [("to", Loosen::Any)])];
+    request.patterns = patterns;
     let member = Member { request, calls: 1, remembered_until: None };
     let question = Question { id: QuestionId(1), members: vec![member; members], position: 1, of: 1 };
     let offers = Offers::of(&question, &Redactor::default(), Timestamp(0));
-    Desk { keys: Keys::new(offers, reach, Duration::ZERO), now: 0 }
+    let mut keys = Keys::new(offers, front, Duration::ZERO);
+    keys.content_shown();
+    keys.saw_all_parts();
+    keys.reached_end();
+    Desk { keys, now: 0 }
 }
 
 fn desk() -> Desk {
@@ -210,8 +239,10 @@ fn high_risk_needs_the_end_on_screen() {
 
 #[test]
 fn a_widened_approval_needs_the_end_too() {
-    let mut desk = desk_with(1, Risk::High, Approval::Required, Reach::Part).armed();
-    assert_eq!(desk.tap_char('w'), [Effect::Say(Notice::SeeTheEnd), Effect::NotYet]);
+    let mut desk = wide(Front::Lines, Risk::High);
+    desk.keys.reach = Reach::Part;
+    desk.arm();
+    assert_eq!(desk.tap_char('s'), [Effect::Say(Notice::SeeTheEnd), Effect::NotYet]);
 }
 
 #[test]
@@ -220,13 +251,13 @@ fn keys_that_are_not_offered_do_nothing() {
         desk_with(1, Risk::Low, Approval::OncePerSession, Reach::End).armed().tap_char('y'),
         [Effect::NotYet]
     );
-    for key in ['s', 'N', 'w'] {
+    for key in ['s', 'N'] {
         assert_eq!(
             desk_with(1, Risk::Low, Approval::Human, Reach::End).armed().tap_char(key),
             [Effect::NotYet]
         );
     }
-    for key in ['y', 's', 'w'] {
+    for key in ['y', 's'] {
         let mut desk = desk_with(1, Risk::Irreversible, Approval::Required, Reach::End).armed();
         assert_eq!(desk.tap_char(key), [Effect::NotYet]);
     }
@@ -298,26 +329,6 @@ fn a_pasted_enter_does_not_end_a_reason_and_escape_goes_back() {
 }
 
 #[test]
-fn a_pattern_is_chosen_by_its_number_after_arming_again() {
-    let mut desk = desk().armed();
-    assert_eq!(desk.tap_char('w'), [Effect::AskPattern]);
-    assert!(desk.tap_char('1').is_empty());
-    desk.arm();
-    assert_eq!(desk.tap_char('2'), [Effect::NotYet]);
-    desk.arm();
-    let decision = one(&desk.tap_char('1'));
-    assert_eq!((decision.remember, decision.pattern), (ApprovalScope::Pattern, Some(0)));
-}
-
-#[test]
-fn escape_goes_back_from_the_patterns() {
-    let mut desk = desk().armed();
-    desk.tap_char('w');
-    desk.arm();
-    assert_eq!(desk.tap(Key::Escape), [Effect::Redraw]);
-}
-
-#[test]
 fn one_of_a_group_is_left_out_and_the_rest_kept() {
     let mut desk = desk_with(3, Risk::Low, Approval::Required, Reach::End).armed();
     assert_eq!(desk.press(Key::Char('2')), [Effect::Member { at: 1, kept: false }]);
@@ -365,7 +376,7 @@ fn each_member_that_cannot_be_undone_needs_its_word() {
 
 fn any_event() -> impl Strategy<Value = (Event, u64)> {
     let key = prop_oneof![
-        4 => prop::sample::select(vec!['y', 's', 'w', 'v', '1', '2', ' ', 'b', 'r']).prop_map(Key::Char),
+        4 => prop::sample::select(vec!['y', 's', 'v', '1', '2', ' ', 'b', 'r']).prop_map(Key::Char),
         1 => Just(Key::Enter),
         1 => Just(Key::Other),
     ];
@@ -397,7 +408,7 @@ proptest! {
                 if decisions.iter().any(|decision| decision.approved) {
                     let reads: Vec<_> = history.iter().filter(|(_, event)| matches!(event, Event::Read(_))).collect();
                     let (at, read) = reads[reads.len() - 1];
-                    let deciding = ['y', 's', '1'].map(|c| Event::Read(vec![Input::Key(Key::Char(c))]));
+                    let deciding = ['y', 's'].map(|c| Event::Read(vec![Input::Key(Key::Char(c))]));
                     prop_assert!(deciding.contains(read));
                     prop_assert!(*at + 120 <= desk.now);
                     prop_assert!(armed_at.is_some_and(|armed| armed <= *at && armed >= 1_000));

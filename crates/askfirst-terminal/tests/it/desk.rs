@@ -38,6 +38,7 @@ pub(crate) struct Desk {
     flags: Vec<String>,
     env: Vec<(String, String)>,
     columns: u16,
+    rows: u16,
     seat: Seat,
     typed_ahead: Vec<u8>,
 }
@@ -52,6 +53,7 @@ struct Drawn {
 
 /// A program that asks.
 pub(crate) struct Asking {
+    size: (u16, u16),
     master: Option<Arc<OwnedFd>>,
     drawn: Arc<Drawn>,
     reader: Option<JoinHandle<()>>,
@@ -103,6 +105,7 @@ impl Desk {
             flags: Vec::new(),
             env: Vec::new(),
             columns: 80,
+            rows: 40,
             seat: Seat::Stdin,
             typed_ahead: Vec::new(),
         }
@@ -129,6 +132,16 @@ impl Desk {
         self
     }
 
+    pub(crate) fn rows(mut self, rows: u16) -> Self {
+        self.rows = rows;
+        self
+    }
+
+    pub(crate) fn change(mut self, change: impl FnOnce(&mut Question)) -> Self {
+        change(&mut self.questions[0]);
+        self
+    }
+
     pub(crate) fn seat(mut self, seat: Seat) -> Self {
         self.seat = seat;
         self
@@ -144,8 +157,11 @@ impl Desk {
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-        tcsetwinsize(&master, Winsize { ws_row: 24, ws_col: self.columns, ws_xpixel: 0, ws_ypixel: 0 })
-            .unwrap();
+        tcsetwinsize(
+            &master,
+            Winsize { ws_row: self.rows, ws_col: self.columns, ws_xpixel: 0, ws_ypixel: 0 },
+        )
+        .unwrap();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("questions.json");
         std::fs::write(&file, serde_json::to_vec(&self.questions).unwrap()).unwrap();
@@ -188,7 +204,8 @@ impl Desk {
             let (master, drawn) = (Arc::clone(&master), Arc::clone(&drawn));
             std::thread::spawn(move || read_all(&master, &drawn))
         };
-        Asking { master: Some(master), drawn, reader: Some(reader), child, looked: 0, _folder: folder }
+        let size = (self.rows, self.columns);
+        Asking { size, master: Some(master), drawn, reader: Some(reader), child, looked: 0, _folder: folder }
     }
 }
 
@@ -245,15 +262,20 @@ impl Asking {
 
     /// Types a text key by key, each after the one before was drawn.
     pub(crate) fn type_slowly(&mut self, text: &str) -> &mut Self {
+        let mut typed = String::new();
         for c in text.chars() {
-            let key = c.to_string();
-            self.send(key.as_bytes()).wait_for(&key);
+            typed.push(c);
+            self.send(c.to_string().as_bytes());
+            // A blank at the end of a line is not drawn.
+            if c != ' ' {
+                self.wait_for(&typed);
+            }
         }
         self
     }
 
     pub(crate) fn resize(&mut self, columns: u16) -> &mut Self {
-        let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let size = Winsize { ws_row: self.size.0, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(self.master.as_deref().unwrap(), size).unwrap();
         self
     }
@@ -295,6 +317,19 @@ impl Asking {
         self.stop_reading();
         let answers = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         Ended { answers, screen: self.screen() }
+    }
+
+    /// The screen as a terminal would show it, as far as it was drawn.
+    pub(crate) fn terminal(&self) -> vt100::Parser {
+        let mut parser =
+            vt100::Parser::new(self.size.0.try_into().unwrap(), self.size.1.try_into().unwrap(), 200);
+        parser.process(&self.drawn.bytes.lock().unwrap());
+        parser
+    }
+
+    /// The rows of that screen.
+    pub(crate) fn seen(&self) -> String {
+        self.terminal().screen().contents()
     }
 
     pub(crate) fn screen(&self) -> String {

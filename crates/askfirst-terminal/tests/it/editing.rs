@@ -42,8 +42,30 @@ fn an_editor_that_changes_nothing_or_fails_decides_nothing() {
 }
 
 #[test]
-fn without_an_editor_it_says_so() {
+fn without_an_editor_the_arguments_are_typed_into_a_field() {
     let mut asking = Desk::new(email()).start();
+    asking.ready().send(b"e").wait_for("Enter sends them").wait_for("bob@example.com\"}");
+    // Behind the closing brace and quote stands the cursor; the recipient becomes bobs.
+    asking.send(b"\x1b[D\x1b[D").send(b"s\r").wait_for("coms \"}");
+    asking.send(b"\x7f").wait_for("coms\"}");
+    let ended = asking.send(b"\r").end();
+    let edited = ended.decision().edited_args.clone().unwrap_or_default();
+    assert_eq!(edited.get("to"), Some(&serde_json::json!("bob@example.coms")));
+}
+
+#[test]
+fn edited_arguments_must_be_what_the_tool_takes() {
+    let schema = r#"{"properties": {"to": {"type": "string", "maxLength": 15}}}"#;
+    let mut asking = Desk::new(email()).flags(&["--schema", schema]).start();
+    asking.ready().send(b"e").wait_for("bob@example.com\"}").send(b"\x1b[D\x1b[D");
+    asking.send(b"s").wait_for("coms").send(b"\r").wait_for("`to` must be 15 characters at most");
+    asking.send(b"\x1b");
+    assert!(!asking.ready().send(b"n").end().decision().approved);
+}
+
+#[test]
+fn in_lines_without_an_editor_it_says_so() {
+    let mut asking = Desk::new(email()).flags(&["--plain"]).start();
     asking.ready().send(b"e").wait_for("no editor is named");
     assert!(!asking.ready().send(b"n").end().decision().approved);
 }

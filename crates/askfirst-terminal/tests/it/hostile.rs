@@ -38,12 +38,22 @@ fn a_hostile_reason_is_echoed_visibly() {
 }
 
 #[test]
-fn without_colour_there_is_no_escape_code_at_all() {
-    for (flags, name, value) in [(&["--plain"][..], "X", ""), (&[], "NO_COLOR", "1"), (&[], "TERM", "dumb")] {
+fn plain_and_dumb_have_no_escape_code_at_all() {
+    for (flags, name, value) in [(&["--plain"][..], "X", ""), (&[], "TERM", "dumb")] {
         let ended = Desk::new(email()).flags(flags).env(name, value).start().ready().send(b"y").end();
         assert!(ended.decision().approved);
         assert!(!ended.screen.contains('\x1b'), "{name}");
     }
+}
+
+#[test]
+fn without_colour_nothing_is_coloured_or_bold() {
+    let ended = Desk::new(email()).env("NO_COLOR", "1").start().ready().send(b"y").end();
+    assert!(ended.decision().approved);
+    let codes: Vec<&str> = ended.screen.split("\x1b[").skip(1).collect();
+    let colours = |code: &&str| code.chars().find(char::is_ascii_alphabetic) == Some('m');
+    assert!(!codes.is_empty());
+    assert_eq!(codes.iter().find(|code| colours(code)), None);
 }
 
 #[test]

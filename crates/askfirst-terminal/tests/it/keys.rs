@@ -24,7 +24,11 @@ fn a_yes_after_the_ready_mark_approves_once() {
     let ended = Desk::new(email()).start().ready().send(b"y").end();
     assert!(ended.decision().approved);
     assert_eq!(ended.decision().remember, ApprovalScope::None);
-    assert!(ended.screen.contains("\napproved once: send_email, "), "{}", ended.screen);
+    assert!(
+        ended.screen.contains("approved once: send_email (subject: Hi, to: bob@example.com), "),
+        "{}",
+        ended.screen
+    );
     let seen = ended.answers[0].seen.unwrap();
     assert_eq!(seen.lines, seen.of);
     assert!(seen.of > 5);
@@ -42,9 +46,10 @@ fn enter_and_space_never_approve() {
 #[test]
 fn pasted_text_decides_nothing() {
     let mut asking = Desk::new(email()).start();
-    asking.ready().send(b"\x1b[200~y\x1b[201~").wait_for("decide nothing");
-    asking.ready().send(b"y\r").wait_for("decide nothing");
-    asking.ready().send(b"yes").wait_for("decide nothing");
+    for keys in [&b"\x1b[200~y\x1b[201~"[..], b"y\r", b"yes"] {
+        asking.ready().send(keys).wait_for("[not yet]");
+        assert!(asking.seen().contains("decide nothing"));
+    }
     assert!(!asking.ready().send(b"n").end().decision().approved);
 }
 
@@ -72,8 +77,7 @@ fn the_session_keys_reach_for_the_session() {
 #[test]
 fn a_no_with_a_reason_carries_it() {
     let mut asking = Desk::new(email()).start();
-    asking.ready().send(b"r").wait_for("reason");
-    asking.wait_for(": ").type_slowly("not today");
+    asking.ready().send(b"r").wait_for("Esc goes back):").wait_for("│").type_slowly("not today");
     let ended = asking.send(b"\r").end();
     assert_eq!(ended.decision().note.as_deref(), Some("not today"));
     assert!(!ended.decision().approved);
@@ -82,7 +86,7 @@ fn a_no_with_a_reason_carries_it() {
 #[test]
 fn escape_leaves_the_reason_without_an_answer() {
     let mut asking = Desk::new(email()).start();
-    asking.ready().send(b"r").wait_for("Esc goes back): ").type_slowly("no");
+    asking.ready().send(b"r").wait_for("Esc goes back):").wait_for("│").type_slowly("no");
     asking.send(b"\x1b").wait_for("[not yet]");
     assert!(asking.ready().send(b"y").end().decision().approved);
 }
@@ -108,12 +112,10 @@ fn high_risk_with_more_than_the_preview_must_be_viewed_first() {
     request.risk = Risk::High;
     request.args = args(serde_json::json!({"body": "line\n".repeat(40)}));
     let mut asking = Desk::new(request).flags(&["--preview", "10"]).start();
-    asking.wait_for("more lines not shown").ready().send(b"y").wait_for("view it with [v] first");
-    asking.ready().send(b"v").wait_for("    20 ");
+    asking.wait_for("more below").ready().send(b"y").wait_for("view it with [v] first");
+    asking.ready().send(b"v").wait_for("all of it").send(b"G").wait_for("to 54 of 54").send(b"v");
     let ended = asking.ready().send(b"y").end();
     assert!(ended.decision().approved);
-    let seen = ended.answers[0].seen.unwrap();
-    assert_eq!(seen.lines, seen.of);
 }
 
 #[test]
@@ -140,7 +142,10 @@ fn what_cannot_be_undone_needs_its_word() {
 #[test]
 fn one_of_a_group_can_be_refused_and_the_rest_kept() {
     let mut asking = Desk::group(vec![email(), email(), email()]).start();
-    asking.wait_for("request 3 of 3").ready().send(b"2").wait_for("request 2: will be refused");
+    asking.wait_for("for 3 requests together").ready().send(b"2").wait_for("refused");
+    // What must be seen of the last one is not on screen yet.
+    asking.ready().send(b"y").wait_for("must be seen");
+    asking.ready().send(b"\x1b[F");
     let ended = asking.ready().send(b"y").end();
     let approved: Vec<bool> = ended.answers[0].decisions.iter().map(|decision| decision.approved).collect();
     assert_eq!(approved, [true, false, true]);
@@ -152,8 +157,9 @@ fn an_approval_can_be_widened_to_what_the_tool_offers() {
     let fields = args(serde_json::json!({"to": "bob@example.com", "subject": ""}));
     request.patterns.push(OfferedPattern::new("any mail to bob", fields, [("subject", Loosen::Any)]));
     let mut asking = Desk::new(request).start();
-    asking.wait_for("1: any mail to bob").ready().send(b"w").wait_for("by its number");
-    let ended = asking.ready().send(b"1").end();
+    asking.wait_for("any mail to bob").ready().send(b"s").wait_for("how far?");
+    asking.ready().send(b"2").wait_for("would have covered 0");
+    let ended = asking.ready().send(b"s").end();
     assert_eq!(ended.decision().remember, ApprovalScope::Pattern);
     assert_eq!(ended.decision().pattern, Some(0));
 }
@@ -161,7 +167,7 @@ fn an_approval_can_be_widened_to_what_the_tool_offers() {
 #[test]
 fn a_resize_asks_anew() {
     let mut asking = Desk::new(email()).start();
-    asking.ready().resize(40).send(b"y").wait_for("approval needed");
+    asking.ready().resize(60).send(b"y").wait_for("approval needed");
     assert!(!asking.ready().send(b"n").end().decision().approved);
 }
 

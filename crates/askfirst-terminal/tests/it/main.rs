@@ -10,7 +10,11 @@
 
 mod desk;
 mod editing;
+mod fixtures;
 mod hostile;
 mod keys;
 mod losing;
+mod pictures;
 mod screens;
+mod stills;
+mod stories;

@@ -3,10 +3,14 @@
 use askfirst::{ApprovalPresentation, ApprovalRequest, Args, Fact, PresentationKind};
 use serde_json::Value;
 
-use super::{Maker, Place, warning};
-use crate::present::escape::{Piece, visible};
-use crate::present::line::{Change, Entry, Part};
-use crate::present::offer::{Choice, Offers};
+use super::lines::{Before, Body, Lines};
+use super::{Maker, Place, plural, warning};
+use crate::present::command::Parts;
+use crate::present::diff::{Diff, unified};
+use crate::present::escape::visible;
+use crate::present::highlight::Highlight;
+use crate::present::line::{Entry, Part};
+use crate::present::text::Text;
 use crate::present::tree::Tree;
 
 /// What a hand-over names, by the arguments that hold it.
@@ -28,7 +32,7 @@ impl Maker<'_> {
         let text = self.clean(&request.description);
         let lines = self.counted.take(visible(&text));
         let entries = lines.into_iter().map(|pieces| Entry::new(Part::Claim, pieces)).collect();
-        self.section(Place::Content, "agent says (not checked):", entries);
+        self.section(Place::Content, "agent says (not checked):", Body::Entries(entries));
     }
 
     pub(super) fn facts(&mut self, request: &ApprovalRequest) {
@@ -43,7 +47,7 @@ impl Maker<'_> {
             entries.extend(self.handed(request));
         }
         entries.push(self.field(Part::Fact, "approval", request.approval.as_str()));
-        self.section(Place::Facts, "facts:", entries);
+        self.section(Place::MustSee, "facts:", Body::Entries(entries));
     }
 
     fn fact(&mut self, fact: &Fact) -> Vec<Entry> {
@@ -53,7 +57,7 @@ impl Maker<'_> {
         let mut entries = vec![self.field(Part::Fact, &fact.label, "")];
         let text = self.clean(&fact.text);
         let lines = self.counted.take(visible(&text));
-        entries.extend(lines.into_iter().map(|pieces| Entry { part: Part::Fact, indent: 2, pieces }));
+        entries.extend(lines.into_iter().map(|pieces| Entry::indented(Part::Fact, 2, pieces)));
         entries
     }
 
@@ -62,11 +66,22 @@ impl Maker<'_> {
         let of = |names: &[&str]| names.iter().find_map(|name| shown.get(*name)).cloned();
         let handed: Args =
             HANDED.iter().filter_map(|(label, names)| Some(((*label).to_owned(), of(names)?))).collect();
-        let mut entries = Tree { part: Part::Fact, counted: &mut self.counted, shown: None }.fields(&handed);
+        // What is too long for a fact stands whole among the arguments.
+        let mut entries = Tree::new(Part::Fact, &mut self.counted).fields(&handed);
         if !handed.contains_key("attachments") && request.tool_name == "worker_call" {
             entries.push(self.field(Part::Fact, "attachments", "none"));
         }
         entries
+    }
+
+    /// What will be shown, by its size alone.
+    pub(super) fn awaited(&mut self, request: &ApprovalRequest) {
+        let (what, bytes) = match &request.presentation {
+            Some(shown) => (kind_words(shown.kind), size(shown)),
+            None => ("arguments", request.args.values().map(rough_size).sum()),
+        };
+        let heading = format!("{what}, {bytes} bytes: being prepared");
+        self.section(Place::Content, &heading, Body::Entries(Vec::new()));
     }
 
     pub(super) fn content(&mut self, request: &ApprovalRequest) {
@@ -75,102 +90,164 @@ impl Maker<'_> {
         }
         let shown = request.presentation.as_ref().map(ApprovalPresentation::full_content);
         let args = self.clean_args(&request.args);
-        let mut tree = Tree { part: Part::Args, counted: &mut self.counted, shown };
+        let mut tree = Tree { shown, ..Tree::new(Part::Args, &mut self.counted) };
         let entries = tree.fields(&args);
+        let long = std::mem::take(&mut tree.long);
         let heading = if entries.is_empty() { "arguments: none" } else { "arguments, whole:" };
-        self.section(Place::Content, heading, entries);
+        self.section(Place::Content, heading, Body::Entries(entries));
+        self.apart(long);
+    }
+
+    /// Texts that are too long to stand between others, each in a section of its own.
+    pub(super) fn apart(&mut self, long: Vec<(String, String)>) {
+        for (name, text) in long {
+            let heading = Entry::ours(Part::Heading, format!("whole, {} bytes:", text.len()));
+            let name = self.field(Part::Field, "of", &name);
+            let text = self.text(text);
+            let lines =
+                Lines { text, part: Part::Args, before: Before::Nothing, highlight: None, marks: Vec::new() };
+            self.headed(Place::Content, vec![heading, name], Body::Text(Box::new(lines)));
+        }
+    }
+
+    /// A text with an index; what it hides is counted.
+    fn text(&mut self, text: String) -> Text {
+        let text = Text::new(text);
+        self.counted.escaped += text.escaped;
+        self.counted.collapsed += text.collapsed;
+        text
     }
 
     fn presentation(&mut self, presentation: &ApprovalPresentation) {
         let kind = presentation.kind;
-        let full = presentation.full_content();
-        let mut entries = Vec::new();
-        if let Some(language) = &presentation.language {
-            entries.push(self.field(Part::Field, "language", language));
-        }
         let mut more = presentation.metadata.clone();
         if more.get("full_content").is_some_and(Value::is_string) {
             more.remove("full_content");
         }
-        let more = self.clean_args(&more);
-        entries.extend(Tree { part: Part::Field, counted: &mut self.counted, shown: None }.fields(&more));
-        if !is_beginning(&presentation.content, full) {
-            entries.extend(self.drawn(kind, &presentation.content));
-            entries.push(Entry::ours(Part::Heading, "and in full:"));
+        if let Some(diff) = compared(presentation) {
+            more.remove("before");
+            more.remove("after");
+            let diff = self.clean(&diff);
+            return self.one(kind, presentation, &diff, more);
         }
-        entries.extend(self.drawn(kind, full));
-        let heading = format!(
-            "the tool shows this {} ({} bytes, {} lines):",
-            kind_words(kind),
-            full.len(),
-            full.lines().count()
-        );
-        self.section(Place::Content, &heading, entries);
+        let full = presentation.full_content();
+        if !is_beginning(&presentation.content, full) {
+            let short = self.clean(&presentation.content);
+            self.one(kind, presentation, &short, Args::new());
+            self.section(Place::Content, "and in full:", Body::Entries(Vec::new()));
+        }
+        let full = self.clean(full);
+        self.one(kind, presentation, &full, more);
     }
 
-    fn drawn(&mut self, kind: PresentationKind, content: &str) -> Vec<Entry> {
-        let content = self.clean(content);
-        match kind {
-            PresentationKind::Text | PresentationKind::FileContent => self.plain(kind, &content),
+    /// One content, its secrets taken out.
+    fn one(&mut self, kind: PresentationKind, shown: &ApprovalPresentation, content: &str, more: Args) {
+        let mut more = more;
+        let parts = match kind {
+            PresentationKind::Command => Parts::take(&mut more, content),
+            PresentationKind::Text
+            | PresentationKind::Diff
+            | PresentationKind::FileContent
+            | PresentationKind::Structured => None,
+        };
+        let lines = content.lines().count();
+        let heading = format!(
+            "the tool shows this {} ({} bytes, {lines} {}):",
+            kind_words(kind),
+            content.len(),
+            plural(lines, "line")
+        );
+        let mut head = vec![Entry::ours(Part::Heading, heading)];
+        if let Some(language) = &shown.language {
+            head.push(self.field(Part::Field, "language", language));
+        }
+        let more = self.clean_args(&more);
+        let mut tree = Tree::new(Part::Field, &mut self.counted);
+        head.extend(tree.fields(&more));
+        let long = std::mem::take(&mut tree.long);
+        let body = self.body(kind, shown, content, parts.as_ref());
+        if let Body::Diff(diff) = &body {
+            head.extend(diff.words().into_iter().map(|text| Entry::ours(Part::Count, text)));
+        }
+        if let Some(parts) = parts {
+            let programs = parts.programs();
+            let mut rows = vec![Entry::ours(
+                Part::Heading,
+                format!("it would start {programs} {}:", plural(programs, "program")),
+            )];
+            let Self { options, secrets, counted, .. } = self;
+            rows.extend(parts.entries(counted, |text| {
+                let clean = options.redactor.text(text, crate::redact::Mark::Screen);
+                *secrets += clean.hidden;
+                clean.left
+            }));
+            self.headed(Place::MustSee, head, body);
+            self.headed(Place::MustSee, Vec::new(), Body::Entries(rows));
+        } else {
+            self.headed(Place::Content, head, body);
+        }
+        self.apart(long);
+    }
+
+    fn body(
+        &mut self,
+        kind: PresentationKind,
+        shown: &ApprovalPresentation,
+        content: &str,
+        parts: Option<&Parts>,
+    ) -> Body {
+        let (before, language) = match kind {
             PresentationKind::Diff => {
-                let content = content.strip_suffix('\n').unwrap_or(&content);
-                diff_lines(self.counted.take(visible(content)))
-            }
-            PresentationKind::Command => {
-                let mut entries = self.plain(kind, &content);
-                for (at, entry) in entries.iter_mut().enumerate() {
-                    entry.pieces.insert(0, Piece::ours(if at == 0 { "$ " } else { "  " }));
-                }
-                entries
+                let diff = Diff::new(content.to_owned());
+                self.counted.escaped += diff.text.escaped;
+                self.counted.collapsed += diff.text.collapsed;
+                return Body::Diff(Box::new(diff));
             }
             PresentationKind::Structured => match askfirst::json::parse(content.as_bytes()) {
                 Ok(value) => {
-                    Tree { part: Part::Content(kind), counted: &mut self.counted, shown: None }.value(&value)
+                    let mut tree = Tree::new(Part::Content(kind), &mut self.counted);
+                    let entries = tree.value(&value);
+                    let long = std::mem::take(&mut tree.long);
+                    self.apart(long);
+                    return Body::Entries(entries);
                 }
-                Err(_) => self.plain(kind, &content),
+                Err(_) => (Before::Nothing, Some("json")),
             },
-        }
+            PresentationKind::Text => (Before::Nothing, None),
+            PresentationKind::FileContent => (Before::Number, shown.language.as_deref()),
+            PresentationKind::Command => (Before::Dollar, Some(shown.language.as_deref().unwrap_or("bash"))),
+        };
+        // Places in a command hold only while nothing was taken out of it.
+        let marks =
+            parts.filter(|_| content == shown.content).map(|parts| parts.tones.clone()).unwrap_or_default();
+        let highlight = language.and_then(Highlight::new);
+        let text = self.text(content.to_owned());
+        Body::Text(Box::new(Lines { text, part: Part::Content(kind), before, highlight, marks }))
     }
+}
 
-    fn plain(&mut self, kind: PresentationKind, content: &str) -> Vec<Entry> {
-        let content = content.strip_suffix('\n').unwrap_or(content);
-        let lines = self.counted.take(visible(content));
-        lines.into_iter().map(|pieces| Entry::new(Part::Content(kind), pieces)).collect()
+/// The diff of a text before and after, where a tool gives both instead of a diff.
+fn compared(shown: &ApprovalPresentation) -> Option<String> {
+    let text = |key: &str| shown.metadata.get(key).and_then(Value::as_str);
+    let (before, after) = (text("before")?, text("after")?);
+    (shown.kind == PresentationKind::Diff).then(|| unified(&shown.content, before, after))
+}
+
+fn size(shown: &ApprovalPresentation) -> usize {
+    let text = |key: &str| shown.metadata.get(key).and_then(Value::as_str);
+    match (text("before"), text("after")) {
+        (Some(before), Some(after)) => before.len() + after.len(),
+        (Some(_), None) | (None, Some(_) | None) => shown.full_content().len(),
     }
+}
 
-    pub(super) fn scope(&mut self, request: &ApprovalRequest, offers: &Offers) {
-        if !offers.has(Choice::Session) && !offers.has(Choice::NoSession) {
-            return;
-        }
-        let mut entries = Vec::new();
-        if matches!(&request.payload, Value::Object(fields) if *fields == request.args) {
-            entries.push(Entry::ours(Part::Scope, "this tool with the same arguments"));
-        } else {
-            entries
-                .push(Entry::ours(Part::Scope, "this tool with the same of these, whatever else differs:"));
-            let holder: Args = [("payload".to_owned(), request.payload.clone())].into_iter().collect();
-            let holder = self.clean_args(&holder);
-            let payload = holder.get("payload").unwrap_or(&Value::Null);
-            let mut tree = Tree { part: Part::Scope, counted: &mut self.counted, shown: None };
-            entries.extend(tree.value(payload).into_iter().map(|mut entry| {
-                entry.indent += 2;
-                entry
-            }));
-        }
-        self.section(Place::Facts, "for the session means:", entries);
-        self.patterns(request, offers);
-    }
-
-    fn patterns(&mut self, request: &ApprovalRequest, offers: &Offers) {
-        if !offers.has(Choice::Widen) {
-            return;
-        }
-        let labels = offers.patterns.iter().filter_map(|at| request.patterns.get(*at));
-        let labels: Vec<String> = labels.map(|pattern| pattern.label.clone()).collect();
-        let entries = labels.iter().enumerate();
-        let entries =
-            entries.map(|(at, label)| self.field(Part::Scope, &(at + 1).to_string(), label)).collect();
-        self.section(Place::Facts, "[w] can widen it, as far as the tool offers, to:", entries);
+/// About how large a value is, without writing it out.
+fn rough_size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(rough_size).sum(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| key.len() + rough_size(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
     }
 }
 
@@ -197,22 +274,4 @@ fn is_beginning(content: &str, full: &str) -> bool {
         tail.strip_suffix(" more lines]").is_some_and(|count| count.bytes().all(|b| b.is_ascii_digit()))
     });
     full.starts_with(cut.map_or(content, |(head, _)| head))
-}
-
-/// Only what stands before the first hunk can be a header; below it `---` is a removed line.
-fn diff_lines(lines: Vec<Vec<Piece>>) -> Vec<Entry> {
-    let mut in_hunk = false;
-    let entry = |pieces: Vec<Piece>| {
-        let first = pieces.first().map_or("", |piece| piece.text.as_str());
-        let change = match first.chars().next() {
-            Some('@') if first.starts_with("@@") => Change::Hunk,
-            Some('+') if in_hunk => Change::Added,
-            Some('-') if in_hunk => Change::Removed,
-            Some(_) | None if in_hunk => Change::Same,
-            Some(_) | None => Change::Header,
-        };
-        in_hunk |= change == Change::Hunk;
-        Entry::new(Part::Diff(change), pieces)
-    };
-    lines.into_iter().map(entry).collect()
 }

@@ -152,7 +152,7 @@ fn what_is_left_out_of_a_preview_is_counted() {
     let preview = page.preview(80);
     assert_eq!(preview.of - preview.shown, 22);
     assert!(preview.lines.iter().any(|line| line.text() == "... 22 more lines not shown: [v] shows all"));
-    assert_eq!(page.total_lines(80), preview.of);
+    assert_eq!(page.len(80), preview.of);
 }
 
 #[test]
@@ -177,8 +177,9 @@ fn a_pattern_is_offered_only_if_it_covers_the_call() {
     request.patterns.push(OfferedPattern::new("any subject\nto bob", fields, [("subject", Loosen::Any)]));
     let page = page(&question(vec![request]));
     assert_eq!(page.offers.patterns, [1]);
-    assert!(page.offers.has(Choice::Widen));
-    assert!(drawn(&page, 80).contains("│ 1: any subject\\nto bob"));
+    assert!(page.offers.has(Choice::Session));
+    assert!(drawn(&page, 80).contains("│ or wider: any subject\\nto bob"));
+    assert_eq!(page.scopes(80).len(), 2);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::match_deny::{self, Denied, Ways};
 use super::match_words::{self, Case, Covered};
 use super::open;
 use super::pattern::{Exact, Pattern};
+use super::start::Start;
 use crate::config::ShellRule;
 
 /// Whether a rule speaks about a command line: a denial about any program in it, any other rule about all of them.
@@ -22,7 +23,7 @@ pub(crate) fn rule_matches(rule: &ShellRule, text: &str, folder: &Path) -> Resul
     let pattern = Pattern::new(&rule.words, exact);
     if rule.approval == Approval::Deny {
         let ways = Ways { base: folder, home };
-        let denies = |start: &open::Start| {
+        let denies = |start: &Start| {
             let used = start.used.as_ref();
             used.is_some_and(|used| match_deny::denies(&pattern, start, used, ways) == Denied::Yes)
         };
@@ -32,7 +33,7 @@ pub(crate) fn rule_matches(rule: &ShellRule, text: &str, folder: &Path) -> Resul
     if let Some((_, why)) = opened.gaps.first() {
         return Err(why.clone());
     }
-    let covers = |start: &open::Start| {
+    let covers = |start: &Start| {
         let case = |used| Case { start, used, home, inner: None };
         let covered = start.used.as_ref().map(|used| match_words::covers(&pattern, 0, &case(used)));
         match covered {

@@ -94,25 +94,16 @@ impl Filler<'_> {
                     Piece::Glob(_) | Piece::Home => pieces.push(piece.clone()),
                 }
             }
-            let mut word = Word { span: word.span.clone(), pieces };
-            if matches!(word.pieces.first(), Some(Piece::Glob(_))) && self.begins_plainly(&word) {
-                word.pieces.insert(0, Piece::Text("./".to_owned()));
-            }
-            filled.words.push(word);
+            filled.words.push(Word { span: word.span.clone(), pieces });
         }
         filled
     }
 
-    /// Whether no name that a wildcard matches could be taken for an option.
-    fn begins_plainly(&self, word: &Word) -> bool {
-        !self.folders.is_empty()
-            && self.folders.iter().all(|folder| {
-                paths::texts(word, folder, self.home)
-                    .is_ok_and(|texts| texts.iter().all(|text| !text.starts_with('-')))
-            })
-    }
-
     fn told(&self, unknown: &Unknown, depth: usize) -> Told {
+        // The output of a command that stands here too, as a file to read from.
+        if unknown.text.starts_with("<(") {
+            return Told::Text("/dev/fd/63".to_owned());
+        }
         let name = unknown.text.trim_start_matches('$').trim_start_matches('{').trim_end_matches('}');
         let variable = unknown.text.starts_with('$') && !unknown.text.starts_with("$(");
         if variable && (unknown.text == format!("${name}") || unknown.text == format!("${{{name}}}")) {

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::glob::{Glob, Reach};
 use super::line::tree::{Piece, Word};
-use super::open::Start;
 use super::paths::{self, Named, word_text};
 use super::pattern::{Exact, Pattern, PatternWord};
 use super::programs::used::{Known, Lifts, Role, Used};
 use super::real::{plain, real};
+use super::start::Start;
 
 /// What a denial makes of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

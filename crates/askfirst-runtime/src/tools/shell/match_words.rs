@@ -7,11 +7,11 @@ use std::path::Path;
 use super::glob::Reach;
 use super::line::tree::Exported;
 use super::line::tree::Word;
-use super::open::{Kind, Start};
 use super::paths::{self, Named, word_text};
 use super::pattern::{Exact, Pattern, PatternWord};
 use super::programs::used::{Class, Known, Lifts, Role, Used};
 use super::real::real;
+use super::start::{Kind, Start};
 use super::variables::{self, Standing};
 
 /// Folders whose programs go by their plain name.
@@ -157,9 +157,8 @@ fn matches_word(pattern: &PatternWord, word: &Word, label: Label, at: usize, cas
             first.filter(|_| given.next().is_none())
         };
         let same = || {
-            let named = one().is_some_and(|option| {
-                !pattern.head.contains('=') && option.names.iter().any(|name| *name == pattern.head)
-            });
+            let named = one()
+                .is_some_and(|option| !pattern.head.contains('=') && option.names.contains(&pattern.head));
             named && pattern.glob.plain().is_some() && !text.contains('=')
         };
         return pattern.glob.matches(text, Reach::Within) || same();

@@ -8,6 +8,7 @@ mod examples;
 mod fill;
 mod glob;
 mod jobs;
+mod judged;
 pub(crate) mod line;
 mod match_deny;
 mod match_words;
@@ -22,6 +23,7 @@ mod rules;
 mod run;
 mod secrets;
 mod show;
+mod start;
 #[cfg(test)]
 mod tests;
 mod touched;
@@ -42,11 +44,12 @@ use serde_json::Value;
 pub(crate) use examples::rule_matches;
 pub use reach::Masked;
 
-use open::Opened;
+use judged::Judged;
 use reach::Reach;
 use rules::{Layer, Speaks};
 use run::Runner;
-use verdict::{Judge, Judged};
+use start::Opened;
+use verdict::Judge;
 use wish::Wish;
 
 use crate::config::Config;
@@ -126,7 +129,13 @@ impl Inner {
             said.filter_map(|layer| Some((layer.outside_roots?, layer.origin("shell.outside_roots"))));
         let (outside, outside_origin) =
             outside.max_by_key(|(approval, _)| *approval).unwrap_or((Approval::Required, None));
-        let reach = Reach { ground: &ground, outside, outside_origin, masked: self.masked };
+        let reach = Reach {
+            ground: &ground,
+            outside,
+            outside_origin,
+            masked: self.masked,
+            left: std::cell::Cell::new(reach::MAX_WALK),
+        };
         let home = self.roots.home.as_deref();
         let folder =
             real::real(&self.roots.folder.join(&wish.folder)).unwrap_or_else(|| self.roots.folder.clone());

@@ -6,74 +6,20 @@ use std::path::{Path, PathBuf};
 
 use super::fill::{Filled, Filler};
 use super::line;
-use super::line::tree::{Assignment, Command, Exported, Line, Piece, Shape, Stdin, Step, Way, Word};
-use super::paths::{self, word_text};
+use super::line::tree::{Assignment, Command, Exported, Line, Piece, Shape, Stdin, Way, Word};
+use super::paths;
 use super::programs;
 use super::programs::used::{Fed, Nested, Used, Yields};
+use super::start::{Kind, Opened, Start, Target, exported, is_defined, printed, shown};
 
 /// So deep are commands inside commands looked at.
 const MAX_DEPTH: usize = 16;
 /// So many programs may one line start.
-const MAX_STARTS: usize = 1_000;
+const MAX_STARTS: usize = 256;
+/// So many words with wildcards may it have: each is looked for on the disk.
+const MAX_WILD: usize = 32;
 /// Shells whose scripts are read here.
 const SHELLS: [&str; 3] = ["sh", "bash", "dash"];
-
-/// One program that would start, or a line's assignments and redirections without one.
-#[derive(Debug, Clone)]
-pub(super) struct Start {
-    /// Where it stands in the text that was handed in.
-    pub(super) span: Range<usize>,
-    /// How it is written.
-    pub(super) text: String,
-    /// The wrappers that it is reached through, outermost first.
-    pub(super) via: Vec<String>,
-    pub(super) words: Vec<Word>,
-    /// What its program makes of the words; nothing where there is no program.
-    pub(super) used: Option<Used>,
-    pub(super) assignments: Vec<Assignment>,
-    pub(super) redirections: Vec<Target>,
-    /// The folders that it may run in. None: not known.
-    pub(super) folders: Vec<PathBuf>,
-    /// The wrapper, and which of its words this program is.
-    pub(super) parent: Option<(usize, usize)>,
-    /// Which words stand for any path below the one that they name.
-    pub(super) below: Vec<usize>,
-    /// Which words are a name that is not known.
-    pub(super) some_name: Vec<usize>,
-    /// What was not understood about it. No rule lifts it.
-    pub(super) gaps: Vec<String>,
-    pub(super) kind: Kind,
-}
-
-/// What a start is, besides a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A program.
-    Program,
-    /// A function that the line itself makes, and whose commands stand here too.
-    Function,
-    /// No program.
-    Nothing,
-}
-
-/// A file that a stream leads to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Target {
-    pub(super) span: Range<usize>,
-    pub(super) text: String,
-    pub(super) way: Way,
-    pub(super) word: Word,
-}
-
-/// Everything that a text would start.
-#[derive(Debug, Default)]
-pub(super) struct Opened {
-    pub(super) starts: Vec<Start>,
-    /// What was not understood, and where.
-    pub(super) gaps: Vec<(Range<usize>, String)>,
-    /// Texts that took a parser: an automatic allow needs a second one to agree.
-    pub(super) parsed: Vec<(String, Line)>,
-}
 
 /// Where a text stands.
 #[derive(Clone)]
@@ -91,7 +37,7 @@ struct Setting<'a> {
 
 /// Opens a command line.
 pub(super) fn open_text(text: &str, folder: &Path, home: Option<&Path>) -> Opened {
-    let mut opener = Opener { home, opened: Opened::default() };
+    let mut opener = Opener { home, opened: Opened::default(), wild: 0 };
     opener.text(&Setting {
         text,
         within: None,
@@ -106,7 +52,7 @@ pub(super) fn open_text(text: &str, folder: &Path, home: Option<&Path>) -> Opene
 
 /// Opens a program with its words, without a shell.
 pub(super) fn open_words(words: &[String], text: &str, folder: &Path, home: Option<&Path>) -> Opened {
-    let mut opener = Opener { home, opened: Opened::default() };
+    let mut opener = Opener { home, opened: Opened::default(), wild: 0 };
     let Command { words, .. } = line::argv(words);
     let setting = Setting {
         text,
@@ -125,6 +71,7 @@ pub(super) fn open_words(words: &[String], text: &str, folder: &Path, home: Opti
 struct Opener<'a> {
     home: Option<&'a Path>,
     opened: Opened,
+    wild: usize,
 }
 
 /// One command before it is looked at.
@@ -171,12 +118,14 @@ impl Opener<'_> {
         for gap in &line.gaps {
             self.gap(setting.within.clone().unwrap_or(gap.span.clone()), &gap.why);
         }
+        let wild =
+            line.commands.iter().flat_map(|command| &command.words).filter(|word| word.has_glob()).count();
+        self.wild += wild;
+        if self.wild > MAX_WILD {
+            return self.gap(whole, "more wildcards than are looked for");
+        }
         let exported = exported(&line);
         for (at, command) in line.commands.iter().enumerate() {
-            if self.opened.starts.len() >= MAX_STARTS {
-                self.gap(whole.clone(), "it starts more programs than are looked at");
-                break;
-            }
             self.command(setting, &line, at, command, &exported);
         }
         if line.shape == Shape::Parsed {
@@ -227,6 +176,13 @@ impl Opener<'_> {
     }
 
     fn program(&mut self, setting: &Setting<'_>, line: &Line, part: Part) {
+        if self.opened.starts.len() >= MAX_STARTS {
+            let whole = setting.within.clone().unwrap_or(part.span);
+            if self.opened.gaps.len() < MAX_STARTS {
+                self.gap(whole, "it starts more programs than are looked at");
+            }
+            return;
+        }
         let used = (!part.words.is_empty()).then(|| programs::used(&part.words));
         let place = setting.within.clone().unwrap_or(part.span.clone());
         let text = match (part.parent, setting.text.get(part.span.clone())) {
@@ -474,56 +430,4 @@ pub(super) fn fill_is_tame(tops: &[Word], folders: &[PathBuf], home: Option<&Pat
             }),
         })
     })
-}
-
-/// What a command prints, where that stands in the line: `echo` of plain words, `cat` of a here-document.
-fn printed(command: &Command) -> Option<String> {
-    if !command.redirections.is_empty() {
-        return None;
-    }
-    let words: Option<Vec<&str>> = command.words.iter().map(Word::literal).collect();
-    match words?.as_slice() {
-        ["cat"] => match &command.stdin {
-            Stdin::Text(word) => word.literal().map(str::to_owned),
-            Stdin::Inherited | Stdin::Pipe(_) | Stdin::Unknown => None,
-        },
-        ["echo", rest @ ..] => {
-            let plain = rest.first().is_none_or(|first| !first.starts_with('-'));
-            (plain && !rest.iter().any(|word| word.contains('\\'))).then(|| rest.join(" "))
-        }
-        ["printf", text] if !text.contains(['\\', '%']) => Some((*text).to_owned()),
-        ["printf", "%s" | "%s\\n", text] => Some((*text).to_owned()),
-        _ => None,
-    }
-}
-
-/// What the line sets for all commands behind it.
-fn exported(line: &Line) -> Vec<(usize, Assignment)> {
-    let commands = line.commands.iter().enumerate();
-    let all = commands.flat_map(|(at, command)| command.assignments.iter().map(move |set| (at, set)));
-    all.filter(|(_, set)| set.exported == Exported::ToAll).map(|(at, set)| (at, set.clone())).collect()
-}
-
-/// Whether a name is surely a function of the line when a command is reached: defined before it, whatever happens.
-fn is_defined(line: &Line, at: usize, name: &str) -> bool {
-    let Some(call) = line.commands.get(at) else { return false };
-    if call.reached.iter().any(|step| matches!(step, Step::Function(_))) {
-        return false;
-    }
-    line.commands.iter().any(|command| {
-        let first = command.reached.first();
-        first == Some(&Step::Function(name.to_owned())) && command.span.end <= call.span.start
-    })
-}
-
-/// A word as a person would write it.
-pub(super) fn shown(word: &Word) -> String {
-    let text = word_text(word);
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,~^".contains(c);
-    let literal = word.pieces.iter().all(|piece| matches!(piece, Piece::Text(_)));
-    if text.is_empty() || (literal && !text.chars().all(plain)) {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    } else {
-        text
-    }
 }

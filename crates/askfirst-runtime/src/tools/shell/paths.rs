@@ -10,7 +10,7 @@ use super::line::tree::{Piece, Word};
 use super::real::{plain, real};
 
 /// So many names are looked at for one wildcard.
-const MAX_NAMES: usize = 10_000;
+const MAX_NAMES: usize = 4_000;
 /// So many places may one word name.
 const MAX_PLACES: usize = 1_000;
 
@@ -201,8 +201,10 @@ pub(super) fn repository(folder: &Path) -> Repository {
 }
 
 fn work_tree(at: &Path, git: &Path) -> Option<Repository> {
-    let about = git.symlink_metadata().ok().filter(|about| about.is_file() && about.len() < 4_096)?;
-    drop(about);
+    let small = git.symlink_metadata().is_ok_and(|about| about.is_file() && about.len() < 4_096);
+    if !small {
+        return None;
+    }
     let text = std::fs::read_to_string(git).ok()?;
     let target = real(&at.join(text.strip_prefix("gitdir:")?.trim()))?;
     let trees = target.parent().filter(|trees| trees.file_name().is_some_and(|name| name == "worktrees"))?;

@@ -6,10 +6,10 @@
 use askfirst::{Approval, Loosen, OfferedPattern};
 use serde_json::{Map, Value, json};
 
-use super::open::{Kind, Start};
+use super::judged::{Judged, Reason};
 use super::paths::word_text;
 use super::programs::used::{Class, Known, Used};
-use super::verdict::{Judged, Reason};
+use super::start::{Kind, Start};
 use super::wish::{Wait, What, Wish};
 
 /// Programs that run what they are given: no wider yes is offered for them.

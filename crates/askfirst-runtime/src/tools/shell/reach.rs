@@ -80,6 +80,8 @@ pub(super) struct Reach<'a> {
     pub(super) outside: Approval,
     pub(super) outside_origin: Option<&'a Because>,
     pub(super) masked: Masked,
+    /// How many names below folders may still be looked at for this line.
+    pub(super) left: std::cell::Cell<usize>,
 }
 
 impl Reach<'_> {
@@ -169,8 +171,9 @@ impl Reach<'_> {
         if self.masked == Masked::ByWalls || self.ground.roots.never.reads_all() {
             return;
         }
-        let mut left = MAX_WALK;
+        let mut left = self.left.get();
         let found = walk(&place.real, &mut left, &mut |path| self.never(path, Touch::Read).is_some());
+        self.left.set(left);
         match found {
             Walked::Found(path) => {
                 let name =

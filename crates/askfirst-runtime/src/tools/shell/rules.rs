@@ -113,11 +113,14 @@ impl Layer {
         let said =
             |key: &str, value: Approval| (speaks == Speaks::Main || settings.says(key)).then_some(value);
         layer.default = said("shell.default.approval", shell.default);
-        layer.known_read_only = said("shell.known_read_only", shell.known_read_only);
+        // Left out, reading is never asked about more strictly than what nobody speaks for.
+        let given = settings.says("shell.known_read_only");
+        let reading = if given { shell.known_read_only } else { shell.known_read_only.min(shell.default) };
+        layer.known_read_only = said("shell.known_read_only", reading);
         layer.outside_roots = said("shell.outside_roots", shell.outside_roots);
         let values = [
             ("shell.default.approval", shell.default),
-            ("shell.known_read_only", shell.known_read_only),
+            ("shell.known_read_only", reading),
             ("shell.outside_roots", shell.outside_roots),
         ];
         for (key, value) in values {

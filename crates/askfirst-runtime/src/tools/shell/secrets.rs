@@ -28,7 +28,7 @@ const NAMES: [&str; 30] = [
     "id_dsa",
     "id_ecdsa",
     "id_ed25519",
-    "*.pem",
+    "*key.pem",
     "*.p12",
     "*.pfx",
     "*.jks",
@@ -59,7 +59,7 @@ fn matches(known: &str, name: &str) -> bool {
     match known.split_once('*') {
         None => known == name,
         Some((head, tail)) => {
-            name.len() > head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail)
+            name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail)
         }
     }
 }

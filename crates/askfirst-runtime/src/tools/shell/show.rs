@@ -4,7 +4,7 @@
 use askfirst::{Approval, ApprovalPresentation, Fact, PresentationKind, Shown, Verdict};
 use serde_json::{Value, json};
 
-use super::verdict::{Judged, Reason, Row};
+use super::judged::{Judged, Reason, Row};
 use super::wish::{Wait, Wish};
 
 /// What a call does, in one line: a rule's own words, where one decided and has them.

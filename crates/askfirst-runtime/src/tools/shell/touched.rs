@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use askfirst::Approval;
 
+use super::judged::Reason;
 use super::line::tree::{Way, Word};
-use super::open::{Kind, Start, Target, entered_all};
+use super::open::entered_all;
 use super::paths::{self, Named, Place, Repository, word_text};
 use super::programs::used::{Class, Known, Role, Used};
 use super::reach::{Reach, Touch};
-use super::verdict::Reason;
+use super::start::{Kind, Start, Target};
 
 /// Programs that take away or change a folder with all that is in it.
 const SWEEPING: [&str; 8] = ["rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp"];
@@ -18,6 +19,50 @@ const SWEEPING: [&str; 8] = ["rm", "rmdir", "unlink", "shred", "mv", "chmod", "c
 const SAYING: [&str; 2] = ["echo", "printf"];
 /// Programs that read a repository's config, which can start other programs.
 const GIT: [&str; 3] = ["git", "gh", "hub"];
+
+/// Programs that run what they read. Without a table nobody can tell what that is.
+const INTERPRETERS: [&str; 40] = [
+    "R",
+    "Rscript",
+    "bun",
+    "clojure",
+    "deno",
+    "dc",
+    "ed",
+    "elixir",
+    "emacs",
+    "erl",
+    "ex",
+    "expect",
+    "fish",
+    "gdb",
+    "ghci",
+    "groovy",
+    "guile",
+    "iex",
+    "irb",
+    "julia",
+    "ksh",
+    "lldb",
+    "lua",
+    "luajit",
+    "m4",
+    "node",
+    "nvim",
+    "octave",
+    "osascript",
+    "perl",
+    "php",
+    "pwsh",
+    "pypy",
+    "python",
+    "ruby",
+    "scala",
+    "tclsh",
+    "vim",
+    "wish",
+    "zsh",
+];
 
 /// What a command touches.
 #[derive(Debug, Default)]
@@ -101,6 +146,11 @@ impl Looker<'_> {
         if text.is_empty() || text.starts_with('=') || text.starts_with('%') {
             return self.ask(format!("`{text}` is no program's name"));
         }
+        let version = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+        let interpreter = INTERPRETERS.contains(&used.program.trim_end_matches(version));
+        if used.known == Known::Nothing && interpreter {
+            self.ask(format!("`{}` runs what it reads, and nothing is known about its words", used.program));
+        }
         let usual = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
         let elsewhere = used.path.as_deref().is_some_and(|path| {
             !usual.iter().any(|folder| path.strip_prefix(folder).is_some_and(|name| !name.contains('/')))
@@ -141,6 +191,11 @@ impl Looker<'_> {
                 if path.role == Role::Folder { self.start.folders.clone() } else { folders.clone() };
             self.one(&path.word.clone(), touch, &folders);
         }
+        if used.network {
+            for word in self.start.words.iter().skip(1).map(word_text).collect::<Vec<_>>() {
+                self.address(&word, &folders);
+            }
+        }
         if used.known == Known::Nothing {
             for word in self.start.words.iter().skip(1).cloned().collect::<Vec<_>>() {
                 self.perhaps(&word, &folders, Doubtful::Any);
@@ -152,6 +207,20 @@ impl Looker<'_> {
                 }
             }
         }
+    }
+
+    /// An address of a file on this machine is a path.
+    fn address(&mut self, text: &str, folders: &[PathBuf]) {
+        let lower = text.to_ascii_lowercase();
+        let Some(rest) = lower.find("file:").and_then(|at| text.get(at + "file:".len()..)) else { return };
+        if rest.contains(['%', '{', '[']) {
+            return self.ask(format!("`{text}` is not plainly one file"));
+        }
+        let path = match rest.strip_prefix("//") {
+            Some(named) => named.find('/').and_then(|at| named.get(at..)).unwrap_or_default(),
+            None => rest,
+        };
+        self.one(&Word::text(path, 0..0), Touch::Read, folders);
     }
 
     /// A word that may be a path: looked at where it leads out of the roots, or to what is never touched.

@@ -1,110 +1,23 @@
 //! The verdict about a command line: of every program that it would start, the strictest. What was not understood is
 //! never allowed, whatever a rule or a default says.
 
-use std::ops::Range;
 use std::path::Path;
 
-use askfirst::{Approval, Because, Risk};
+use askfirst::{Approval, Risk};
 
+use super::judged::{Judged, Reason, Row};
 use super::line;
 use super::match_deny::{self, Denied, Ways};
 use super::match_words::{self, Case, Covered, unnamed_variables};
-use super::open::{Kind, Opened, Start};
 use super::programs::used::{Class, Known, Used};
 use super::reach::Reach;
 use super::rules::{Layer, Rule};
+use super::start::{Kind, Opened, Start};
 use super::touched::{self, Touched};
 
 /// What the shell does by itself, and nothing else sees. The folder that `cd` names is looked at like any other.
 const STEERING: [&str; 10] =
     ["cd", "true", "false", ":", "exit", "return", "break", "continue", "wait", "shift"];
-
-/// Why something is allowed, asked about or denied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reason {
-    pub(super) approval: Approval,
-    pub(super) text: String,
-    pub(super) because: Option<Because>,
-}
-
-impl Reason {
-    pub(super) fn new(approval: Approval, text: impl Into<String>) -> Self {
-        Self { approval, text: text.into(), because: None }
-    }
-
-    pub(super) fn of(approval: Approval, text: impl Into<String>, because: Option<&Because>) -> Self {
-        Self { approval, text: text.into(), because: because.cloned() }
-    }
-}
-
-/// The verdict about one program.
-#[derive(Debug, Clone)]
-pub(super) struct Row {
-    pub(super) program: String,
-    pub(super) text: String,
-    pub(super) span: Range<usize>,
-    pub(super) via: Vec<String>,
-    pub(super) reasons: Vec<Reason>,
-    /// Files that its streams lead to.
-    pub(super) streams: Vec<(String, Range<usize>, Reason)>,
-    pub(super) description: Option<String>,
-}
-
-impl Row {
-    pub(super) fn approval(&self) -> Approval {
-        self.reasons.iter().map(|reason| reason.approval).max().unwrap_or(Approval::Required)
-    }
-
-    /// The reason that decides.
-    pub(super) fn reason(&self) -> Option<&Reason> {
-        let strictest = self.approval();
-        self.reasons.iter().find(|reason| reason.approval == strictest)
-    }
-}
-
-/// The verdict about a whole line.
-#[derive(Debug)]
-pub(super) struct Judged {
-    pub(super) rows: Vec<Row>,
-    /// About the text as a whole, with the part that each is about.
-    pub(super) whole: Vec<(Range<usize>, Reason)>,
-    pub(super) risk: Risk,
-    pub(super) network: bool,
-    /// Every place that it names, as it lies now.
-    pub(super) places: Vec<String>,
-    /// The roots that it would write.
-    pub(super) writes: Vec<String>,
-    pub(super) starts: Vec<Start>,
-}
-
-impl Judged {
-    pub(super) fn approval(&self) -> Approval {
-        let rows = self.rows.iter().map(Row::approval);
-        let streams =
-            self.rows.iter().flat_map(|row| row.streams.iter().map(|(_, _, reason)| reason.approval));
-        let whole = self.whole.iter().map(|(_, reason)| reason.approval);
-        // A line that starts nothing at all is one that nobody understood.
-        let least = if self.rows.is_empty() { Approval::Required } else { Approval::None };
-        rows.chain(streams).chain(whole).max().unwrap_or(least).max(least)
-    }
-
-    /// Every reason that is as strict as the verdict.
-    pub(super) fn deciding(&self) -> Vec<&Reason> {
-        let strictest = self.approval();
-        let rows = self
-            .rows
-            .iter()
-            .flat_map(|row| row.reasons.iter().chain(row.streams.iter().map(|(_, _, reason)| reason)));
-        let all = self.whole.iter().map(|(_, reason)| reason).chain(rows);
-        let mut found: Vec<&Reason> = Vec::new();
-        for reason in all.filter(|reason| reason.approval == strictest) {
-            if !found.contains(&reason) {
-                found.push(reason);
-            }
-        }
-        found
-    }
-}
 
 /// What a line is judged by.
 pub(super) struct Judge<'a> {

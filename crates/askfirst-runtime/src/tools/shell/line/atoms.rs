@@ -6,6 +6,9 @@ use super::tree::{Piece, Word};
 /// How many words braces may make.
 const WORDS: usize = 64;
 
+/// How far a `[` is looked after.
+const BRACKET: usize = 128;
+
 /// One character of a word, or an expansion.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Atom {
@@ -23,7 +26,7 @@ pub(super) enum Atom {
 
 /// The words that braces make of one; none if that is not certain.
 pub(super) fn braces(atoms: &[Atom]) -> Option<Vec<Vec<Atom>>> {
-    let opens = atoms.iter().any(|atom| *atom == Atom::Live('{'));
+    let opens = atoms.contains(&Atom::Live('{'));
     if !opens {
         return Some(vec![atoms.to_vec()]);
     }
@@ -265,6 +268,10 @@ fn bracket(atoms: &[Atom], open: usize) -> Option<(String, usize)> {
     let mut run = String::from("[");
     let mut inner = false;
     for (at, atom) in atoms.iter().enumerate().skip(open + 1) {
+        // Too long to look further: taken for a wildcard, which is the stricter reading.
+        if run.len() > BRACKET {
+            return Some((run, at - 1));
+        }
         match atom {
             Atom::Live(']')
                 if at > open + 1 && !(at == open + 2 && matches!(run.as_str(), "[!" | "[^")) && !inner =>

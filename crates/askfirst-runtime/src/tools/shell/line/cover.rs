@@ -8,17 +8,22 @@ const RESERVED: [&str; 20] = [
     "select", "function", "time", "coproc", "{", "}", "!",
 ];
 
+/// Whether an unquoted word cannot be a program.
+pub(super) fn reserved(word: &str) -> bool {
+    word != "in" && (RESERVED.contains(&word) || matches!(word, "[[" | "]]"))
+}
+
 /// The first part between the leaves that is no grammar.
 pub(super) fn uncovered(text: &str, part: Span, leaves: &mut [Span]) -> Option<Span> {
     leaves.sort_by_key(|leaf| (leaf.start, leaf.end));
     let mut at = part.start;
     let mut comment_until = part.start;
     let mut timed = false;
-    for leaf in leaves.iter().cloned().chain([part.end..part.end]) {
-        if leaf.start > at {
-            if let Some(found) = between(text, at..leaf.start, part.end, &mut comment_until, &mut timed) {
-                return Some(found);
-            }
+    for leaf in leaves.iter().cloned().chain(std::iter::once(part.end..part.end)) {
+        if leaf.start > at
+            && let Some(found) = between(text, at..leaf.start, part.end, &mut comment_until, &mut timed)
+        {
+            return Some(found);
         }
         if leaf.start < comment_until && !leaf.is_empty() && leaf.start >= at {
             return Some(leaf);

@@ -8,6 +8,9 @@ const BYTES: usize = 8 * 1024;
 /// How deep brackets may nest.
 const DEPTH: usize = 16;
 
+/// How many `|` and `&` may stand in it: parsers nest what they join.
+const JOINTS: usize = 256;
+
 /// Why no parser should see this text.
 pub(super) fn limits(text: &str) -> Option<Gap> {
     if text.len() > BYTES {
@@ -18,6 +21,10 @@ pub(super) fn limits(text: &str) -> Option<Gap> {
     }
     if depth(text) > DEPTH {
         return Some(gap(0..text.len(), format!("brackets nested more than {DEPTH} deep")));
+    }
+    let joints = text.bytes().filter(|byte| matches!(byte, b'|' | b'&')).count();
+    if joints > JOINTS {
+        return Some(gap(0..text.len(), format!("more than {JOINTS} signs that join commands")));
     }
     None
 }

@@ -3,12 +3,15 @@
 mod atoms;
 mod close;
 mod cover;
+mod evaluates;
+mod expand;
 mod flow;
 mod guard;
 mod number;
 mod plain;
 mod second;
 mod shuck;
+mod simple;
 mod special;
 mod state;
 mod syntax;

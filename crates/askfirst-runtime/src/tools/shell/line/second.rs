@@ -10,6 +10,9 @@ const DEPTH: usize = 8;
 /// How many substitutions it is given.
 const SUBSTITUTIONS: usize = 64;
 
+/// How much it is given: bytes by levels of brackets, squared.
+const WORK: usize = 100_000;
+
 /// Whether it finds the same.
 pub(super) fn agrees(text: &str, line: &Line) -> bool {
     let opened = text.matches("$(").count()
@@ -17,6 +20,11 @@ pub(super) fn agrees(text: &str, line: &Line) -> bool {
         + text.matches(">(").count()
         + text.matches('`').count();
     if depth(text) > DEPTH || opened > SUBSTITUTIONS || text.contains('\0') || text.len() > 8192 {
+        return false;
+    }
+    // It reads what is nested again at each level.
+    let levels = depth(text).max(1);
+    if text.len() * levels * levels > WORK {
         return false;
     }
     let parsed = std::panic::catch_unwind(|| rable::parse(text, false));

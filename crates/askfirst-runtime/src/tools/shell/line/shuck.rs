@@ -78,7 +78,21 @@ impl Turner<'_> {
     }
 
     fn seq(&mut self, seq: &ast::StmtSeq) -> Result<Vec<Stmt>, Fault> {
-        seq.stmts.iter().map(|stmt| self.stmt(stmt)).collect()
+        let mut made: Vec<Stmt> = Vec::with_capacity(seq.stmts.len());
+        for stmt in &seq.stmts {
+            let start = self.span(stmt.span)?.start;
+            // Two commands without anything between them are none to bash.
+            let end = self.leaves.iter().map(|leaf| leaf.end).filter(|end| *end <= start).max();
+            if !made.is_empty()
+                && let Some(between) = end.and_then(|end| self.text.get(end..start))
+                && !between.contains([';', '&', '\n'])
+                && !self.text.get(..end.unwrap_or(0)).is_some_and(|before| before.ends_with('\n'))
+            {
+                return self.refuse(stmt.span, "a command right behind another");
+            }
+            made.push(self.stmt(stmt)?);
+        }
+        Ok(made)
     }
 
     fn stmt(&mut self, stmt: &ast::Stmt) -> Result<Stmt, Fault> {
@@ -393,14 +407,22 @@ impl Turner<'_> {
             }
             ast::RedirectTarget::Heredoc(doc) => {
                 let delimiter = &doc.delimiter;
-                self.leaf(delimiter.span)?;
+                // Whether it is quoted is read from the text: the parser mixes up several of them.
+                let raw = self.leaf(delimiter.span)?;
+                let raw = self.text.get(raw).unwrap_or("");
+                let expands = !raw.contains(['\'', '"', '\\']);
+                if raw.contains(['$', '`', '\n'])
+                    || raw.replace(['\'', '"', '\\'], "") != delimiter.cooked.as_str()
+                {
+                    return self.refuse(redirect.span, "a here-document whose end is not plain");
+                }
                 let body = self.span(doc.body.span)?;
                 let end = self.closes(&body, &delimiter.cooked, delimiter.strip_tabs);
                 let Some(end) = end else {
                     return self.refuse(redirect.span, "a here-document whose end is not plain");
                 };
                 self.leaves.push(body.start..end);
-                Kind::Doc { body, expands: delimiter.expands_body, strips: delimiter.strip_tabs }
+                Kind::Doc { body, expands, strips: delimiter.strip_tabs }
             }
         };
         if let Some(place) = redirect.fd_var_span {

@@ -4,6 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::tree::{Folder, Piece, Word};
 
+/// How many variables are followed.
+const NAMES: usize = 24;
+/// How long a value may be, in bytes.
+const VALUE: usize = 2048;
 /// How many folders are kept apart.
 const FOLDERS: usize = 4;
 
@@ -28,6 +32,23 @@ pub(super) enum Known {
     Number,
 }
 
+impl Known {
+    /// Values that grow without end are given up.
+    fn is_small(&self) -> bool {
+        match self {
+            Self::Number => true,
+            Self::Value(pieces) => {
+                let length = |piece: &Piece| match piece {
+                    Piece::Text(text) | Piece::Glob(text) => text.len(),
+                    Piece::Home => 1,
+                    Piece::Unknown(unknown) => unknown.text.len(),
+                };
+                pieces.len() <= 32 && pieces.iter().map(length).sum::<usize>() <= VALUE
+            }
+        }
+    }
+}
+
 impl State {
     pub(super) fn new() -> Self {
         Self {
@@ -50,8 +71,11 @@ impl State {
         if matches!(name, "CDPATH") {
             self.folders = None;
         }
+        let value = value.filter(Known::is_small);
         match value {
-            Some(known) if !own(name) => self.vars.insert(name.to_owned(), known),
+            Some(known) if !own(name) && (self.vars.len() < NAMES || self.vars.contains_key(name)) => {
+                self.vars.insert(name.to_owned(), known)
+            }
             Some(_) | None => self.vars.remove(name),
         };
     }

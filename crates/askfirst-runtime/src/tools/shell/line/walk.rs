@@ -10,11 +10,13 @@ use super::syntax::{Grammar, Kind, Node, Raw, Span, Stmt};
 use super::tree::{Command, Gap, Stdin, Step};
 
 /// How many bytes of words may be read: loops read theirs once per value.
-const BYTES: usize = 128 * 1024;
+const BYTES: usize = 256 * 1024;
 /// How many commands a line may come to.
 const COMMANDS: usize = 512;
 /// How many substitutions may be parsed.
 const PARSES: usize = 96;
+/// How many bytes of them, counted once per level of brackets in them.
+const PARSED: usize = 64 * 1024;
 /// How deep they may nest.
 const DEPTH: usize = 16;
 
@@ -34,6 +36,7 @@ pub(super) struct Walker<'a> {
     pub(super) current: Option<usize>,
     bytes: usize,
     parses: usize,
+    parsed: usize,
     depth: usize,
     spent: bool,
 }
@@ -52,6 +55,7 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
         current: None,
         bytes: 0,
         parses: 0,
+        parsed: 0,
         depth: 0,
         spent: false,
     };
@@ -73,7 +77,9 @@ impl<'a> Walker<'a> {
     /// Parses a part of the text and walks it.
     fn part(&mut self, part: &Span, state: &mut State) -> Option<(Outcome, Vec<Stmt>)> {
         self.parses += 1;
-        if self.parses > PARSES || self.depth > DEPTH {
+        // A parser reads what is nested once per level.
+        self.parsed += part.len() * (1 + self.text.get(part.clone()).map_or(0, super::guard::depth));
+        if self.parses > PARSES || self.depth > DEPTH || (self.depth > 0 && self.parsed > PARSED) {
             self.gap(part, "too many commands inside commands");
             return None;
         }

@@ -2,9 +2,10 @@
 
 use super::atoms::{Atom, Wild, braces, words};
 use super::close::Bytes;
+use super::expand::decode;
 use super::gap;
 use super::guard::{Place, named, strange};
-use super::state::{Known, State};
+use super::state::State;
 use super::syntax::Span;
 use super::tree::{Piece, Unknown, Word};
 use super::walk::Walker;
@@ -259,7 +260,7 @@ impl Walker<'_> {
                         if text.is_empty() {
                             out.push(Atom::Empty);
                         }
-                        if text.chars().any(|c| !c.is_ascii()) && inner.is_ascii() {
+                        if !text.is_ascii() && inner.is_ascii() {
                             self.gap(&(at..close), "an escape that stands for a letter that is not ASCII");
                         }
                         out.extend(text.chars().map(Atom::Quoted));
@@ -325,152 +326,6 @@ impl Walker<'_> {
         }
     }
 
-    /// `$name`.
-    pub(super) fn variable(
-        &mut self,
-        name: &str,
-        span: &Span,
-        around: Around,
-        state: &State,
-        out: &mut Vec<Atom>,
-    ) {
-        let bare = around == Around::Nothing;
-        let text = self.slice(span).to_owned();
-        let unknown = |splits: bool| {
-            Atom::Piece(Piece::Unknown(Unknown { text: text.clone(), splits, output_of: None }))
-        };
-        match state.get(name) {
-            Some(Known::Number) => out.push(unknown(false)),
-            Some(Known::Value(pieces)) => {
-                let literal = match pieces.as_slice() {
-                    [] => Some(""),
-                    [Piece::Text(text)] => Some(text.as_str()),
-                    [_] | [_, _, ..] => None,
-                };
-                match literal {
-                    Some(value) if !bare => {
-                        if value.is_empty() {
-                            out.push(Atom::Empty);
-                        }
-                        out.extend(value.chars().map(Atom::Quoted));
-                    }
-                    Some(value) if !value.is_empty() && !value.contains(['*', '?', '[', '\\']) => {
-                        for c in value.chars() {
-                            out.push(if matches!(c, ' ' | '\t' | '\n') {
-                                Atom::Break
-                            } else {
-                                Atom::Quoted(c)
-                            });
-                        }
-                    }
-                    None if !pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_))) => {
-                        out.extend(pieces.iter().cloned().map(Atom::Piece));
-                    }
-                    Some(_) | None => {
-                        if let [Piece::Unknown(it)] = pieces.as_slice() {
-                            let known = Unknown { text, splits: bare, output_of: it.output_of };
-                            out.push(Atom::Piece(Piece::Unknown(known)));
-                            return;
-                        }
-                        for piece in pieces {
-                            if let (Piece::Unknown(it), false) = (piece, bare) {
-                                out.push(Atom::Piece(Piece::Unknown(Unknown {
-                                    splits: false,
-                                    ..it.clone()
-                                })));
-                            } else if !bare {
-                                out.push(Atom::Piece(piece.clone()));
-                            }
-                        }
-                        if bare {
-                            out.push(unknown(true));
-                        }
-                    }
-                }
-            }
-            None => out.push(unknown(
-                bare && !matches!(name, "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" | "PPID"),
-            )),
-        }
-    }
-
-    /// `${ … }`.
-    fn parameter(
-        &mut self,
-        inner: &Span,
-        span: &Span,
-        around: Around,
-        state: &mut State,
-        out: &mut Vec<Atom>,
-    ) {
-        let bare = around == Around::Nothing;
-        let text = self.slice(inner).to_owned();
-        let length = text.strip_prefix('#').is_some_and(|rest| !rest.is_empty());
-        let indirect = text.starts_with('!') && text.len() > 1;
-        let lead = usize::from(length || indirect);
-        let body = text.get(lead..).unwrap_or("");
-        let count = body.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
-        let count =
-            if count == 0 && body.starts_with(['@', '*', '#', '?', '-', '$', '!']) { 1 } else { count };
-        let name = body.get(..count).unwrap_or("").to_owned();
-        let mut rest = body.get(count..).unwrap_or("");
-        let mut at = inner.start + lead + count;
-        if name.is_empty() {
-            self.gap(span, "an expansion that bash does not have");
-        }
-        if rest.is_empty()
-            && !length
-            && !indirect
-            && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        {
-            return self.variable(&name, span, around, state, out);
-        }
-        let mut all = name == "@";
-        let mut selects = false;
-        if rest.starts_with('[') {
-            match rest.find(']') {
-                Some(close) => {
-                    let index = rest.get(1..close).unwrap_or("");
-                    selects = matches!(index, "@" | "*");
-                    all |= index == "@";
-                    if !selects {
-                        self.number(&(at + 1..at + close), state);
-                    }
-                    at += close + 1;
-                    rest = rest.get(close + 1..).unwrap_or("");
-                }
-                None => self.gap(span, "an index that is not understood"),
-            }
-        }
-        if indirect && !selects && !matches!(rest, "*" | "@") {
-            self.gap(span, "a variable that is named by another");
-        }
-        let mut chars = rest.chars();
-        match (chars.next(), chars.next()) {
-            (None, _) => {}
-            (Some('@'), Some('Q' | 'U' | 'u' | 'L' | 'E' | 'A' | 'a' | 'K' | 'k')) if rest.len() == 2 => {}
-            (Some('*' | '@'), None) if indirect => {}
-            (Some(':'), Some('-' | '=' | '+' | '?')) | (Some('-' | '=' | '+' | '?'), _) => {
-                if rest.starts_with(":=") || rest.starts_with('=') {
-                    state.set(&name, None);
-                }
-                let from = at + 1 + usize::from(rest.starts_with(':'));
-                self.scan(&(from..inner.end), if bare { Around::Pattern } else { Around::Double }, state);
-            }
-            (Some('#' | '%' | '/' | '^' | ','), _) => {
-                self.scan(&(at + 1..inner.end), if bare { Around::Pattern } else { Around::Double }, state);
-            }
-            (Some(':'), _) => {
-                let from = at + 1;
-                self.number(&(from..inner.end), state);
-            }
-            (Some(_), _) => self.gap(span, "an expansion that is not understood"),
-        }
-        let splits = !length && (bare || all);
-        let text = self.slice(span).to_owned();
-        out.push(Atom::Piece(Piece::Unknown(Unknown { text, splits, output_of: None })));
-    }
-
     /// `$( … )` or backquotes.
     fn substitute(&mut self, inner: &Span, span: &Span, around: Around, state: &State, out: &mut Vec<Atom>) {
         let bare = around == Around::Nothing;
@@ -511,65 +366,4 @@ pub(super) fn whole(word: &mut Word) {
 fn simple(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'_' | b'.' | b'/' | b':' | b',' | b'=' | b'+' | b'@' | b'%' | b'^' | b'-')
-}
-
-/// What is in `$'…'`; none for what would be no text.
-fn decode(text: &str) -> Option<String> {
-    let mut out: Vec<u8> = Vec::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.extend(c.to_string().as_bytes());
-            continue;
-        }
-        let mut digits = |most: usize, radix: u32| {
-            let mut value = None;
-            for _ in 0..most {
-                let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else { break };
-                value = Some(value.unwrap_or(0u32) * radix + digit);
-                chars.next();
-            }
-            value
-        };
-        let byte = match digits(3, 8) {
-            Some(value) => u8::try_from(value & 0xff).ok()?,
-            None => match chars.next()? {
-                'n' => b'\n',
-                't' => b'\t',
-                'r' => b'\r',
-                'a' => 7,
-                'b' => 8,
-                'e' | 'E' => 27,
-                'f' => 12,
-                'v' => 11,
-                c @ ('\\' | '\'' | '"' | '?') => u8::try_from(c).ok()?,
-                c @ ('x' | 'u' | 'U') => {
-                    let most = match c {
-                        'x' => 2,
-                        'u' => 4,
-                        _ => 8,
-                    };
-                    let mut value: Option<u32> = None;
-                    for _ in 0..most {
-                        let Some(digit) = chars.peek().and_then(|c| c.to_digit(16)) else { break };
-                        value = Some(value.unwrap_or(0) * 16 + digit);
-                        chars.next();
-                    }
-                    let value = value?;
-                    if c == 'x' || value < 0x80 {
-                        u8::try_from(value).ok()?
-                    } else {
-                        out.extend(char::from_u32(value)?.to_string().as_bytes());
-                        continue;
-                    }
-                }
-                _ => return None,
-            },
-        };
-        if byte == 0 {
-            return None;
-        }
-        out.push(byte);
-    }
-    String::from_utf8(out).ok()
 }

@@ -33,6 +33,13 @@ files! {
         "lzcat" "zstdcat" "lz4cat" "xz" "unxz" "lzma" "unlzma" "zstd" "unzstd" "zstdmt" "lz4" "unlz4" "zip"
         "unzip" "zipinfo" "7z" "7za" "7zr" "7zz" "ar" "unrar" "rar";
     "awk.txt": "awk" "gawk" "mawk" "nawk" "original-awk";
+    "build.txt": "make" "gmake" "cmake" "ctest" "cpack" "ninja" "ninja-build" "samu" "meson" "bazel"
+        "bazelisk" "gradle" "gradlew" "mvn" "mvnw" "mvnd" "ant" "sbt" "gcc" "g++" "cc" "c++" "clang"
+        "clang++" "gcc-12" "g++-12" "gcc-13" "g++-13" "clang-15" "clang-16" "clang-17" "clang-18"
+        "x86_64-linux-gnu-gcc" "ld" "ld.lld" "lld" "mold" "clang-tidy" "cppcheck" "gcov" "lcov" "genhtml"
+        "autoreconf" "autoconf" "automake" "aclocal" "libtoolize" "protoc" "just" "task" "go-task"
+        "hadolint" "yamllint" "actionlint" "taplo" "dotenv-linter" "hyperfine" "watchexec" "act" "direnv"
+        "asdf" "mise" "rtx" "nvm" "fnm" "n" "volta" "pyenv" "rbenv" "nodenv" "goenv";
     "builtins.txt": "cd" "chdir" "pushd" "popd" "dirs" "pwd" "echo" "true" "false" ":" "yes" "printf"
         "test" "[" "[[" "read" "export" "readonly" "declare" "typeset" "local" "unset" "set" "shopt"
         "alias" "unalias" "hash" "type" "which" "whence" "eval" "source" "." "trap" "exit" "return" "break"
@@ -42,12 +49,32 @@ files! {
     "change.txt": "touch" "mkdir" "rmdir" "rm" "unlink" "shred" "cp" "mv" "ln" "link" "install" "mktemp"
         "mkfifo" "mknod" "chmod" "chown" "chgrp" "truncate" "dd" "tee" "sync" "split" "csplit" "dos2unix"
         "unix2dos" "mac2unix" "unix2mac" "tidy";
+    "clouds.txt": "docker" "podman" "nerdctl" "docker-compose" "podman-compose" "kubectl" "oc" "kustomize"
+        "helm" "minikube" "kind" "k3d" "k9s" "stern" "terraform" "tofu" "terragrunt" "tflint" "tfsec"
+        "checkov" "trivy" "pulumi" "ansible-playbook" "ansible-lint" "ansible" "ansible-inventory"
+        "ansible-galaxy" "vagrant" "packer" "aws" "gcloud" "az" "fly" "flyctl" "heroku" "vercel" "netlify"
+        "wrangler" "railway" "firebase" "supabase" "doctl" "gsutil" "crane" "skopeo";
     "compare.txt": "diff" "colordiff" "diff3" "sdiff" "cmp" "wdiff" "patch";
     "database.txt": "sqlite3" "duckdb" "psql" "mysql" "mariadb" "mongosh" "mongo" "pg_restore" "mysqldump"
         "pg_dump" "createdb" "dropdb" "pg_isready" "redis-cli";
     "find.txt": "find" "gfind";
+    "forges.txt": "gh" "hub" "glab" "svn" "hg";
     "git.txt": "git";
+    "go.txt": "go" "gofmt" "goimports" "gofumpt" "golangci-lint" "staticcheck" "errcheck" "revive"
+        "govulncheck" "gotestsum" "dlv" "buf";
+    "javascript.txt": "node" "nodejs" "deno" "tsx" "ts-node" "bun-node" "tsc" "tsup" "eslint" "prettier"
+        "biome" "jest" "vitest" "mocha" "playwright" "cypress" "webpack" "webpack-cli" "vite" "rollup"
+        "esbuild" "next" "turbo" "nx" "lerna" "stylelint" "oxlint" "markdownlint" "markdownlint-cli2"
+        "cspell" "knip" "depcheck" "madge" "concurrently" "nodemon" "rimraf" "tsc-watch" "prisma"
+        "drizzle-kit" "storybook" "svelte-check" "vue-tsc" "ng" "expo" "astro";
     "json.txt": "jq" "yq" "xmllint" "csvlook" "csvstat" "csvcut" "csvgrep";
+    "languages.txt": "java" "javac" "jar" "kotlinc" "kotlin" "scalac" "scala" "ktlint" "detekt" "ruby"
+        "bundle" "bundler" "gem" "rake" "rails" "rspec" "rubocop" "standardrb" "brakeman" "php" "artisan"
+        "composer" "phpunit" "pest" "paratest" "phpstan" "psalm" "pint" "php-cs-fixer" "phpcs" "phpcbf"
+        "ecs" "perl" "prove" "lua" "luajit" "lua5.4" "lua5.3" "luacheck" "stylua" "busted" "R" "Rscript"
+        "mix" "elixir" "iex" "rebar3" "dotnet" "swift" "swiftlint" "swiftformat" "xcodebuild" "zig" "ghc"
+        "cabal" "stack" "hlint" "ormolu" "fourmolu" "stylish-haskell" "dart" "flutter" "gleam" "nim"
+        "crystal" "julia" "opam" "dune" "clj" "clojure" "lein" "bb" "forge";
     "list.txt": "ls" "dir" "vdir" "stat" "df" "du" "tree" "exa" "eza" "lsd" "fd" "fdfind" "locate"
         "plocate" "mlocate" "whereis" "realpath" "readlink" "basename" "dirname" "pathchk";
     "media.txt": "ffprobe" "ffmpeg" "convert" "magick" "mogrify" "identify" "montage" "composite" "animate"
@@ -58,8 +85,18 @@ files! {
     "network.txt": "curl" "wget" "wget2" "http" "https" "xh" "xhs" "ssh" "scp" "sftp" "ftp" "telnet"
         "socat" "mosh" "rsync" "nc" "ncat" "netcat" "ping" "ping6" "traceroute" "tracepath" "mtr" "dig"
         "host" "nslookup" "whois" "ss" "netstat" "ifconfig" "ip" "openssl";
+    "node.txt": "npm" "npx" "pnpm" "yarn" "yarnpkg" "bun" "bunx";
+    "packages.txt": "brew" "apt-cache" "apt" "apt-get" "dpkg" "dpkg-query" "rpm" "dnf" "yum" "microdnf"
+        "pacman" "apk" "snap" "flatpak" "nix";
     "process.txt": "ps" "top" "pgrep" "pidof" "pkill" "killall" "lsof" "pstree" "fuser" "pwdx" "pmap"
         "htop" "btop";
+    "python.txt": "python3" "python" "python2" "python3.8" "python3.9" "python3.10" "python3.11"
+        "python3.12" "python3.13" "python3.14" "py" "pypy3" "pytest" "py.test" "pip" "pip3" "pip3.11"
+        "pip3.12" "pipx" "uv" "uvx" "poetry" "pdm" "hatch" "conda" "mamba" "micromamba" "tox" "nox" "mypy"
+        "dmypy" "pyright" "basedpyright" "ruff" "black" "isort" "flake8" "pylint" "bandit" "vulture"
+        "radon" "coverage" "sphinx-build" "mkdocs" "jupyter" "django-admin" "manage.py" "alembic" "flask"
+        "uvicorn" "celery" "ipython" "pre-commit" "venv" "virtualenv" "unittest" "json.tool" "py_compile"
+        "compileall" "build" "twine" "http.server" "timeit" "cProfile" "doctest" "pip-audit" "pip-compile";
     "rust.txt": "cargo" "rustc" "rustfmt" "rustup" "wasm-pack";
     "search.txt": "grep" "egrep" "fgrep" "rgrep" "zgrep" "zegrep" "zfgrep" "rg" "ag" "ack" "ack-grep";
     "sed.txt": "sed" "gsed";

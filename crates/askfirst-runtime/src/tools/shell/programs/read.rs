@@ -203,6 +203,7 @@ impl<'t> Reader<'t, '_> {
     /// A word that is a program of its own: its table reads what follows, as if it were a sub-command.
     fn tool(&mut self, word: &Word, at: usize) {
         self.runs = true;
+        self.no_sub = None;
         let table = word.literal().and_then(super::table_of).filter(|table| table.faults.is_empty());
         let Some(table) = table else {
             let name = shown(word);
@@ -217,9 +218,23 @@ impl<'t> Reader<'t, '_> {
             self.next = self.words.len();
             return;
         };
-        self.used.subs.push(Sub { name: word.literal().unwrap_or_default().to_owned(), word: at });
+        let name = word.literal().unwrap_or_default().to_owned();
+        let style = table.root.style.unwrap_or(Style::GNU);
+        match style.special {
+            Special::Shell
+            | Special::Env
+            | Special::Xargs
+            | Special::Trap
+            | Special::Names
+            | Special::Test => {
+                let why = format!("`{name}` starts others, and is no tool of a project");
+                self.doubt_named(at, vec![name.clone()], why);
+            }
+            Special::Nothing | Special::Find | Special::Sed | Special::Awk | Special::Jq | Special::Yq => {}
+        }
+        self.used.subs.push(Sub { name, word: at });
         self.chain = vec![&table.root];
-        self.style = table.root.style.unwrap_or(Style::GNU);
+        self.style = style;
         self.own = self.used.options.len();
         self.ended = Ended::No;
         self.operands.clear();
@@ -404,7 +419,7 @@ impl<'t> Reader<'t, '_> {
         let mut scripts: Vec<usize> = Vec::new();
         for (place, at) in operands.iter().copied().enumerate() {
             let Some(word) = self.words.get(at) else { continue };
-            let text = Part { role: Role::Text, changes: false, tool: false };
+            let text = Part { role: Role::Text, changes: false, tool: false, plain: false };
             let part = match row {
                 _ if self.rest_from.is_some_and(|from| at >= from) => Some(Part { role: Role::Rest, ..text }),
                 None => Some(text),

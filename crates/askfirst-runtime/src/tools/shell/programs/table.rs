@@ -82,6 +82,8 @@ pub(crate) struct Part {
     pub(crate) changes: bool,
     /// It is a program, whose own table reads what follows.
     pub(crate) tool: bool,
+    /// With `=` in it, it is asked about.
+    pub(crate) plain: bool,
 }
 
 /// A row of operands.

@@ -2,7 +2,7 @@
 
 use super::read::Reader;
 use super::table::Special;
-use super::used::{Fed, Nested};
+use super::used::{Fed, Nested, Role};
 use super::words::{is_name, many, push_text, replaced, shown};
 use crate::tools::shell::line::tree::{Piece, Unknown, Word};
 
@@ -145,8 +145,20 @@ pub(super) fn standard_input(reader: &mut Reader<'_, '_>) {
             }
         }
         Special::Env => env(reader),
-        Special::Nothing
-        | Special::Find
+        Special::Nothing => {
+            // An interpreter without a file runs what it is sent.
+            let first = reader.row().and_then(|row| row.at(0)).map(|part| part.role);
+            let filed = reader.used.paths.iter().any(|path| path.role == Role::File);
+            if first == Some(Role::File)
+                && reader.operands.is_empty()
+                && !filed
+                && reader.used.nested.is_empty()
+            {
+                let via = reader.used.program.clone();
+                reader.used.nested.push(Nested::Stdin { via });
+            }
+        }
+        Special::Find
         | Special::Sed
         | Special::Awk
         | Special::Jq

@@ -12,12 +12,14 @@ fn names_of_secrets_are_known_and_samples_are_none() {
         "/r/.env.local",
         "/r/prod.env",
         "/h/.ssh/config",
-        "/r/a.pem",
+        "/r/key.pem",
         "/h/.aws/credentials",
     ] {
         assert!(is_secret(Path::new(path)), "{path}");
     }
-    for path in ["/r/.env.example", "/r/.env.test", "/r/env", "/r/src/shadow.rs", "/r/README.md", "/"] {
+    for path in
+        ["/r/.env.example", "/r/.env.test", "/r/env", "/r/src/shadow.rs", "/r/cert.pem", "/r/README.md", "/"]
+    {
         assert!(!is_secret(Path::new(path)), "{path}");
     }
 }

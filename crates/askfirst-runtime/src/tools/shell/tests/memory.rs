@@ -74,7 +74,7 @@ fn every_program_has_its_row_and_what_matters_is_marked() {
     assert_eq!(verdicts, [&json!("allow"), &json!("allow"), &json!("ask")]);
     let span = |row: &Value| (row["start"].as_u64().unwrap() as usize, row["end"].as_u64().unwrap() as usize);
     let (start, end) = span(&rows[2]);
-    assert!(command[start..end].starts_with("rm -rf build"));
+    assert!(command.get(start..end).unwrap().starts_with("rm -rf build"));
     assert_eq!(shown.metadata["redirections"][0]["text"], "> log");
     assert!(!shown.metadata["must_see"].as_array().unwrap().is_empty());
     let request = world.request(command);

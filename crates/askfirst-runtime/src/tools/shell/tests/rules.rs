@@ -99,7 +99,7 @@ fn a_rule_for_a_reader_does_not_cover_a_file_that_it_prints_into() {
 #[test]
 fn denials_are_found_however_they_are_dressed() {
     let world = world(
-        "  default: { approval: none }\n  rules:\n    - { pattern: 'rm', approval: deny }\n    - { pattern: 'git push --force', approval: deny }\n",
+        "  default: { approval: none }\n  network: true\n  rules:\n    - { pattern: 'rm', approval: deny }\n    - { pattern: 'git push --force', approval: deny }\n",
     );
     std::os::unix::fs::symlink("/bin/rm", world.folder.path().join("clean")).unwrap();
     for command in [
@@ -164,4 +164,15 @@ fn ten_thousand_rules_are_looked_up_and_not_walked() {
     assert_eq!(world.says("ls"), Free);
     assert_eq!(world.says("tool77 run x"), Free);
     assert_eq!(world.says("tool77 stop"), Required);
+}
+
+#[test]
+fn a_line_that_asks_for_endless_work_is_a_gap() {
+    let world = world("  default: { approval: none }\n  known_read_only: none\n");
+    let wide = format!("ls{}", " */*/*".repeat(200));
+    let many = "true;".repeat(1_000);
+    let deep = format!("{}true{}", "find a b c d e f g h -exec ".repeat(40), " ;".repeat(40));
+    for command in [wide, many, deep, "env ".repeat(100) + "ls"] {
+        assert_eq!(world.says(&command), Required);
+    }
 }

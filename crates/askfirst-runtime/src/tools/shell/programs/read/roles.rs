@@ -12,6 +12,11 @@ impl Reader<'_, '_> {
     /// A word in its role.
     pub(super) fn play(&mut self, word: &Word, part: Part, at: usize) {
         self.changes |= part.changes;
+        if part.plain && word.literal().is_none_or(|text| text.contains('=')) {
+            let name = shown(word);
+            let why = format!("`{name}` sets a variable, which is asked about unless a rule names it");
+            self.doubt_named(at, vec![name], why);
+        }
         match part.role {
             Role::Text | Role::Rest | Role::Command | Role::Code => {}
             Role::Read | Role::Tree | Role::List => {

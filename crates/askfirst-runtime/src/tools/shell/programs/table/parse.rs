@@ -62,6 +62,9 @@ pub(crate) fn tables(text: &str) -> Vec<Table> {
         if table.names.is_empty() {
             table.faults.push((0, "a program without a name".to_owned()));
         }
+        if table.root.class.is_none() && table.root.subs.is_empty() {
+            table.faults.push((0, "what the program does is missing".to_owned()));
+        }
         table.root.finish();
     }
     tables

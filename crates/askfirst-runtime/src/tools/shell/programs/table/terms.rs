@@ -207,7 +207,7 @@ pub(super) fn part(word: &str) -> Result<Part, String> {
         "list" => Role::List,
         "write" => Role::Write,
         "folder" => Role::Folder,
-        "pathspec" => Role::Pathspec,
+        "pathspec" | "word" => Role::Pathspec,
         "url" => Role::Url,
         "file" => Role::File,
         "rest" => Role::Rest,
@@ -217,5 +217,10 @@ pub(super) fn part(word: &str) -> Result<Part, String> {
         "ask" => Role::Ask,
         _ => return Err(format!("`{word}` is no role")),
     };
-    Ok(Part { role, changes: matches!(word, "change" | "write"), tool: word == "tool" })
+    Ok(Part {
+        role,
+        changes: matches!(word, "change" | "write"),
+        tool: word == "tool",
+        plain: word == "word",
+    })
 }

@@ -110,6 +110,18 @@ fn shells_run_a_text_a_file_or_their_input() {
 }
 
 #[test]
+fn an_interpreter_without_a_file_runs_its_input() {
+    let table = "program py\nruns\n  -u\n  -c =text\n  --version alone\n  operands rest if -c\n  operands file rest\n";
+    let started = |command: &str| started(&super::by(table, command));
+    assert_eq!(started("py"), ["standard input"]);
+    assert_eq!(started("py -u"), ["standard input"]);
+    assert_eq!(started("py -"), ["standard input"]);
+    assert!(started("py x.py").is_empty());
+    assert!(started("py -c 1").is_empty());
+    assert!(started("py --version").is_empty());
+}
+
+#[test]
 fn builtins_that_run_texts_hand_them_on() {
     starts("eval 'r''m' -rf build", &["script: rm -rf build"]);
     starts("trap 'rm x' EXIT", &["script: rm x"]);

@@ -264,5 +264,16 @@ fn a_tool_is_read_by_its_own_table() {
     assert!(used.doubts.iter().all(|doubt| doubt.names == ["frobnicate"]), "{}", reading(&used));
     assert_eq!(used.doubts.len(), 1);
     assert_eq!(verdict(&by(table, "npx $X -n")), Verdict::Asks);
+    assert_eq!(verdict(&by(table, "npx sh x.sh")), Verdict::Asks);
+    assert_eq!(verdict(&by(table, "npx env ls")), Verdict::Asks);
     assert_eq!(verdict(&by(table, "npx ./sed -n p a")), Verdict::Asks);
+}
+
+#[test]
+fn a_word_that_sets_a_variable_is_asked_about() {
+    let table = "program make\nruns\n  operands word*\n";
+    assert_eq!(verdict(&by(table, "make test")), Verdict::Covered);
+    assert_eq!(verdict(&by(table, "make SHELL=./x test")), Verdict::Asks);
+    assert_eq!(verdict(&by(table, "make \"a$X\"")), Verdict::Asks);
+    assert_eq!(verdict(&by(table, "make ../x")), Verdict::Asks);
 }

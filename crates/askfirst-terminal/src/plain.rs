@@ -1,40 +1,33 @@
-//! One question from its first line to its answer.
+//! One question in lines that are printed once: for screen readers, dumb terminals and very small ones.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use askfirst::machine::{Answer, Question, Seen};
-use askfirst::{ApprovalDecision, ApprovalScope, Cause, Timestamp};
+use askfirst::{ApprovalDecision, Cause};
 use askfirst_runtime::present::escape::width;
-use askfirst_runtime::present::time::time_of_day;
 use askfirst_runtime::present::{Page, PageOptions, visible_line};
 
 use crate::Options;
 use crate::decode::{Decoder, Input};
 use crate::edit::{EditFault, edit};
-use crate::keys::{Effect, Event, Keys, Notice, Reach};
+use crate::keys::{Effect, Event, Front, Keys};
 use crate::paint::{NUMBER, Numbers, draw, paint};
-use crate::tty::{Gone, Tty, Waited};
-
-/// How a prompt ended.
-pub(crate) enum Ended {
-    /// With an answer.
-    Answered(Answer),
-    /// Somebody wants it to end.
-    Woken,
-}
+use crate::schema::Schemas;
+use crate::tty::{Ended, Gone, Tty, Waited};
+use crate::words::{echo, notice_words, now};
 
 /// Asks one question.
-pub(crate) fn ask(tty: &mut Tty<'_>, question: &Question, options: &Options) -> Ended {
+pub(crate) fn ask(tty: &mut Tty<'_>, question: &Question, options: &Options, schemas: &Schemas) -> Ended {
     let page_options =
         PageOptions { preview_lines: options.preview_lines, redactor: &options.redactor, now: now() };
     let page = Page::of(question, &page_options);
     let start = Instant::now();
-    let keys = Keys::new(page.offers.clone(), Reach::Part, Duration::ZERO);
+    let keys = Keys::new(page.offers.clone(), Front::Lines, Duration::ZERO);
     let columns = tty.columns();
     let seen = Seen { lines: 0, of: 0 };
     let (decoder, read_at, field) = (Decoder::default(), Duration::ZERO, String::new());
     let mut prompt =
-        Prompt { tty, question, options, page, start, keys, decoder, read_at, columns, seen, field };
+        Prompt { tty, question, options, schemas, page, start, keys, decoder, read_at, columns, seen, field };
     match prompt.run() {
         Ok(answer) => Ended::Answered(answer),
         Err(Gone::Woken) => Ended::Woken,
@@ -49,6 +42,7 @@ struct Prompt<'a, 't> {
     tty: &'a mut Tty<'t>,
     question: &'a Question,
     options: &'a Options,
+    schemas: &'a Schemas,
     page: Page,
     start: Instant,
     keys: Keys,
@@ -125,11 +119,22 @@ impl Prompt<'_, '_> {
                 self.field.clear();
                 self.tty.write(&format!("\n{REASON}"))?;
             }
-            Effect::AskPattern => {
-                self.tty.write("\nwhich of the above, by its number? (Esc goes back)\n")?;
+            Effect::AskScope => {
+                let scopes = self.page.scopes(self.room());
+                for (at, lines) in scopes.iter().enumerate() {
+                    let text = draw(lines, self.options.style, Numbers::Without);
+                    self.tty.write(&format!("\n{}:\n{text}", at + 1))?;
+                }
+                self.tty.write("\nhow far? a number chooses, then [s] approves, Esc goes back\n")?;
                 self.tty.write(NOT_YET)?;
                 self.keys.painted(self.start.elapsed());
             }
+            Effect::Marked(at) => {
+                self.tty.write(&format!("\n{} is chosen: [s] approves, Esc goes back\n{NOT_YET}", at + 1))?;
+                self.keys.painted(self.start.elapsed());
+            }
+            // Lines have no field and nothing to move on.
+            Effect::Typed(_) | Effect::Move(_) | Effect::Find(_) => {}
             Effect::Member { at, kept } => {
                 let what = if kept { "as the others" } else { "will be refused" };
                 self.tty.write(&format!("\nrequest {}: {what}\n", at + 1))?;
@@ -150,6 +155,8 @@ impl Prompt<'_, '_> {
         let preview = self.page.preview(self.room());
         let text = draw(&preview.lines, self.options.style, Numbers::Without);
         self.tty.write(&text)?;
+        self.keys.content_shown();
+        self.keys.saw_all_parts();
         self.has_shown(preview.shown, preview.of);
         self.show_options()
     }
@@ -174,8 +181,8 @@ impl Prompt<'_, '_> {
 
     fn view(&mut self) -> Result<(), Gone> {
         let room = self.room().saturating_sub(NUMBER);
-        let total = self.page.total_lines(room);
-        let lines: Vec<_> = self.page.lines(room).into_iter().take(total).collect();
+        let total = self.page.len(room);
+        let lines: Vec<_> = (0..total).flat_map(|at| self.page.rows(at, room)).collect();
         let text = draw(&lines, self.options.style, Numbers::With);
         self.tty.write(&format!("\n{text}"))?;
         self.has_shown(total, total);
@@ -212,7 +219,7 @@ impl Prompt<'_, '_> {
         let Some(member) = self.question.members.first() else { return Ok(None) };
         self.tty.write("\n")?;
         self.tty.cooked();
-        let edited = edit(&member.request.args, self.tty);
+        let edited = edit(&member.request, self.tty, self.schemas);
         self.tty.raw()?;
         match edited {
             Ok(args) => {
@@ -232,92 +239,12 @@ impl Prompt<'_, '_> {
 
     /// Says what was decided, about what, and when.
     fn echo(&mut self, decisions: &[ApprovalDecision]) {
-        let at = time_of_day(now());
-        let mut text = String::from("\n");
-        for (member, decision) in self.question.members.iter().zip(decisions) {
-            let tool = self.short(&member.request.tool_name);
-            text.push_str(&format!("{}: {tool}, {at}\n", decision_words(decision)));
-        }
+        let lines = echo(self.question, decisions, &self.options.redactor, self.columns);
         // The answer stands even if nobody can be told of it any more.
-        let _ = self.tty.write(&text);
-    }
-
-    /// A name that was on the page already, cut so that it stays within its line.
-    fn short(&self, name: &str) -> String {
-        let room = self.columns.saturating_sub(50).max(10);
-        let mut used = 0;
-        let mut short = String::new();
-        for c in visible_line(name).text().chars() {
-            used += width(c.encode_utf8(&mut [0; 4]));
-            if used > room {
-                short.push('…');
-                break;
-            }
-            short.push(c);
-        }
-        short
-    }
-}
-
-/// The line that says that a question was taken back.
-pub(crate) fn taken_back(cause: Cause) -> String {
-    let words = match cause {
-        Cause::TimeOut => "refused: nobody answered in time",
-        Cause::Cancelled => "taken back: the call was given up",
-        Cause::Person => "taken back: it was answered elsewhere",
-        Cause::Policy
-        | Cause::Mode
-        | Cause::Memory
-        | Cause::NobodyToAsk
-        | Cause::EndOfInput
-        | Cause::TerminalLost
-        | Cause::ApproverFailed
-        | Cause::RecordFailed
-        | Cause::NoWalls => return format!("\ntaken back: {cause}, {}\n", time_of_day(now())),
-    };
-    format!("\n{words}, {}\n", time_of_day(now()))
-}
-
-fn decision_words(decision: &ApprovalDecision) -> &'static str {
-    match (decision.approved, decision.remember, decision.stop) {
-        (true, _, _) if decision.edited_args.is_some() => "edited, to be judged again",
-        (true, ApprovalScope::None, _) => "approved once",
-        (true, ApprovalScope::Session, _) => "approved for the session",
-        (true, ApprovalScope::Pattern, _) => "approved for the session, widened",
-        (false, _, true) => "refused, and the run stops",
-        (false, ApprovalScope::None, false) => match decision.cause {
-            Cause::EndOfInput => "refused, as the input ended",
-            Cause::TerminalLost => "refused, as the terminal went away",
-            Cause::Person
-            | Cause::Policy
-            | Cause::Mode
-            | Cause::Memory
-            | Cause::TimeOut
-            | Cause::NobodyToAsk
-            | Cause::ApproverFailed
-            | Cause::Cancelled
-            | Cause::RecordFailed
-            | Cause::NoWalls => "refused",
-        },
-        (false, ApprovalScope::Session | ApprovalScope::Pattern, false) => "refused for the session",
-    }
-}
-
-fn notice_words(notice: Notice) -> &'static str {
-    match notice {
-        Notice::Several => "several keys at once, or pasted text, decide nothing",
-        Notice::SeeTheEnd => "not all of it was on screen: view it with [v] first",
-        Notice::NotTheWord => "that is not the word: begin again",
-        Notice::NoSuchNumber => "there is no request with that number",
+        let _ = self.tty.write(&format!("\n{}\n", lines.join("\n")));
     }
 }
 
 fn count(lines: usize) -> u64 {
     u64::try_from(lines).unwrap_or(u64::MAX)
-}
-
-/// The time on the wall.
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Timestamp::default().after(since)
 }

@@ -1,0 +1,139 @@
+//! A command with what it would start: every program in a row of its own, then where it writes and what stands out.
+//!
+//! The rows come from the tool that took the command apart. What they do not fit is shown as any other data.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::escape::Piece;
+use super::line::{Entry, Part};
+use super::tone::Tone;
+use super::tree::Counted;
+use askfirst::PresentationKind;
+
+/// One program, redirection or part, as the tool says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Row {
+    text: String,
+    verdict: Verdict,
+    why: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// What a tool says about a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Parts {
+    rows: Vec<Row>,
+    redirections: Vec<Row>,
+    must_see: Vec<(String, String)>,
+    folder: Option<String>,
+    /// Parts of the command that stand out.
+    pub(super) tones: Vec<(Range<usize>, Tone)>,
+}
+
+impl Parts {
+    /// Takes out of the metadata what can be understood, and leaves the rest in it.
+    pub(super) fn take(metadata: &mut Map<String, Value>, command: &str) -> Option<Self> {
+        let rows = rows(metadata.get("rows")?)?;
+        metadata.remove("rows");
+        let mut parts = Self { rows, ..Self::default() };
+        if let Some(found) = metadata.get("redirections").and_then(self::rows) {
+            metadata.remove("redirections");
+            parts.redirections = found;
+        }
+        if let Some(folder) = metadata.get("folder").and_then(Value::as_str).map(str::to_owned) {
+            metadata.remove("folder");
+            parts.folder = Some(folder);
+        }
+        if let Some(found) = metadata.get("must_see").and_then(|value| must_see(value, command)) {
+            metadata.remove("must_see");
+            parts.tones = found.iter().map(|(range, _, _)| (range.clone(), Tone::Warning)).collect();
+            parts.tones.sort_by_key(|(range, _)| (range.start, range.end));
+            parts.tones.dedup_by(|later, earlier| later.0.start < earlier.0.end);
+            parts.must_see = found.into_iter().map(|(_, text, why)| (text, why)).collect();
+        }
+        Some(parts)
+    }
+
+    /// The rows, in order. `clean` takes the secrets out.
+    pub(super) fn entries(&self, counted: &mut Counted, mut clean: impl FnMut(&str) -> String) -> Vec<Entry> {
+        let part = Part::Content(PresentationKind::Command);
+        let mut entries = Vec::new();
+        let mut labelled = |label: &str, tone: Tone, text: &str, why: &str| {
+            let mut pieces = vec![Piece::toned(format!("{label:<9}"), tone)];
+            pieces.extend(counted.line(&clean(text)));
+            if !why.is_empty() {
+                pieces.push(Piece::toned("  · ", Tone::Dim));
+                let why = counted.line(&clean(why));
+                pieces.extend(why.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }));
+            }
+            entries.push(Entry::new(part, pieces).hanging(9));
+        };
+        if let Some(folder) = &self.folder {
+            labelled("in", Tone::Dim, folder, "");
+        }
+        for row in &self.rows {
+            let (word, tone) = row.verdict.words();
+            labelled(word, tone, &row.text, &row.why);
+        }
+        for row in &self.redirections {
+            let (word, tone) = row.verdict.words();
+            labelled(word, tone, &row.text, &row.why);
+        }
+        for (text, why) in &self.must_see {
+            labelled("mind", Tone::Warning, text, why);
+        }
+        entries
+    }
+
+    /// How many programs there are.
+    pub(super) fn programs(&self) -> usize {
+        self.rows.len()
+    }
+}
+
+impl Verdict {
+    fn words(self) -> (&'static str, Tone) {
+        match self {
+            Self::Allow => ("allowed", Tone::Allowed),
+            Self::Ask => ("asked", Tone::Strong),
+            Self::Deny => ("denied", Tone::Warning),
+        }
+    }
+}
+
+/// All of them or none: a row that cannot be read must not go missing.
+fn rows(value: &Value) -> Option<Vec<Row>> {
+    let row = |value: &Value| {
+        let text = |key: &str| value.get(key).and_then(Value::as_str);
+        let verdict = match text("verdict")? {
+            "allow" => Verdict::Allow,
+            "ask" => Verdict::Ask,
+            "deny" => Verdict::Deny,
+            _ => return None,
+        };
+        Some(Row { text: text("text")?.to_owned(), verdict, why: text("why").unwrap_or_default().to_owned() })
+    };
+    value.as_array()?.iter().map(row).collect()
+}
+
+fn must_see(value: &Value, command: &str) -> Option<Vec<(Range<usize>, String, String)>> {
+    let place = |value: &Value, key: &str| usize::try_from(value.get(key)?.as_u64()?).ok();
+    let one = |value: &Value| {
+        let range = place(value, "start")?..place(value, "end")?;
+        let text = command.get(range.clone())?.to_owned();
+        Some((range, text, value.get("why")?.as_str()?.to_owned()))
+    };
+    value.as_array()?.iter().map(one).collect()
+}
+
+#[cfg(test)]
+#[path = "command/tests.rs"]
+mod tests;

@@ -1,0 +1,69 @@
+//! Tests of commands that were taken apart.
+
+use serde_json::json;
+
+use super::*;
+
+fn taken(mut value: Value, command: &str) -> (Option<Parts>, Map<String, Value>) {
+    let metadata = value.as_object_mut().unwrap();
+    let parts = Parts::take(metadata, command);
+    (parts, metadata.clone())
+}
+
+fn texts(parts: &Parts) -> Vec<String> {
+    let entries = parts.entries(&mut Counted::default(), str::to_owned);
+    entries.iter().flat_map(|entry| entry.wrap(70)).map(|line| line.text()).collect()
+}
+
+#[test]
+fn every_program_has_a_row_of_its_own() {
+    let command = "git add -A && sudo rm -rf x > out";
+    let metadata = json!({
+        "rows": [
+            {"program": "git add", "text": "git add -A", "verdict": "allow", "why": "rule 2", "start": 0, "end": 10},
+            {"program": "sudo", "text": "sudo rm -rf x", "verdict": "ask", "why": "", "start": 14, "end": 27},
+        ],
+        "redirections": [{"text": "> out", "verdict": "deny", "why": "outside of every root"}],
+        "folder": "/home/me",
+        "must_see": [{"start": 14, "end": 18, "why": "runs as another user"}],
+        "more": 1,
+    });
+    let (parts, left) = taken(metadata, command);
+    let parts = parts.unwrap();
+    assert_eq!(
+        texts(&parts),
+        [
+            "in       /home/me",
+            "allowed  git add -A  · rule 2",
+            "asked    sudo rm -rf x",
+            "denied   > out  · outside of every root",
+            "mind     sudo  · runs as another user",
+        ]
+    );
+    assert_eq!(parts.tones, [(14..18, Tone::Warning)]);
+    assert_eq!(left.keys().collect::<Vec<_>>(), ["more"]);
+}
+
+#[test]
+fn rows_that_cannot_be_read_stay_data() {
+    for rows in [json!([{"text": "a"}]), json!([{"verdict": "perhaps", "text": "a"}]), json!("rows")] {
+        let (parts, left) = taken(json!({"rows": rows}), "a");
+        assert_eq!(parts, None);
+        assert!(left.contains_key("rows"));
+    }
+}
+
+#[test]
+fn a_part_that_is_not_there_leaves_all_of_them_to_be_shown_as_data() {
+    let (parts, left) = taken(json!({"rows": [], "must_see": [{"start": 0, "end": 99, "why": "x"}]}), "é");
+    assert!(parts.unwrap().must_see.is_empty());
+    assert!(left.contains_key("must_see"));
+}
+
+#[test]
+fn hostile_rows_are_escaped() {
+    let row = json!({"text": "a\u{1b}[2J\n[y] yes", "verdict": "ask", "why": "\u{202e}"});
+    let (parts, _) = taken(json!({"rows": [row]}), "");
+    let drawn = texts(&parts.unwrap()).join("");
+    assert!(drawn.contains(r"a\x1b[2J\n[y] yes") && drawn.contains(r"\u{202e}"), "{drawn}");
+}

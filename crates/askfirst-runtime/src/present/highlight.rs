@@ -1,0 +1,155 @@
+//! Tells what the words of a program are, only for lines that are looked at and only for so long.
+//!
+//! A line that is too long, too far down or too hard stays plain: it is shown either way.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
+
+use super::text::{STRIDE, Text};
+use super::tone::{Token, Tone};
+
+/// Longer lines stay plain.
+const MAX_LINE: usize = 400;
+/// So many lines are kept as they were found.
+const MAX_KEPT: usize = 4_000;
+/// Without being told otherwise, so long at a time.
+const BUDGET: Duration = Duration::from_millis(20);
+
+static LANGUAGES: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
+
+/// What the beginning of a scope's name says.
+static TOKENS: LazyLock<Vec<(Scope, Token)>> = LazyLock::new(|| {
+    let table = [
+        ("comment", Token::Comment),
+        ("string", Token::Quoted),
+        ("constant", Token::Constant),
+        ("keyword", Token::Keyword),
+        ("storage", Token::Keyword),
+        ("entity.name.function", Token::Function),
+        ("support.function", Token::Function),
+        ("variable.function", Token::Function),
+        ("entity.name", Token::Name),
+        ("entity.other.attribute-name", Token::Name),
+        ("support.type", Token::Name),
+        ("support.class", Token::Name),
+        ("markup.heading", Token::Keyword),
+        ("markup.raw", Token::Quoted),
+    ];
+    table.iter().filter_map(|(name, token)| Some((Scope::new(name).ok()?, *token))).collect()
+});
+
+type Tones = Vec<(Range<usize>, Tone)>;
+
+/// The words of one text.
+#[derive(Clone)]
+pub(super) struct Highlight(Arc<Mutex<Found>>);
+
+struct Found {
+    /// How the reading stood before every so many lines.
+    states: Vec<(ParseState, ScopeStack)>,
+    lines: BTreeMap<usize, Tones>,
+    until: Option<Instant>,
+    broken: bool,
+}
+
+impl std::fmt::Debug for Highlight {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Highlight")
+    }
+}
+
+impl Highlight {
+    /// For a language by its name or suffix, if it is known.
+    pub(super) fn new(language: &str) -> Option<Self> {
+        let syntax = LANGUAGES.find_syntax_by_token(language)?;
+        let start = (ParseState::new(syntax), ScopeStack::new());
+        let found = Found { states: vec![start], lines: BTreeMap::new(), until: None, broken: false };
+        Some(Self(Arc::new(Mutex::new(found))))
+    }
+
+    /// From now on it may take until then.
+    pub(super) fn until(&self, until: Instant) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).until = Some(until);
+    }
+
+    /// The words of one line, or none if there was no time.
+    pub(super) fn tones(&self, text: &Text, at: usize) -> Tones {
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tones) = found.lines.get(&at) {
+            return tones.clone();
+        }
+        let until = found.until.unwrap_or_else(|| Instant::now() + BUDGET);
+        found.read(text, at, until);
+        found.lines.get(&at).cloned().unwrap_or_default()
+    }
+}
+
+impl Found {
+    /// Reads on from the last place before a line that is known, until behind it.
+    fn read(&mut self, text: &Text, at: usize, until: Instant) {
+        if self.broken {
+            return;
+        }
+        let mark = (at / STRIDE).min(self.states.len().saturating_sub(1));
+        let Some((mut state, mut stack)) = self.states.get(mark).cloned() else { return };
+        let (first, slots) = text.near(mark * STRIDE);
+        if self.lines.len() > MAX_KEPT {
+            self.lines.clear();
+        }
+        for (here, slot) in (first..).zip(slots) {
+            if here > first && here % STRIDE == 0 && self.states.len() == here / STRIDE {
+                self.states.push((state.clone(), stack.clone()));
+            }
+            if here > at || Instant::now() > until {
+                return;
+            }
+            let tones = if slot.raw.len() > MAX_LINE {
+                Some(Vec::new())
+            } else {
+                words(&format!("{}\n", slot.raw), &mut state, &mut stack)
+            };
+            let Some(tones) = tones else {
+                self.broken = true;
+                return;
+            };
+            self.lines.insert(here, tones);
+        }
+    }
+}
+
+fn words(line: &str, state: &mut ParseState, stack: &mut ScopeStack) -> Option<Tones> {
+    let ops = state.parse_line(line, &LANGUAGES).ok()?;
+    let mut tones: Tones = Vec::new();
+    let mut add = |range: Range<usize>, stack: &ScopeStack| {
+        let Some(token) = token(stack).filter(|_| !range.is_empty()) else { return };
+        match tones.last_mut() {
+            Some((last, tone)) if *tone == Tone::Code(token) && last.end == range.start => {
+                last.end = range.end
+            }
+            Some(_) | None => tones.push((range, Tone::Code(token))),
+        }
+    };
+    let mut from = 0;
+    for (at, op) in ops {
+        add(from..at, stack);
+        from = from.max(at);
+        stack.apply(&op).ok()?;
+    }
+    add(from..line.len(), stack);
+    Some(tones)
+}
+
+/// What the innermost scope says that says anything.
+fn token(stack: &ScopeStack) -> Option<Token> {
+    let of =
+        |scope: &Scope| TOKENS.iter().find(|(known, _)| known.is_prefix_of(*scope)).map(|(_, token)| *token);
+    stack.as_slice().iter().rev().find_map(of)
+}
+
+#[cfg(test)]
+#[path = "highlight/tests.rs"]
+mod tests;

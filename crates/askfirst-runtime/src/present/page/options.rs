@@ -1,0 +1,25 @@
+//! The options of a question as lines of ours.
+
+use super::super::escape::Piece;
+use super::super::line::{Entry, Part};
+use super::super::offer::Offers;
+use super::super::tone::Tone;
+
+pub(super) fn entries(offers: &Offers) -> Vec<Entry> {
+    let option = |text: String| Entry::ours(Part::Option, text);
+    let mut entries = Vec::new();
+    let words: Vec<&str> = offers.words.iter().flatten().map(String::as_str).collect();
+    if let [first, rest @ ..] = words.as_slice() {
+        let then: String = rest.iter().map(|word| format!(" then `{word}`")).collect();
+        entries.push(option(format!("to approve, type `{first}`{then}, without Enter")));
+    }
+    let mut keys: Vec<String> =
+        offers.list.iter().map(|offer| format!("[{}] {}", offer.choice.key(), offer.words)).collect();
+    if offers.words.len() > 1 {
+        keys.push(format!("[1-{}] leave one out, or take it back in", offers.words.len()));
+    }
+    keys.extend(["[Esc] no".to_owned(), "[Ctrl-C] no, and stop the run".to_owned()]);
+    let pieces = keys.into_iter().map(|key| Piece::toned(format!("{key}  "), Tone::None)).collect();
+    entries.push(Entry::new(Part::Option, pieces));
+    entries
+}

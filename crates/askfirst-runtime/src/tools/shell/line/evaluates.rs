@@ -1,0 +1,153 @@
+//! Commands of the shell that take names of variables or numbers, and evaluate what is written there.
+
+use super::simple::known;
+use super::state::State;
+use super::syntax::Span;
+use super::tree::{Assignment, Exported, Piece, Word};
+use super::walk::Walker;
+
+impl Walker<'_> {
+    pub(super) fn test(&mut self, operands: &[Word], span: &Span) {
+        let operands = match operands {
+            [head @ .., last] if last.literal() == Some("]") => head,
+            all => all,
+        };
+        let spread = |word: &Word| {
+            word.has_glob()
+                || word.pieces.iter().any(|piece| matches!(piece, Piece::Unknown(it) if it.splits))
+        };
+        if operands.iter().any(spread) {
+            // It may become several words, among them `-v name[…]`.
+            self.gap(span, "a test of words that may fall apart");
+            return;
+        }
+        let asks = |word: &Word| matches!(word.literal(), Some("-v" | "-R"));
+        for two in operands.windows(2) {
+            if let [first, second] = two
+                && asks(first)
+                && !second.literal().is_some_and(plain_name)
+            {
+                self.gap(span, "the name of a variable that may be evaluated");
+            }
+        }
+        let body = match operands {
+            [not, rest @ ..] if not.literal() == Some("!") => rest,
+            all => all,
+        };
+        let joined = operands.iter().any(|word| matches!(word.literal(), Some("-a" | "-o" | "(" | ")")));
+        let unknown = |word: &Word| word.is_unknown() && word.prefix().is_empty();
+        let unary = matches!(body, [first, _] if unknown(first));
+        if unary
+            || (joined && operands.iter().any(unknown))
+            || (operands.len() > 4 && operands.iter().any(unknown))
+        {
+            self.gap(span, "a test whose operators are not known before it runs");
+        }
+    }
+
+    pub(super) fn printf(&mut self, operands: &[Word], span: &Span, state: &mut State) {
+        let Some(first) = operands.first() else { return };
+        if first.prefix().starts_with("-v") {
+            let name = match first.literal() {
+                Some("-v") => operands.get(1).and_then(Word::literal),
+                Some(text) => text.strip_prefix("-v"),
+                None => None,
+            };
+            match name {
+                Some(name) if plain_name(name) => {
+                    self.watch(name, span);
+                    state.set(name, None);
+                }
+                Some(_) | None => self.gap(span, "the name of a variable that may be evaluated"),
+            }
+        } else if first.literal().is_none() && first.prefix().is_empty() {
+            self.gap(span, "a format that is not known before it runs");
+        }
+    }
+
+    pub(super) fn declare(
+        &mut self,
+        name: &str,
+        operands: &[Word],
+        span: &Span,
+        state: &mut State,
+        exports: &mut Vec<Assignment>,
+    ) {
+        let mut exported = name == "export";
+        let mut evaluates = false;
+        for word in operands {
+            let text = word.literal();
+            if let Some(options) = text.filter(|text| text.starts_with(['-', '+'])) {
+                if name != "readonly"
+                    && options.contains(['f', 'F'])
+                    && !matches!(options, "-f" | "-F" if name != "export" && operands.len() == 1)
+                {
+                    self.gap(span, "functions that are handed on or printed");
+                }
+                if options.contains('n') && name != "export" {
+                    self.gap(span, "a name that stands for another variable");
+                }
+                evaluates |= options.contains('i');
+                exported |= options.contains('x');
+                continue;
+            }
+            let (variable, value) = match word.prefix().split_once('=') {
+                Some((variable, _)) => (variable, Some(behind(word))),
+                None if text.is_some() => (word.prefix(), None),
+                None => {
+                    self.gap(span, "the name of a variable that may be evaluated");
+                    continue;
+                }
+            };
+            let append = variable.ends_with('+');
+            let variable = variable.trim_end_matches('+');
+            if !plain_name(variable) {
+                self.gap(span, "the name of a variable that may be evaluated");
+            }
+            if evaluates {
+                let number = |value: &Word| {
+                    value.literal().is_some_and(|text| {
+                        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+                    })
+                };
+                if !value.as_ref().is_none_or(number) {
+                    self.gap(span, "arithmetic that evaluates what a variable holds");
+                }
+            }
+            self.watch(variable, span);
+            if let Some(value) = value {
+                // Attributes of an earlier declaration may change what is kept.
+                let plain = name == "export" && !append
+                    || (name == "local" || name == "declare") && !append && !evaluates && operands.len() == 1;
+                state.set(variable, plain.then(|| known(&value)).flatten());
+                let exported = if exported { Exported::ToAll } else { Exported::No };
+                exports.push(Assignment { name: variable.to_owned(), value, exported });
+            } else if name != "export" {
+                state.set(variable, None);
+            }
+            if evaluates || name == "readonly" {
+                state.forget();
+            }
+        }
+    }
+}
+
+/// What stands behind the first `=`.
+fn behind(word: &Word) -> Word {
+    let mut pieces = word.pieces.clone();
+    if let Some(Piece::Text(text)) = pieces.first_mut() {
+        let rest = text.split_once('=').map(|(_, rest)| rest.to_owned()).unwrap_or_default();
+        *text = rest;
+    }
+    pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
+    let mut value = Word { span: word.span.clone(), pieces };
+    super::word::whole(&mut value);
+    value
+}
+
+/// Whether a text is the name of a variable and nothing else.
+pub(super) fn plain_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}

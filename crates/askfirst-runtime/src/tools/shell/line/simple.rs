@@ -1,0 +1,256 @@
+//! One simple command: its words, assignments and redirections, read into the line.
+
+use super::atoms::Wild;
+use super::flow::Outcome;
+use super::guard::Place;
+use super::state::{Known, State};
+use super::syntax::{Assign, Kind, Raw, Redirect, Span, Value};
+use super::tree::{Assignment, Command, Exported, Piece, Redirection, Stdin, Unknown, Way, Word};
+use super::walk::Walker;
+use super::word::Around;
+
+impl Walker<'_> {
+    pub(super) fn begin(&mut self, span: &Span, state: &State) -> usize {
+        self.spend(64);
+        let index = self.commands.len();
+        self.commands.push(Command {
+            span: span.clone(),
+            words: Vec::new(),
+            assignments: Vec::new(),
+            redirections: Vec::new(),
+            folders: state.folders.clone(),
+            stdin: self.stdin.clone(),
+            reached: self.reached.clone(),
+        });
+        index
+    }
+
+    pub(super) fn raw(&mut self, raw: &Raw, place: Place, state: &mut State) -> Vec<Word> {
+        match raw {
+            Raw::Word(span) => self.words(span, place, state),
+            Raw::Array(assign) => {
+                let value = self.assigned(assign, state);
+                let mut pieces = vec![Piece::Text(format!("{}=", assign.name))];
+                pieces.extend(value.pieces);
+                vec![Word { span: assign.span.clone(), pieces }]
+            }
+        }
+    }
+
+    /// The value of an assignment, with what its index and elements run.
+    fn assigned(&mut self, assign: &Assign, state: &mut State) -> Word {
+        if let Some(index) = &assign.index {
+            self.number(index, state);
+        }
+        match &assign.value {
+            Value::One(span) => self.value(span, Wild::Text, state),
+            Value::Many(words, keys) => {
+                for key in keys {
+                    self.number(key, state);
+                }
+                for word in words {
+                    self.words(word, Place::Operand, state);
+                }
+                let text = self.slice(&assign.span).to_owned();
+                let unknown = Unknown { text, splits: false, output_of: None };
+                Word { span: assign.span.clone(), pieces: vec![Piece::Unknown(unknown)] }
+            }
+        }
+    }
+
+    pub(super) fn simple(
+        &mut self,
+        span: &Span,
+        assigns: &[Assign],
+        raws: &[Raw],
+        redirects: &[Redirect],
+        mut state: State,
+    ) -> Outcome {
+        let index = self.begin(span, &state);
+        let current = self.current.replace(index);
+        let mut words = Vec::with_capacity(raws.len());
+        let mut end = span.start;
+        if let Some(Raw::Word(first)) = raws.first()
+            && super::cover::reserved(self.slice(first))
+        {
+            self.gap(first, "a word of the grammar in place of a program");
+        }
+        let mut behind = assigns.last().map(|assign| assign.span.end);
+        for raw in raws {
+            let place_of = match raw {
+                Raw::Word(span) => span,
+                Raw::Array(assign) => &assign.span,
+            };
+            if behind.replace(place_of.end) == Some(place_of.start) {
+                self.gap(place_of, "words that the parser cuts apart where bash does not");
+            }
+            let place = if words.is_empty() { Place::Program } else { Place::Operand };
+            words.extend(self.raw(raw, place, &mut state));
+            end = end.max(match raw {
+                Raw::Word(span) => span.end,
+                Raw::Array(assign) => assign.span.end,
+            });
+        }
+        let stdin = self.redirects(index, redirects, &mut state);
+        for redirect in redirects {
+            end = end.max(redirect.span.end);
+        }
+        let mut assignments = Vec::with_capacity(assigns.len());
+        let scope = if raws.is_empty() { Exported::No } else { Exported::ToThis };
+        for assign in assigns {
+            end = end.max(assign.span.end);
+            let value = self.assigned(assign, &mut state);
+            self.watch(&assign.name, &assign.span);
+            let plain = assign.index.is_none() && !assign.append && matches!(assign.value, Value::One(_));
+            if scope == Exported::No {
+                state.set(&assign.name, plain.then(|| known(&value)).flatten());
+            }
+            assignments.push(Assignment { name: assign.name.clone(), value, exported: scope });
+        }
+        self.current = current;
+        let from = [
+            assigns.first().map(|it| it.span.start),
+            redirects.first().map(|it| it.span.start),
+            raws.first().map(|raw| match raw {
+                Raw::Word(span) => span.start,
+                Raw::Array(assign) => assign.span.start,
+            }),
+        ];
+        let from = from.into_iter().flatten().min().unwrap_or(span.start);
+        let called = words.first().and_then(Word::literal).is_some_and(|name| state.functions.contains(name));
+        let mut outcome = if called {
+            state.forget();
+            if self.moves {
+                state.folders = None;
+            }
+            Outcome::both(state)
+        } else if raws.is_empty() {
+            Outcome::both(state)
+        } else {
+            let mut exports = Vec::new();
+            let outcome = self.special(&words, &(from..end.max(from)), state, &mut exports);
+            assignments.extend(exports);
+            outcome
+        };
+        let empty =
+            called && assignments.is_empty() && redirects.is_empty() && index + 1 == self.commands.len();
+        if empty {
+            self.commands.pop();
+            return outcome;
+        }
+        if let Some(command) = self.commands.get_mut(index) {
+            command.span = from..end.max(from);
+            command.words = if called { Vec::new() } else { words };
+            command.assignments = assignments;
+            command.stdin = stdin;
+        }
+        outcome.output = (!called).then_some(index);
+        outcome
+    }
+
+    /// Reads redirections into a command; where its standard input comes from then.
+    pub(super) fn redirects(&mut self, index: usize, redirects: &[Redirect], state: &mut State) -> Stdin {
+        let inherited = self.stdin.clone();
+        let mut stdin = inherited.clone();
+        for redirect in redirects {
+            if let Some(name) = &redirect.named {
+                self.watch(name, &redirect.span);
+                state.set(name, Some(Known::Number));
+            }
+            let zero = redirect.named.is_none() && redirect.fd.is_none_or(|fd| fd == 0);
+            let (way, target) = match &redirect.kind {
+                Kind::Read(target) => {
+                    if zero {
+                        stdin = Stdin::Inherited;
+                    }
+                    (Way::Read, target)
+                }
+                Kind::Write(target) => (Way::Write, target),
+                Kind::Both(target) => {
+                    if zero {
+                        stdin = Stdin::Inherited;
+                    }
+                    (Way::Both, target)
+                }
+                Kind::DupIn(target) | Kind::DupOut(target) => {
+                    let text = self.slice(target).trim_end_matches('-');
+                    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+                    let input = matches!(redirect.kind, Kind::DupIn(_));
+                    if input && zero {
+                        stdin = Stdin::Unknown;
+                    }
+                    if plain {
+                        continue;
+                    }
+                    (if input { Way::Both } else { Way::Write }, target)
+                }
+                Kind::String(target) => {
+                    let word = self.value(target, Wild::Text, state);
+                    if zero {
+                        stdin = Stdin::Text(word);
+                    }
+                    continue;
+                }
+                Kind::Doc { body, expands, strips } => {
+                    let word = self.body(body, *expands, *strips, state);
+                    if zero {
+                        stdin = Stdin::Text(word);
+                    }
+                    continue;
+                }
+            };
+            if self.slice(target).starts_with('!') {
+                self.gap(target, "`>!`, which zsh reads otherwise");
+            }
+            let mut words = self.words(target, Place::Operand, state);
+            if words.len() != 1 {
+                self.gap(target, "a redirection to several words");
+            }
+            let target = words.pop().unwrap_or_default();
+            if let Some(command) = self.commands.get_mut(index) {
+                command.redirections.push(Redirection { span: redirect.span.clone(), way, target });
+            }
+        }
+        stdin
+    }
+
+    fn body(&mut self, body: &Span, expands: bool, strips: bool, state: &mut State) -> Word {
+        let mut word = if expands {
+            let atoms = self.atoms(body, Around::Document, state);
+            super::atoms::words(&atoms, body, true, Wild::Text).pop().unwrap_or_default()
+        } else {
+            Word::text(self.slice(body), body.clone())
+        };
+        if strips {
+            let mut fresh = true;
+            for piece in &mut word.pieces {
+                if let Piece::Text(text) = piece {
+                    let mut kept = String::with_capacity(text.len());
+                    for c in text.chars() {
+                        if !(fresh && c == '\t') {
+                            kept.push(c);
+                            fresh = c == '\n';
+                        }
+                    }
+                    *text = kept;
+                } else {
+                    fresh = false;
+                }
+            }
+        }
+        word.span = body.clone();
+        word
+    }
+}
+
+/// What is known of a variable that is set to this word.
+pub(super) fn known(value: &Word) -> Option<Known> {
+    if let [Piece::Unknown(unknown)] = value.pieces.as_slice() {
+        let number = unknown.text.starts_with("$((")
+            || unknown.text.starts_with("${#")
+            || unknown.text == "$#"
+            || unknown.text == "$?";
+        return Some(if number { Known::Number } else { Known::Value(value.pieces.clone()) });
+    }
+    Some(Known::Value(value.pieces.clone()))
+}

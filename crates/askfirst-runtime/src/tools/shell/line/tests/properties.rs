@@ -1,0 +1,132 @@
+//! What holds for every text: no panic, every place inside, and the fast way agrees with the slow one.
+
+use proptest::prelude::*;
+
+use super::super::tree::{Line, Shape, Stdin};
+use super::super::{confirm, read};
+use super::scripts::Maker;
+
+/// Parts that matter to a shell, to be put together at random.
+const PARTS: [&str; 48] = [
+    "a",
+    "b c",
+    " ",
+    "\n",
+    ";",
+    "&&",
+    "||",
+    "|",
+    "&",
+    "(",
+    ")",
+    "{",
+    "}",
+    "$(",
+    "${x",
+    "$((",
+    "))",
+    "`",
+    "'",
+    "\"",
+    "\\",
+    "<<E\n",
+    "\nE\n",
+    "<<'E'\n",
+    "<(",
+    ">(",
+    ">",
+    "<",
+    "2>&1",
+    "if ",
+    "then ",
+    "fi",
+    "for x in ",
+    "do ",
+    "done",
+    "case x in ",
+    "esac",
+    "[[ ",
+    " ]]",
+    "((",
+    "$'",
+    "x=",
+    "cd ",
+    "*",
+    "{a,b}",
+    "#",
+    "é",
+    "\u{200b}",
+];
+
+fn inside(text: &str, line: &Line) {
+    for gap in &line.gaps {
+        assert!(text.get(gap.span.clone()).is_some() && !gap.why.is_empty());
+    }
+    for (index, command) in line.commands.iter().enumerate() {
+        assert!(text.get(command.span.clone()).is_some());
+        for word in command.words.iter().chain(command.assignments.iter().map(|it| &it.value)) {
+            assert!(text.get(word.span.clone()).is_some());
+        }
+        for redirection in &command.redirections {
+            assert!(
+                text.get(redirection.span.clone()).is_some()
+                    && text.get(redirection.target.span.clone()).is_some()
+            );
+        }
+        if let Stdin::Pipe(from) = command.stdin {
+            assert!(from != index && from < line.commands.len());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_read_without_panic(text in any::<String>()) {
+        let line = read(&text);
+        inside(&text, &line);
+        confirm(&text, &line);
+    }
+
+    #[test]
+    fn any_order_of_shell_parts_is_read_without_panic(parts in proptest::collection::vec(0..PARTS.len(), 0..40)) {
+        let text: String = parts.iter().map(|at| PARTS[*at]).collect();
+        let line = read(&text);
+        inside(&text, &line);
+        confirm(&text, &line);
+    }
+
+    #[test]
+    fn plain_words_are_the_same_to_the_parser(text in "[a-z./=~#!:@%+^ '\"\\\\-]{1,24}") {
+        let line = read(&text);
+        if line.shape == Shape::Plain {
+            let longer = format!(": ;{text}");
+            let parsed = read(&longer);
+            let found = parsed.commands.iter().any(|command| {
+                command.words.iter().map(|word| &word.pieces).eq(line.commands[0].words.iter().map(|word| &word.pieces))
+            });
+            prop_assert!(found || !parsed.gaps.is_empty(), "{:?}: {:?}", text, parsed);
+        }
+    }
+
+    #[test]
+    fn commands_stand_in_the_order_of_the_text(seed in any::<u64>()) {
+        let text = Maker::new(seed).script();
+        let line = read(&text);
+        inside(&text, &line);
+        // Loops over known values come back to their start.
+        if !text.contains("for ") {
+            let tops: Vec<_> = line.commands.iter().filter(|it| it.reached.is_empty()).map(|it| it.span.start).collect();
+            prop_assert!(tops.is_sorted(), "{:?} in {}", tops, text);
+        }
+    }
+
+    #[test]
+    fn a_command_behind_anything_clear_is_found(seed in any::<u64>()) {
+        let text = format!("{}\nlast-one x", Maker::new(seed).script());
+        let line = read(&text);
+        let found = line.commands.iter().any(|it| it.words.first().and_then(|word| word.literal()) == Some("last-one"));
+        prop_assert!(found || !line.gaps.is_empty(), "{}", text);
+    }
+}

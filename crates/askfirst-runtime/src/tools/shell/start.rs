@@ -1,0 +1,117 @@
+//! One program that a line would start, with everything around it. Plain data, and what can be told from it alone.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use super::line::tree::{Assignment, Command, Exported, Line, Piece, Stdin, Step, Way, Word};
+use super::paths::word_text;
+use super::programs::used::Used;
+
+/// One program that would start, or a line's assignments and redirections without one.
+#[derive(Debug, Clone)]
+pub(super) struct Start {
+    /// Where it stands in the text that was handed in.
+    pub(super) span: Range<usize>,
+    /// How it is written.
+    pub(super) text: String,
+    /// The wrappers that it is reached through, outermost first.
+    pub(super) via: Vec<String>,
+    pub(super) words: Vec<Word>,
+    /// What its program makes of the words; nothing where there is no program.
+    pub(super) used: Option<Used>,
+    pub(super) assignments: Vec<Assignment>,
+    pub(super) redirections: Vec<Target>,
+    /// The folders that it may run in. None: not known.
+    pub(super) folders: Vec<PathBuf>,
+    /// The wrapper, and which of its words this program is.
+    pub(super) parent: Option<(usize, usize)>,
+    /// Which words stand for any path below the one that they name.
+    pub(super) below: Vec<usize>,
+    /// Which words are a name that is not known.
+    pub(super) some_name: Vec<usize>,
+    /// What was not understood about it. No rule lifts it.
+    pub(super) gaps: Vec<String>,
+    pub(super) kind: Kind,
+}
+
+/// What a start is, besides a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A program.
+    Program,
+    /// A function that the line itself makes, and whose commands stand here too.
+    Function,
+    /// No program.
+    Nothing,
+}
+
+/// A file that a stream leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) span: Range<usize>,
+    pub(super) text: String,
+    pub(super) way: Way,
+    pub(super) word: Word,
+}
+
+/// Everything that a text would start.
+#[derive(Debug, Default)]
+pub(super) struct Opened {
+    pub(super) starts: Vec<Start>,
+    /// What was not understood, and where.
+    pub(super) gaps: Vec<(Range<usize>, String)>,
+    /// Texts that took a parser: an automatic allow needs a second one to agree.
+    pub(super) parsed: Vec<(String, Line)>,
+}
+
+/// What a command prints, where that stands in the line: `echo` of plain words, `cat` of a here-document.
+pub(super) fn printed(command: &Command) -> Option<String> {
+    if !command.redirections.is_empty() {
+        return None;
+    }
+    let words: Option<Vec<&str>> = command.words.iter().map(Word::literal).collect();
+    match words?.as_slice() {
+        ["cat"] => match &command.stdin {
+            Stdin::Text(word) => word.literal().map(str::to_owned),
+            Stdin::Inherited | Stdin::Pipe(_) | Stdin::Unknown => None,
+        },
+        ["echo", rest @ ..] => {
+            let plain = rest.first().is_none_or(|first| !first.starts_with('-'));
+            (plain && !rest.iter().any(|word| word.contains('\\'))).then(|| rest.join(" "))
+        }
+        ["printf", text] if !text.contains(['\\', '%']) => Some((*text).to_owned()),
+        ["printf", "%s" | "%s\\n", text] => Some((*text).to_owned()),
+        _ => None,
+    }
+}
+
+/// What the line sets for all commands behind it.
+pub(super) fn exported(line: &Line) -> Vec<(usize, Assignment)> {
+    let commands = line.commands.iter().enumerate();
+    let all = commands.flat_map(|(at, command)| command.assignments.iter().map(move |set| (at, set)));
+    all.filter(|(_, set)| set.exported == Exported::ToAll).map(|(at, set)| (at, set.clone())).collect()
+}
+
+/// Whether a name is surely a function of the line when a command is reached: defined before it, whatever happens.
+pub(super) fn is_defined(line: &Line, at: usize, name: &str) -> bool {
+    let Some(call) = line.commands.get(at) else { return false };
+    if call.reached.iter().any(|step| matches!(step, Step::Function(_))) {
+        return false;
+    }
+    line.commands.iter().any(|command| {
+        let first = command.reached.first();
+        first == Some(&Step::Function(name.to_owned())) && command.span.end <= call.span.start
+    })
+}
+
+/// A word as a person would write it.
+pub(super) fn shown(word: &Word) -> String {
+    let text = word_text(word);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,~^".contains(c);
+    let literal = word.pieces.iter().all(|piece| matches!(piece, Piece::Text(_)));
+    if text.is_empty() || (literal && !text.chars().all(plain)) {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    } else {
+        text
+    }
+}

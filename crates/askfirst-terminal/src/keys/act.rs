@@ -1,0 +1,100 @@
+//! What a key that stayed alone does: the only place where answers are made.
+
+use std::time::Duration;
+
+use askfirst::{ApprovalDecision, ApprovalScope, Cause, Risk};
+use askfirst_runtime::present::Choice;
+
+use super::{Act, Doc, Effect, Field, Front, Keys, Notice, Reach, Rule, Screen};
+
+impl Keys {
+    pub(super) fn act(&mut self, act: Act, now: Duration) -> Vec<Effect> {
+        match act {
+            Act::Escape if matches!(self.screen, Screen::Scope(_)) => self.back(now),
+            Act::Escape => self.refuse(Cause::Person),
+            Act::Choose(choice) if choice.approves() => match self.due() {
+                Some(notice) => self.say(notice, now),
+                None => self.choose(choice, now),
+            },
+            Act::Choose(choice) => self.choose(choice, now),
+            Act::Scope(0) => self.approve(ApprovalScope::Session),
+            Act::Scope(at) => {
+                let Some(pattern) = self.offers.patterns.get(at - 1) else { return self.back(now) };
+                let yes = ApprovalDecision::yes(Cause::Person).remembered(ApprovalScope::Pattern);
+                self.all(ApprovalDecision { pattern: Some(*pattern), ..yes })
+            }
+            Act::Word => self.approve(ApprovalScope::None),
+        }
+    }
+
+    /// What must still be looked at before anything is approved.
+    pub(super) fn due(&self) -> Option<Notice> {
+        if self.must == Reach::Part && self.holds(Rule::MustSee) {
+            return Some(Notice::SeeAllParts);
+        }
+        let end = self.offers.risk != Risk::Low && self.reach == Reach::Part && self.holds(Rule::End);
+        end.then_some(Notice::SeeTheEnd)
+    }
+
+    fn choose(&mut self, choice: Choice, now: Duration) -> Vec<Effect> {
+        let effect = match choice {
+            Choice::Once => return self.approve(ApprovalScope::None),
+            Choice::Session if self.offers.patterns.is_empty() => {
+                return self.approve(ApprovalScope::Session);
+            }
+            Choice::Session => {
+                self.screen = Screen::Scope(None);
+                Effect::AskScope
+            }
+            Choice::No => return self.refuse(Cause::Person),
+            Choice::NoSession => {
+                return self.all(ApprovalDecision::no(Cause::Person).remembered(ApprovalScope::Session));
+            }
+            Choice::Stop => return self.stop(),
+            Choice::View => {
+                self.look_at(Doc::All);
+                Effect::View
+            }
+            Choice::Facts => {
+                self.look_at(Doc::Facts);
+                Effect::Facts
+            }
+            Choice::Edit => Effect::Edit,
+            Choice::Reason => {
+                self.screen = Screen::Reason(Field::new(""));
+                Effect::AskReason
+            }
+        };
+        self.forget_typed();
+        self.painted(now);
+        vec![effect]
+    }
+
+    fn look_at(&mut self, doc: Doc) {
+        match self.front {
+            Front::Screen => self.screen = Screen::View(doc, None),
+            Front::Lines => {}
+        }
+    }
+
+    /// Yes to every member that is kept, no to the others.
+    fn approve(&self, remember: ApprovalScope) -> Vec<Effect> {
+        let decide = |kept: &bool| match kept {
+            true => ApprovalDecision::yes(Cause::Person).remembered(remember),
+            false => ApprovalDecision::no(Cause::Person),
+        };
+        vec![Effect::Answer(self.kept.iter().map(decide).collect())]
+    }
+
+    pub(super) fn refuse(&self, cause: Cause) -> Vec<Effect> {
+        self.all(ApprovalDecision::no(cause))
+    }
+
+    pub(super) fn stop(&self) -> Vec<Effect> {
+        self.all(ApprovalDecision { stop: true, ..ApprovalDecision::no(Cause::Person) })
+    }
+
+    pub(super) fn all(&self, decision: ApprovalDecision) -> Vec<Effect> {
+        vec![Effect::Answer(vec![decision; self.kept.len()])]
+    }
+}

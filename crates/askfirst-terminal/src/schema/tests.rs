@@ -1,0 +1,42 @@
+//! Tests of what a tool takes.
+
+use serde_json::json;
+
+use super::*;
+
+fn fault(schema: Value, args: Value) -> String {
+    let schemas = Schemas::new(move |_| Some(schema.clone()));
+    match schemas.check("tool", args.as_object().unwrap()) {
+        Ok(()) => "fits".to_owned(),
+        Err(misfit) => misfit.to_string(),
+    }
+}
+
+#[test]
+fn arguments_are_held_against_the_schema() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "minLength": 1},
+            "mode": {"enum": ["a", "b"]},
+            "count": {"type": ["integer", "null"], "maximum": 9},
+            "list": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+        },
+        "required": ["path"],
+        "additionalProperties": false,
+    });
+    let fault = |args| fault(schema.clone(), args);
+    assert_eq!(fault(json!({"path": "x", "count": 3, "list": ["a"]})), "fits");
+    assert_eq!(fault(json!({})), "`path` is missing");
+    assert_eq!(fault(json!({"path": 1})), "`path` must be string, not a number");
+    assert_eq!(fault(json!({"path": ""})), "`path` must be 1 characters at least");
+    assert_eq!(fault(json!({"path": "x", "mode": "c"})), "`mode` must be one of \"a\", \"b\"");
+    assert_eq!(fault(json!({"path": "x", "count": 10})), "`count` must be 9 at most");
+    assert_eq!(fault(json!({"path": "x", "list": [1]})), "`list` must be string, not a number");
+    assert_eq!(fault(json!({"path": "x", "more": 1})), "there is no argument `more`");
+}
+
+#[test]
+fn without_a_schema_all_fits() {
+    assert!(Schemas::default().check("tool", &Args::new()).is_ok());
+}

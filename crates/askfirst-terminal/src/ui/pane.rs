@@ -1,0 +1,251 @@
+//! A window on a page: where it stands, how it moves, what was in it.
+
+use askfirst_runtime::present::Line;
+
+use super::Ui;
+use crate::decode::Key;
+
+/// Where a window begins: a place of the page, and a row of that place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) struct Spot {
+    pub(super) at: usize,
+    pub(super) row: usize,
+}
+
+/// Which way to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Up,
+    Down,
+}
+
+/// Which places were on screen to their end.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Watched {
+    places: Vec<bool>,
+    count: usize,
+    len: usize,
+}
+
+impl Watched {
+    /// Begins anew if the page is laid out otherwise.
+    pub(super) fn fit(&mut self, len: usize) {
+        if self.len != len {
+            *self = Self { places: vec![false; len], count: 0, len };
+        }
+    }
+
+    pub(super) fn mark(&mut self, at: usize) {
+        if let Some(place) = self.places.get_mut(at).filter(|place| !**place) {
+            *place = true;
+            self.count += 1;
+        }
+    }
+
+    pub(super) fn saw(&self, at: usize) -> bool {
+        self.places.get(at).copied().unwrap_or(false)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+}
+
+/// One row in a window.
+pub(super) struct Shown {
+    pub(super) at: usize,
+    pub(super) line: Line,
+    /// How many places are folded away behind it.
+    pub(super) folded: usize,
+}
+
+impl Ui {
+    fn len(&self) -> usize {
+        self.page.len(self.room())
+    }
+
+    /// How many places behind one are folded into it.
+    fn hidden_behind(&self, at: usize) -> usize {
+        if !self.folded.contains(&at) {
+            return 0;
+        }
+        let room = self.room();
+        let Some(depth) = self.page.depth(at, room) else { return 0 };
+        (at + 1..self.len())
+            .take_while(|next| self.page.depth(*next, room).is_some_and(|other| other > depth))
+            .count()
+    }
+
+    fn after(&self, at: usize) -> usize {
+        at + 1 + self.hidden_behind(at)
+    }
+
+    fn before(&self, at: usize) -> Option<usize> {
+        let before = at.checked_sub(1)?;
+        let over = |fold: &&usize| **fold < before && self.after(**fold) > before;
+        Some(self.folded.range(..at).find(over).copied().unwrap_or(before))
+    }
+
+    /// The rows of a window.
+    pub(super) fn window(&self, top: Spot, height: usize) -> Vec<Shown> {
+        let (mut found, mut at, mut skip) = (Vec::new(), top.at, top.row);
+        while found.len() < height && at < self.len() {
+            let folded = self.hidden_behind(at);
+            let rows = self.page.rows(at, self.room());
+            for line in rows.into_iter().skip(skip).take(height - found.len()) {
+                found.push(Shown { at, line, folded });
+            }
+            (at, skip) = (at + 1 + folded, 0);
+        }
+        found
+    }
+
+    /// Marks what a window shows to its end.
+    pub(super) fn watch(&mut self, top: Spot, height: usize) {
+        let len = self.len();
+        self.watched.fit(len);
+        let (mut left, mut at, mut skip) = (height, top.at, top.row);
+        while left > 0 && at < len {
+            let rows = self.page.rows(at, self.room()).len().saturating_sub(skip);
+            if rows > left {
+                return;
+            }
+            self.watched.mark(at);
+            left -= rows;
+            (at, skip) = (self.after(at), 0);
+        }
+    }
+
+    fn down(&self, from: Spot, rows: usize) -> Spot {
+        let (mut spot, mut left) = (from, rows);
+        loop {
+            let height = self.page.rows(spot.at, self.room()).len();
+            if spot.row + left < height {
+                return Spot { row: spot.row + left, ..spot };
+            }
+            left -= height.saturating_sub(spot.row).min(left);
+            let next = self.after(spot.at);
+            if next >= self.len() {
+                return Spot { row: height.saturating_sub(1), ..spot };
+            }
+            spot = Spot { at: next, row: 0 };
+        }
+    }
+
+    fn up(&self, from: Spot, rows: usize) -> Spot {
+        let (mut spot, mut left) = (from, rows);
+        loop {
+            if spot.row >= left {
+                return Spot { row: spot.row - left, ..spot };
+            }
+            left -= spot.row + 1;
+            let Some(before) = self.before(spot.at) else { return Spot::default() };
+            spot = Spot { at: before, row: self.page.rows(before, self.room()).len().saturating_sub(1) };
+        }
+    }
+
+    /// The last place from which a window is full.
+    fn last(&self, height: usize) -> Spot {
+        let Some(at) = self.before(self.len()) else { return Spot::default() };
+        let row = self.page.rows(at, self.room()).len().saturating_sub(1);
+        self.up(Spot { at, row }, height.saturating_sub(1))
+    }
+
+    fn stepped(&self, from: Spot, key: Key, height: usize) -> Option<Spot> {
+        let page = height.saturating_sub(1).max(1);
+        let to = match key {
+            Key::Down | Key::Char('j') | Key::Enter => self.down(from, 1),
+            Key::Up | Key::Char('k') => self.up(from, 1),
+            Key::PageDown | Key::Char(' ' | 'f') => self.down(from, page),
+            Key::PageUp | Key::Char('b') => self.up(from, page),
+            Key::Home | Key::Char('g') => Spot::default(),
+            Key::End | Key::Char('G') => self.last(height),
+            Key::Tab => {
+                let next = self.page.starts(self.room()).into_iter().find(|start| *start > from.at);
+                Spot { at: next.unwrap_or(0), row: 0 }
+            }
+            _ => return None,
+        };
+        Some(to.min(self.last(height)))
+    }
+
+    pub(super) fn move_pane(&mut self, key: Key) {
+        if let Some(to) = self.stepped(self.top, key, self.pane_height) {
+            self.top = to;
+        }
+    }
+
+    pub(super) fn move_view(&mut self, key: Key) {
+        let height = self.view_height();
+        match key {
+            Key::Char('n') => self.find(Way::Down, 1),
+            Key::Char('N') => self.find(Way::Up, 1),
+            Key::Char('-') => self.fold(),
+            Key::Char('+') => self.folded.clear(),
+            Key::Char('q') => {
+                self.notice =
+                    Some("here [v] or [Esc] goes back; [q] stops the run from the question".to_owned());
+            }
+            _ => {
+                if let Some(to) = self.stepped(self.view, key, height) {
+                    self.view = to;
+                }
+            }
+        }
+    }
+
+    pub(super) fn move_facts(&mut self, key: Key) {
+        let (height, len) = (self.view_height(), self.facts.len());
+        let most = len.saturating_sub(height);
+        let row = match key {
+            Key::Down | Key::Char('j') | Key::Enter => self.view.row + 1,
+            Key::Up | Key::Char('k') => self.view.row.saturating_sub(1),
+            Key::PageDown | Key::Char(' ') => self.view.row + height,
+            Key::PageUp | Key::Char('b') => self.view.row.saturating_sub(height),
+            Key::Home => 0,
+            Key::End => most,
+            _ => self.view.row,
+        };
+        self.view = Spot { at: 0, row: row.min(most) };
+    }
+
+    pub(super) fn view_height(&self) -> usize {
+        usize::from(self.size.1).saturating_sub(3).max(1)
+    }
+
+    /// Folds everything that can be, but for the outermost.
+    fn fold(&mut self) {
+        let room = self.room();
+        let depths: Vec<Option<usize>> = (0..self.len()).map(|at| self.page.depth(at, room)).collect();
+        for (at, pair) in depths.windows(2).enumerate() {
+            if let [Some(depth), Some(next)] = pair
+                && next > depth
+                && *depth == 0
+            {
+                self.folded.insert(at);
+            }
+        }
+        self.view = Spot::default();
+    }
+
+    /// The next place that holds the text, `skip` places on.
+    pub(super) fn find(&mut self, way: Way, skip: usize) {
+        let Some(text) = self.sought.as_ref().map(|text| text.to_lowercase()) else { return };
+        let holds = |at: &usize| {
+            let rows = self.page.rows(*at, self.room());
+            rows.iter().map(Line::text).collect::<String>().to_lowercase().contains(&text)
+        };
+        let (here, len) = (self.view.at, self.len());
+        let found = match way {
+            Way::Down => (here + skip..len).chain(0..here.min(len)).find(holds),
+            Way::Up => (0..here).rev().chain((here..len).rev()).find(holds),
+        };
+        match found {
+            Some(at) => {
+                self.folded.clear();
+                self.view = Spot { at, row: 0 };
+            }
+            None => self.notice = Some("it is not there".to_owned()),
+        }
+    }
+}

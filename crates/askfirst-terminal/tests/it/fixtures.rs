@@ -1,0 +1,114 @@
+//! Questions of every kind.
+
+use askfirst::machine::Question;
+use askfirst::{
+    ApprovalPresentation, ApprovalRequest, Fact, Loosen, OfferedPattern, PresentationKind, Risk, Timestamp,
+    simple_approval_request,
+};
+use serde_json::json;
+
+use crate::desk::{args, question};
+
+pub(crate) const NOW: Timestamp = Timestamp(1_700_000_000_000);
+
+fn request(tool: &str, says: &str, arguments: serde_json::Value) -> ApprovalRequest {
+    simple_approval_request(tool, &args(arguments), Some(says), &[])
+}
+
+pub(crate) fn edit() -> Question {
+    let diff = "--- notes:plan.md\n+++ notes:plan.md\n@@ -1,5 +1,6 @@\n # Plan\n \n-Ship the old parser in March.\n+Ship the new parser in April.\n+Tell everybody.\n \n Thanks.\n";
+    let mut request = request("edit_file", "Move the date of the release", json!({"path": "notes:plan.md"}));
+    request.caller = Some("writer".into());
+    request.facts.push(Fact::new("path", "/home/ada/notes/plan.md"));
+    request.facts.push(Fact::new("rule", "sandbox.paths.notes in askfirst.yaml, line 7: required"));
+    request.presentation = Some(ApprovalPresentation::new(PresentationKind::Diff, diff));
+    let fields = args(json!({"path": ""}));
+    request.patterns.push(OfferedPattern::new("any file in notes:", fields, [("path", Loosen::Any)]));
+    request.deadline = Some(NOW.after(std::time::Duration::from_secs(540)));
+    let mut question = question(vec![request]);
+    (question.position, question.of) = (2, 5);
+    question
+}
+
+pub(crate) fn new_file() -> Question {
+    let code = "//! Counts words.\nuse std::collections::HashMap;\n\n/// How often each word occurs.\npub fn count(text: &str) -> HashMap<&str, usize> {\n    let mut seen = HashMap::new();\n    for word in text.split_whitespace() {\n        *seen.entry(word).or_insert(0) += 1; // one more\n    }\n    seen\n}\n";
+    let mut request =
+        request("write_file", "Write src/count.rs", json!({"path": "src/count.rs", "content": code}));
+    request.payload = json!({"path": "src/count.rs"});
+    request.facts.push(Fact::new("size", format!("{} bytes, a new file", code.len())));
+    request.presentation =
+        Some(ApprovalPresentation::new(PresentationKind::FileContent, code).with_language("rust"));
+    question(vec![request])
+}
+
+pub(crate) fn command() -> Question {
+    let command = "cd build && make -j4 | tee log.txt; sudo rm -rf /var/cache/x > out.txt";
+    let sudo = command.find("sudo").unwrap();
+    let mut request = request("shell", "Build and clean up", json!({"command": command}));
+    request.risk = Risk::High;
+    request.facts.push(Fact::new("rule", "shell.rules in askfirst.yaml, line 31: required"));
+    let mut shown = ApprovalPresentation::new(PresentationKind::Command, command);
+    shown.metadata = args(json!({
+        "rows": [
+            {"program": "make", "text": "make -j4", "verdict": "allow", "why": "rule `make`, line 28"},
+            {"program": "tee", "text": "tee log.txt", "verdict": "ask", "why": "no rule"},
+            {"program": "sudo", "text": "sudo rm -rf /var/cache/x", "verdict": "ask", "why": "no rule"},
+        ],
+        "redirections": [{"text": "> out.txt", "verdict": "ask", "why": "writes outside of every root"}],
+        "folder": "/home/ada/project",
+        "must_see": [{"start": sudo, "end": sudo + 4, "why": "runs as another user"}],
+    }));
+    request.presentation = Some(shown);
+    question(vec![request])
+}
+
+pub(crate) fn group() -> Question {
+    let mut second = request("write_file", "Write b", json!({"path": "notes:b.md", "content": "b\n"}));
+    second.risk = Risk::High;
+    let mut third = request("delete_file", "Remove c", json!({"path": "notes:old/c.md"}));
+    third.risk = Risk::Irreversible;
+    let first = request("write_file", "Write a", json!({"path": "notes:a.md", "content": "a\n"}));
+    question(vec![first, second, third])
+}
+
+pub(crate) fn mail() -> Question {
+    let body = "Dear Bob,\n\nplease find it attached.\n";
+    let mut request = request(
+        "send_email",
+        "Send the invoice",
+        json!({"to": "bob@example.com", "subject": "Invoice 17", "body": body}),
+    );
+    request.risk = Risk::Irreversible;
+    question(vec![request])
+}
+
+pub(crate) fn hostile() -> Question {
+    let note = "\x1b[2J[y] yes, once\n━━ approval needed ━━\r\nready: \u{200b}";
+    let mut request = request(
+        "fetch",
+        "Harmless, really\u{202e}",
+        json!({"url": "https://ex\u{430}mple.com/x", "note": note}),
+    );
+    request.facts.push(Fact::new("host", "ex\u{430}mple.com"));
+    question(vec![request])
+}
+
+pub(crate) fn data() -> Question {
+    let mut request = request("create_issue", "File a bug", json!({"repo": "ada/engine"}));
+    let content = r#"{"title":"it stops","labels":["bug","urgent"],"meta":{"seen":3,"by":{"name":"ada"}}}"#;
+    request.presentation = Some(ApprovalPresentation::new(PresentationKind::Structured, content));
+    question(vec![request])
+}
+
+/// Every kind, by its name.
+pub(crate) fn all() -> Vec<(&'static str, Question)> {
+    vec![
+        ("edit", edit()),
+        ("file", new_file()),
+        ("command", command()),
+        ("group", group()),
+        ("mail", mail()),
+        ("hostile", hostile()),
+        ("data", data()),
+    ]
+}

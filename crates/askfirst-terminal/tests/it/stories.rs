@@ -1,0 +1,155 @@
+//! What a person must be able to do, on a real terminal.
+
+use askfirst::{ApprovalPresentation, ApprovalScope, Cause, PresentationKind, Risk, Timestamp};
+
+use crate::desk::{Desk, Seat, args, email};
+use crate::fixtures;
+
+fn of(question: askfirst::machine::Question) -> Desk {
+    Desk::new(email()).change(|there| *there = question)
+}
+
+#[test]
+fn what_was_printed_before_stays_and_what_was_decided_is_echoed() {
+    let mut asking = Desk::new(email()).flags(&["--say", "earlier output"]).start();
+    asking.ready();
+    let seen = asking.seen();
+    assert!(seen.starts_with("earlier output\n━━ approval needed"), "{seen}");
+    asking.send(b"y").end();
+    let seen = asking.seen();
+    assert!(seen.starts_with("earlier output\napproved once: send_email"), "{seen}");
+}
+
+#[test]
+fn output_without_a_line_feed_is_not_drawn_over() {
+    let mut asking = Desk::new(email()).flags(&["--say-part", "no line feed"]).start();
+    asking.ready();
+    let rows: Vec<String> = asking.terminal().screen().rows(0, 80).take(2).collect();
+    assert_eq!(rows[0].trim_end(), "no line feed");
+    assert!(rows[1].starts_with("━━ approval needed"), "{rows:?}");
+}
+
+#[test]
+fn a_small_change_is_a_diff_with_numbers_and_who_asks() {
+    let mut asking = of(fixtures::edit()).start();
+    asking.ready();
+    let seen = asking.seen();
+    for part in
+        ["question 2 of 5", "asked by: writer", "3   - Ship the old parser", "  3 + Ship the new parser"]
+    {
+        assert!(seen.contains(part), "{part}\n{seen}");
+    }
+    assert!(!asking.send(b"n").end().decision().approved);
+}
+
+#[test]
+fn a_command_shows_every_program_its_folder_and_what_to_mind() {
+    let mut asking = of(fixtures::command()).start();
+    asking.ready();
+    let seen = asking.seen();
+    for part in [
+        "$ cd build",
+        "in       /home/ada",
+        "allowed  make",
+        "asked    tee",
+        "asked    > out.txt",
+        "mind     sudo",
+    ] {
+        assert!(seen.contains(part), "{part}\n{seen}");
+    }
+    assert!(asking.send(b"y").end().decision().approved);
+}
+
+#[test]
+fn something_huge_scrolls_says_how_much_there_is_and_opens_whole() {
+    let mut request = email();
+    let content: String = (1..=9_000).map(|n| format!("row {n}\n")).collect();
+    request.presentation = Some(ApprovalPresentation::new(PresentationKind::Text, content));
+    let mut asking = Desk::new(request).start();
+    asking.wait_for("of 9013: more below").ready();
+    assert!(asking.seen().contains("(79893 bytes, 9000 lines)"), "{}", asking.seen());
+    asking.send(b"\x1b[6~").wait_for("row 40").ready().send(b"v").wait_for("all of it").send(b"G");
+    asking.wait_for("row 9000").send(b"\x1b");
+    let ended = asking.ready().send(b"y").end();
+    let seen = ended.answers[0].seen.unwrap();
+    assert!(ended.decision().approved && seen.lines < seen.of && seen.of == 9_013);
+}
+
+#[test]
+fn a_pattern_says_what_it_would_have_covered() {
+    let mut again = fixtures::edit();
+    again.id = askfirst::machine::QuestionId(2);
+    let second = again.members[0].request.clone();
+    let mut asking = of(fixtures::edit()).and_then(second).start();
+    asking.ready().send(b"n").wait_for("refused").ready().send(b"s").wait_for("how far?");
+    asking.ready().send(b"2").wait_for("would have covered 1");
+    let ended = asking.ready().send(b"s").end();
+    assert_eq!(ended.answers[1].decisions[0].remember, ApprovalScope::Pattern);
+}
+
+#[test]
+fn the_time_that_is_left_is_shown() {
+    let later =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() + 600_000;
+    let deadline = Timestamp(u64::try_from(later).unwrap());
+    let mut asking =
+        Desk::new(email()).change(|there| there.members[0].request.deadline = Some(deadline)).start();
+    asking.wait_for("refused in 10 min").ready();
+    assert!(!asking.send(b"n").end().decision().approved);
+}
+
+#[test]
+fn walking_away_is_a_time_out_and_no_persons_no() {
+    let mut asking = Desk::new(email()).flags(&["--withdraw", "500"]).start();
+    let ended = asking.wait_for("nobody answered in time").end();
+    assert_ne!(ended.decision().cause, Cause::Person);
+}
+
+#[test]
+fn the_bell_rings_only_for_somebody_who_looks_elsewhere() {
+    let mut asking = Desk::new(email()).start();
+    asking.ready();
+    assert!(!asking.screen().contains('\x07'));
+    asking.send(b"n").end();
+    let mut asking = Desk::new(email()).start();
+    asking.wait_for("[not yet]").send(b"\x1b[O").wait_for("\x07");
+    assert!(asking.ready().send(b"y").end().decision().approved);
+}
+
+#[test]
+fn a_small_window_is_asked_in_lines() {
+    let mut asking = Desk::new(email()).rows(8).start();
+    asking.wait_for("=== approval needed ===");
+    assert!(asking.ready().send(b"y").end().decision().approved);
+}
+
+#[test]
+fn a_window_that_becomes_too_small_says_so_and_approves_nothing_unseen() {
+    let mut asking = of(fixtures::command()).columns(40).start();
+    asking.ready().resize(20).wait_for("the window is too");
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    asking.send(b"y");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    asking.resize(80).wait_for("approval needed").ready();
+    assert!(!asking.send(b"n").end().decision().approved);
+}
+
+#[test]
+fn everything_that_must_be_seen_is_on_the_first_screen_or_asked_for() {
+    let mut request = email();
+    request.facts = (0..60).map(|n| askfirst::Fact::new("host", format!("h{n}.example.com"))).collect();
+    let mut asking = Desk::new(request).start();
+    asking.ready().send(b"y").wait_for("must be seen");
+    asking.ready().send(b"\x1b[6~").ready().send(b"\x1b[6~").ready().send(b"\x1b[6~");
+    assert!(asking.ready().send(b"y").end().decision().approved);
+}
+
+#[test]
+fn a_reason_reaches_the_agent_and_high_risk_waits_longer() {
+    let mut request = email();
+    request.risk = Risk::High;
+    request.args = args(serde_json::json!({"to": "x"}));
+    let mut asking = Desk::new(request).seat(Seat::Controlling).start();
+    asking.ready().send(b"r").wait_for("Esc goes back):").wait_for("│").type_slowly("later");
+    assert_eq!(asking.send(b"\r").end().decision().note.as_deref(), Some("later"));
+}

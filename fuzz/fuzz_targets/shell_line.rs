@@ -1,0 +1,69 @@
+//! Any text read as a command line: no panic, every place inside the text, and the same answer twice.
+#![no_main]
+#![allow(dead_code, reason = "the room is compiled here without the rooms that use the rest of it")]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../../crates/askfirst-runtime/src/tools/shell/line/mod.rs"]
+mod line;
+
+use line::tree::{Line, Shape, Stdin, Word};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let read = line::read(text);
+    check(text, &read);
+    let agreed = line::confirm(text, &read);
+    assert_eq!(read, line::read(text), "read in two ways");
+    if read.shape == Shape::Plain {
+        assert!(agreed && read.commands.len() == 1 && read.gaps.is_empty());
+        slow(text, &read);
+    }
+    let blank = text.replace("\\\n", "").bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n'));
+    let comment = text.contains('#');
+    let tests = text.contains("[[")
+        || text.contains("((")
+        || text.contains("time")
+        || text.contains("case")
+        || text.contains("()")
+        || text.contains("for ");
+    assert!(
+        blank || comment || tests || !read.commands.is_empty() || !read.gaps.is_empty(),
+        "nothing was found in {text:?}"
+    );
+});
+
+/// A plain line behind an empty command is parsed, and must come out the same.
+fn slow(text: &str, read: &Line) {
+    let longer = format!(": ;{text}");
+    let parsed = line::read(&longer);
+    let first = &read.commands[0];
+    let found = parsed.commands.iter().any(|command| {
+        command.words.iter().map(|word| &word.pieces).eq(first.words.iter().map(|word| &word.pieces))
+    });
+    assert!(found || !parsed.gaps.is_empty(), "the two ways disagree on {text:?}: {parsed:?}");
+}
+
+fn check(text: &str, line: &Line) {
+    let inside =
+        |span: &std::ops::Range<usize>| assert!(text.get(span.clone()).is_some(), "{span:?} of {text:?}");
+    let word = |word: &Word| inside(&word.span);
+    for gap in &line.gaps {
+        inside(&gap.span);
+        assert!(!gap.why.is_empty());
+    }
+    for (at, command) in line.commands.iter().enumerate() {
+        inside(&command.span);
+        command.words.iter().for_each(word);
+        command.assignments.iter().for_each(|assignment| word(&assignment.value));
+        for redirection in &command.redirections {
+            inside(&redirection.span);
+            word(&redirection.target);
+        }
+        match &command.stdin {
+            Stdin::Pipe(from) => assert!(*from != at && *from < line.commands.len()),
+            Stdin::Text(text) => word(text),
+            Stdin::Inherited | Stdin::Unknown => {}
+        }
+    }
+}
