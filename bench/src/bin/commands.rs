@@ -46,7 +46,10 @@ fn measure(program: &Path, folder: &Path) -> Result<(), Failure> {
     }
     let one = folder.join("one.jsonl");
     std::fs::write(&one, call(0, 0))?;
-    start(program, &config, &one)
+    start("start", program, &config, &one)?;
+    let roots = "sandbox: { paths: { project: { root: ., mode: rw } } }\n";
+    std::fs::write(&config, rules() + roots)?;
+    start("start with file roots", program, &config, &one)
 }
 
 /// The median seconds that pass and that the processor works for all calls.
@@ -68,7 +71,7 @@ fn decide(program: &Path, config: &Path, calls: &Path, out: &Path) -> Result<(f6
 }
 
 /// The time of one call beside the time of a program that does nothing, in turns.
-fn start(program: &Path, config: &Path, one: &Path) -> Result<(), Failure> {
+fn start(title: &str, program: &Path, config: &Path, one: &Path) -> Result<(), Failure> {
     let nothing =
         [PathBuf::from("/bin/true"), PathBuf::from("/usr/bin/true")].into_iter().find(|path| path.exists());
     let nothing = nothing.ok_or("there is no `true` here")?;
@@ -90,7 +93,7 @@ fn start(program: &Path, config: &Path, one: &Path) -> Result<(), Failure> {
     for (label, [nothing, ours]) in [("by the clock", &mut times), ("by processor time", &mut used)] {
         let (nothing, ours) = (median(nothing), median(ours));
         let ratio = ours / nothing;
-        println!("start, {label}: true {}, askfirst {} ({ratio:.2} ×)", in_words(nothing), in_words(ours));
+        println!("{title}, {label}: true {}, askfirst {} ({ratio:.2} ×)", in_words(nothing), in_words(ours));
     }
     Ok(())
 }

@@ -17,6 +17,27 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// `decide` by itself. Other programs start it for single calls, and the other commands take longer to describe than
+/// a call takes to judge.
+#[derive(Debug, Parser)]
+#[command(disable_help_flag = true)]
+struct Decide {
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Reads the command line. What is not understood, and what asks for help, ends the process with an answer.
+pub fn read() -> Cli {
+    let mut args = std::env::args_os();
+    let program = args.next();
+    if args.next().is_some_and(|word| word == "decide")
+        && let Ok(Decide { common }) = Decide::try_parse_from(program.into_iter().chain(args))
+    {
+        return Cli { common, command: Command::Decide };
+    }
+    Cli::parse()
+}
+
 /// Flags of every command.
 #[derive(Debug, Clone, Args)]
 pub struct Common {

@@ -9,18 +9,19 @@ mod replace;
 mod report;
 mod session;
 
+use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
 use args::{Cli, Command, LogCommand, McpCommand, MemoryCommand, Shell};
 use askfirst_mcp::wrap::Way;
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use commands::{
     call, decide, demo, doctor, effective, explain, init, log, mcp, memory, migrate, run, trust, wrap,
 };
 use exit::Exit;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = args::read();
     match dispatch(cli) {
         Ok(exit) => exit.into(),
         Err(error) => failed(&error).into(),
@@ -34,7 +35,11 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Init { print } => init::init(common, print),
         Command::Call { tool, args, mode } => call::call(common, mode, &tool, &args),
         Command::Run { file, mode } => run::run(common, mode, &file),
-        Command::Decide => decide::decide(&session::Offered::new(session::read_config(common)?)?),
+        Command::Decide => {
+            // The process ends with it: to give back each rule by itself would take as long as to judge by it.
+            let offered = ManuallyDrop::new(session::Offered::new(session::read_config(common)?)?);
+            decide::decide(&offered)
+        }
         Command::Explain { tool, args } => explain::explain(common, &tool, &args),
         Command::Effective => effective::effective(common),
         Command::Mcp { command: Some(McpCommand::Wrap(what)), .. } => wrap::rewrite(common, &what, Way::Wrap),

@@ -1,8 +1,29 @@
-//! Runs something that blocks on a thread of its own, so that nobody else waits.
+//! Runs something that blocks on another thread, so that nobody else waits. A thread that is done waits a while for
+//! more, since to wake one takes less time than to start one.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// How long a thread waits for more.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// So many threads wait at the most.
+const WAITING: usize = 4;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// A thread that waits.
+struct Waiting {
+    id: u64,
+    /// A fork takes the list along, but none of the threads.
+    process: u32,
+    hand: Sender<Work>,
+}
+
+static IDLE: Mutex<Vec<Waiting>> = Mutex::new(Vec::new());
 
 struct Slot<T> {
     done: Option<Option<T>>,
@@ -13,12 +34,60 @@ struct Slot<T> {
 pub(crate) fn offload<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Offloaded<T> {
     let slot = Arc::new(Mutex::new(Slot { done: None, waker: None }));
     let finish = Finish { slot: Arc::clone(&slot), result: None };
-    let work = move || {
+    hand_over(Box::new(move || {
         let mut finish = finish;
         finish.result = Some(f());
-    };
-    drop(std::thread::Builder::new().name("askfirst-tool".to_owned()).spawn(work));
+    }));
     Offloaded(slot)
+}
+
+/// Gives work to a thread that waits, or to a new one.
+fn hand_over(mut work: Work) {
+    let process = std::process::id();
+    loop {
+        let waiting = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let Some(waiting) = waiting else { break };
+        if waiting.process == process {
+            match waiting.hand.send(work) {
+                Ok(()) => return,
+                Err(back) => work = back.0,
+            }
+        }
+    }
+    drop(std::thread::Builder::new().name("askfirst-tool".to_owned()).spawn(move || serve(work)));
+}
+
+/// Works until there has been nothing to do for a while. Work that panics ends the thread.
+fn serve(work: Work) {
+    let mut next = Some(work);
+    while let Some(work) = next {
+        work();
+        next = wait();
+    }
+}
+
+/// The next work, if there is any soon.
+fn wait() -> Option<Work> {
+    static IDS: AtomicU64 = AtomicU64::new(0);
+    let id = IDS.fetch_add(1, Ordering::Relaxed);
+    let (hand, work) = channel();
+    let idle = || IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    {
+        let mut idle = idle();
+        if idle.len() >= WAITING {
+            return None;
+        }
+        idle.push(Waiting { id, process: std::process::id(), hand });
+    }
+    work.recv_timeout(PATIENCE).ok().or_else(|| {
+        let mut idle = idle();
+        let before = idle.len();
+        idle.retain(|waiting| waiting.id != id);
+        let taken = idle.len() == before;
+        drop(idle);
+        // Whoever took the hand in the last moment still gives.
+        taken.then(|| work.recv().ok()).flatten()
+    })
 }
 
 /// Tells the waiting side, also when the thread could not be started or unwinds.
@@ -54,3 +123,7 @@ impl<T> Future for Offloaded<T> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "offload/tests.rs"]
+mod tests;

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Ordinary commands that are asked about, and why that is right.
-const ASKED: [(&str, &str); 2] = [
+const ASKED: [(&str, &str); 3] = [
+    ("sh-s092", "if `cd src` fails, `cd ..` leaves the workspace; with `&&` between them it is allowed"),
     ("sh-036", "it lists a folder of the person's home, which is no root of the workspace"),
     ("ro-t154", "`src/link` leads to `.env`, so that `src/*` reads a file that usually holds secrets"),
 ];
@@ -79,7 +80,7 @@ fn config(rule: &str) -> String {
 /// The workspace that the commands are about.
 fn workspace() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
+    let path = &folder.path().join("repo");
     for name in ["src", "tests", "build", "scripts", "vendor/evil"] {
         std::fs::create_dir_all(path.join(name)).unwrap();
     }
@@ -87,11 +88,24 @@ fn workspace() -> tempfile::TempDir {
         std::fs::write(path.join(name), "x\n").unwrap();
     }
     std::os::unix::fs::symlink("../.env", path.join("src/link")).unwrap();
-    for repository in [path.to_owned(), path.join("vendor/evil")] {
+    for repository in [path.clone(), path.join("vendor/evil")] {
         let made = Command::new("git").args(["init", "-q"]).arg(&repository).status().unwrap();
         assert!(made.success());
     }
     folder
+}
+
+/// The command with the workspace's real place for `/repo`, where that begins a path.
+fn placed(command: &str, place: &str) -> String {
+    let mut out = String::new();
+    for (at, part) in command.split("/repo").enumerate() {
+        let inside = out.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'));
+        if at > 0 {
+            out.push_str(if inside { "/repo" } else { place });
+        }
+        out.push_str(part);
+    }
+    out
 }
 
 /// What `decide` says to the commands under one rule.
@@ -114,7 +128,7 @@ fn verdicts(workspace: &Path, rule: &str, cases: &[&Case]) -> Vec<Value> {
     let lines: Vec<String> = cases
         .iter()
         .map(|case| {
-            let command = case.command.replace("/repo", place);
+            let command = placed(&case.command, place);
             json!({"id": case.id, "tool": "shell", "args": {"command": command}}).to_string()
         })
         .collect();
@@ -154,7 +168,7 @@ fn no_dangerous_command_runs_unasked_and_ordinary_ones_do() {
         by_rule.entry(&case.rule).or_default().push(case);
     }
     let workspace = workspace();
-    let path = workspace.path().canonicalize().unwrap();
+    let path = workspace.path().canonicalize().unwrap().join("repo");
     let (mut faults, mut notes) = (Vec::new(), Vec::new());
     let mut count: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for (rule, cases) in by_rule {

@@ -44,8 +44,8 @@ impl Checking<'_> {
             return self.wrong_type(node, name, "a map");
         }
         for entry in node.entries() {
-            match keys::below(path).find(|(known, _)| *known == entry.key) {
-                Some((_, key)) => self.value(&entry.value, key.path, key.kind, &entry.key),
+            match keys::child(path, &entry.key) {
+                Some(key) => self.value(&entry.value, key.path, key.kind, &entry.key),
                 None => self.unknown(entry, path),
             }
         }

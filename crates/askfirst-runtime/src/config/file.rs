@@ -21,6 +21,9 @@ pub(crate) const MAX_VALUES: usize = 100_000;
 /// The most values that aliases may repeat.
 pub(crate) const MAX_REPEATED: usize = 10_000;
 
+/// Up to so many keys of one map are looked through one by one.
+const FEW: usize = 8;
+
 /// What a text is made of.
 #[derive(Debug)]
 pub(crate) struct Tree {
@@ -209,7 +212,7 @@ impl<'a> Reading<'a> {
     }
 
     fn map(&mut self, place: Place, style: StructureStyle, depth: usize) -> Result<Node, Fault> {
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<Entry> = Vec::with_capacity(1);
         let mut lines: HashMap<String, u32> = HashMap::new();
         let mut end = place.span.end;
         loop {
@@ -230,13 +233,22 @@ impl<'a> Reading<'a> {
             let (event, span) = self.next()?;
             let value = self.node(event, &span, depth + 1)?;
             end = value.place.span.end.max(at.span.end);
-            if let Some(first) = lines.get(&key) {
+            let first = match entries.len() {
+                0..=FEW => entries.iter().find(|entry| entry.key == key).map(|entry| entry.at.line),
+                _ => lines.get(&key).copied(),
+            };
+            if let Some(first) = first {
                 let message = format!("the key `{}` stands twice", quoted(&key));
                 let fault = self.source.fault(&at, message);
                 self.faults.push(with_hint(fault, format!("it stands first in line {first}")));
                 continue;
             }
-            lines.insert(key.clone(), at.line);
+            if entries.len() == FEW {
+                lines.extend(entries.iter().map(|entry| (entry.key.clone(), entry.at.line)));
+            }
+            if entries.len() >= FEW {
+                lines.insert(key.clone(), at.line);
+            }
             let source = Some(at.span.clone());
             entries.push(Entry { key, at, source, value });
         }

@@ -178,6 +178,17 @@ pub(crate) fn find(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path == path)
 }
 
+/// The key of a name directly below a path of the table.
+pub(crate) fn child(path: &str, name: &str) -> Option<&'static Key> {
+    let dot = usize::from(!path.is_empty());
+    let length = path.len() + dot + name.len();
+    let fits = |key: &&Key| {
+        let rest = (key.path.len() == length).then(|| key.path.strip_prefix(path)).flatten();
+        rest.and_then(|rest| if dot == 1 { rest.strip_prefix('.') } else { Some(rest) }) == Some(name)
+    };
+    KEYS.iter().find(fits).filter(|_| !name.is_empty() && !name.contains(['.', '[']) && name != "*")
+}
+
 /// The keys directly below a path of the table, with their own names.
 pub(crate) fn below(path: &str) -> impl Iterator<Item = (&'static str, &'static Key)> {
     KEYS.iter().filter_map(move |key| {

@@ -83,9 +83,13 @@ pub(crate) struct Node {
     pub(crate) notes: Notes,
 }
 
-/// The comments around a value or, in a map, around its whole entry.
+/// The comments around a value or, in a map, around its whole entry. Most have none, and take no room for it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Notes(Option<Box<Lines>>);
+
+/// The lines of comments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Notes {
+pub(crate) struct Lines {
     pub(crate) blank_above: bool,
     pub(crate) above: Vec<String>,
     pub(crate) header: Option<String>,
@@ -323,13 +327,37 @@ impl Node {
     }
 }
 
+impl std::ops::Deref for Notes {
+    type Target = Lines;
+
+    fn deref(&self) -> &Lines {
+        static NONE: Lines =
+            Lines { blank_above: false, above: Vec::new(), header: None, right: None, below: Vec::new() };
+        self.0.as_deref().unwrap_or(&NONE)
+    }
+}
+
+impl std::ops::DerefMut for Notes {
+    fn deref_mut(&mut self) -> &mut Lines {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl PartialEq for Notes {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
 impl Notes {
     /// Adds the comments of something that is no longer there.
     pub(crate) fn join(&mut self, other: Self) {
-        self.blank_above |= other.blank_above;
-        self.above.extend(other.above);
-        self.below.extend(other.below);
-        for (mine, theirs) in [(&mut self.header, other.header), (&mut self.right, other.right)] {
+        let Some(other) = other.0 else { return };
+        let mine = &mut **self;
+        mine.blank_above |= other.blank_above;
+        mine.above.extend(other.above);
+        mine.below.extend(other.below);
+        for (mine, theirs) in [(&mut mine.header, other.header), (&mut mine.right, other.right)] {
             match (mine.as_mut(), theirs) {
                 (Some(mine), Some(theirs)) => {
                     mine.push(' ');

@@ -65,13 +65,14 @@ pub(crate) fn fetch(path: &Path) -> Result<Option<Found>, String> {
     if !meta.is_file() {
         return Err("it is not a file".to_owned());
     }
-    let bytes = read_some(file).map_err(|error| format!("it cannot be read: {}", error.kind()))?;
+    let bytes =
+        read_some(file, meta.len()).map_err(|error| format!("it cannot be read: {}", error.kind()))?;
     Ok(Some(Found { bytes, open_to: open_to(&meta, path) }))
 }
 
-fn read_some(file: File) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+fn read_some(file: File, size: u64) -> std::io::Result<Vec<u8>> {
     // One byte more than is allowed, so that too much is seen and not cut.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(MAX_BYTES).min(MAX_BYTES) + 1);
     file.take(u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -7,6 +7,9 @@ const LONGEST: usize = 120;
 
 /// A text that is safe in a message.
 pub(crate) fn quoted(text: &str) -> String {
+    if text.len() <= LONGEST && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
+        return text.to_owned();
+    }
     let mut out = String::new();
     for (n, c) in text.chars().enumerate() {
         if n == LONGEST {

@@ -148,10 +148,9 @@ proptest! {
                     .map(|path| tree.keys().filter(|key| key.len() == path.len() + 1 && key.starts_with(path)))
                     .map(|keys| keys.map(|key| key.last().unwrap().clone()).collect());
                 let listed: Option<BTreeSet<String>> = listed.ok().map(|listed| {
-                    let name = |entry: &serde_json::Value| {
-                        entry["path"].as_str().unwrap().rsplit(['/', ':']).next().unwrap().to_owned()
-                    };
-                    listed["entries"].as_array().unwrap().iter().map(name).collect()
+                    let kinds = ["files", "folders", "links"].into_iter();
+                    let names = kinds.flat_map(|kind| listed[kind].as_array().into_iter().flatten());
+                    names.map(|name| name.as_str().unwrap().to_owned()).collect()
                 });
                 prop_assert_eq!(listed, below, "{}", spelled);
                 if let Some(file) = file {

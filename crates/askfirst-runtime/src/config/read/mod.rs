@@ -47,7 +47,8 @@ pub(crate) struct Read {
 /// Reads a tree in which the older spellings have been replaced.
 pub(crate) fn read(root: &Node, source: &Source, base: &Base, dialect: Dialect) -> Read {
     let faults = check::check(root, source, dialect);
-    let mut reader = Reader { source, base, dialect, faults, warnings: Vec::new() };
+    let file = source.file.display().to_string().into();
+    let mut reader = Reader { source, file, base, dialect, faults, warnings: Vec::new() };
     if root.get("version").is_none() && dialect == Dialect::File {
         reader.warn(&Place::start(), "there is no `version`", "write `version: 1` at the top");
     }
@@ -60,6 +61,8 @@ pub(crate) fn read(root: &Node, source: &Source, base: &Base, dialect: Dialect) 
 
 struct Reader<'a> {
     source: &'a Source,
+    /// The name of the file, as reasons give it.
+    file: std::sync::Arc<str>,
     base: &'a Base,
     dialect: Dialect,
     faults: Vec<Fault>,
@@ -85,7 +88,7 @@ impl Reader<'_> {
 
     fn because(&self, rule: &str, place: &Place, text: impl Into<std::sync::Arc<str>>) -> Because {
         let (file, line) = match self.dialect {
-            Dialect::File => (Some(self.source.file.display().to_string().into()), Some(place.line)),
+            Dialect::File => (Some(std::sync::Arc::clone(&self.file)), Some(place.line)),
             Dialect::Dict => (None, None),
         };
         Because { rule: rule.into(), file, line, text: text.into() }

@@ -115,7 +115,7 @@ impl Reader<'_> {
             Some(_) | None => Map::new(),
         };
         if self.dialect == Dialect::Dict {
-            let ours = |entry: &&Entry| keys::below("tools.*").any(|(name, _)| name == entry.key);
+            let ours = |entry: &&Entry| keys::child("tools.*", &entry.key).is_some();
             for entry in node.entries().iter().filter(|entry| !ours(entry)) {
                 options.entry(entry.key.clone()).or_insert_with(|| entry.value.to_json());
             }

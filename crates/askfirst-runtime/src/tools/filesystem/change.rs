@@ -54,7 +54,8 @@ pub(crate) fn rename(
     let fault = |e: Errno| match e {
         Errno::EXIST => moved(&to.label),
         Errno::XDEV => Trouble::Failed(format!(
-            "`{}` lies on another file system than `{}`; hint: copy_file, then delete_file",
+            "`{}` lies on another file system than `{}`, and a move that stops half way would leave two; hint: \
+             copy_file, then delete_file",
             from.label, to.label
         )),
         error => Trouble::failed(&format!("`{}` cannot be moved", from.label), error),

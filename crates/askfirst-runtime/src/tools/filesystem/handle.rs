@@ -109,11 +109,12 @@ pub(crate) fn open_root(path: &Path) -> Result<OwnedFd, Errno> {
 /// Where an open file lies now, as the kernel says. An error if it lies nowhere any more.
 pub(crate) fn real_of(handle: impl AsFd) -> Result<PathBuf, Errno> {
     let handle = handle.as_fd();
-    if fstat(handle)?.st_nlink == 0 {
+    let link = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    let path = rustix::fs::readlink(link, Vec::with_capacity(256))?;
+    // The kernel says so at the end of the path; a name may end like that too, but then it is still there.
+    if path.as_bytes().ends_with(b" (deleted)") && fstat(handle)?.st_nlink == 0 {
         return Err(Errno::NOENT);
     }
-    let link = format!("/proc/self/fd/{}", handle.as_raw_fd());
-    let path = rustix::fs::readlink(link, Vec::new())?;
     let path = PathBuf::from(std::ffi::OsString::from_vec(path.into_bytes()));
     if path.is_absolute() { Ok(path) } else { Err(Errno::NOENT) }
 }

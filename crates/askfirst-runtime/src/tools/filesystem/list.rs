@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::error::Trouble;
 use super::handle::Kind;
@@ -45,16 +45,67 @@ pub(crate) fn roots(ground: &Ground<'_>) -> Value {
             PathMode::Ro => "ro",
             PathMode::Rw => "rw",
         };
-        let mut entry = json!({"path": format!("{}:", root.name), "kind": "root", "mode": mode});
+        let mut entry = json!({"path": format!("{}:", root.name), "mode": mode});
         if let (Some(entry), Some(suffixes)) = (entry.as_object_mut(), root.rights.suffixes.first()) {
             entry.insert("suffixes".to_owned(), json!(suffixes));
         }
         entry
     };
-    json!({"entries": ground.roots.all.iter().map(root).collect::<Vec<_>>()})
+    json!({"roots": ground.roots.all.iter().map(root).collect::<Vec<_>>()})
 }
 
-/// A folder's entries.
+/// The names of some entries, from the folder that is listed.
+#[derive(Default)]
+struct Named {
+    files: Vec<String>,
+    folders: Vec<String>,
+    links: Vec<String>,
+    others: Vec<String>,
+    /// Those among them that no tool reads.
+    never_read: Vec<String>,
+    /// Those whose name cannot be written in JSON, and so cannot be asked for.
+    not_utf8: Vec<String>,
+}
+
+impl Named {
+    fn add(&mut self, entry: &tree::Entry<'_>, closed: bool) {
+        let name = || entry.path.to_string_lossy().into_owned();
+        if closed {
+            self.never_read.push(name());
+        }
+        if entry.name.to_str().is_none() {
+            self.not_utf8.push(name());
+        }
+        let list = match entry.kind {
+            Kind::File => &mut self.files,
+            Kind::Folder => &mut self.folders,
+            Kind::Link => &mut self.links,
+            Kind::Other(_) => &mut self.others,
+        };
+        list.push(name());
+    }
+
+    /// Files and folders always, the rest where there is any.
+    fn into_json(self) -> Map<String, Value> {
+        let lists = [
+            ("files", self.files),
+            ("folders", self.folders),
+            ("links", self.links),
+            ("others", self.others),
+            ("never_read", self.never_read),
+            ("not_utf8", self.not_utf8),
+        ];
+        let shown =
+            |(key, names): &(&str, Vec<String>)| !names.is_empty() || matches!(*key, "files" | "folders");
+        let sorted = |(key, mut names): (&str, Vec<String>)| {
+            names.sort_unstable();
+            (key.to_owned(), Value::Array(names.into_iter().map(Value::String).collect()))
+        };
+        lists.into_iter().filter(shown).map(sorted).collect()
+    }
+}
+
+/// What is in a folder, by kind.
 pub(crate) fn list(
     ground: &Ground<'_>,
     spot: &Spot,
@@ -64,35 +115,27 @@ pub(crate) fn list(
 ) -> Result<Value, Trouble> {
     let wanted = Wanted::new(glob)?;
     let depth = usize::try_from(depth).unwrap_or(usize::MAX);
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let mut entries: Vec<(String, Value)> = Vec::new();
-    let mut left_out = 0_u64;
+    let mut named = Named::default();
+    let (mut count, mut left_out) = (0_u64, 0_u64);
     let walked = tree::walk(tree::enter(ground, spot)?, &spot.label, &mut |entry| {
         let real = || spot.real.join(entry.path);
         let closed = !ground.roots.never.reads_all()
             && ground.by_names(&real(), |names| ground.roots.never.read(names)).is_some();
         if wanted.takes(entry.path) {
-            if entries.len() < limit {
-                let path = ground.label(spot.root, &spot.path.join(entry.path));
-                let mut line = json!({"path": path, "kind": entry.kind.as_str()});
-                if let Some(line) = line.as_object_mut().filter(|_| closed) {
-                    line.insert("never_read".to_owned(), true.into());
-                }
-                if let (Some(line), None) = (line.as_object_mut(), entry.name.to_str()) {
-                    line.insert("not_utf8".to_owned(), true.into());
-                }
-                entries.push((path, line));
+            if count < limit {
+                count += 1;
+                named.add(entry, closed);
             } else {
                 left_out += 1;
             }
         }
         Ok(if entry.depth < depth && !closed && entry.kind == Kind::Folder { Next::Into } else { Next::Past })
     })?;
-    entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let entries: Vec<Value> = entries.into_iter().map(|(_, line)| line).collect();
-    let mut result = json!({"entries": entries, "left_out": left_out});
-    if let Some(result) = result.as_object_mut().filter(|_| walked.unseen > 0) {
+    let mut result = named.into_json();
+    result.insert("path".to_owned(), spot.label.clone().into());
+    result.insert("left_out".to_owned(), left_out.into());
+    if walked.unseen > 0 {
         result.insert("folders_not_entered".to_owned(), walked.unseen.into());
     }
-    Ok(result)
+    Ok(Value::Object(result))
 }

@@ -8,6 +8,7 @@ mod basis;
 mod change;
 mod edit;
 pub(crate) mod error;
+mod fold;
 pub(crate) mod handle;
 mod kinds;
 mod list;
@@ -28,7 +29,7 @@ mod write;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use askfirst::toolset::BoxFuture;
 use askfirst::{
@@ -57,7 +58,6 @@ pub struct FileToolset(Arc<Inner>);
 struct Inner {
     roots: Roots,
     sightings: Sightings,
-    definitions: Vec<ToolDefinition>,
 }
 
 impl FileToolset {
@@ -79,14 +79,19 @@ impl FileToolset {
     }
 
     fn of(roots: Roots) -> Self {
-        let definitions = if roots.all.is_empty() { Vec::new() } else { wish::definitions() };
-        Self(Arc::new(Inner { roots, sightings: Sightings::default(), definitions }))
+        Self(Arc::new(Inner { roots, sightings: Sightings::default() }))
+    }
+
+    /// What the model is told, put together when somebody first asks.
+    fn definitions(&self) -> &'static [ToolDefinition] {
+        static DEFINITIONS: LazyLock<Vec<ToolDefinition>> = LazyLock::new(wish::definitions);
+        if self.0.roots.all.is_empty() { &[] } else { &DEFINITIONS }
     }
 }
 
 impl Toolset for FileToolset {
     fn tools(&self) -> Vec<ToolDefinition> {
-        self.0.definitions.clone()
+        self.definitions().to_vec()
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
@@ -108,14 +113,15 @@ impl Toolset for FileToolset {
     }
 
     fn definition(&self, name: &str) -> Option<ToolDefinition> {
-        self.0.definitions.iter().find(|tool| tool.name == name).cloned()
+        let known = || wish::NAMES.contains(&name);
+        known().then(|| self.definitions().iter().find(|tool| tool.name == name).cloned()).flatten()
     }
 }
 
 impl ApprovalAware for FileToolset {
     fn check_approval(&self, call: &ApprovalContext) -> Assessment {
         let Some(wish) = Wish::read(&call.tool_name, &call.args) else { return Assessment::silent() };
-        let ground = Ground::new(&self.0.roots);
+        let ground = Ground::of_call(&self.0.roots, call);
         match wish.and_then(|wish| ground.plan(&wish)) {
             Err(trouble) => Assessment { firm: true, ..Assessment::blocked(trouble.to_string()) },
             Ok(plan) => {
@@ -127,7 +133,7 @@ impl ApprovalAware for FileToolset {
 
     fn present(&self, call: &ApprovalContext, _: &ApprovalRequest) -> Shown {
         let Some(wish) = Wish::read(&call.tool_name, &call.args) else { return Shown::default() };
-        let ground = Ground::new(&self.0.roots);
+        let ground = Ground::of_call(&self.0.roots, call);
         let planned = wish.and_then(|wish| Ok((ground.plan(&wish)?, wish)));
         match planned {
             Ok((plan, wish)) => show::present(&ground, &wish, &plan),
@@ -199,7 +205,7 @@ impl Inner {
     fn run(&self, call: &ApprovalContext, basis: Option<&Value>) -> Result<Value, ToolError> {
         let wish = Wish::read(&call.tool_name, &call.args);
         let wish = wish.ok_or_else(|| ToolError::Unknown(call.tool_name.clone()))??;
-        let ground = Ground::new(&self.roots);
+        let ground = Ground::of_call(&self.roots, call);
         let plan = ground.plan(&wish)?;
         match basis {
             Some(basis) => basis::check(&ground, &wish, &plan, basis)?,

@@ -1,13 +1,15 @@
 //! What is never read or written, even inside a root: gitignore rules at any depth, and a built-in list.
 //!
-//! Rules are compared without regard to case. A rule for a folder's content covers the folder too, so that it cannot
-//! be swapped for another one.
+//! Rules are compared without regard to case and to how a name is put together from characters. A rule for a folder's
+//! content covers the folder too, so that it cannot be swapped for another one.
 
 use std::path::Path;
+use std::sync::{LazyLock, OnceLock};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::error::FilesError;
+use super::fold::{self, Folded};
 
 /// Files that run programs when somebody opens a folder, starts a shell or makes a commit. Never written.
 pub const NEVER_WRITE: [&str; 50] = [
@@ -63,14 +65,32 @@ pub const NEVER_WRITE: [&str; 50] = [
     ".config/askfirst",
 ];
 
+/// What a rule is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Any depth.
+    Anywhere,
+    /// The folder that it is written for.
+    Anchored,
+    /// The person's home.
+    Home,
+}
+
+struct Rule {
+    /// As it is written.
+    text: String,
+    place: Place,
+    /// The names that it is made of, where none of them is a glob.
+    plain: Option<String>,
+}
+
 /// One list of rules.
 pub(crate) struct Rules {
-    set: GlobSet,
-    /// Which rule each glob of the set belongs to.
-    of: Vec<usize>,
-    texts: Vec<String>,
-    home: Vec<bool>,
-    anchored: Vec<bool>,
+    all: Vec<Rule>,
+    /// Which rule each glob is of. What is looked for below a rule's own path has its glob too.
+    globs: Vec<(usize, Glob)>,
+    /// Put together when something is first compared with it; nothing if that is too much for this machine.
+    set: OnceLock<Option<GlobSet>>,
 }
 
 /// The ways in which one place is named, for rules to look at.
@@ -86,20 +106,28 @@ pub(crate) struct Names<'a> {
 
 impl Rules {
     pub(crate) fn new(rules: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, FilesError> {
-        let mut set = GlobSetBuilder::new();
-        let mut made =
-            Self { set: GlobSet::empty(), of: vec![], texts: vec![], home: vec![], anchored: vec![] };
+        let mut made = Self { all: Vec::new(), globs: Vec::new(), set: OnceLock::new() };
         for rule in rules {
-            let rule = rule.as_ref();
-            let fault = |cause: String| FilesError::Rule { rule: rule.to_owned(), cause };
-            let (home, text) = rule.strip_prefix("~/").map_or((false, rule), |rest| (true, rest));
-            let anchored = text.starts_with('/') || home;
-            let text = text.trim_start_matches('/').trim_end_matches('/');
-            let text = text.strip_suffix("/**").unwrap_or(text).to_lowercase();
-            if text.is_empty() {
-                return Err(fault("it names nothing".to_owned()));
-            }
-            let head = if anchored || text.starts_with("**/") { "" } else { "**/" };
+            made.add(rule.as_ref())?;
+        }
+        Ok(made)
+    }
+
+    fn add(&mut self, rule: &str) -> Result<(), FilesError> {
+        let fault = |cause: String| FilesError::Rule { rule: rule.to_owned(), cause };
+        let (place, text) = match (rule.strip_prefix("~/"), rule.starts_with('/')) {
+            (Some(rest), _) => (Place::Home, rest),
+            (None, true) => (Place::Anchored, rule),
+            (None, false) => (Place::Anywhere, rule),
+        };
+        let text = text.trim_start_matches('/').trim_end_matches('/');
+        let text = fold::wide(text.strip_suffix("/**").unwrap_or(text));
+        if text.is_empty() {
+            return Err(fault("it names nothing".to_owned()));
+        }
+        let plain = !text.contains(['*', '?', '[', ']', '{', '}', '\\', '!']) && !text.contains("//");
+        if !plain {
+            let head = if place != Place::Anywhere || text.starts_with("**/") { "" } else { "**/" };
             for tail in ["", "/**"] {
                 let glob = GlobBuilder::new(&format!("{head}{text}{tail}"))
                     .literal_separator(true)
@@ -107,43 +135,85 @@ impl Rules {
                     .backslash_escape(true)
                     .build()
                     .map_err(|e| fault(e.kind().to_string()))?;
-                set.add(glob);
-                made.of.push(made.texts.len());
+                self.globs.push((self.all.len(), glob));
             }
-            made.texts.push(rule.to_owned());
-            made.home.push(home);
-            made.anchored.push(anchored);
         }
-        made.set = set.build().map_err(|e| FilesError::Rule {
-            rule: e.glob().unwrap_or_default().to_owned(),
-            cause: e.kind().to_string(),
-        })?;
-        Ok(made)
+        self.all.push(Rule { text: rule.to_owned(), place, plain: plain.then_some(text) });
+        Ok(())
+    }
+
+    fn set(&self) -> Option<&GlobSet> {
+        let build = || {
+            let mut set = GlobSetBuilder::new();
+            for (_, glob) in &self.globs {
+                set.add(glob.clone());
+            }
+            set.build().ok()
+        };
+        self.set.get_or_init(build).as_ref()
     }
 
     /// The rule that covers a place.
     pub(crate) fn covering(&self, names: Names<'_>) -> Option<&str> {
-        let by = |path: &Path, wanted: &dyn Fn(usize) -> bool| {
-            let found = self.set.matches(path.to_string_lossy().to_lowercase());
-            let rules = found.into_iter().filter_map(|glob| self.of.get(glob).copied());
-            rules.into_iter().find(|rule| wanted(*rule)).and_then(|rule| self.texts.get(rule))
+        if self.all.is_empty() {
+            return None;
+        }
+        let by = |path: &Path, places: &[Place]| {
+            let covered = |text: &str| self.covering_text(text, places);
+            match fold::path(path) {
+                Folded::One(text) => covered(&text),
+                Folded::Two(narrow, wide) => covered(&narrow).or_else(|| covered(&wide)),
+            }
         };
-        let is = |list: &[bool], rule: usize| list.get(rule).copied().unwrap_or(false);
-        let plain = |rule: usize| !is(&self.home, rule);
-        let anchored = |rule: usize| is(&self.anchored, rule) && !is(&self.home, rule);
-        let home = |rule: usize| is(&self.home, rule);
-        by(names.whole, &plain)
-            .or_else(|| by(names.in_root, &anchored))
-            .or_else(|| names.in_home.and_then(|path| by(path, &home)))
-            .map(String::as_str)
+        by(names.whole, &[Place::Anywhere, Place::Anchored])
+            .or_else(|| by(names.in_root, &[Place::Anchored]))
+            .or_else(|| names.in_home.and_then(|path| by(path, &[Place::Home])))
+    }
+
+    fn covering_text(&self, text: &str, places: &[Place]) -> Option<&str> {
+        let wanted = |rule: &&Rule| places.contains(&rule.place);
+        let plainly = |rule: &&Rule| match (&rule.plain, rule.place) {
+            (None, _) => false,
+            (Some(plain), Place::Anywhere) => passes(text, plain),
+            (Some(plain), Place::Anchored | Place::Home) => begins(text, plain),
+        };
+        if let Some(rule) = self.all.iter().filter(wanted).find(plainly) {
+            return Some(&rule.text);
+        }
+        let of = |index: usize| self.all.get(index).filter(wanted).map(|rule| rule.text.as_str());
+        let mut globs = self.globs.iter();
+        match self.set() {
+            _ if self.globs.is_empty() => None,
+            Some(set) => set
+                .matches(text)
+                .into_iter()
+                .find_map(|glob| self.globs.get(glob).and_then(|(rule, _)| of(*rule))),
+            // What cannot be compared counts as covered.
+            None => globs.find_map(|(rule, _)| of(*rule)),
+        }
     }
 }
+
+/// Whether a path is `rule` or lies below it.
+fn begins(path: &str, rule: &str) -> bool {
+    path.strip_prefix(rule).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a path has `rule` on its way, at any depth.
+fn passes(path: &str, rule: &str) -> bool {
+    path.match_indices(rule).any(|(at, _)| {
+        let (before, rest) = path.split_at_checked(at).unwrap_or_default();
+        (before.is_empty() || before.ends_with('/')) && begins(rest, rule)
+    })
+}
+
+/// The built-in list. A rule in it that cannot be read would be a fault of this program, so everything is refused then.
+static BUILT_IN: LazyLock<Option<Rules>> = LazyLock::new(|| Rules::new(NEVER_WRITE).ok());
 
 /// Everything that is never touched.
 pub(crate) struct Never {
     read: Rules,
     write: Rules,
-    built_in: Rules,
 }
 
 impl Never {
@@ -151,18 +221,18 @@ impl Never {
         read: impl IntoIterator<Item = &'a String>,
         write: impl IntoIterator<Item = &'a String>,
     ) -> Result<Self, FilesError> {
-        Ok(Self { read: Rules::new(read)?, write: Rules::new(write)?, built_in: Rules::new(NEVER_WRITE)? })
+        Ok(Self { read: Rules::new(read)?, write: Rules::new(write)? })
     }
 
     /// A rule that is about the person's home.
     pub(crate) fn about_home(&self) -> Option<&str> {
-        let rules = self.read.texts.iter().chain(&self.write.texts);
-        rules.map(String::as_str).find(|rule| rule.starts_with("~/"))
+        let mut rules = self.read.all.iter().chain(&self.write.all);
+        rules.find(|rule| rule.place == Place::Home).map(|rule| rule.text.as_str())
     }
 
     /// Whether everything may be read.
     pub(crate) fn reads_all(&self) -> bool {
-        self.read.texts.is_empty()
+        self.read.all.is_empty()
     }
 
     /// Why a place is never read.
@@ -173,7 +243,10 @@ impl Never {
     /// Why a place is never written.
     pub(crate) fn write(&self, names: Names<'_>) -> Option<String> {
         let own = || self.write.covering(names).map(|rule| format!("`sandbox.never_write` has `{rule}`"));
-        let built_in = || self.built_in.covering(names).map(|rule| format!("the built-in list has `{rule}`"));
+        let built_in = || match &*BUILT_IN {
+            Some(rules) => rules.covering(names).map(|rule| format!("the built-in list has `{rule}`")),
+            None => Some("the built-in list cannot be read".to_owned()),
+        };
         self.read(names).or_else(own).or_else(built_in)
     }
 }

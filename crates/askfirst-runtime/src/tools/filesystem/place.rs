@@ -8,8 +8,10 @@ use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
+use askfirst::ApprovalContext;
 use rustix::fs::{OFlags, Stat, fstat};
 use rustix::io::Errno;
+use serde_json::Value;
 
 use super::error::{Trouble, plain};
 use super::handle::{self, Kind, Links, real_of};
@@ -28,7 +30,6 @@ pub(crate) struct Asked {
 #[derive(Debug)]
 pub(crate) struct Thing {
     /// Held open, so that its number cannot come to mean another file meanwhile.
-    #[expect(dead_code, reason = "what counts is that it stays open")]
     held: OwnedFd,
     pub(crate) stat: Stat,
     pub(crate) kind: Kind,
@@ -75,6 +76,18 @@ pub(crate) struct Ground<'a> {
     /// Where each root lies now; nothing if it is gone.
     pub(crate) reals: Vec<Option<PathBuf>>,
     floors: Vec<Vec<(usize, PathBuf)>>,
+    /// The folder that plain paths begin at.
+    from: From,
+}
+
+/// Where the plain paths of a call begin.
+enum From {
+    /// The config's folder.
+    Config,
+    /// A place in a root, as the call's metadata say.
+    Asked(Asked),
+    /// The metadata say something that is no folder in a root. Plain paths are blocked for this reason.
+    Nowhere(Trouble),
 }
 
 impl<'a> Ground<'a> {
@@ -84,10 +97,32 @@ impl<'a> Ground<'a> {
             let reals = layer.iter().enumerate().map(|(index, floor)| (index, floor.reals()));
             reals.flat_map(|(index, reals)| reals.into_iter().map(move |real| (index, real))).collect()
         };
-        Self { roots, reals, floors: roots.floors.iter().map(floor).collect() }
+        Self { roots, reals, floors: roots.floors.iter().map(floor).collect(), from: From::Config }
     }
 
-    /// Reads a path: `name:way`, or plain, from the config's folder.
+    /// The same for a call: its plain paths begin in its `cwd`, if the metadata have one.
+    pub(crate) fn of_call(roots: &'a Roots, call: &ApprovalContext) -> Self {
+        let mut ground = Self::new(roots);
+        ground.from = match call.metadata.get("cwd") {
+            None | Some(Value::Null) => From::Config,
+            Some(Value::String(folder)) => ground.begin(folder).map_or_else(From::Nowhere, From::Asked),
+            Some(_) => From::Nowhere(Trouble::Blocked("the call's folder, `cwd`, is no text".to_owned())),
+        };
+        ground
+    }
+
+    /// The folder that a call names as its own. It must lie in a root; whether it is there, each path will tell.
+    fn begin(&self, folder: &str) -> Result<Asked, Trouble> {
+        self.asked(folder).map_err(|_| {
+            let hint = "write paths as `root:path`";
+            let roots = self.roots.text();
+            Trouble::Blocked(format!(
+                "the call's folder, `cwd`, is outside every root; {roots}; hint: {hint}"
+            ))
+        })
+    }
+
+    /// Reads a path: `name:way`, or plain, from the call's folder or else the config's.
     pub(crate) fn asked(&self, text: &str) -> Result<Asked, Trouble> {
         if text.is_empty() || text.contains('\0') {
             return Err(Trouble::BadArgs("a path must not be empty or have a NUL byte".to_owned()));
@@ -104,7 +139,13 @@ impl<'a> Ground<'a> {
             let path = path.ok_or_else(|| Trouble::Blocked(format!("`{text}` leads out of its root")))?;
             return Ok(Asked { root, path });
         }
-        let whole = self.roots.folder.join(text);
+        let start = match &self.from {
+            _ if text.starts_with('/') => PathBuf::new(),
+            From::Config => self.roots.folder.clone(),
+            From::Asked(folder) => self.plainly(folder).unwrap_or_default(),
+            From::Nowhere(trouble) => return Err(trouble.clone()),
+        };
+        let whole = start.join(text);
         let whole = whole.strip_prefix("/").ok().and_then(clean).map(|path| Path::new("/").join(path));
         let found = whole.as_deref().and_then(|whole| self.deepest(whole));
         let (root, path) = found.ok_or_else(|| {
@@ -143,20 +184,37 @@ impl<'a> Ground<'a> {
         self.reals.iter().flatten().any(|root| root.starts_with(real))
     }
 
+    /// Whether other rules begin somewhere inside a root. Then the spelling of a path does not say which hold: a file
+    /// system may take two spellings for one name.
+    fn has_inner(&self, root: usize) -> bool {
+        let Some(Some(outer)) = self.reals.get(root) else { return true };
+        let floors = self.floors.iter().flatten().map(|(_, real)| real);
+        let mut all = self.reals.iter().flatten().chain(floors);
+        all.any(|real| real != outer && real.starts_with(outer))
+    }
+
     /// Looks up a path.
     pub(crate) fn find(&self, text: &str, links: Links) -> Result<Spot, Trouble> {
         let asked = self.asked(text)?;
         let root = self.root(asked.root)?;
         let label = self.label(asked.root, &asked.path);
-        let opened = handle::beneath(root.folder.as_fd(), &asked.path, OFlags::PATH, links);
-        let (real, thing) = match opened {
-            Ok(handle) => {
-                let stat = fstat(&handle).map_err(|e| Trouble::failed(&label, e))?;
-                let kind = Kind::of(&stat);
-                (real_of(&handle), Some(Thing { held: handle, stat, kind }))
-            }
-            Err(Errno::NOENT) => (self.nearest(asked.root, &asked.path, &label)?, None),
-            Err(error) => return Err(lost(&label, error)),
+        let look = |links| {
+            let handle = handle::beneath(root.folder.as_fd(), &asked.path, OFlags::PATH, links)?;
+            let stat = fstat(&handle)?;
+            Ok::<_, Errno>(Thing { kind: Kind::of(&stat), held: handle, stat })
+        };
+        // Where no link is on the way, it lies where the path says, and the kernel need not be asked where.
+        let plain = self.plainly(&asked).filter(|_| !self.has_inner(asked.root)).and_then(|plain| {
+            let thing = look(Links::Refuse).ok().filter(|thing| thing.kind != Kind::Link)?;
+            Some((plain, thing))
+        });
+        let (real, thing) = match plain {
+            Some((plain, thing)) => (Ok(plain), Some(thing)),
+            None => match look(links) {
+                Ok(thing) => (real_of(&thing.held), Some(thing)),
+                Err(Errno::NOENT) => (self.nearest(asked.root, &asked.path, &label)?, None),
+                Err(error) => return Err(lost(&label, error)),
+            },
         };
         let real = real.map_err(|e| Trouble::failed(&format!("`{label}` cannot be looked up"), e))?;
         let (root, path, rights) = self.speaks(&real).ok_or_else(|| out_of_root(&label))?;
@@ -247,8 +305,8 @@ impl<'a> Ground<'a> {
                 error => Trouble::failed(&format!("`{}` cannot be opened", spot.label), error),
             })?;
         let stat = fstat(&file).map_err(|e| Trouble::failed(&spot.label, e))?;
-        let unmoved = real_of(&file).is_ok_and(|real| real == spot.real);
-        if !unmoved || !handle::same(&stat, &thing.stat) || Kind::of(&stat) != Kind::File {
+        // It was opened from its root by its own way, on which there was no link; so it still lies there.
+        if !handle::same(&stat, &thing.stat) || Kind::of(&stat) != Kind::File {
             return Err(moved(&spot.label));
         }
         Ok((file, stat))

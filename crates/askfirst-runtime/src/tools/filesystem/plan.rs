@@ -160,7 +160,11 @@ impl Ground<'_> {
         let to = self.find(to, Links::Follow)?;
         self.check(&from, Access::Read, Kind::File)?;
         self.check(&to, Access::Write, Kind::File)?;
-        self.refuse_folder(&from)?;
+        if from.kind() == Some(Kind::Folder) {
+            let hint = "list it with list_files and copy its files one by one, so that each is judged by its own rules";
+            let text = format!("`{}` is a folder, and copy_file copies one file; hint: {hint}", from.label);
+            return Err(Trouble::Blocked(text));
+        }
         self.refuse_folder(&to)?;
         self.refuse_size(&to, from.size())?;
         let approval = need(&from, Access::Read).max(need(&to, Access::Write));
@@ -230,6 +234,7 @@ impl Ground<'_> {
     pub(crate) fn refuse_never(&self, real: &Path, label: &str, access: Access) -> Result<(), Trouble> {
         let never = &self.roots.never;
         let (why, verb) = match access {
+            Access::Look | Access::Read | Access::Attach if never.reads_all() => return Ok(()),
             Access::Look | Access::Read | Access::Attach => {
                 (self.by_names(real, |names| never.read(names)), "read")
             }

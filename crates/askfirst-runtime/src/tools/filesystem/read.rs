@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use rustix::fs::Stat;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::base64;
 use super::error::Trouble;
@@ -14,8 +14,20 @@ use super::wish::Encoding;
 /// At most `limit` bytes of a file.
 pub(crate) fn bytes(file: &mut File, label: &str, offset: u64, limit: u64) -> Result<Vec<u8>, Trouble> {
     let fault = |e: std::io::Error| Trouble::failed(&format!("`{label}` cannot be read"), e);
-    file.seek(SeekFrom::Start(offset)).map_err(fault)?;
-    let mut bytes = Vec::new();
+    let size = file.metadata().map_err(fault)?.len();
+    file.rewind().map_err(fault)?;
+    fresh(file, label, offset, limit, size)
+}
+
+/// The same of a file that was just opened, where it is known how much is there. One byte of room is left to see
+/// the end.
+fn fresh(file: &mut File, label: &str, offset: u64, limit: u64, size: u64) -> Result<Vec<u8>, Trouble> {
+    let fault = |e: std::io::Error| Trouble::failed(&format!("`{label}` cannot be read"), e);
+    if offset > 0 {
+        file.seek(SeekFrom::Start(offset)).map_err(fault)?;
+    }
+    let room = limit.min(size.saturating_sub(offset).saturating_add(1));
+    let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or(0));
     file.take(limit).read_to_end(&mut bytes).map_err(fault)?;
     Ok(bytes)
 }
@@ -29,22 +41,22 @@ pub(crate) fn part(
     limit: u64,
     encoding: Encoding,
 ) -> Result<Value, Trouble> {
-    let mut bytes = bytes(file, label, offset, limit)?;
+    let size = size_of(stat);
+    let mut bytes = fresh(file, label, offset, limit, size)?;
     let (content, offset, end) = match encoding {
         Encoding::Base64 => (base64::encode(&bytes), offset, offset.saturating_add(bytes.len() as u64)),
         Encoding::Utf8 => {
             let inner = |byte: &&u8| **byte & 0xC0 == 0x80;
             let begun = if offset == 0 { 0 } else { bytes.iter().take(3).take_while(inner).count() };
             bytes.drain(..begun);
-            if let Err(error) = std::str::from_utf8(&bytes)
-                && error.error_len().is_none()
-                && error.valid_up_to() > 0
-            {
-                bytes.truncate(error.valid_up_to());
-            }
-            let no_text = |_| Trouble::Failed(format!("`{label}` is no UTF-8 text; hint: read it as base64"));
-            let text = String::from_utf8(bytes).map_err(no_text)?;
-            if text.contains('\0') {
+            let no_text = || Trouble::Failed(format!("`{label}` is no UTF-8 text; hint: read it as base64"));
+            let text = String::from_utf8(bytes).or_else(|error| {
+                let (end, cut) = (error.utf8_error().valid_up_to(), error.utf8_error().error_len().is_none());
+                let mut bytes = error.into_bytes();
+                bytes.truncate(end);
+                if cut && end > 0 { String::from_utf8(bytes).map_err(|_| no_text()) } else { Err(no_text()) }
+            })?;
+            if has_nul(text.as_bytes()) {
                 return Err(Trouble::Failed(format!("`{label}` is binary; hint: read it as base64")));
             }
             let offset = offset.saturating_add(begun as u64);
@@ -52,11 +64,21 @@ pub(crate) fn part(
             (text, offset, end)
         }
     };
-    let size = size_of(stat);
-    let mut result = json!({"path": label, "content": content, "offset": offset, "size": size});
-    if let Some(result) = result.as_object_mut().filter(|_| offset < end && end < size) {
+    // Each value is moved in: `json!` would copy the content.
+    let mut result = Map::new();
+    result.insert("path".to_owned(), label.into());
+    result.insert("content".to_owned(), content.into());
+    result.insert("offset".to_owned(), offset.into());
+    result.insert("size".to_owned(), size.into());
+    if offset < end && end < size {
         result.insert("next_offset".to_owned(), end.into());
         result.insert("left_out".to_owned(), (size - end).into());
     }
-    Ok(result)
+    Ok(Value::Object(result))
+}
+
+/// Whether a NUL byte is among some bytes. Piece by piece without a way out within one, which the compiler turns into
+/// a few instructions for many bytes.
+pub(crate) fn has_nul(bytes: &[u8]) -> bool {
+    bytes.chunks(4 << 10).any(|piece| piece.iter().fold(false, |found, byte| found | (*byte == 0)))
 }

@@ -155,7 +155,7 @@ fn binary(bytes: &[u8]) -> String {
 
 /// Text is UTF-8 without a NUL.
 pub(crate) fn plain_text(bytes: &[u8]) -> Option<&str> {
-    std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+    std::str::from_utf8(bytes).ok().filter(|text| !read::has_nul(text.as_bytes()))
 }
 
 fn edit(ground: &Ground<'_>, spot: &Spot, change: &Change) -> Result<Content, Trouble> {
@@ -172,7 +172,7 @@ pub(crate) fn edited(ground: &Ground<'_>, spot: &Spot, change: &Change) -> Resul
     }
     let (mut file, _) = ground.open(spot)?;
     let old = read::bytes(&mut file, &spot.label, 0, MAX_SHOWN)?;
-    let old = String::from_utf8(old).ok().filter(|text| !text.contains('\0'));
+    let old = String::from_utf8(old).ok().filter(|text| !read::has_nul(text.as_bytes()));
     let old = old.ok_or_else(|| Trouble::Failed(format!("`{}` is no text", spot.label)))?;
     let new = edit::apply(&old, change).map_err(|e| Trouble::Failed(format!("`{}`: {e}", spot.label)))?;
     ground.refuse_size(spot, new.len() as u64)?;

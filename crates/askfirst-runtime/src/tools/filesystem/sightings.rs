@@ -25,7 +25,7 @@ struct Seen {
 impl Sightings {
     /// A call was judged as leading to these places.
     pub(crate) fn saw(&self, call: &ApprovalContext, at: Vec<String>) {
-        let key = call.digest();
+        let key = key(call);
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !seen.places.contains_key(&key) {
             seen.order.push_back(key);
@@ -44,11 +44,17 @@ impl Sightings {
     /// Whether a call still leads where it led, each time it was judged. If not, it is judged anew.
     pub(crate) fn check(&self, call: &ApprovalContext, at: &[String]) -> Result<(), Trouble> {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(places) = seen.places.get_mut(&call.digest()) else { return Ok(()) };
+        let Some(places) = seen.places.get_mut(&key(call)) else { return Ok(()) };
         if places.iter().all(|place| place == at) {
             return Ok(());
         }
         places.clear();
         Err(Trouble::Stale(format!("`{}` led elsewhere when it was judged", at.join("` or `"))))
     }
+}
+
+/// What says where a call leads: all that the tool is handed, and the folder that its plain paths begin in.
+fn key(call: &ApprovalContext) -> Digest {
+    let folder = call.metadata.get("cwd").map(askfirst::json::canonical).unwrap_or_default();
+    Digest::of_parts([call.digest().to_string().as_bytes(), folder.as_bytes()])
 }

@@ -57,10 +57,14 @@ pub(crate) fn walk(
 ) -> Result<Walked, Trouble> {
     let fault = |error: Errno| Trouble::failed(&format!("`{label}` cannot be listed"), error);
     let mut walked = Walked::default();
-    let mut stack: Vec<(Dir, PathBuf)> = vec![(Dir::new(start).map_err(fault)?, PathBuf::new())];
-    while let Some((dir, above)) = stack.last_mut() {
+    let mut stack: Vec<Dir> = vec![Dir::new(start).map_err(fault)?];
+    let mut way = PathBuf::new();
+    loop {
+        let depth = stack.len();
+        let Some(dir) = stack.last_mut() else { break };
         let Some(entry) = dir.read() else {
             stack.pop();
+            way.pop();
             continue;
         };
         let entry = entry.map_err(fault)?;
@@ -76,20 +80,22 @@ pub(crate) fn walk(
             },
             kind => Kind::of_type(kind),
         };
-        let path = above.join(name);
-        let depth = path.components().count();
-        match visit(&Entry { folder, name, path: &path, kind, depth })? {
+        way.push(name);
+        match visit(&Entry { folder, name, path: &way, kind, depth })? {
             Next::Stop => break,
-            Next::Past => {}
             Next::Into if kind == Kind::Folder => {
-                let inner = handle::folder(folder, Path::new(name)).and_then(Dir::new);
-                match inner {
-                    Ok(inner) if depth < MAX_DEPTH => stack.push((inner, path)),
+                match handle::folder(folder, Path::new(name)).and_then(Dir::new) {
+                    // Its name stays on the way until it is left.
+                    Ok(inner) if depth < MAX_DEPTH => {
+                        stack.push(inner);
+                        continue;
+                    }
                     Ok(_) | Err(_) => walked.unseen += 1,
                 }
             }
-            Next::Into => {}
+            Next::Past | Next::Into => {}
         }
+        way.pop();
     }
     Ok(walked)
 }

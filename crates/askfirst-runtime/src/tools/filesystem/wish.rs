@@ -1,5 +1,7 @@
 //! The arguments of each tool: what the model is told of them, and the strict reading of what it sent.
 
+use std::borrow::Cow;
+
 use askfirst::{Args, Risk, ToolDefinition};
 use serde_json::{Value, json};
 
@@ -45,9 +47,9 @@ pub(crate) enum Count {
 
 /// One call, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum Wish<'a> {
     Read { path: String, offset: u64, limit: u64, encoding: Encoding },
-    Write { path: String, content: Vec<u8> },
+    Write { path: String, content: Cow<'a, [u8]> },
     Edit { path: String, change: Change },
     List { path: Option<String>, glob: Option<String>, depth: u64, limit: u64 },
     Find { path: String, pattern: String, regex: Matching, glob: Option<String>, limit: u64 },
@@ -70,6 +72,21 @@ pub(crate) const DEFAULT_READ: u64 = 1 << 20;
 pub(crate) const MAX_READ: u64 = 16 << 20;
 const MAX_ENTRIES: u64 = 100_000;
 const MAX_FOUND: u64 = 10_000;
+
+/// The names of the tools.
+pub(crate) const NAMES: [&str; 11] = [
+    "read_file",
+    "write_file",
+    "edit_file",
+    "list_files",
+    "find_in_files",
+    "stat_file",
+    "make_folder",
+    "move_file",
+    "copy_file",
+    "delete_file",
+    "attach_file",
+];
 
 /// The tools, as the model is told of them.
 pub(crate) fn definitions() -> Vec<ToolDefinition> {
@@ -153,9 +170,9 @@ pub(crate) fn definitions() -> Vec<ToolDefinition> {
     ]
 }
 
-impl Wish {
+impl<'a> Wish<'a> {
     /// Reads the arguments of a tool. Nothing if there is no such tool.
-    pub(crate) fn read(tool: &str, args: &Args) -> Option<Result<Self, Trouble>> {
+    pub(crate) fn read(tool: &str, args: &'a Args) -> Option<Result<Self, Trouble>> {
         let known = |names: &[&str]| match args.keys().find(|key| !names.contains(&key.as_str())) {
             Some(key) => Err(bad(format!("there is no argument `{key}`"))),
             None => Ok(Given(args)),
@@ -167,10 +184,11 @@ impl Wish {
                 Ok(Self::Read { path: given.must("path")?, offset, limit, encoding: given.encoding()? })
             }),
             "write_file" => known(&["path", "content", "encoding"]).and_then(|given| {
-                let content = given.must("content")?;
+                let content = given.borrowed("content")?;
                 let content = match given.encoding()? {
-                    Encoding::Utf8 => content.into_bytes(),
-                    Encoding::Base64 => base64::decode(&content)
+                    Encoding::Utf8 => Cow::Borrowed(content.as_bytes()),
+                    Encoding::Base64 => base64::decode(content)
+                        .map(Cow::Owned)
                         .ok_or_else(|| bad("the argument `content` is not base64".to_owned()))?,
                 };
                 Ok(Self::Write { path: given.must("path")?, content })
@@ -219,13 +237,22 @@ fn bad(text: String) -> Trouble {
 
 struct Given<'a>(&'a Args);
 
-impl Given<'_> {
+impl<'a> Given<'a> {
     fn text(&self, key: &str) -> Result<Option<String>, Trouble> {
+        Ok(self.maybe(key)?.map(str::to_owned))
+    }
+
+    fn maybe(&self, key: &str) -> Result<Option<&'a str>, Trouble> {
         match self.0.get(key) {
             None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(Value::String(text)) => Ok(Some(text)),
             Some(other) => Err(wrong(key, "a string", other)),
         }
+    }
+
+    /// What may be long is not copied.
+    fn borrowed(&self, key: &str) -> Result<&'a str, Trouble> {
+        self.maybe(key)?.ok_or_else(|| bad(format!("the argument `{key}` is missing")))
     }
 
     fn must(&self, key: &str) -> Result<String, Trouble> {

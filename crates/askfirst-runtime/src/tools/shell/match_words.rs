@@ -316,7 +316,7 @@ fn not_named(
             missing.push(doubt.why.clone());
         }
     }
-    if case.used.class == Class::Asks && case.used.known == Known::Table {
+    if (case.used.class == Class::Asks && case.used.known == Known::Table) || reads_script(case.used) {
         let subs = &case.used.subs;
         let lifted = if subs.is_empty() {
             named.len() > 1 && named.iter().skip(1).all(|(_, at)| plainly(*at))
@@ -329,6 +329,11 @@ fn not_named(
     }
     missing.extend(unnamed_variables(Some(pattern), case.start));
     missing
+}
+
+/// Whether it runs a file in the shell itself, where it may change everything that follows. A rule must name the file.
+pub(super) fn reads_script(used: &Used) -> bool {
+    matches!(used.program.as_str(), "source" | ".")
 }
 
 /// Variables that neither are harmless nor named by the pattern.

@@ -141,7 +141,7 @@ impl Opener<'_> {
         command: &Command,
         exported: &[(usize, Assignment)],
     ) {
-        let folders = self.folders(setting, command);
+        let folders = self.folders(setting, line, command);
         let here = Setting { folders: folders.clone(), ..setting.clone() };
         let filler = Filler { line, home: self.home, folders: &folders };
         let Filled { words, below, some_name } = filler.fill(&command.words);
@@ -311,8 +311,7 @@ impl Opener<'_> {
         let (source, folders) = match &stdin(part) {
             Stdin::Pipe(from) => {
                 let command = line.commands.get(*from).ok_or_else(unknown)?;
-                let folders =
-                    self.folders(&Setting { folders: setting.folders.clone(), ..setting.clone() }, command);
+                let folders = self.folders(setting, line, command);
                 let filled = Filler { line, home: self.home, folders: &folders }.fill(&command.words);
                 (programs::used(&filled.words), folders)
             }
@@ -347,7 +346,7 @@ impl Opener<'_> {
     }
 
     /// The folders that a command may run in.
-    fn folders(&self, setting: &Setting<'_>, command: &Command) -> Vec<PathBuf> {
+    fn folders(&self, setting: &Setting<'_>, line: &Line, command: &Command) -> Vec<PathBuf> {
         let Some(folders) = &command.folders else { return Vec::new() };
         let mut found = Vec::new();
         for base in &setting.folders {
@@ -358,7 +357,9 @@ impl Opener<'_> {
                     let next = if word.literal() == Some("-") {
                         way.len().checked_sub(2).and_then(|before| way.get(before)).cloned()
                     } else {
-                        paths::entered(word, &at, self.home).ok()
+                        let here = [at.clone()];
+                        let filler = Filler { line, home: self.home, folders: &here };
+                        paths::entered(&filler.one(word), &at, self.home).ok()
                     };
                     match next {
                         Some(next) => way.push(next),

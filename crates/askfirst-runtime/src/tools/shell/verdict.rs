@@ -16,8 +16,8 @@ use super::start::{Kind, Opened, Start};
 use super::touched::{self, Touched};
 
 /// What the shell does by itself, and nothing else sees. The folder that `cd` names is looked at like any other.
-const STEERING: [&str; 10] =
-    ["cd", "true", "false", ":", "exit", "return", "break", "continue", "wait", "shift"];
+const STEERING: [&str; 11] =
+    ["cd", "true", "false", ":", "exit", "return", "break", "continue", "wait", "shift", "set"];
 
 /// What a line is judged by.
 pub(super) struct Judge<'a> {
@@ -313,7 +313,10 @@ impl<'a> Look<'a> {
 
     /// The rules that may cover it: about the program, or about a wrapper that it is reached through.
     fn candidates<'l>(&self, layer: &'l Layer) -> Vec<(usize, &'l Rule)> {
-        let words = |start: &'a Start| start.words.iter().skip(1).filter_map(|word| word.literal());
+        let words = |start: &'a Start| {
+            let subs = start.used.iter().flat_map(|used| used.subs.iter().map(|sub| sub.name.as_str()));
+            start.words.iter().skip(1).filter_map(|word| word.literal()).chain(subs)
+        };
         let mut found = layer.allows(&self.used.program, words(self.start));
         let mut start = self.start;
         while let Some(parent) = start.parent.and_then(|(parent, _)| self.opened.starts.get(parent)) {
@@ -392,6 +395,9 @@ impl<'a> Look<'a> {
         let mut doubts: Vec<String> = self.used.doubts.iter().map(|doubt| doubt.why.clone()).collect();
         doubts.extend(self.start.gaps.iter().cloned());
         doubts.extend(unnamed_variables(None, self.start));
+        if match_words::reads_script(self.used) {
+            doubts.push("the shell would run a file, which can change everything that follows".to_owned());
+        }
         doubts
     }
 

@@ -12,10 +12,10 @@ fn covers(rule: &str, path: &str) -> bool {
 
 #[test]
 fn a_rule_holds_at_any_depth_and_for_what_lies_below() {
-    for path in [".env", "a/.env", "a/b/.env", ".ENV", ".env/x"] {
+    for path in [".env", "a/.env", "a/b/.env", ".ENV", ".env/x", "x.env/.env", ".envs/.env/y"] {
         assert!(covers(".env", path), "{path}");
     }
-    for path in ["env", ".env.example", "a.env"] {
+    for path in ["env", ".env.example", "a.env", ".envs", "a.env/b"] {
         assert!(!covers(".env", path), "{path}");
     }
     assert!(covers("secret/*.pem", "x/secret/a.pem") && !covers("secret/*.pem", "x/secret/b/a.pem"));
@@ -56,4 +56,49 @@ fn the_built_in_list_holds_for_writing_only() {
     for path in [".gitignore", ".git/index", "src/main.rs", "CLAUDE.md", "bashrc"] {
         assert!(never.write(names(path)).is_none(), "{path}");
     }
+}
+
+#[test]
+fn a_rule_holds_for_every_spelling_that_a_file_system_may_take_for_the_name() {
+    let never = Never::new(&[".env".to_owned(), "caf\u{e9}".to_owned(), "*.pem".to_owned()], &[]).unwrap();
+    let spellings = [
+        ".\u{ff45}nv",
+        "a/.E\u{200d}NV/b",
+        ".env.",
+        ".env ",
+        "cafe\u{301}",
+        "CAF\u{c9}/x",
+        "x.P\u{ff25}M",
+        "\u{ff0e}env",
+        "a\u{ff0f}.env",
+        "y.pem.",
+    ];
+    for path in spellings {
+        assert!(never.read(names(path)).is_some(), "{}", path.escape_unicode());
+    }
+    for path in ["\u{435}nv", ".\u{454}nv", "cafe", "caf\u{e8}", "x.pemm"] {
+        assert!(never.read(names(path)).is_none(), "{}", path.escape_unicode());
+    }
+    for path in [".\u{17f}\u{17f}h/config", ".g\u{200c}it/hooks/x", "\u{ff0e}git/config", ".ba\u{17f}hrc"] {
+        assert!(never.write(names(path)).is_some(), "{}", path.escape_unicode());
+    }
+}
+
+#[test]
+fn a_rule_with_a_glob_holds_for_the_name_as_it_is_written_too() {
+    assert!(covers("/foo*bar", "foo\u{ff0f}bar"));
+    assert!(covers("[A-C]x", "bX") && !covers("[A-C]x", "dx"));
+}
+
+#[test]
+fn a_broken_glob_is_a_fault_at_once_and_the_built_in_list_has_none() {
+    assert!(Rules::new(["a[b"]).is_err() && Rules::new(["{a"]).is_err());
+    assert!(Rules::new(NEVER_WRITE).is_ok_and(|rules| rules.set().is_some()));
+}
+
+#[test]
+fn rules_that_are_too_much_to_put_together_cover_everything() {
+    let rules = Rules::new(["a*"]).unwrap();
+    rules.set.set(None).unwrap();
+    assert_eq!(rules.covering(names("b")), Some("a*"));
 }

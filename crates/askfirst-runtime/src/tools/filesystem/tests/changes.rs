@@ -102,3 +102,11 @@ fn a_move_asks_by_the_stricter_root_and_launders_nothing() {
     assert_eq!(world.needs("copy_file", json!({"path": "secret:a", "to": "free:z"})), Approval::Human);
     assert_eq!(world.needs("copy_file", json!({"path": "free:b.txt", "to": "text:b.txt"})), Approval::Deny);
 }
+
+#[test]
+fn a_folder_is_not_copied_and_the_reason_says_how_to_go_on() {
+    let world = World::with_w().put("w/d/a", "1");
+    let why = world.blocked("copy_file", json!({"path": "w:d", "to": "w:e"}));
+    assert!(why.contains("copy_file copies one file; hint: list it with list_files"), "{why}");
+    assert!(!world.exists("w/e"));
+}

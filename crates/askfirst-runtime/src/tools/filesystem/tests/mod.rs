@@ -3,6 +3,7 @@
 mod between;
 mod changes;
 mod confined;
+mod cwd;
 mod forbidden;
 mod hostile;
 mod reading;

@@ -59,17 +59,15 @@ fn a_list_is_capped_with_a_count() {
     }
     let list = |args: Value| world.call("list_files", args).unwrap();
     let paths = |list: &Value| -> Vec<String> {
-        list["entries"].as_array().unwrap().iter().map(|e| e["path"].as_str().unwrap().to_owned()).collect()
+        let names = ["files", "folders"].into_iter().flat_map(|kind| list[kind].as_array().unwrap());
+        names.map(|name| name.as_str().unwrap().to_owned()).collect()
     };
     let all = list(json!({"path": "w:"}));
     assert_eq!((paths(&all).len(), all["left_out"].as_u64()), (11, Some(0)));
     let some = list(json!({"path": "w:", "limit": 4}));
     assert_eq!((paths(&some).len(), some["left_out"].as_u64()), (4, Some(7)));
-    assert_eq!(paths(&list(json!({"path": "w:", "depth": 9, "glob": "*.rs"}))), ["w:sub/deep/x.rs"]);
-    assert_eq!(
-        paths(&list(json!({"path": "w:", "depth": 9, "glob": "sub/*"}))),
-        ["w:sub/deep", "w:sub/y.txt"]
-    );
+    assert_eq!(paths(&list(json!({"path": "w:", "depth": 9, "glob": "*.rs"}))), ["sub/deep/x.rs"]);
+    assert_eq!(paths(&list(json!({"path": "w:", "depth": 9, "glob": "sub/*"}))), ["sub/y.txt", "sub/deep"]);
     assert!(matches!(
         world.call("list_files", json!({"path": "w:", "glob": "[a"})),
         Err(ToolError::BadArgs(_))
@@ -77,15 +75,23 @@ fn a_list_is_capped_with_a_count() {
 }
 
 #[test]
+fn a_list_has_names_by_kind_and_in_order() {
+    let world = World::with_w().put("w/d/b", "").put("w/d/a", "").put("w/d/c/x", "").link("a", "w/d/l");
+    let _socket = std::os::unix::net::UnixListener::bind(world.path("w/d/s")).unwrap();
+    assert_eq!(
+        world.call("list_files", json!({"path": "w:d", "depth": 2})).unwrap(),
+        json!({
+            "path": "w:d", "files": ["a", "b", "c/x"], "folders": ["c"], "links": ["l"], "others": ["s"],
+            "left_out": 0
+        })
+    );
+}
+
+#[test]
 fn without_a_path_the_roots_are_listed() {
     let world = World::with_w().root("r", "r", read_only());
     let roots = world.call("list_files", json!({})).unwrap();
-    assert_eq!(
-        roots,
-        json!({"entries": [
-            {"path": "r:", "kind": "root", "mode": "ro"}, {"path": "w:", "kind": "root", "mode": "rw"}
-        ]})
-    );
+    assert_eq!(roots, json!({"roots": [{"path": "r:", "mode": "ro"}, {"path": "w:", "mode": "rw"}]}));
 }
 
 #[test]
@@ -186,4 +192,14 @@ fn arguments_are_read_strictly() {
     }
     assert!(world.tools().check_approval(&context("other", json!({}))).view == View::Silent);
     assert!(matches!(world.call("other", json!({})), Err(ToolError::Unknown(_))));
+}
+
+#[test]
+fn every_tool_is_known_by_its_name_and_none_without_roots() {
+    let tools = World::with_w().tools();
+    let names: Vec<String> = tools.tools().into_iter().map(|tool| tool.name).collect();
+    assert_eq!(names, crate::tools::filesystem::wish::NAMES);
+    assert!(names.iter().all(|name| tools.definition(name).is_some_and(|tool| tool.name == *name)));
+    let none = World::new().tools();
+    assert!(none.tools().is_empty() && none.definition("read_file").is_none());
 }

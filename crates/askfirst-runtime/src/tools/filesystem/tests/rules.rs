@@ -79,7 +79,7 @@ fn what_is_never_touched_is_blocked_where_it_really_lies_and_as_it_is_called() {
         world.blocked("make_folder", json!({"path": path}));
     }
     let list = world.call("list_files", json!({"path": "w:deep"})).unwrap();
-    assert_eq!(list["entries"], json!([{"path": "w:deep/a.PEM", "kind": "file", "never_read": true}]));
+    assert_eq!((&list["files"], &list["never_read"]), (&json!(["a.PEM"]), &json!(["a.PEM"])));
 }
 
 #[test]

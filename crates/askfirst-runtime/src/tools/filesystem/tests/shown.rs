@@ -99,3 +99,41 @@ fn a_large_file_is_shown_whole_and_nothing_is_hidden() {
         call_with(&world.tools(), "write_file", json!({"path": "w:a", "content": "short"}), shown.basis);
     outcome.unwrap();
 }
+
+#[test]
+fn what_is_shown_and_what_it_rests_on_are_of_one_moment() {
+    use std::os::unix::fs::FileExt;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    // The same file all the time, each line once: another file would be noticed by its number.
+    let world = world().put("w/a", "00000000\n");
+    let file = std::fs::OpenOptions::new().write(true).open(world.path("w/a")).unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 1_u64.. {
+                file.write_all_at(format!("{n:08}\n").as_bytes(), 0).unwrap();
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                std::thread::sleep(std::time::Duration::from_micros(n % 300));
+            }
+        });
+        let mut seen = 0;
+        while seen < 300 {
+            let shown = world.shown("write_file", json!({"path": "w:a", "content": "new\n"})).1;
+            let content = shown.presentation.unwrap().content;
+            let Some(old) = content.lines().skip(2).find_map(|line| line.strip_prefix('-')) else {
+                assert!(content.starts_with("this cannot be done as it stands"), "{content}");
+                assert_eq!(shown.basis, Some(Value::Null));
+                continue;
+            };
+            let rests_on = shown.basis.unwrap()["was"][0]["digest"].clone();
+            if rests_on != json!(askfirst::Digest::of(format!("{old}\n")).to_string()) {
+                stop.store(true, Ordering::Relaxed);
+                panic!("line {old} was shown, and another one was looked at");
+            }
+            seen += 1;
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}

@@ -1,0 +1,47 @@
+//! Spellings that a file system may take for one name.
+
+use super::*;
+
+#[test]
+fn spellings_of_one_name_fold_to_one_text() {
+    for text in [
+        ".ENV",
+        ".\u{ff45}nv",
+        ".\u{ff25}NV",
+        "\u{ff0e}env",
+        ".e\u{200c}nv",
+        ".en\u{fe0f}v",
+        "\u{feff}.env",
+        ".\u{24d4}nv",
+        ".e\u{ad}nv",
+    ] {
+        assert_eq!(wide(text), ".env", "{}", text.escape_unicode());
+    }
+    assert_eq!(wide("caf\u{e9}"), wide("CAFE\u{301}"));
+    assert_eq!(wide("Stra\u{df}e"), wide("STRASSE"));
+    assert_eq!(wide(".\u{17f}\u{17f}h"), ".ssh");
+    assert_eq!(wide("\u{212a}ey"), "key");
+    assert_eq!(wide("ma\u{fb01}a"), "mafia");
+    assert_eq!(wide("\u{3a3}\u{3c2}"), wide("\u{3c3}\u{3c3}"));
+}
+
+#[test]
+fn folding_twice_changes_nothing() {
+    for c in (0..=0x10ffff_u32).filter_map(char::from_u32) {
+        let once = wide(&format!("a{c}b"));
+        assert_eq!(wide(&once), once, "{}", c.escape_unicode());
+    }
+}
+
+#[test]
+fn different_names_stay_different() {
+    for (a, b) in [("env", "\u{435}nv"), ("a", "b"), ("\u{e9}", "e"), ("1", "2")] {
+        assert_ne!(wide(a), wide(b));
+    }
+}
+
+#[test]
+fn a_plain_path_has_one_reading_and_a_loose_end_two() {
+    assert_eq!(path(Path::new("A/.Env")), Folded::One("a/.env".to_owned()));
+    assert_eq!(path(Path::new(".Env./x ")), Folded::Two(".env./x ".to_owned(), ".env/x".to_owned()));
+}

@@ -1,0 +1,87 @@
+//! A call's own folder, as its metadata give it.
+
+use serde_json::json;
+
+use super::*;
+
+fn world() -> World {
+    World::with_w().put("w/a", "above").put("w/d/a", "inner").put("a", "config's").put("out/a", "outside")
+}
+
+fn read(world: &World, cwd: Value, path: &str) -> Result<Value, String> {
+    let tools = world.tools();
+    let call = context("read_file", json!({"path": path})).with_metadata("cwd", cwd);
+    match tools.check_approval(&call).view {
+        View::Blocked(why) => {
+            block_on(tools.call(Invocation::new(call))).unwrap_err();
+            Err(why)
+        }
+        _ => Ok(block_on(tools.call(Invocation::new(call))).unwrap()["path"].clone()),
+    }
+}
+
+#[test]
+fn a_plain_path_begins_in_the_calls_folder() {
+    let world = world();
+    let whole = world.path("w/d").to_str().unwrap().to_owned();
+    for cwd in [whole.as_str(), "w:d", "w/d", "w/./d/../d"] {
+        assert_eq!(read(&world, json!(cwd), "a"), Ok(json!("w:d/a")), "{cwd}");
+        assert_eq!(read(&world, json!(cwd), "../a"), Ok(json!("w:a")), "{cwd}");
+        assert_eq!(read(&world, json!(cwd), "w:a"), Ok(json!("w:a")), "{cwd}");
+        assert_eq!(read(&world, json!(cwd), world.path("w/a").to_str().unwrap()), Ok(json!("w:a")), "{cwd}");
+    }
+    assert_eq!(read(&world, Value::Null, "w/a"), Ok(json!("w:a")));
+}
+
+#[test]
+fn a_plain_path_cannot_leave_the_root_from_the_calls_folder() {
+    let world = world();
+    for path in ["../../a", "../../out/a", "/etc/passwd"] {
+        let why = read(&world, json!("w:d"), path).unwrap_err();
+        assert!(why.contains("outside every root"), "{why}");
+    }
+}
+
+#[test]
+fn a_folder_outside_every_root_blocks_plain_paths_alone() {
+    let world = world();
+    let out = world.path("out").to_str().unwrap().to_owned();
+    for cwd in [
+        json!(out),
+        json!("/"),
+        json!("out"),
+        json!("../w"),
+        json!("nope:x"),
+        json!(""),
+        json!(7),
+        json!(["w:d"]),
+    ] {
+        let why = read(&world, cwd.clone(), "a").unwrap_err();
+        assert!(why.starts_with("the call's folder, `cwd`, is "), "{why}");
+        assert!(!why.contains(&out), "a host path leaks: {why}");
+        assert_eq!(read(&world, cwd, "w:a"), Ok(json!("w:a")));
+    }
+    let why = read(&world, json!("/"), "a").unwrap_err();
+    assert!(why.ends_with("roots: `w:`; hint: write paths as `root:path`"), "{why}");
+}
+
+#[test]
+fn a_link_in_the_calls_folder_is_followed_by_the_same_rules() {
+    let world = world().link("../out", "w/to_out").link("d", "w/to_d");
+    assert_eq!(read(&world, json!("w:to_d"), "a"), Ok(json!("w:d/a")));
+    let why = read(&world, json!("w:to_out"), "a").unwrap_err();
+    assert_eq!(why, "`w:to_out/a` leads out of its root");
+}
+
+#[test]
+fn equal_calls_in_two_folders_do_not_make_each_other_stale() {
+    let world = World::new().root("w", "w", asking()).put("w/d/a", "1").put("w/e/a", "2");
+    let tools = world.tools();
+    let calls =
+        ["w:d", "w:e"].map(|cwd| context("delete_file", json!({"path": "a"})).with_metadata("cwd", cwd));
+    calls.iter().for_each(|call| drop(tools.check_approval(call)));
+    for call in calls {
+        block_on(tools.call(Invocation::new(call))).unwrap();
+    }
+    assert!(!world.exists("w/d/a") && !world.exists("w/e/a"));
+}
