@@ -1,5 +1,6 @@
 //! The command line: written once, and help, completions and the man page come from it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -50,6 +51,29 @@ pub struct Common {
     /// Print plain lines: no colour, nothing redrawn, fit for a screen reader
     #[arg(long, global = true)]
     pub plain: bool,
+}
+
+/// How much of what the config grants a program gets.
+#[derive(Debug, Clone, Args)]
+pub struct SandboxFlags {
+    /// Only this can be read; may be given several times
+    #[arg(long, value_name = "PATH")]
+    pub read: Vec<PathBuf>,
+    /// Only this can be written; may be given several times
+    #[arg(long, value_name = "PATH")]
+    pub write: Vec<PathBuf>,
+    /// Whether the network is there
+    #[arg(long, value_name = "on|off")]
+    pub network: Option<Switch>,
+    /// Keep the terminal, for programs that draw on it or read keys
+    #[arg(long)]
+    pub tty: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    On,
+    Off,
 }
 
 /// What happens to calls that would be asked about.
@@ -121,6 +145,16 @@ pub enum Command {
         /// The server's program and its arguments; without them, the server of that name in the config
         #[arg(last = true, value_name = "SERVER")]
         server: Vec<String>,
+    },
+    /// Run a program behind the walls that the config sets up: all roots as their modes say, nothing else
+    ///
+    /// The flags take away from what the config grants, for this run; what it does not grant is an error.
+    Sandbox {
+        #[command(flatten)]
+        flags: SandboxFlags,
+        /// The program and its arguments
+        #[arg(last = true, required = true, value_name = "CMD")]
+        command: Vec<OsString>,
     },
     /// Show the config in force and where each value comes from
     Effective,

@@ -16,11 +16,14 @@ use args::{Cli, Command, LogCommand, McpCommand, MemoryCommand, Shell};
 use askfirst_mcp::wrap::Way;
 use clap::CommandFactory;
 use commands::{
-    call, decide, demo, doctor, effective, explain, init, log, mcp, memory, migrate, run, trust, wrap,
+    call, decide, demo, doctor, effective, explain, init, log, mcp, memory, migrate, run, sandbox, trust,
+    wrap,
 };
 use exit::Exit;
 
 fn main() -> ExitCode {
+    // First of all: this program is started again as the helper that makes the walls.
+    askfirst_runtime::walls::main_if_helper();
     let cli = args::read();
     match dispatch(cli) {
         Ok(exit) => exit.into(),
@@ -58,6 +61,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Memory { command: Some(MemoryCommand::Revoke { id }) } => memory::revoke(common, &id),
         Command::Trust => trust::trust(common),
         Command::Migrate { file, write } => migrate::migrate(common, file, write),
+        Command::Sandbox { flags, command } => sandbox::sandbox(common, &flags, &command),
         Command::Doctor => doctor::doctor(common),
         Command::Completions { shell } => Ok(completions(shell)),
         Command::Man => {

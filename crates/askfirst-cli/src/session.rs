@@ -13,7 +13,7 @@ use askfirst_runtime::config::{
     Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, DEFAULT_ROTATE, Fallback,
     LoadOptions, Places, load,
 };
-use askfirst_runtime::launcher::{PlainLauncher, walls};
+use askfirst_runtime::launcher::{WalledLauncher, lacks_demanded_walls, walls_when_asked};
 use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
 use askfirst_runtime::redact::{Redactor, secret_env};
 use askfirst_runtime::tools::Combined;
@@ -35,7 +35,7 @@ pub struct Offered {
     pub config: Config,
     pub policy: Policy,
     pub toolset: Arc<dyn Toolset>,
-    launcher: Arc<PlainLauncher>,
+    launcher: Arc<WalledLauncher>,
 }
 
 /// Reads the config as the flags say.
@@ -55,8 +55,8 @@ pub fn read_config_in(explicit: Option<PathBuf>, folder: PathBuf, places: Places
 impl Offered {
     /// What a config offers.
     pub fn new(config: Config) -> anyhow::Result<Self> {
-        let policy = config.policy(walls(&config));
-        let launcher = Arc::new(PlainLauncher::default());
+        let policy = config.policy(Walls::default()).with_walls_found_by(walls_when_asked(&config));
+        let launcher = Arc::new(WalledLauncher::new(config.clone()));
         let shell = config.main.shell.clone().unwrap_or_default();
         let commands = CommandToolset::new(
             config.command_tools(),
@@ -99,8 +99,7 @@ impl Session {
         state: &Path,
     ) -> anyhow::Result<Self> {
         let Offered { config, policy, toolset, launcher } = offered;
-        if walls(&config) == Walls::Demanded && config.main.sandbox.os_sandbox_fallback == Fallback::FailFast
-        {
+        if lacks_demanded_walls(&config) && config.main.sandbox.os_sandbox_fallback == Fallback::FailFast {
             return Err(anyhow::Error::new(crate::report::NoWalls));
         }
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
@@ -158,7 +157,7 @@ impl Session {
 
 /// Told to end, the session ends what it started: questions are withdrawn, which gives the terminal back, and running
 /// tools are killed. What has not come to its end by then is left; a second signal leaves it at once.
-fn end_on_signals(launcher: Arc<PlainLauncher>, controller: ApprovalController) -> anyhow::Result<()> {
+fn end_on_signals(launcher: Arc<WalledLauncher>, controller: ApprovalController) -> anyhow::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("signals cannot be watched")?;
     std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
         for (count, signal) in signals.forever().enumerate() {

@@ -6,7 +6,7 @@ use askfirst::toolset::BoxFuture;
 use askfirst::{ApprovalContext, Invocation, Policy, ToolDefinition, ToolError, Toolset, judge};
 use askfirst_runtime::assess::{self, Unknown};
 use askfirst_runtime::config::{Config, LoadOptions, Places, from_json, load};
-use askfirst_runtime::launcher::walls;
+use askfirst_runtime::launcher::walls_when_asked;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -36,7 +36,10 @@ impl Judge {
         };
         let config: Config = config.map_err(|faults| PyValueError::new_err(faults.to_string()))?;
         let warnings = config.warnings.iter().map(ToString::to_string).collect();
-        Ok(Self { policy: config.policy(walls(&config)), warnings })
+        Ok(Self {
+            policy: config.policy(askfirst::Walls::default()).with_walls_found_by(walls_when_asked(&config)),
+            warnings,
+        })
     }
 
     /// Older spellings and other things to say once.

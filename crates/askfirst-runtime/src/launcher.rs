@@ -1,83 +1,325 @@
-//! Starts processes through the sandbox crate. No walls yet: it says so with every process.
+//! Starts processes behind the walls that a config asks for. Where they do not hold it starts nothing, unless the owner
+//! or a person has accepted that; and it says with every process what stood around it.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use askfirst::Walls;
-use askfirst::ports::{Ended, Finished, Launch, LaunchFailed, Launcher, Walled};
-use askfirst_sandbox::{Captured, End, Limits, Spec, Stdin, Stop};
+use askfirst::ports::{Access, Ended, Finished, Launch, LaunchFailed, Launcher, Walled};
+use askfirst_sandbox::{
+    Captured, Descriptors, End, LaunchError, Limits, Network, OSProfile, Spec, Stdin, Stop, Tried, Violation,
+};
 
-use crate::config::{Config, Settings};
+use crate::config::{Config, Settings, Tier};
+use crate::walls::{Derived, Links, Protected, WallsError, derive_os_sandbox_profile, machine, quarantine};
 
-/// What holds about walls under a config. This launcher has none, so it depends on whether the owner accepts that.
+/// How often a profile is made again because something moved while the walls were made.
+const TRIES: usize = 3;
+
+/// What holds about walls under a config. The first question starts a process to find out; later ones cost nothing.
 #[must_use]
 pub fn walls(config: &Config) -> Walls {
+    standing(accepted(config), least(config))
+}
+
+/// The same for whoever asks later, and perhaps never.
+pub fn walls_when_asked(config: &Config) -> impl Fn() -> Walls + Send + Sync + use<> {
+    let (accepted, least) = (accepted(config), least(config));
+    move || standing(accepted, least)
+}
+
+/// Whether a config demands walls that do not hold.
+#[must_use]
+pub fn lacks_demanded_walls(config: &Config) -> bool {
+    accepted(config) == Accepted::Never && walls(config) == Walls::Demanded
+}
+
+fn standing(accepted: Accepted, least: askfirst_sandbox::Tier) -> Walls {
+    match accepted {
+        Accepted::Always => Walls::Settled,
+        Accepted::IfAsked if machine().walls(least).is_err() => Walls::Missing,
+        Accepted::Never if machine().walls(least).is_err() => Walls::Demanded,
+        Accepted::IfAsked | Accepted::Never => Walls::Settled,
+    }
+}
+
+/// Whether a process may run where no walls hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Accepted {
+    Always,
+    IfAsked,
+    Never,
+}
+
+fn accepted(config: &Config) -> Accepted {
     let demanded = |settings: &Settings| settings.sandbox.require_os_sandbox == Some(true);
     if demanded(&config.main) || config.floors.iter().any(demanded) {
-        return Walls::Demanded;
+        return Accepted::Never;
     }
     match config.main.sandbox.require_os_sandbox {
-        Some(false) => Walls::Settled,
-        Some(true) | None => Walls::Missing,
+        Some(false) => Accepted::Always,
+        Some(true) | None => Accepted::IfAsked,
+    }
+}
+
+/// The weakest tier that counts: that of the strictest layer which says one.
+pub(crate) fn least(config: &Config) -> askfirst_sandbox::Tier {
+    let floors = config.floors.iter().filter(|floor| floor.says("sandbox.os_sandbox_min"));
+    let layers = std::iter::once(&config.main).chain(floors);
+    match layers.map(|layer| layer.sandbox.os_sandbox_min).max() {
+        Some(Tier::ContentOnly) => askfirst_sandbox::Tier::ContentOnly,
+        Some(Tier::Full) | None => askfirst_sandbox::Tier::Full,
+    }
+}
+
+/// Starts processes behind the walls of a config.
+pub struct WalledLauncher {
+    config: Config,
+    running: Running,
+    /// Made with the first process.
+    ground: OnceLock<Result<Ground, String>>,
+}
+
+/// What a run gave, and what the kernel told of.
+type Told<T> = Result<(T, Vec<Violation>), LaunchError>;
+
+/// What holds for all processes of a session.
+struct Ground {
+    protected: Protected,
+    links: Links,
+}
+
+impl Ground {
+    fn new(config: &Config) -> Result<Self, WallsError> {
+        let roots: Vec<PathBuf> = config.main.sandbox.paths.values().map(|path| path.root.clone()).collect();
+        Ok(Self { protected: Protected::new(config)?, links: Links::search(&roots)? })
+    }
+}
+
+impl WalledLauncher {
+    /// Nothing is looked at before the first process.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self { config, running: Running::default(), ground: OnceLock::new() }
+    }
+
+    /// Ends everything that runs, and lets nothing start any more.
+    pub fn stop(&self) {
+        self.running.stop();
+    }
+
+    /// What a process gets.
+    ///
+    /// # Errors
+    /// Says why nothing can be granted.
+    pub fn profile(&self, access: Access) -> Result<OSProfile, LaunchFailed> {
+        self.derive(access).map(|(derived, _)| derived.profile)
+    }
+
+    fn derive(&self, access: Access) -> Result<(Derived, &Ground), LaunchFailed> {
+        let ground = self.ground.get_or_init(|| Ground::new(&self.config).map_err(|e| e.to_string()));
+        let ground = ground.as_ref().map_err(|why| LaunchFailed(why.clone()))?;
+        let derived = derive_os_sandbox_profile(&self.config, access, &ground.protected, &ground.links);
+        Ok((derived.map_err(|e| LaunchFailed(e.to_string()))?, ground))
+    }
+
+    /// Runs a program with this process's own streams, behind walls or not at all.
+    ///
+    /// # Errors
+    /// Says why it could not be started.
+    pub fn attach(&self, launch: &Launch, descriptors: Descriptors) -> Result<(Ended, Walled), LaunchFailed> {
+        let spec = spec(launch)?;
+        let walls = machine().walls(least(&self.config));
+        let walls = walls.map_err(|why| LaunchFailed(format!("no walls hold: {why}")))?;
+        let run = |derived: &Derived, stop: &Stop| {
+            // Whoever waits for it ends it.
+            let limits = Limits { wall: None, ..derived.profile.limits.clone() };
+            let profile = OSProfile { descriptors, limits, ..derived.profile.clone() };
+            let (end, violations) = askfirst_sandbox::attach_behind(walls, &profile, &spec, stop)?;
+            Ok((ended(end), violations))
+        };
+        let (ended, violations) = self.behind(launch.access, run)?;
+        Ok((ended, Walled { tier: walls.tier().to_string(), violations }))
+    }
+
+    /// Makes a profile, runs, and moves aside what appeared. Does so again if something moved meanwhile.
+    fn behind<T>(
+        &self,
+        access: Access,
+        mut run: impl FnMut(&Derived, &Stop) -> Told<T>,
+    ) -> Result<(T, Vec<String>), LaunchFailed> {
+        let mut tries = 0;
+        loop {
+            let (derived, ground) = self.derive(access)?;
+            let done = self.running.with(|stop| run(&derived, stop));
+            let (result, violations) = match done {
+                Err(LaunchError::Walls { cause, .. }) if moved(&cause) && tries < TRIES => {
+                    tries += 1;
+                    continue;
+                }
+                done => done.map_err(|e| LaunchFailed(e.to_string()))?,
+            };
+            let mut told: Vec<String> =
+                violations.iter().map(|violation| self.told(violation, &derived.profile)).collect();
+            let roots: Vec<PathBuf> =
+                self.config.main.sandbox.paths.values().map(|path| path.root.clone()).collect();
+            let after = ground.protected.search(&roots).map_err(|e| LaunchFailed(e.to_string()))?;
+            let moved = quarantine(&derived.before, &after, &derived.writable);
+            told.extend(moved.map_err(|e| LaunchFailed(e.to_string()))?);
+            return Ok((result, told));
+        }
+    }
+
+    /// A refusal, with the line of the config that would allow it, if one would.
+    fn told(&self, violation: &Violation, profile: &OSProfile) -> String {
+        let line = match violation.tried {
+            Tried::Socket(family) if is_inet(family) && profile.network == Network::Own => {
+                let said = self.config.main.origins.get("shell.network");
+                let from =
+                    said.map_or("not given".to_owned(), |said| format!("{} says {}", said.from, said.value));
+                format!("`shell.network: true` would allow it ({from})")
+            }
+            Tried::Socket(_) | Tried::DatagramPair | Tried::Mount(_) | Tried::Namespace => {
+                "no line of the config allows it".to_owned()
+            }
+        };
+        format!("{violation}; {line}")
+    }
+}
+
+fn is_inet(family: i32) -> bool {
+    use rustix::net::AddressFamily;
+    let inet = [AddressFamily::INET, AddressFamily::INET6].map(|family| i32::from(family.as_raw()));
+    inet.contains(&family)
+}
+
+/// Whether something was swapped, removed or replaced while the walls were made.
+fn moved(cause: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let moved = [Errno::STALE, Errno::NOENT, Errno::LOOP, Errno::NOTDIR].map(Errno::raw_os_error);
+    cause.raw_os_error().is_some_and(|number| moved.contains(&number))
+}
+
+impl Launcher for WalledLauncher {
+    fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed> {
+        let spec = spec(launch)?;
+        let walls = match machine().walls(least(&self.config)) {
+            Ok(walls) => walls,
+            Err(why) => {
+                return match (accepted(&self.config), launch.access) {
+                    (Accepted::Always, Access::Unasked | Access::Approved)
+                    | (Accepted::IfAsked, Access::Approved) => plain(&self.running, &spec),
+                    (Accepted::IfAsked, Access::Unasked) => {
+                        Err(LaunchFailed(format!("no walls hold, and nobody was asked: {why}")))
+                    }
+                    (Accepted::Never, Access::Unasked | Access::Approved) => {
+                        Err(LaunchFailed(format!("no walls hold, and the config demands them: {why}")))
+                    }
+                };
+            }
+        };
+        let run = |derived: &Derived, stop: &Stop| {
+            let over = askfirst_sandbox::launch_behind(walls, &derived.profile, &spec, stop)?;
+            Ok((over.finished, over.violations))
+        };
+        let (over, violations) = self.behind(launch.access, run)?;
+        Ok(finished(over, Walled { tier: walls.tier().to_string(), violations }))
     }
 }
 
 /// Starts processes in a session of their own, without walls.
 #[derive(Debug, Default)]
 pub struct PlainLauncher {
-    running: Mutex<Vec<Stop>>,
-    stopped: AtomicBool,
+    running: Running,
 }
 
 impl PlainLauncher {
     /// Ends everything that runs, and lets nothing start any more.
     pub fn stop(&self) {
-        self.stopped.store(true, Ordering::SeqCst);
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.iter().for_each(Stop::stop);
+        self.running.stop();
     }
 }
 
 impl Launcher for PlainLauncher {
     fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed> {
-        let mut argv = launch.argv.iter().cloned();
-        let program = argv.next().ok_or_else(|| LaunchFailed("there is no program to start".to_owned()))?;
-        let spec = Spec {
-            program,
-            args: argv.collect(),
-            env: launch.env.clone(),
-            folder: launch.folder.clone(),
-            stdin: if launch.stdin.is_empty() { Stdin::Null } else { Stdin::Bytes(launch.stdin.clone()) },
-            limits: Limits {
-                wall: launch.wall,
-                cpu: launch.cpu,
-                memory: launch.memory,
-                processes: launch.processes,
-                file: launch.file,
-                output: launch.output,
-            },
-        };
+        plain(&self.running, &spec(launch)?)
+    }
+}
+
+fn plain(running: &Running, spec: &Spec) -> Result<Finished, LaunchFailed> {
+    let over = running.with(|stop| askfirst_sandbox::launch(spec, stop));
+    let over = over.map_err(|e| LaunchFailed(e.to_string()))?;
+    Ok(finished(over, Walled { tier: "none".to_owned(), violations: Vec::new() }))
+}
+
+/// What runs now, so that it can be ended.
+#[derive(Debug, Default)]
+struct Running {
+    now: Mutex<Vec<Stop>>,
+    stopped: AtomicBool,
+}
+
+impl Running {
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        now.iter().for_each(Stop::stop);
+    }
+
+    fn with<T>(&self, run: impl FnOnce(&Stop) -> T) -> T {
         let stop = Stop::new();
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).push(stop.clone());
+        self.now.lock().unwrap_or_else(PoisonError::into_inner).push(stop.clone());
         if self.stopped.load(Ordering::SeqCst) {
             stop.stop();
         }
-        let finished = askfirst_sandbox::launch(&spec, &stop).map_err(|e| LaunchFailed(e.to_string()));
+        let over = run(&stop);
         stop.stop();
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| !known.is_stopped());
-        finished.map(|finished| Finished {
-            ended: match finished.end {
-                End::Exited(code) => Ended::Exited(code),
-                End::Signalled(signal) => Ended::Signalled(signal),
-                End::TimedOut => Ended::TimedOut,
-                End::Stopped => Ended::Stopped,
-            },
-            dropped: finished.stdout.dropped + finished.stderr.dropped,
-            stdout: joined(finished.stdout),
-            stderr: [joined(finished.stderr), left_running(&finished.survivors)].concat(),
-            walled: Walled { tier: "none".to_owned(), violations: Vec::new() },
-        })
+        self.now.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| !known.is_stopped());
+        over
     }
+}
+
+fn spec(launch: &Launch) -> Result<Spec, LaunchFailed> {
+    let mut argv = launch.argv.iter().cloned();
+    let program: OsString =
+        argv.next().ok_or_else(|| LaunchFailed("there is no program to start".to_owned()))?;
+    Ok(Spec {
+        program,
+        args: argv.collect(),
+        env: launch.env.clone(),
+        folder: launch.folder.clone(),
+        stdin: if launch.stdin.is_empty() { Stdin::Null } else { Stdin::Bytes(launch.stdin.clone()) },
+        limits: Limits {
+            wall: launch.wall,
+            cpu: launch.cpu,
+            memory: launch.memory,
+            processes: launch.processes,
+            file: launch.file,
+            output: launch.output,
+        },
+    })
+}
+
+fn ended(end: End) -> Ended {
+    match end {
+        End::Exited(code) => Ended::Exited(code),
+        End::Signalled(signal) => Ended::Signalled(signal),
+        End::TimedOut => Ended::TimedOut,
+        End::Stopped => Ended::Stopped,
+    }
+}
+
+fn finished(over: askfirst_sandbox::Finished, walled: Walled) -> Finished {
+    let dropped = over.stdout.dropped + over.stderr.dropped;
+    let told = walled.violations.iter().flat_map(|line| format!("\n[walls: {line}]").into_bytes());
+    let mut stderr = [joined(over.stderr), left_running(&over.survivors)].concat();
+    stderr.extend(told);
+    if !walled.violations.is_empty() {
+        stderr.push(b'\n');
+    }
+    Finished { ended: ended(over.end), dropped, stdout: joined(over.stdout), stderr, walled }
 }
 
 /// What could not be ended is told, not hidden.

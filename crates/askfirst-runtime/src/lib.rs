@@ -20,6 +20,7 @@ pub mod sessions;
 mod skip;
 pub mod tools;
 pub mod toolset;
+pub mod walls;
 
 pub use controller::ApprovalController;
 pub use toolset::ApprovalToolset;

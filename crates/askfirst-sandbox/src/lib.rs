@@ -35,11 +35,16 @@ mod process;
 mod profile;
 #[cfg(target_os = "linux")]
 mod search;
+#[cfg(any(test, target_os = "macos"))]
+mod seatbelt;
 mod spawn;
 mod spec;
 mod stop;
 mod tree;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod walls;
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[path = "elsewhere.rs"]
 mod walls;
 
 pub use capture::Captured;
@@ -48,7 +53,6 @@ pub use launch::launch;
 pub use profile::{Denial, Denied, Descriptors, Grant, Identity, Network, OSProfile, SYSTEM_PATHS, User};
 pub use spec::{End, Finished, Limits, Spec, Stdin};
 pub use stop::Stop;
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub use walls::{
     Behind, Helper, HelperError, NoWalls, Tier, Tried, Violation, Walls, attach_behind, landlock_version,
     launch_behind, main_if_helper,

@@ -73,7 +73,7 @@ pub(crate) fn depth(path: &Path) -> usize {
 }
 
 /// What programs need to start: read only, the same for everybody, and nothing of a person's.
-pub const SYSTEM_PATHS: [&str; 36] = [
+pub const SYSTEM_PATHS: [&str; 29] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -84,15 +84,10 @@ pub const SYSTEM_PATHS: [&str; 36] = [
     "/nix/store",
     "/gnu/store",
     "/etc/alternatives",
-    "/etc/bash.bashrc",
-    "/etc/ca-certificates",
     "/etc/fonts",
-    "/etc/gai.conf",
     "/etc/gitconfig",
     "/etc/group",
-    "/etc/host.conf",
     "/etc/hosts",
-    "/etc/inputrc",
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
     "/etc/ld.so.conf.d",
@@ -103,13 +98,11 @@ pub const SYSTEM_PATHS: [&str; 36] = [
     "/etc/passwd",
     "/etc/pki/tls/certs",
     "/etc/pki/ca-trust",
-    "/etc/profile",
     "/etc/protocols",
     "/etc/resolv.conf",
     "/etc/services",
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
-    "/etc/terminfo",
 ];
 
 /// Something that is granted.

@@ -374,6 +374,7 @@ pub struct Policy {
     main: Rules,
     floors: Vec<Rules>,
     walls: Walls,
+    find_walls: Option<Arc<dyn Fn() -> Walls + Send + Sync>>,
     overriding: Option<Arc<dyn NeedsApproval>>,
     digest: Option<Digest>,
     path_tests: bool,
@@ -396,7 +397,14 @@ impl Policy {
     /// The same with what holds about the walls.
     #[must_use]
     pub fn with_walls(mut self, walls: Walls) -> Self {
-        self.walls = walls;
+        (self.walls, self.find_walls) = (walls, None);
+        self
+    }
+
+    /// The same with somebody to ask what holds about the walls, whenever a call would start a process.
+    #[must_use]
+    pub fn with_walls_found_by(mut self, find: impl Fn() -> Walls + Send + Sync + 'static) -> Self {
+        self.find_walls = Some(Arc::new(find));
         self
     }
 
@@ -438,7 +446,7 @@ impl Policy {
     /// What holds about the walls.
     #[must_use]
     pub fn walls(&self) -> Walls {
-        self.walls
+        self.find_walls.as_ref().map_or(self.walls, |find| find())
     }
 
     /// The digest of the config it was made from.

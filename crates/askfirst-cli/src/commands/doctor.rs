@@ -4,8 +4,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use askfirst::{Mode, Walls};
-use askfirst_runtime::config::Places;
+use askfirst_runtime::config::{Config, Places};
 use askfirst_runtime::launcher::walls;
+use askfirst_runtime::walls::{SYSTEM_PATHS, is_root, landlock_version, machine};
 use serde::Serialize;
 
 use crate::args::Common;
@@ -53,21 +54,8 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     for reason in &config.not_offered {
         say("tools", State::Weak, reason.clone());
     }
-    let (state, text) = match walls(&config) {
-        Walls::Settled => (
-            State::Weak,
-            "none in this version, and the config accepts that: processes run as you, unconfined",
-        ),
-        Walls::Missing => {
-            (State::Weak, "none in this version, so every call that starts a process is asked about")
-        }
-        Walls::Demanded => {
-            (State::Bad, "none in this version, and the config demands them: no process starts")
-        }
-    };
-    say("walls", state, text.to_owned());
-    for (about, text) in machine() {
-        say(about, State::Good, text);
+    for (state, text) in about_walls(&config) {
+        say("walls", state, text);
     }
     let ledger = ledger_path(&config, &places.state);
     let (state, text) = writable(&ledger);
@@ -104,23 +92,50 @@ const NO_KERNEL: [&str; 3] = [
     "whoever can write the record's folder as you can remove its newest entries; note `log verify`'s head elsewhere",
 ];
 
-/// What the kernel has that walls could be built from.
-fn machine() -> Vec<(&'static str, String)> {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let modules = read("/sys/kernel/security/lsm");
-    let landlock = match modules.trim() {
-        "" => "unknown (no list of security modules)",
-        list if list.split(',').any(|found| found == "landlock") => "there",
-        _ => "not seen",
+/// What this machine enforces, in plain words.
+fn about_walls(config: &Config) -> Vec<(State, String)> {
+    let mut said = Vec::new();
+    let machine = machine();
+    match (&machine.full, &machine.any) {
+        (Ok(walls), _) => {
+            let landlock = landlock_version().map_or("unknown".to_owned(), |version| version.to_string());
+            said.push((
+                State::Good,
+                format!("full, tried by running a program: {} (Landlock {landlock})", walls.way()),
+            ));
+            walls.passed_over().iter().for_each(|why| said.push((State::Weak, why.clone())));
+        }
+        (Err(why), Ok(weaker)) => {
+            said.push((State::Weak, format!("only `content-only` holds ({}): {why}", weaker.way())));
+            let text =
+                "`content-only` does not hold changes of modes, owners and times, nor looks at what exists";
+            said.push((State::Weak, text.to_owned()));
+        }
+        (Err(why), Err(_)) => said.push((State::Weak, format!("none hold: {why}"))),
+    }
+    let (state, text) = match (walls(config), config.main.sandbox.require_os_sandbox) {
+        (Walls::Settled, Some(false)) => {
+            (State::Weak, "the config accepts that processes run without walls where they do not hold")
+        }
+        (Walls::Settled, Some(true) | None) => {
+            (State::Good, "every process that a tool starts runs behind them")
+        }
+        (Walls::Missing, _) => (State::Weak, "so every call that starts a process is asked about"),
+        (Walls::Demanded, _) => (State::Bad, "the config demands walls that do not hold: no process starts"),
     };
-    let spaces = read("/proc/sys/user/max_user_namespaces").trim().parse::<u64>().unwrap_or_default() > 0;
-    let yes = |there: bool| if there { "there" } else { "not seen" };
-    let text = format!(
-        "user namespaces {}, Landlock {landlock}, seccomp {} (not used yet)",
-        yes(spaces),
-        yes(Path::new("/proc/sys/kernel/seccomp/actions_avail").exists()),
-    );
-    vec![("kernel", text)]
+    said.push((state, text.to_owned()));
+    let there = SYSTEM_PATHS.into_iter().filter(|path| Path::new(path).exists()).collect::<Vec<_>>();
+    said.push((State::Good, format!("readable for every program besides the roots: {}", there.join(" "))));
+    said.push((
+        State::Good,
+        "memory is limited for each process by itself (RLIMIT_DATA), not for all together".to_owned(),
+    ));
+    if is_root() {
+        let text = "as root, programs become the owner of the roots if that is not root; else they stay root without \
+                    capabilities, what root owns is held by the mounts alone, and the number of processes is not limited";
+        said.push((State::Weak, text.to_owned()));
+    }
+    said
 }
 
 fn writable(ledger: &Path) -> (State, String) {

@@ -1,6 +1,7 @@
 //! `effective`: the config in force, where each value comes from, and its digest.
 
 use askfirst_runtime::config::effective as lines_of;
+use askfirst_runtime::walls::SYSTEM_PATHS;
 use serde_json::json;
 
 use crate::args::Common;
@@ -22,7 +23,10 @@ pub fn effective(common: &Common) -> anyhow::Result<Exit> {
             .iter()
             .map(|file| json!({"path": file.path, "layer": file.layer.as_str(), "digest": file.digest}))
             .collect();
-        crate::print::json(&json!({"digest": config.digest, "files": files, "values": values}));
+        let system = SYSTEM_PATHS;
+        crate::print::json(
+            &json!({"digest": config.digest, "files": files, "values": values, "system_paths": system[..]}),
+        );
         return Ok(Exit::Done);
     }
     out(&format!("# digest {}", config.digest));
@@ -34,5 +38,6 @@ pub fn effective(common: &Common) -> anyhow::Result<Exit> {
     for line in &lines {
         out(&format!("{:<width$}  # {}", format!("{}: {}", line.key, line.value), line.from));
     }
+    out(&format!("# behind walls every program also reads: {}", SYSTEM_PATHS.join(" ")));
     Ok(Exit::Done)
 }

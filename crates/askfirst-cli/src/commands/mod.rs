@@ -12,5 +12,6 @@ pub mod mcp;
 pub mod memory;
 pub mod migrate;
 pub mod run;
+pub mod sandbox;
 pub mod trust;
 pub mod wrap;

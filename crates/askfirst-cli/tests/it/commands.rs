@@ -53,21 +53,34 @@ impl Place {
             .env("XDG_CONFIG_HOME", self.path().join("config"));
     }
 
+    /// As on a machine that allows no namespaces.
+    fn without_walls(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("unshare");
+        let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+        command.args(["-Ur", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_askfirst")]).args(args);
+        command.current_dir(self.path()).stdin(Stdio::null());
+        self.alone(&mut command);
+        command
+    }
+
     pub(crate) fn run(&self, args: &[&str]) -> (i32, String, String) {
         told(self.command(args).output().unwrap())
     }
 
     pub(crate) fn feed(&self, args: &[&str], input: &[u8]) -> (i32, String, String) {
-        let mut command = self.command(args);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let input = input.to_owned();
-        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
-        let output = child.wait_with_output().unwrap();
-        writer.join().unwrap();
-        told(output)
+        feed(self.command(args), input)
     }
+}
+
+fn feed(mut command: Command, input: &[u8]) -> (i32, String, String) {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    told(output)
 }
 
 fn told(output: Output) -> (i32, String, String) {
@@ -225,8 +238,8 @@ fn walls_that_do_not_hold_are_asked_about_or_refused() {
     let tools = "tools: { hello: { command: [echo, hello], approval: none } }";
     let verdict = |sandbox: &str| {
         let place = Place::new(&format!("version: 1\n{sandbox}\n{tools}\n"));
-        let (_, printed, _) =
-            place.feed(&["decide", "--config", "c.yaml"], b"{\"id\":1,\"tool\":\"hello\"}\n");
+        let command = place.without_walls(&["decide", "--config", "c.yaml"]);
+        let (_, printed, _) = feed(command, b"{\"id\":1,\"tool\":\"hello\"}\n");
         let line: Value = serde_json::from_str(&printed).unwrap();
         line["verdict"].as_str().unwrap().to_owned()
     };
@@ -235,8 +248,8 @@ fn walls_that_do_not_hold_are_asked_about_or_refused() {
     assert_eq!(verdict("sandbox: { require_os_sandbox: true }"), "deny");
     let code = |fallback: &str| {
         let sandbox = format!("sandbox: {{ require_os_sandbox: true, os_sandbox_fallback: {fallback} }}");
-        Place::new(&format!("version: 1\n{sandbox}\n{tools}\n"))
-            .run(&["call", "hello", "--config", "c.yaml", "--json"])
+        let place = Place::new(&format!("version: 1\n{sandbox}\n{tools}\n"));
+        told(place.without_walls(&["call", "hello", "--config", "c.yaml", "--json"]).output().unwrap())
     };
     let (exit, printed, complaint) = code("fail_fast");
     assert!(exit == 3 && printed.is_empty() && complaint.contains("nothing is begun"), "{complaint}");

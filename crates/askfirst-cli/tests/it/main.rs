@@ -16,3 +16,4 @@ mod person;
 mod shell;
 mod spec;
 mod tidy;
+mod walls;

@@ -54,6 +54,7 @@ pub(super) fn try_behind(
 
 /// Starts an order as it is.
 pub(super) fn go(walls: &Walls, order: Order, spec: &Spec, stop: &Stop) -> Result<Behind, LaunchError> {
+    let spec = &Spec { limits: least(&order.profile.limits, &spec.limits), ..spec.clone() };
     let ready = Ready::new(walls, order)?;
     let start = Start { prepared: &ready.prepared, extra: &ready.extra, ends_itself: walls.way == Way::Own };
     let finished = run(spec, stop, &start, |_| Ok(()))?;

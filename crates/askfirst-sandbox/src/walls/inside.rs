@@ -127,7 +127,10 @@ fn die_with_parent(pipe: RawFd) -> Result<(), Failed> {
 fn become_user(order: &Order) -> Result<(), Failed> {
     let root = rustix::process::geteuid().is_root();
     match order.profile.user {
-        User::Same if root => sys::leave_groups().map_err(Failed::at("leaving the groups of root"))?,
+        // In a user namespace that forbids it, root is an ordinary user outside, whose groups it keeps.
+        User::Same if root && !groups_are_fixed() => {
+            sys::leave_groups().map_err(Failed::at("leaving the groups of root"))?;
+        }
         User::Same => {}
         User::Other { user, group } => {
             sys::become_user(user, group).map_err(Failed::at("becoming another user"))?;
@@ -137,6 +140,10 @@ fn become_user(order: &Order) -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+fn groups_are_fixed() -> bool {
+    std::fs::read_to_string("/proc/self/setgroups").is_ok_and(|said| said.trim() == "deny")
 }
 
 fn namespaces(order: &Order) -> c_int {

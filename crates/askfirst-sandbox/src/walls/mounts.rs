@@ -1,7 +1,7 @@
 //! Builds the tree of files that a program sees, by descriptors: an empty root of our own, and in it only what is
 //! granted. Nothing is made in a tree that somebody else can write, and no link is followed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, OsStr};
 use std::fs;
 use std::io;
@@ -36,6 +36,7 @@ struct Building<'a> {
     root: OwnedFd,
     /// The file systems that we have made, in which things may be made.
     ours: Vec<u64>,
+    folders: HashMap<PathBuf, OwnedFd>,
 }
 
 /// Builds the tree and moves into it. In a process with new mount and process namespaces.
@@ -57,7 +58,7 @@ pub(super) fn build(order: &Order) -> Result<(), Failed> {
     let place = sys::look(libc::AT_FDCWD, c"/proc").map_err(made("making an empty root"))?;
     sys::attach(root.as_fd(), place.as_fd()).map_err(made("attaching the root"))?;
     let ours = vec![device_of(root.as_fd()).map_err(made("looking at the root"))?];
-    let mut building = Building { order, root, ours };
+    let mut building = Building { order, root, ours, folders: HashMap::new() };
 
     for part in system {
         building.system(part)?;
@@ -78,32 +79,39 @@ pub(super) fn build(order: &Order) -> Result<(), Failed> {
 
 /// Something of the system, picked up.
 enum System {
-    Mount(PathBuf, OwnedFd),
+    Mount(PathBuf, OwnedFd, Kind),
     /// A link such as `/bin`, made again as it is.
     Link(PathBuf, PathBuf),
 }
 
 impl System {
     fn pick(path: &Path) -> Result<Option<Self>, Failed> {
-        let absent = |cause: &io::Error| {
-            matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        let look = |path: &Path| {
+            let handle = sys::look(libc::AT_FDCWD, &sys::c_path(path)?)?;
+            let kind = sys::stat(handle.as_fd())?.st_mode & libc::S_IFMT;
+            Ok((handle, kind))
         };
-        // In `/etc` links lead to files elsewhere, which are shown in their place; a link beside the root is a link.
-        let is_link = fs::symlink_metadata(path).map(|found| found.is_symlink());
-        let real = match is_link {
-            Ok(true) if path.parent() == Some(Path::new("/")) => {
+        let found = match look(path) {
+            Ok((_, libc::S_IFLNK)) if path.parent() == Some(Path::new("/")) => {
                 let to = fs::read_link(path).map_err(mounting(path))?;
                 return Ok(Some(Self::Link(path.to_owned(), to)));
             }
-            Ok(true) => fs::canonicalize(path),
-            Ok(false) => Ok(path.to_owned()),
-            Err(cause) => Err(cause),
-        };
-        match real.and_then(|real| sys::look(libc::AT_FDCWD, &sys::c_path(&real)?)) {
-            Ok(handle) => {
-                Ok(Some(Self::Mount(path.to_owned(), copy(&handle, Mode::Read).map_err(mounting(path))?)))
+            // In `/etc` links lead to files elsewhere, which are shown in their place.
+            Ok((_, libc::S_IFLNK)) => fs::canonicalize(path).and_then(|real| look(&real)),
+            Err(cause) if cause.raw_os_error() == Some(libc::ELOOP) => {
+                fs::canonicalize(path).and_then(|real| look(&real))
             }
-            Err(cause) if absent(&cause) => Ok(None),
+            found => found,
+        };
+        match found {
+            Ok((handle, kind)) => {
+                let kind = if kind == libc::S_IFDIR { Kind::Folder } else { Kind::File };
+                let mount = copy(&handle, Mode::Read).map_err(mounting(path))?;
+                Ok(Some(Self::Mount(path.to_owned(), mount, kind)))
+            }
+            Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(None)
+            }
             Err(cause) => Err(mounting(path)(cause)),
         }
     }
@@ -231,12 +239,28 @@ impl Building<'_> {
                     .and_then(|at| sys::make_link(&sys::c_path(&to)?, self.root.as_raw_fd(), &at));
                 link.map_err(Failed::at(format!("making the link `{}`", shown(&path))))
             }
-            System::Mount(path, mount) => {
-                let kind = is_folder(mount.as_fd()).map_err(mounting(&path))?;
-                let onto = self.place(&path, kind).map_err(mounting(&path))?;
-                sys::attach(mount.as_fd(), onto.as_fd()).map_err(mounting(&path))
-            }
+            System::Mount(path, mount, kind) => self.put(&path, &mount, kind).map_err(mounting(&path)),
         }
+    }
+
+    /// Puts a mount at a path whose folder is ours. Folders are kept, since many lie in the same.
+    fn put(&mut self, path: &Path, mount: &OwnedFd, kind: Kind) -> io::Result<()> {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let folder = match self.folders.remove(above) {
+            Some(folder) => folder,
+            None if above.parent().is_none() => sys::look(self.root.as_raw_fd(), c".")?,
+            None => self.place(above, Kind::Folder)?,
+        };
+        let name = CString::new(name.as_bytes())?;
+        match kind {
+            Kind::Folder => sys::make_folder(folder.as_raw_fd(), &name, 0o755)?,
+            Kind::File => sys::make_file(folder.as_raw_fd(), &name, 0o644)?,
+        }
+        sys::attach_at(mount.as_fd(), folder.as_fd(), &name)?;
+        self.folders.insert(above.to_owned(), folder);
+        Ok(())
     }
 
     /// Folders of the program's own, and the usual other names of the first.
@@ -328,8 +352,7 @@ impl Building<'_> {
             let dev = self.place(Path::new("/dev"), Kind::Folder)?;
             for (name, mount) in &devices {
                 sys::make_file(dev.as_raw_fd(), name, 0o666)?;
-                let onto = sys::look(dev.as_raw_fd(), name)?;
-                sys::attach(mount.as_fd(), onto.as_fd())?;
+                sys::attach_at(mount.as_fd(), dev.as_fd(), name)?;
             }
             let links = [
                 (c"/proc/self/fd", c"fd"),
@@ -345,7 +368,7 @@ impl Building<'_> {
             let options = [(c"ptmxmode", c"0666"), (c"mode", c"0620")];
             let pts = sys::new_mount(c"devpts", &options, NO_SET_ID | NO_PROGRAMS)?;
             sys::make_folder(dev.as_raw_fd(), c"pts", 0o755)?;
-            sys::attach(pts.as_fd(), sys::look(dev.as_raw_fd(), c"pts")?.as_fd())
+            sys::attach_at(pts.as_fd(), dev.as_fd(), c"pts")
         };
         make().map_err(Failed::at("making `/dev`"))
     }

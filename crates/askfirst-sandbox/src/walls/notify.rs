@@ -45,8 +45,15 @@ impl Notices {
         if !same {
             return None;
         }
-        let [first, ..] = call.data.args;
+        let [first, second, ..] = call.data.args;
         let number = call.data.nr;
+        // The C library looks for a service of names before it reads its files: every program does that.
+        let looks_for_names = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        if (i64::from(number), first as i32, second as i32)
+            == (libc::SYS_socket, libc::AF_UNIX, looks_for_names)
+        {
+            return None;
+        }
         let tried = match number.into() {
             libc::SYS_socket => Tried::Socket(first as i32),
             libc::SYS_socketpair => Tried::DatagramPair,

@@ -87,6 +87,17 @@ pub(crate) fn attach(mount: BorrowedFd<'_>, onto: BorrowedFd<'_>) -> io::Result<
     .map(drop)
 }
 
+/// Puts a mount onto a name in a folder, which is no link.
+pub(crate) fn attach_at(mount: BorrowedFd<'_>, folder: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+    let flags = libc::MOVE_MOUNT_F_EMPTY_PATH;
+    let (empty, name) = (c"".as_ptr(), name.as_ptr());
+    // SAFETY: both paths are NUL-ended.
+    check(unsafe {
+        libc::syscall(libc::SYS_move_mount, mount.as_raw_fd(), empty, folder.as_raw_fd(), name, flags)
+    })
+    .map(drop)
+}
+
 /// A new file system with these options, attached nowhere.
 pub(crate) fn new_mount(kind: &CStr, options: &[(&CStr, &CStr)], attributes: u64) -> io::Result<OwnedFd> {
     const SET_STRING: c_uint = 1;

@@ -296,3 +296,28 @@ fn an_order_that_is_not_sealed_is_refused() {
     std::io::Read::read_to_end(&mut reader, &mut said).unwrap();
     assert!(String::from_utf8_lossy(&said).contains("reading the order"));
 }
+
+#[test]
+fn the_weaker_tier_holds_contents() {
+    use crate::walls::order::Way;
+    let home = home();
+    for name in ["A/.env", "B/file", "A/sub/file"] {
+        fs::create_dir_all(home.path.join(name).parent().unwrap()).unwrap();
+        fs::write(home.path.join(name), "text").unwrap();
+    }
+    let mut profile = profile(&home.path);
+    profile.denied = vec![Denied { path: home.path.join("A/.env"), what: Denial::All }];
+    let script = "cat A/sub/file B/file; echo x > A/sub/new && echo wrote; \
+                  for f in OUT/secret A/.env; do cat $f 2>/dev/null; done; \
+                  for f in B/new OUT/new A/.env A/new; do echo x > $f; done 2>/dev/null; \
+                  python3 -c 'import socket; socket.socket()' 2>/dev/null || echo no network";
+    let mut weaker = walls();
+    weaker.way = Way::ContentOnly;
+    let over = launch_behind(&weaker, &profile, &sh(&home.path, script), &Stop::new()).unwrap();
+    assert_eq!(text(&over), "texttextwrote\nno network\n");
+    assert_eq!(fs::read_to_string(home.path.join("A/.env")).unwrap(), "text");
+    for name in ["B/new", "OUT/new", "A/new"] {
+        assert!(!home.path.join(name).exists(), "{name}");
+    }
+    assert!(over.violations.iter().any(|violation| violation.tried == Tried::Socket(libc::AF_INET)));
+}

@@ -8,6 +8,7 @@ use super::table::{Table, tables};
 /// A file of tables.
 pub(super) struct File {
     /// Its name in `tables/`.
+    #[cfg(test)]
     pub(super) name: &'static str,
     /// Its text.
     pub(super) text: &'static str,
@@ -20,6 +21,7 @@ macro_rules! files {
     ($($name:literal: $($program:literal)+;)+) => {
         /// Every file in `tables/`.
         pub(super) static FILES: [File; [$($name),+].len()] = [$(File {
+            #[cfg(test)]
             name: $name,
             text: include_str!(concat!("tables/", $name)),
             programs: &[$($program),+],

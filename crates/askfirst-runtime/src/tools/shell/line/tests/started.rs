@@ -72,7 +72,7 @@ fn every_program_that_bash_starts_was_found_or_the_line_has_a_gap() {
 }
 
 #[test]
-fn what_the_maker_makes_is_bash_and_its_programs_are_found() {
+fn scripts_that_bash_accepts_are_mostly_understood_with_every_place_inside() {
     let total = count(400);
     let mut clear = 0;
     for seed in first()..first() + total {

@@ -1,0 +1,85 @@
+//! Files with several names: a name in a writable root of a file that is also named elsewhere would let a process
+//! change it there. They are looked for once, since nothing behind walls can make one.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::error::WallsError;
+
+/// So many are made read only one by one; more is a refusal.
+const MOST: usize = 64;
+
+/// The files with several names in some roots.
+#[derive(Debug, Default)]
+pub struct Links {
+    names: HashMap<(u64, u64), (u64, Vec<PathBuf>)>,
+}
+
+impl Links {
+    /// Looks at every file in these roots.
+    ///
+    /// # Errors
+    /// Fails if a folder cannot be searched that a process might be able to.
+    pub fn search(roots: &[PathBuf]) -> Result<Self, WallsError> {
+        let mut links = Self::default();
+        let outermost =
+            roots.iter().filter(|root| !roots.iter().any(|other| other != *root && root.starts_with(other)));
+        let mut waiting: Vec<PathBuf> = outermost.cloned().collect();
+        while let Some(path) = waiting.pop() {
+            let entries = match fs::read_dir(&path) {
+                Ok(entries) => entries,
+                Err(cause)
+                    if matches!(
+                        cause.kind(),
+                        std::io::ErrorKind::NotFound
+                            | std::io::ErrorKind::PermissionDenied
+                            | std::io::ErrorKind::NotADirectory
+                    ) =>
+                {
+                    continue;
+                }
+                Err(cause) => return Err(WallsError::Search { path, cause }),
+            };
+            for entry in entries.flatten() {
+                let Ok(stat) = entry.metadata() else { continue };
+                if stat.is_dir() {
+                    waiting.push(entry.path());
+                } else if stat.is_file() && stat.nlink() > 1 {
+                    let known = links.names.entry((stat.dev(), stat.ino())).or_default();
+                    known.0 = stat.nlink();
+                    known.1.push(entry.path());
+                }
+            }
+        }
+        Ok(links)
+    }
+
+    /// Those in writable roots that also have a name elsewhere.
+    ///
+    /// # Errors
+    /// Fails if there are too many.
+    pub fn foreign(&self, writable: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>, WallsError> {
+        let mut foreign: Vec<PathBuf> = Vec::new();
+        for (count, names) in self.names.values() {
+            let inside: Vec<&PathBuf> = names.iter().filter(|name| writable(name)).collect();
+            if !inside.is_empty() && (inside.len() as u64) < *count {
+                foreign.extend(inside.into_iter().cloned());
+            }
+        }
+        foreign.sort();
+        match foreign.first() {
+            Some(example) if foreign.len() > MOST => {
+                Err(WallsError::Links { count: foreign.len(), example: example.clone() })
+            }
+            _ => Ok(foreign),
+        }
+    }
+
+    /// The other names of a file in these roots.
+    pub fn others(&self, path: &Path) -> Vec<PathBuf> {
+        let sets = self.names.values().filter(|(_, names)| names.iter().any(|name| name == path));
+        sets.flat_map(|(_, names)| names).filter(|name| *name != path).cloned().collect()
+    }
+}

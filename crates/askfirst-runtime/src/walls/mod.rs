@@ -1,0 +1,32 @@
+//! From a config to walls: what a process may reach, which names in it are protected, what appeared that should not
+//! have, and which walls this machine has. It never grants what the file tools would not.
+
+mod derive;
+mod error;
+mod links;
+mod machine;
+mod protected;
+mod quarantine;
+
+pub use derive::{Derived, derive_os_sandbox_profile};
+pub use error::WallsError;
+pub use links::Links;
+pub use machine::{Machine, machine, use_helper};
+pub use protected::{Found, Protected};
+pub use quarantine::quarantine;
+
+pub use askfirst_sandbox::{
+    Denial, Descriptors, Grant, Helper, HelperError, Network, OSProfile, SYSTEM_PATHS, landlock_version,
+    main_if_helper,
+};
+
+/// Whether this process is root, for whom some of the walls are thinner.
+#[must_use]
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

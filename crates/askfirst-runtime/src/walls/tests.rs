@@ -1,0 +1,203 @@
+//! Protected names and links on real folders.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use askfirst::ports::Access;
+use askfirst::{Approval, Because};
+use askfirst_sandbox::Denial;
+
+use super::{Links, Protected, WallsError, derive_os_sandbox_profile, quarantine};
+use crate::config::{Config, PathApproval, PathConfig, PathMode, Settings};
+
+struct World {
+    held: tempfile::TempDir,
+    config: Config,
+}
+
+/// A folder with one free root `w`.
+fn world() -> World {
+    let held = tempfile::tempdir().unwrap();
+    let base = held.path().canonicalize().unwrap();
+    fs::create_dir(base.join("w")).unwrap();
+    let mut settings = Settings::default();
+    settings.sandbox.never_read = vec![".env".to_owned()];
+    settings.sandbox.paths.insert(
+        "w".to_owned(),
+        PathConfig {
+            root: base.join("w"),
+            mode: PathMode::Rw,
+            suffixes: Vec::new(),
+            max_file_bytes: None,
+            approval: PathApproval { read: Approval::None, write: Approval::None, attach: Approval::None },
+            origin: Because::built_in("sandbox.paths", "a root"),
+        },
+    );
+    World { config: Config::alone(settings, &base), held }
+}
+
+impl World {
+    fn path(&self, name: &str) -> PathBuf {
+        self.held.path().canonicalize().unwrap().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn protected(&self) -> Protected {
+        Protected::new(&self.config).unwrap()
+    }
+
+    fn denied(&self) -> Vec<(String, Denial)> {
+        let links = Links::search(&[self.path("w")]).unwrap();
+        let derived =
+            derive_os_sandbox_profile(&self.config, Access::Unasked, &self.protected(), &links).unwrap();
+        let base = self.path("w");
+        let name = |path: &Path| path.strip_prefix(&base).unwrap().to_str().unwrap().to_owned();
+        let mut denied: Vec<_> =
+            derived.profile.denied.iter().map(|denied| (name(&denied.path), denied.what)).collect();
+        denied.sort();
+        denied
+    }
+
+    /// What is moved aside after something was done.
+    fn after(&self, done: impl FnOnce()) -> Vec<String> {
+        let protected = self.protected();
+        let roots = [self.path("w")];
+        let before = protected.search(&roots).unwrap();
+        done();
+        quarantine(&before, &protected.search(&roots).unwrap(), &roots).unwrap()
+    }
+}
+
+#[test]
+fn protected_names_are_found_at_any_depth() {
+    let world = world();
+    for name in ["w/.env", "w/a/b/.env", "w/.git/hooks/x", "w/.git/config", "w/sub/.git/config", "w/plain"] {
+        world.write(name, "x");
+    }
+    assert_eq!(
+        world.denied(),
+        [
+            (".env".to_owned(), Denial::All),
+            (".git/config".to_owned(), Denial::Write),
+            (".git/hooks".to_owned(), Denial::Write),
+            ("a/b/.env".to_owned(), Denial::All),
+            ("sub/.git/config".to_owned(), Denial::Write),
+        ]
+    );
+}
+
+#[test]
+fn a_name_that_appears_after_the_first_look_is_found_by_the_next() {
+    let world = world();
+    let protected = world.protected();
+    let roots = [world.path("w")];
+    assert!(protected.search(&roots).unwrap().is_empty());
+    world.write("w/a/.env", "x");
+    assert_eq!(protected.search(&roots).unwrap().len(), 1);
+    fs::remove_file(world.path("w/a/.env")).unwrap();
+    assert!(protected.search(&roots).unwrap().is_empty());
+}
+
+#[test]
+fn another_name_of_a_protected_file_is_protected_too() {
+    let world = world();
+    world.write("w/.env", "x");
+    fs::hard_link(world.path("w/.env"), world.path("w/innocent")).unwrap();
+    assert!(world.denied().contains(&("innocent".to_owned(), Denial::All)));
+}
+
+#[test]
+fn a_file_with_a_name_elsewhere_cannot_be_written() {
+    let world = world();
+    world.write("outside", "x");
+    world.write("w/own", "x");
+    fs::hard_link(world.path("outside"), world.path("w/planted")).unwrap();
+    fs::hard_link(world.path("w/own"), world.path("w/own2")).unwrap();
+    assert_eq!(world.denied(), [("planted".to_owned(), Denial::Write)]);
+}
+
+#[test]
+fn many_files_with_names_elsewhere_are_a_refusal() {
+    let world = world();
+    for number in 0..70 {
+        world.write(&format!("out/{number}"), "x");
+        fs::hard_link(world.path(&format!("out/{number}")), world.path(&format!("w/{number}"))).unwrap();
+    }
+    let links = Links::search(&[world.path("w")]).unwrap();
+    let derived = derive_os_sandbox_profile(&world.config, Access::Unasked, &world.protected(), &links);
+    assert!(matches!(derived, Err(WallsError::Links { count: 70, .. })));
+}
+
+#[test]
+fn a_link_with_a_protected_name_is_not_followed() {
+    let world = world();
+    world.write("secret", "x");
+    symlink(world.path("secret"), world.path("w/.env")).unwrap();
+    assert_eq!(world.denied(), []);
+}
+
+#[test]
+fn what_appears_is_moved_aside_and_told() {
+    let world = world();
+    let said = world.after(|| {
+        world.write("w/.bashrc", "x");
+        world.write("w/a/.vscode/tasks.json", "x");
+        world.write("w/plain", "x");
+    });
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(
+        said.iter().any(|line| line.contains("the built-in list has `.bashrc`")
+            && line.contains("it was moved to `.bashrc.quarantined-by-askfirst`")),
+        "{said:?}"
+    );
+    assert!(world.path("w/a/.vscode.quarantined-by-askfirst/tasks.json").exists());
+    assert!(
+        !world.path("w/.bashrc").exists()
+            && !world.path("w/a/.vscode").exists()
+            && world.path("w/plain").exists()
+    );
+    let again = world.after(|| world.write("w/.bashrc", "x"));
+    assert!(again[0].contains("`.bashrc.quarantined-by-askfirst-1`"), "{again:?}");
+}
+
+#[test]
+fn a_protected_link_that_was_replaced_is_moved_aside() {
+    let world = world();
+    symlink("/nowhere", world.path("w/.env")).unwrap();
+    let said = world.after(|| {
+        fs::remove_file(world.path("w/.env")).unwrap();
+        world.write("w/.env", "x");
+    });
+    assert_eq!(said.len(), 1, "{said:?}");
+}
+
+#[test]
+fn a_new_repository_stays_but_its_hooks_do_not() {
+    let world = world();
+    let settings = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n";
+    let said = world.after(|| {
+        world.write("w/new/.git/config", settings);
+        world.write("w/new/.git/hooks/pre-commit.sample", "x");
+    });
+    assert_eq!(said, [""; 0]);
+    let said = world.after(|| {
+        world.write("w/evil/.git/config", &format!("{settings}\tfsmonitor = touch /tmp/x\n"));
+        world.write("w/evil/.git/hooks/pre-commit", "x");
+    });
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(!world.path("w/evil/.git/hooks").exists() && !world.path("w/evil/.git/config").exists());
+}
+
+#[test]
+fn a_hook_beside_samples_is_moved_aside() {
+    let world = world();
+    world.write("w/.git/hooks/pre-commit.sample", "x");
+    let said = world.after(|| world.write("w/.git/hooks/pre-commit", "x"));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(!world.path("w/.git/hooks/pre-commit").exists());
+}
