@@ -75,6 +75,7 @@ fn record(number: u32) -> Record {
         ended: Ending::Done,
         result: None,
         error: None,
+        walled: None,
         took_ms: 1,
     })
 }

@@ -49,10 +49,8 @@ fn race_from(label: &str, walls: &Walls, folder: &Path) -> Result<(), Failure> {
         others.push(("Anthropic sandbox-runtime", (path, vec!["/bin/true".to_owned()])));
     }
     for (name, (program, words)) in &others {
-        contestants.push(Contestant::waiting(
-            name,
-            || { move |_| started(Command::new(program).args(words).current_dir(folder)) }(),
-        ));
+        let start = move |_| started(Command::new(program).args(words).current_dir(folder));
+        contestants.push(Contestant::waiting(name, start));
     }
     print_race(label, &mut contestants);
     Ok(())

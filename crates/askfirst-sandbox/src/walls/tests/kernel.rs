@@ -154,7 +154,12 @@ pub(super) const PROBES: &[Probe] = &[
     probe("hold_a_mount", |_| {
         did(unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, c"/".as_ptr(), 0) })
     }),
-    root("mount", |w| mount_tmpfs(w.a("empty"))),
+    root("mount", |w| {
+        mount_tmpfs(w.a("empty"))?;
+        // Without walls it is a mount of this machine.
+        // SAFETY: the path is NUL-ended.
+        did(unsafe { libc::umount2(c(w.a("empty")).as_ptr(), libc::MNT_DETACH) })
+    }),
     root("unshare_mounts", |_| did(unsafe { libc::unshare(libc::CLONE_NEWNS) })),
     // SAFETY: the path is NUL-ended.
     root("change_root", |w| did(unsafe { libc::chroot(c(w.a("")).as_ptr()) })),
