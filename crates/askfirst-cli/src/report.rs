@@ -16,7 +16,7 @@ pub struct Unrecorded(pub String);
 /// The config demands walls before anything begins.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the config demands walls (`sandbox.require_os_sandbox`), and this version has none; nothing is begun"
+    "the config demands walls (`sandbox.require_os_sandbox`), and none hold here; nothing is begun; hint: `askfirst doctor`"
 )]
 pub struct NoWalls;
 

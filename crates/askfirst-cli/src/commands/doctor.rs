@@ -48,9 +48,6 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     for warning in warnings(&config, Mode::Interactive) {
         say("config", State::Weak, warning);
     }
-    if config.main.shell.is_some() {
-        say("tools", State::Weak, "the shell tool that the config sets up is not in this version".to_owned());
-    }
     for reason in &config.not_offered {
         say("tools", State::Weak, reason.clone());
     }
