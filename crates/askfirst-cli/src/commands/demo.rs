@@ -26,29 +26,44 @@ struct Step {
 
 fn script() -> Vec<Step> {
     let one = |says, tool, args| Step { says, calls: vec![(tool, args)] };
+    let shell = |says, command: &str| one(says, "shell", json!({"command": command, "cwd": "notes"}));
     vec![
-        one("Let me see which notes there are.", "list_notes", json!({})),
-        one("I read the plan. The config lets me read notes.", "read_note", json!({"name": "plan.md"})),
+        one("Let me see which notes there are.", "list_files", json!({"path": "notes:"})),
+        shell("A command that only looks. It is not asked about.", "grep -c . plan.md | head -3"),
         one(
-            "And a file that is no note. That I have to ask for.",
-            "read_note",
-            json!({"name": "../secret.txt"}),
+            "I change a line of the plan. You see the change before it happens.",
+            "edit_file",
+            json!({"path": "notes:plan.md", "old": "then act", "new": "then act, then look again"}),
         ),
         one(
-            "I count the words of the plan. (`s` answers this for the session.)",
-            "count_words",
-            json!({"name": "plan.md"}),
+            "A new file. You see all of it.",
+            "write_file",
+            json!({"path": "notes:greet.py", "content": "def greet(name):\n    return f\"Hello, {name}\"\n"}),
         ),
-        one("I count them once more.", "count_words", json!({"name": "plan.md"})),
+        shell("A command that writes. Try `s`: it answers this for the session.", "touch today.md"),
+        shell("The same once more. With `s` it runs unasked now.", "touch today.md"),
         Step {
-            says: "Now two copies at once.",
+            says: "Two copies at once: one question with a list.",
             calls: vec![
-                ("copy_note", json!({"from": "plan.md", "to": "plan-1.md"})),
-                ("copy_note", json!({"from": "plan.md", "to": "plan-2.md"})),
+                ("copy_file", json!({"path": "notes:plan.md", "to": "notes:plan-1.md"})),
+                ("copy_file", json!({"path": "notes:plan.md", "to": "notes:plan-2.md"})),
             ],
         },
-        one("I delete the old list. That cannot be undone.", "delete_note", json!({"name": "old-list.md"})),
-        one("And I tidy up everything.", "wipe", json!({})),
+        shell(
+            "A riskier one. Every program that it would start is named. Try `r`: no, with a reason.",
+            "ls *.md | wc -l && rm -rf old",
+        ),
+        shell("This the config denies, however it is dressed.", "env -S 'sudo ls'"),
+        one("And a file outside every folder that I was given.", "read_file", json!({"path": "secret.txt"})),
+        shell(
+            "If you approve this, it runs into the walls: it wants a namespace of its own.",
+            "unshare --user true",
+        ),
+        one(
+            "What cannot be undone wants a word from you, not a key.",
+            "send_letter",
+            json!({"to": "ada@example.com", "text": "All done."}),
+        ),
     ]
 }
 
@@ -58,7 +73,8 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     let state = scratch.0.join("state");
     let places = Places { state: state.clone(), ..Places::from_env() };
     let config = read_config_in(Some(scratch.0.join("askfirst.yaml")), scratch.0.clone(), places)?;
-    out("A scripted agent works on notes in a scratch folder. Whatever it does goes through askfirst.");
+    out("A scripted agent works on notes in a scratch folder. Whatever it does goes through askfirst,");
+    out("and the programs that it starts run behind walls where this machine has them.");
     out("Keys: y yes, n no, s yes for this session, r no with a reason, v view all, ? facts, q stop.");
     let session = Session::open(Offered::new(config)?, common, mode, "demo", &state)?;
     let mut exit = Exit::Done;
@@ -72,7 +88,9 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     out("What was decided and what ran, from the record:");
     crate::commands::log::print_entries(session.ledger.path(), usize::MAX)?;
     out("");
-    out("Next: write an askfirst.yaml for a folder of yours (docs/guide/first-config.md), try it with");
+    out(
+        "Next: askfirst init writes a config for a folder of yours (docs/guide/first-config.md); try it with",
+    );
     out("      askfirst explain TOOL --args JSON, then let your agent call through askfirst run -");
     Ok(exit)
 }
@@ -98,10 +116,13 @@ fn play(session: &Session, step: &Step) -> Exit {
 fn tell(tool: &str, outcome: &Outcome) -> Exit {
     let (word, rest) = crate::outcome::in_words(outcome);
     let result = match outcome {
-        Outcome::Done(result) => result.get("stdout").and_then(Value::as_str).unwrap_or_default(),
-        Outcome::Denied(_) | Outcome::Failed(_) => "",
+        Outcome::Done(result) => ["stdout", "path"].iter().find_map(|key| result.get(key)),
+        Outcome::Failed(askfirst::ToolError::Ended { result, .. }) => result.get("stderr"),
+        Outcome::Denied(_) | Outcome::Failed(_) => None,
     };
-    let result = result.trim_end().replace('\n', " · ");
+    let result = result.and_then(Value::as_str).unwrap_or_default().trim();
+    let result = result.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" · ");
+    let rest = if rest.is_empty() || result.is_empty() { rest } else { format!("{rest} · ") };
     out(format!("  {word:<8} {tool}: {rest}{result}").trim_end_matches([' ', ':']));
     match Exit::of(outcome) {
         exit @ (Exit::Nobody | Exit::Unrecorded) => exit,
@@ -125,9 +146,9 @@ impl Scratch {
         std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
         let scratch = Self(folder.canonicalize()?);
         let write = |name: &str, text: &str| std::fs::write(scratch.0.join(name), text);
-        std::fs::create_dir(scratch.0.join("notes"))?;
+        std::fs::create_dir_all(scratch.0.join("notes/old"))?;
         write("notes/plan.md", "# Plan\n\nAsk first, then act.\n")?;
-        write("notes/old-list.md", "- milk\n- bread\n")?;
+        write("notes/old/list.md", "- milk\n- bread\n")?;
         write("secret.txt", "nobody should read this\n")?;
         write("askfirst.yaml", CONFIG)?;
         Ok(scratch)

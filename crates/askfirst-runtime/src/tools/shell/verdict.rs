@@ -231,9 +231,12 @@ impl<'a> Look<'a> {
     fn speak<'l>(&self, layer: &'l Layer, main: Main) -> (Vec<Reason>, Speaks, Option<&'l Rule>) {
         let mut reasons = Vec::new();
         if let Some((denied, rule)) = self.denied(layer) {
+            let pattern = &rule.config.pattern;
             let (approval, text) = match denied {
-                Denied::Yes => (Approval::Deny, "a rule denies it"),
-                Denied::Perhaps | Denied::No => (Approval::Required, "it may be what a rule denies"),
+                Denied::Yes => (Approval::Deny, format!("the rule `{pattern}` denies it")),
+                Denied::Perhaps | Denied::No => {
+                    (Approval::Required, format!("it may be what the rule `{pattern}` denies"))
+                }
             };
             reasons.push(Reason::of(approval, text, Some(&rule.config.origin)));
             if denied == Denied::Yes {
