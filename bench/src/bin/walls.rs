@@ -29,14 +29,6 @@ fn race_from(label: &str, walls: &Walls, folder: &Path) -> Result<(), Failure> {
     let profile = OSProfile { writable: vec![Grant::of(&work)?], ..OSProfile::nothing() };
     let spec = Spec::new("/bin/true", &work);
     let plain = || started(Command::new("/bin/true").current_dir(&work));
-    let mut contestants = vec![
-        Contestant::waiting("plain spawn", |_| plain()),
-        Contestant::waiting("our launcher without walls", |_| drop(launch(&spec, &Stop::new()))),
-        Contestant::waiting("our walls", |_| {
-            let over = launch_behind(walls, &profile, &spec, &Stop::new());
-            assert!(over.is_ok_and(|over| over.finished.end == askfirst_sandbox::End::Exited(0)));
-        }),
-    ];
     let mut others = Vec::new();
     if let Some(path) = found("bwrap") {
         others.push(("bubblewrap", bubblewrap(&path, &work)));
@@ -48,6 +40,14 @@ fn race_from(label: &str, walls: &Walls, folder: &Path) -> Result<(), Failure> {
     if let Some(path) = found("srt") {
         others.push(("Anthropic sandbox-runtime", (path, vec!["/bin/true".to_owned()])));
     }
+    let mut contestants = vec![
+        Contestant::waiting("plain spawn", |_| plain()),
+        Contestant::waiting("our launcher without walls", |_| drop(launch(&spec, &Stop::new()))),
+        Contestant::waiting("our walls", |_| {
+            let over = launch_behind(walls, &profile, &spec, &Stop::new());
+            assert!(over.is_ok_and(|over| over.finished.end == askfirst_sandbox::End::Exited(0)));
+        }),
+    ];
     for (name, (program, words)) in &others {
         let start = move |_| started(Command::new(program).args(words).current_dir(folder));
         contestants.push(Contestant::waiting(name, start));
