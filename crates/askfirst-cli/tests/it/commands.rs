@@ -341,7 +341,8 @@ fn the_demo_runs_unattended() {
     let (code, printed, _) = place.run(&["demo", "--approve-all"]);
     assert_eq!(code, 0, "{printed}");
     assert!(
-        printed.contains("refused  shell: the rule `sudo` denies it") && printed.contains("ran      send_letter"),
+        printed.contains("refused  shell: the rule `sudo` denies it")
+            && printed.contains("ran      send_letter"),
         "{printed}"
     );
     let (code, printed, _) = place.run(&["demo", "--strict"]);
