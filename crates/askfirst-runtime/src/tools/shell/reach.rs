@@ -1,6 +1,7 @@
 //! Whether the roots let a command reach a place: the deepest root speaks, stricter layers count, and what is never
 //! touched is never touched.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use askfirst::{Approval, Because};
@@ -137,6 +138,11 @@ impl Reach<'_> {
             reached.because = None;
         }
         match touch {
+            Touch::Write if holds_protected(&place.real) => {
+                reached.approval = reached.approval.max(Approval::Required);
+                reached.why = format!("what is never written lies in `{text}`");
+                reached.because = None;
+            }
             Touch::Names | Touch::Read | Touch::Write => {}
             Touch::ReadAll | Touch::WriteAll => self.look_below(place, touch, &mut reached),
         }
@@ -156,11 +162,7 @@ impl Reach<'_> {
                 raise(format!("`{text}` is a root, or has one in it"));
             } else if place.real.join(".git").symlink_metadata().is_ok() {
                 raise(format!("`{text}` has a repository in it"));
-            } else if place
-                .real
-                .file_name()
-                .is_some_and(|name| [".git", ".hg", ".config"].iter().any(|own| name == *own))
-            {
+            } else if holds_protected(&place.real) {
                 raise(format!("what is never written lies in `{text}`"));
             }
             return;
@@ -189,6 +191,13 @@ impl Reach<'_> {
         }
     }
 
+    /// Why something that would come to lie in a folder under this name is never written.
+    pub(super) fn never_in(&self, folder: &Path, name: &OsStr) -> Option<String> {
+        let real = folder.join(name);
+        let held = || holds_protected(&real).then(|| "what is never written lies in it".to_owned());
+        self.never(&real, Touch::Write).or_else(held)
+    }
+
     fn never(&self, real: &Path, touch: Touch) -> Option<String> {
         let never = &self.ground.roots.never;
         let look = |names: Names<'_>| match touch {
@@ -215,6 +224,11 @@ impl Reach<'_> {
 }
 
 /// Files that lead to a stream or to nothing.
+/// Whether a folder of this name has files in it that are never written.
+fn holds_protected(real: &Path) -> bool {
+    real.file_name().is_some_and(|name| [".git", ".hg", ".config"].iter().any(|own| name == *own))
+}
+
 fn device(place: &Place, touch: Touch) -> Option<Reached> {
     let path = place.plain.to_str()?;
     let name = path.strip_prefix("/dev/")?;

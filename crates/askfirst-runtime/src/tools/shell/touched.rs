@@ -13,6 +13,12 @@ use super::programs::used::{Class, Known, Role, Used};
 use super::reach::{Reach, Touch};
 use super::start::{Kind, Start, Target};
 
+/// Programs that put what they are given into a folder under its own name.
+const COPYING: [&str; 6] = ["cp", "install", "ln", "mv", "rsync", "scp"];
+
+/// How many names of a folder are looked at.
+const MOST_NAMES: usize = 10_000;
+
 /// Programs that take away or change a folder with all that is in it.
 const SWEEPING: [&str; 8] = ["rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp"];
 /// Programs that print what stands in the command line.
@@ -190,11 +196,22 @@ impl Looker<'_> {
             let folders =
                 if path.role == Role::Folder { self.start.folders.clone() } else { folders.clone() };
             self.one(&path.word.clone(), touch, &folders);
+            if touch == Touch::Write && COPYING.contains(&used.program.as_str()) {
+                self.falls_into(used, index, &folders);
+            }
         }
         if used.network {
             for word in self.start.words.iter().skip(1).map(word_text).collect::<Vec<_>>() {
                 self.address(&word, &folders);
             }
+        }
+        for operand in used.operands.iter().filter(|operand| operand.role == Role::Pathspec) {
+            let Some(word) = self.start.words.get(operand.word).cloned() else { continue };
+            // `HEAD:path` names a file of an older time.
+            if let Some((_, path)) = word.literal().and_then(|text| text.split_once(':')) {
+                self.perhaps(&Word::text(path, word.span.clone()), &folders, Doubtful::IfThere);
+            }
+            self.perhaps(&word, &folders, Doubtful::IfThere);
         }
         if used.known == Known::Nothing {
             for word in self.start.words.iter().skip(1).cloned().collect::<Vec<_>>() {
@@ -207,6 +224,32 @@ impl Looker<'_> {
                 }
             }
         }
+    }
+
+    /// What is copied or moved into a folder comes to lie there under its own name, and a folder's content under theirs.
+    fn falls_into(&mut self, used: &Used, target: usize, folders: &[PathBuf]) {
+        let places = |word: &Word| {
+            let named = folders.iter().map(|folder| paths::named(word, folder, self.home));
+            let known = named.filter_map(|named| match named {
+                Named::Places(places) => Some(places),
+                Named::Unknown(_) => None,
+            });
+            known.flatten().map(|place| place.real.clone()).collect::<Vec<_>>()
+        };
+        let Some(path) = used.paths.get(target) else { return };
+        let into: Vec<PathBuf> = places(&path.word).into_iter().filter(|real| real.is_dir()).collect();
+        let others = used.paths.iter().enumerate().filter(|(index, _)| *index != target);
+        let mut why = Vec::new();
+        for real in others.flat_map(|(_, other)| places(&other.word)) {
+            let content = std::fs::read_dir(&real).into_iter().flatten().flatten().take(MOST_NAMES);
+            let names = content.map(|entry| entry.file_name()).chain(real.file_name().map(ToOwned::to_owned));
+            for name in names {
+                let found = into.iter().find_map(|folder| self.reach.never_in(folder, &name));
+                why.extend(found.map(|found| format!("it may write `{}`: {found}", name.to_string_lossy())));
+            }
+        }
+        why.dedup();
+        why.into_iter().take(3).for_each(|why| self.ask(why));
     }
 
     /// An address of a file on this machine is a path.

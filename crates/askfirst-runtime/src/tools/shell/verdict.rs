@@ -311,7 +311,29 @@ impl<'a> Look<'a> {
         let held = rules
             .into_iter()
             .map(|(_, rule)| (match_deny::denies(&rule.pattern, self.start, self.used, ways), rule));
-        held.filter(|(denied, _)| *denied > Denied::No).max_by_key(|(denied, _)| *denied)
+        let held = held.filter(|(denied, _)| *denied > Denied::No).max_by_key(|(denied, _)| *denied);
+        held.or_else(|| self.may_start_denied(layer, &words.collect::<Vec<_>>()))
+    }
+
+    /// A program that does more than read may start what its words name: `npx rm`, `fakeroot rm`, `ssh host rm`.
+    fn may_start_denied<'l>(&self, layer: &'l Layer, words: &[&'a str]) -> Option<(Denied, &'l Rule)> {
+        if self.used.class == Class::Reads && self.used.known == Known::Table {
+            return None;
+        }
+        // A program that nothing is known about may hand a word to a shell.
+        let apart = |word: &&'a str| word.split_whitespace().collect::<Vec<_>>();
+        let words: Vec<&str> = match self.used.known {
+            Known::Nothing => words.iter().flat_map(apart).collect(),
+            Known::Table => words.to_vec(),
+        };
+        let later = |at: usize| words.get(at..).unwrap_or_default().join(" ");
+        words.iter().enumerate().find_map(|(at, word)| {
+            let name = word.rsplit('/').next().unwrap_or(word);
+            let rules = layer.denies(name, None::<std::iter::Empty<&str>>);
+            let mut rules = rules.into_iter().map(|(_, rule)| rule);
+            let rule = rules.find(|rule| match_deny::in_text(&rule.pattern, &later(at)))?;
+            Some((Denied::Perhaps, rule))
+        })
     }
 
     /// The rules that may cover it: about the program, or about a wrapper that it is reached through.

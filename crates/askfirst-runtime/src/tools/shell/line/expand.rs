@@ -145,6 +145,7 @@ impl Walker<'_> {
             (Some('*' | '@'), None) if indirect => {}
             (Some(':'), Some('-' | '=' | '+' | '?')) | (Some('-' | '=' | '+' | '?'), _) => {
                 if rest.starts_with(":=") || rest.starts_with('=') {
+                    self.slip(&name, span);
                     state.set(&name, None);
                 }
                 let from = at + 1 + usize::from(rest.starts_with(':'));

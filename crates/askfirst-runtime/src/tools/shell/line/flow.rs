@@ -258,6 +258,7 @@ impl Walker<'_> {
         body: &[Stmt],
         mut state: State,
     ) -> Outcome {
+        self.slip(name, &(0..self.text.len()));
         let mut values = Vec::new();
         for raw in words.unwrap_or_default() {
             values.extend(self.raw(raw, Place::Operand, &mut state));

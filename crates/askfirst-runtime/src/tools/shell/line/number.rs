@@ -32,6 +32,7 @@ impl Walker<'_> {
                         next += 1;
                     }
                     if bytes.at(next) == b'=' && bytes.at(next + 1) != b'=' && next < end {
+                        self.slip(&name, span);
                         state.set(&name, Some(Known::Number));
                     } else if bytes.at(at) == b'[' || !numeric(&name, state) {
                         fine = false;

@@ -149,10 +149,20 @@ impl Walker<'_> {
             | "EXECIGNORE" | "FUNCNEST" => {
                 self.gap(span, &format!("a change of `{name}`, which changes how the shell reads"))
             }
-            "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" | "PPID" | "EPOCHSECONDS" | "SRANDOM" => {
+            "PWD" | "OLDPWD" | "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" | "PPID" | "EPOCHSECONDS"
+            | "SRANDOM" => {
                 self.gap(span, &format!("a change of `{name}`, which is the shell's own"));
             }
             _ => {}
+        }
+    }
+
+    /// A variable that gets its value by other means than `NAME=value`, so that nobody sees it as an assignment. Names in
+    /// capitals are those that programs and the shell itself act upon.
+    pub(super) fn slip(&mut self, name: &str, span: &Span) {
+        let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+        if name.len() > 1 && name != "REPLY" && name != "MAPFILE" && name.bytes().all(capital) {
+            self.gap(span, &format!("a change of `{name}`, which programs may act upon"));
         }
     }
 
@@ -284,6 +294,7 @@ impl Walker<'_> {
                         self.gap(span, "arithmetic that evaluates what a variable holds");
                     }
                     if let Some((name, _)) = word.prefix().split_once('=') {
+                        self.slip(name, span);
                         state.set(name, Some(Known::Number));
                     }
                 }
@@ -311,7 +322,9 @@ impl Walker<'_> {
                 if operands.iter().enumerate().any(|(at, word)| odd(word) && !asked(at)) {
                     self.gap(span, "the name of a variable that may be evaluated");
                 }
-                if operands.iter().any(|word| word.literal() == Some("IFS")) {
+                if name != "unset" {
+                    operands.iter().filter_map(Word::literal).for_each(|text| self.slip(text, span));
+                } else if operands.iter().any(|word| word.literal() == Some("IFS")) {
                     self.watch("IFS", span);
                 }
                 if name == "wait" && operands.is_empty() {
