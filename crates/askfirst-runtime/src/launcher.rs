@@ -175,24 +175,31 @@ impl WalledLauncher {
     /// A refusal, with the line of the config that would allow it, if one would.
     fn told(&self, violation: &Violation, profile: &OSProfile) -> String {
         let line = match violation.tried {
-            Tried::Socket(family) if is_inet(family) && profile.network == Network::Own => {
+            tried if is_network(tried) && profile.network == Network::Own => {
                 let said = self.config.main.origins.get("shell.network");
                 let from =
                     said.map_or("not given".to_owned(), |said| format!("{} says {}", said.from, said.value));
                 format!("`shell.network: true` would allow it ({from})")
             }
-            Tried::Socket(_) | Tried::DatagramPair | Tried::Mount(_) | Tried::Namespace => {
-                "no line of the config allows it".to_owned()
-            }
+            Tried::Socket(_)
+            | Tried::DatagramPair
+            | Tried::Mount(_)
+            | Tried::Namespace
+            | Tried::Outside(_) => "no line of the config allows it".to_owned(),
         };
         format!("{violation}; {line}")
     }
 }
 
-fn is_inet(family: i32) -> bool {
+/// Whether it would have gone through with a network.
+fn is_network(tried: Tried) -> bool {
     use rustix::net::AddressFamily;
     let inet = [AddressFamily::INET, AddressFamily::INET6].map(|family| i32::from(family.as_raw()));
-    inet.contains(&family)
+    match tried {
+        Tried::Socket(family) => inet.contains(&family),
+        Tried::Outside(_) => true,
+        Tried::DatagramPair | Tried::Mount(_) | Tried::Namespace => false,
+    }
 }
 
 /// Whether something was swapped, removed or replaced while the walls were made.

@@ -54,6 +54,8 @@ pub enum Tried {
     Mount(i32),
     /// To make or enter a namespace.
     Namespace,
+    /// To reach addresses outside of its network: how often.
+    Outside(i32),
 }
 
 /// A launch behind walls that is over.

@@ -10,8 +10,12 @@ use libc::{c_int, pid_t, sigset_t};
 
 use super::child::{self, Started};
 use super::inside::{Answer, SAID, end};
+use super::mechanism::Mechanism;
 use super::notify::Notices;
-use super::order::{Failed, Order, Word};
+use super::order::{Failed, Order, Way, Word};
+use super::routes;
+use super::violation::{Tried, Violation};
+use crate::profile::Network;
 
 /// Signals that are passed on to the program.
 const PASSED: [c_int; 8] = [
@@ -132,10 +136,24 @@ pub(super) fn run(order: &Order, answer: &Answer) -> Result<Infallible, Failed> 
             notices = None;
         }
         if signalled && let Some(status) = attend(&signals, program).map_err(failed())? {
+            if let Some(told) = outside(order) {
+                answer.say(&Word::Refused(told));
+            }
             answer.say(&Word::Status(status));
             end(0);
         }
     }
+}
+
+/// What was tried in a network that leads nowhere.
+fn outside(order: &Order) -> Option<Violation> {
+    let own = match (order.profile.network, order.way) {
+        (Network::Own, Way::Own) => order.has(Mechanism::NetworkNamespace),
+        (Network::Own, Way::Bubblewrap) => true,
+        (Network::Own, Way::ContentOnly) | (Network::Shared, _) => false,
+    };
+    let missed = if own { routes::missed() } else { 0 };
+    (missed > 0).then(|| Violation { tried: Tried::Outside(missed), program: String::new() })
 }
 
 fn poll_of(fd: &OwnedFd) -> libc::pollfd {

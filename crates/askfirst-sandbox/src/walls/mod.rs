@@ -18,6 +18,7 @@ mod mechanism;
 mod mounts;
 mod notify;
 mod order;
+mod routes;
 mod sys;
 #[cfg(test)]
 mod tests;

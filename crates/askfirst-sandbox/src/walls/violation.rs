@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Violation {
     /// What was tried.
     pub tried: Tried,
-    /// The name that the process gave itself, as the kernel keeps it.
+    /// The name that the process gave itself, as the kernel keeps it; empty if it does not say whose it was.
     pub program: String,
 }
 
@@ -22,6 +22,8 @@ pub enum Tried {
     Mount(i32),
     /// To make or enter a namespace.
     Namespace,
+    /// To reach addresses outside of its network: how often. The kernel counts it and does not say who it was.
+    Outside(i32),
 }
 
 impl Violation {
@@ -31,6 +33,7 @@ impl Violation {
             Tried::DatagramPair => (b'd', 0),
             Tried::Mount(call) => (b'm', call),
             Tried::Namespace => (b'n', 0),
+            Tried::Outside(times) => (b'o', times),
         };
         [&[tag][..], &number.to_le_bytes(), self.program.as_bytes()].concat()
     }
@@ -44,6 +47,7 @@ impl Violation {
             b'd' => Tried::DatagramPair,
             b'm' => Tried::Mount(number),
             b'n' => Tried::Namespace,
+            b'o' => Tried::Outside(number),
             _ => return None,
         };
         Some(Self { tried, program: String::from_utf8_lossy(program).into_owned() })
@@ -70,6 +74,10 @@ impl fmt::Display for Violation {
             }
             Tried::Mount(_) => write!(f, "`{program}` tried to change what is mounted"),
             Tried::Namespace => write!(f, "`{program}` tried to make or enter a namespace"),
+            Tried::Outside(1) => write!(f, "an address outside was tried once, and cannot be reached"),
+            Tried::Outside(times) => {
+                write!(f, "addresses outside were tried {times} times, and cannot be reached")
+            }
         }
     }
 }

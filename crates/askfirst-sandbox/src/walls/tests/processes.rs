@@ -101,7 +101,7 @@ pub(super) const PROBES: &[Probe] = &[
         }
     }),
     // SAFETY: no memory is passed.
-    probe("slow_the_victim", |w| did(unsafe { libc::setpriority(libc::PRIO_PROCESS, w.victim as u32, 1) })),
+    probe("slow_the_victim", |w| did(unsafe { libc::setpriority(libc::PRIO_PROCESS, w.victim as u32, 19) })),
     probe("pin_the_victim", |w| {
         // SAFETY: the set is initialised.
         unsafe {

@@ -266,6 +266,19 @@ fn what_the_kernel_tells_is_told() {
 }
 
 #[test]
+fn an_address_outside_that_is_tried_is_told() {
+    let home = home();
+    let script =
+        "for to in 192.0.2.1 192.0.2.2; do bash -c \"echo > /dev/tcp/$to/80\"; done 2>/dev/null; true";
+    let over = run(&profile(&home.path), &sh(&home.path, script));
+    let told: Vec<_> = over.violations.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["addresses outside were tried 2 times, and cannot be reached"]);
+    let over =
+        run(&profile(&home.path), &sh(&home.path, "bash -c 'echo > /dev/tcp/127.0.0.1/9' 2>/dev/null; true"));
+    assert!(over.violations.is_empty(), "{:?}", over.violations);
+}
+
+#[test]
 fn a_folder_that_is_not_granted_is_empty() {
     let home = home();
     let over = run(&profile(&home.path), &sh(&home.path.join("OUT"), "pwd; ls -A; touch x || echo held"));

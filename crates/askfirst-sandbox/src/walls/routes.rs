@@ -1,0 +1,31 @@
+//! What the kernel counted in a network of its own: packets and connections for addresses that it has no way to.
+
+use std::fs;
+
+/// How often an address outside was tried, of either version.
+pub(super) fn missed() -> i32 {
+    let read = |name: &str| fs::read_to_string(format!("/proc/self/net/{name}")).unwrap_or_default();
+    in_old(&read("snmp")).saturating_add(in_new(&read("snmp6")))
+}
+
+/// The file for version 4: a line of names, then one of numbers.
+fn in_old(text: &str) -> i32 {
+    let mut lines = text.lines().filter(|line| line.starts_with("Ip: "));
+    let (Some(names), Some(numbers)) = (lines.next(), lines.next()) else { return 0 };
+    let column = names.split(' ').position(|name| name == "OutNoRoutes");
+    column.and_then(|column| numbers.split(' ').nth(column)).map_or(0, number)
+}
+
+/// The file for version 6: a name and its number on each line.
+fn in_new(text: &str) -> i32 {
+    let line = text.lines().find_map(|line| line.strip_prefix("Ip6OutNoRoutes"));
+    line.map_or(0, |rest| number(rest.trim()))
+}
+
+fn number(text: &str) -> i32 {
+    text.parse::<u64>().map_or(0, |count| i32::try_from(count).unwrap_or(i32::MAX))
+}
+
+#[cfg(test)]
+#[path = "routes/tests.rs"]
+mod tests;
