@@ -1,25 +1,20 @@
 //! Puts a session together: config, policy, tools, record and whoever is asked.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
 use askfirst::ports::{Approver, Clock, Durability, Recorder};
 use askfirst::record::{Record, SessionRecord};
-use askfirst::{ApprovalMemory, Mode, Policy, Toolset, Walls};
+use askfirst::{ApprovalMemory, Mode};
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::config::{
     Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, DEFAULT_ROTATE, Fallback,
     LoadOptions, Places, load,
 };
-use askfirst_runtime::launcher::{WalledLauncher, lacks_demanded_walls, walls_when_asked};
+use askfirst_runtime::launcher::{WalledLauncher, lacks_demanded_walls};
 use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
-use askfirst_runtime::redact::{Redactor, secret_env};
-use askfirst_runtime::tools::Combined;
-use askfirst_runtime::tools::command::CommandToolset;
-use askfirst_runtime::tools::filesystem::FileToolset;
-use askfirst_runtime::tools::shell::ShellToolset;
+pub use askfirst_runtime::offered::{Offered, ledger_path, redactor, warnings};
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use askfirst_terminal::{Options, Style, TerminalApprover};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -29,14 +24,6 @@ use crate::args::{Common, ModeFlags};
 
 /// How long a session that was told to end may take to write down how it ended.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
-
-/// The tools on offer and the policy over them.
-pub struct Offered {
-    pub config: Config,
-    pub policy: Policy,
-    pub toolset: Arc<dyn Toolset>,
-    launcher: Arc<WalledLauncher>,
-}
 
 /// Reads the config as the flags say.
 pub fn read_config(common: &Common) -> anyhow::Result<Config> {
@@ -50,34 +37,6 @@ pub fn read_config_in(explicit: Option<PathBuf>, folder: PathBuf, places: Places
         crate::report::faults(&faults.0);
         anyhow::Error::new(crate::report::Reported)
     })
-}
-
-impl Offered {
-    /// What a config offers.
-    pub fn new(config: Config) -> anyhow::Result<Self> {
-        let policy = config.policy(Walls::default()).with_walls_found_by(walls_when_asked(&config));
-        let launcher = Arc::new(WalledLauncher::new(config.clone()));
-        let shell = config.main.shell.clone().unwrap_or_default();
-        let commands = CommandToolset::new(
-            config.command_tools(),
-            environment(&shell.env_pass),
-            shell.limits,
-            Arc::clone(&launcher) as _,
-        );
-        let mut toolset = Combined::default();
-        if !config.main.sandbox.paths.is_empty() {
-            toolset = toolset.with(Arc::new(FileToolset::new(&config)?));
-        }
-        if config.main.shell.is_some() {
-            toolset = toolset.with(Arc::new(ShellToolset::new(&config, Arc::clone(&launcher) as _)?));
-        }
-        let toolset = Arc::new(toolset.with(Arc::new(commands)));
-        Ok(Self { config, policy, toolset, launcher })
-    }
-}
-
-fn environment(pass: &[String]) -> Vec<(OsString, OsString)> {
-    pass.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
 }
 
 /// Everything around the calls of one process.
@@ -173,40 +132,4 @@ fn end_on_signals(launcher: Arc<WalledLauncher>, controller: ApprovalController)
         }
     })?;
     Ok(())
-}
-
-/// Where the record is.
-pub fn ledger_path(config: &Config, state: &Path) -> PathBuf {
-    config.main.ledger.path.clone().unwrap_or_else(|| state.join("ledger.jsonl"))
-}
-
-/// Finds what the config calls secret.
-pub fn redactor(config: &Config) -> anyhow::Result<Redactor> {
-    let secrets = &config.main.secrets;
-    Ok(Redactor::new(&secrets.args, secret_env(&secrets.env, std::env::vars_os())?)?)
-}
-
-/// What is weaker than it could be.
-pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
-    let mut warnings = Vec::new();
-    match mode {
-        Mode::ApproveAll => {
-            warnings.push("UNSAFE: --approve-all approves whatever would be asked".to_owned())
-        }
-        Mode::Interactive | Mode::Strict => {}
-    }
-    if config.main.sandbox.require_os_sandbox == Some(false) {
-        warnings.push("processes run without walls: `sandbox.require_os_sandbox` is false".to_owned());
-    }
-    let open = |name: &str| {
-        let entry = config.main.rules.exact(name);
-        entry.is_some_and(|entry| {
-            entry.cases().iter().any(|case| case.approval == Some(askfirst::Approval::None))
-        })
-    };
-    for name in ["shell", "exec"].into_iter().filter(|name| open(name)) {
-        warnings.push(format!("`tools.{name}` is `none`: every command that is not denied runs unasked"));
-    }
-    warnings.extend(config.warnings.iter().map(ToString::to_string));
-    warnings
 }

@@ -11,6 +11,7 @@ pub mod controller;
 mod history;
 pub mod launcher;
 pub mod ledger;
+pub mod offered;
 mod offload;
 pub mod pipeline;
 pub mod present;

@@ -1,7 +1,7 @@
 //! What a process may reach under a config. Every path at which a layer says something is a point; at each point the
 //! strictest of all layers holds, as it does for the file tools.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -22,7 +22,7 @@ pub struct Derived {
     /// What a process may reach.
     pub profile: OSProfile,
     /// The protected names that were there.
-    pub before: std::collections::BTreeMap<PathBuf, Found>,
+    pub before: BTreeMap<PathBuf, Found>,
     /// The roots that it can write in.
     pub writable: Vec<PathBuf>,
 }
@@ -49,14 +49,24 @@ pub fn derive_os_sandbox_profile(
     let layers = Layers::new(config)?;
     let roots: Vec<PathBuf> = config.main.sandbox.paths.values().map(|path| path.root.clone()).collect();
     let mut profile = OSProfile::nothing();
+    let before = protected.search(&roots)?;
     // From the outside in, so that what contains a point is known before it.
     let mut given: Vec<(PathBuf, Given)> = Vec::new();
+    let mut by_roots: Vec<(PathBuf, Given)> = Vec::new();
+    // A place that is closed inside of an open one stays closed with all that lies in it, whatever a profile takes away
+    // around it.
+    let mut closed: Vec<PathBuf> = Vec::new();
     for point in layers.points(&roots) {
-        let here = layers.given(&point, access);
-        let around = given
-            .iter()
-            .rfind(|(path, _)| point.starts_with(path))
-            .map_or(Given::Nothing, |(_, given)| *given);
+        let of_roots = layers.given(&point, access);
+        if of_roots == Given::Nothing && around(&by_roots, &point) > Given::Nothing {
+            closed.push(point.clone());
+        }
+        by_roots.push((point.clone(), of_roots));
+        let here = match closed.iter().any(|closed| point.starts_with(closed)) {
+            true => Given::Nothing,
+            false => layers.narrowed(&point, of_roots).min(left_by(&before, &point)),
+        };
+        let around = around(&given, &point);
         let grant = || Grant::of(&point).map_err(|cause| WallsError::Root { path: point.clone(), cause });
         match here {
             _ if point.parent().is_none() => return Err(WallsError::Everything),
@@ -69,13 +79,12 @@ pub fn derive_os_sandbox_profile(
         }
         given.push((point, here));
     }
-    let of = |path: &Path| {
-        given.iter().rfind(|(point, _)| path.starts_with(point)).map_or(Given::Nothing, |(_, given)| *given)
-    };
-    let before = protected.search(&roots)?;
+    let of = |path: &Path| around(&given, path);
     for (path, found) in before.iter().filter(|(path, found)| of(path) > Given::Nothing && !found.is_link) {
-        let covered =
-            |above: &Path| before.get(above).is_some_and(|above| above.what >= found.what && !above.is_link);
+        let covered = |above: &Path| {
+            let denied = before.get(above).filter(|_| of(above) > Given::Nothing);
+            denied.is_some_and(|above| above.what >= found.what && !above.is_link)
+        };
         if !path.ancestors().skip(1).any(covered) {
             profile.denied.push(Denied { path: path.clone(), what: found.what });
         }
@@ -92,6 +101,21 @@ pub fn derive_os_sandbox_profile(
     let writable = given.iter().filter(|(_, given)| *given == Given::Write).map(|(path, _)| path.clone());
     let writable = writable.collect();
     Ok(Derived { profile, before, writable })
+}
+
+/// What protected names around a point leave of it.
+fn left_by(before: &BTreeMap<PathBuf, Found>, point: &Path) -> Given {
+    let around = point.ancestors().filter_map(|above| before.get(above));
+    match around.map(|found| found.what).max() {
+        None => Given::Write,
+        Some(Denial::Write) => Given::Read,
+        Some(Denial::All) => Given::Nothing,
+    }
+}
+
+/// What is given at the innermost point around a path.
+fn around(given: &[(PathBuf, Given)], path: &Path) -> Given {
+    given.iter().rfind(|(point, _)| path.starts_with(point)).map_or(Given::Nothing, |(_, given)| *given)
 }
 
 /// All layers, with the paths of their `os_profile` as they lie.
@@ -141,17 +165,26 @@ impl<'a> Layers<'a> {
             Access::Unasked => approval == Approval::None,
             Access::Approved => approval != Approval::Deny,
         };
-        let within = |paths: &Option<Vec<PathBuf>>| {
-            paths.as_ref().is_none_or(|paths| paths.iter().any(|path| point.starts_with(path)))
-        };
-        let read = speaking.iter().all(|path| free(path.approval.read))
-            && self.profiles.iter().all(|profile| within(&profile.read));
-        let write = speaking.iter().all(|path| path.mode == PathMode::Rw && free(path.approval.write))
-            && self.profiles.iter().all(|profile| within(&profile.write));
+        let read = speaking.iter().all(|path| free(path.approval.read));
+        let write = speaking.iter().all(|path| path.mode == PathMode::Rw && free(path.approval.write));
         match (read, write) {
             (false, _) => Given::Nothing,
             (true, false) => Given::Read,
             (true, true) => Given::Write,
+        }
+    }
+
+    /// The same, less what the profiles take away.
+    fn narrowed(&self, point: &Path, given: Given) -> Given {
+        let within = |paths: &Option<Vec<PathBuf>>| {
+            paths.as_ref().is_none_or(|paths| paths.iter().any(|path| point.starts_with(path)))
+        };
+        let read = self.profiles.iter().all(|profile| within(&profile.read));
+        let write = self.profiles.iter().all(|profile| within(&profile.write));
+        match (read, write) {
+            (false, _) => Given::Nothing,
+            (true, false) => given.min(Given::Read),
+            (true, true) => given,
         }
     }
 

@@ -156,7 +156,7 @@ fn allows(view: &View, access: Access) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_walls_are_never_wider_than_the_tools(main in layer(), floors in prop::collection::vec(layer(), 0..3)) {
@@ -197,5 +197,23 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_profile_grants_nothing_inside_of_what_is_protected() {
+    let (_held, base) = world();
+    let whole = (0, true, Approval::None, Approval::None);
+    let inside = (Some(vec![2]), None, None);
+    for (never_read, never_write) in [(vec!["a/b"], vec![]), (vec![], vec!["a/b"])] {
+        let denied = if never_read.is_empty() { Denial::Write } else { Denial::All };
+        let layer =
+            Layer { roots: vec![whole], never_read, never_write, network: None, narrower: inside.clone() };
+        let mut config = Config::alone(layer.settings(&base), &base);
+        config.main.sandbox.os_profile = Some(layer.narrower(&base));
+        let profile = derive(&config, Access::Approved).profile;
+        let path = base.join("a/b/c/f");
+        assert!(!writes(&profile, &path), "{profile:?}");
+        assert_eq!(reads(&profile, &path), denied == Denial::Write, "{profile:?}");
     }
 }

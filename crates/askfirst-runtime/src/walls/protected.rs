@@ -18,6 +18,9 @@ use crate::tools::filesystem::never::{Names, Never};
 /// A folder that changed this short a time before it was read may have changed again at the same tick.
 const SETTLED: Duration = Duration::from_secs(2);
 
+/// A `.git` that is larger leads nowhere.
+const LARGEST: usize = 64 << 10;
+
 /// The rules about names, and what was found by them.
 pub struct Protected {
     never: Never,
@@ -37,6 +40,8 @@ pub struct Found {
     pub inode: u64,
     /// Whether it is a symbolic link, which cannot be covered.
     pub is_link: bool,
+    /// The `.git` that makes it protected, where no rule does.
+    pub by: Option<PathBuf>,
 }
 
 #[derive(Clone)]
@@ -44,7 +49,12 @@ struct Folder {
     changed: (i64, i64, u64),
     found: Vec<(PathBuf, Found)>,
     folders: Vec<PathBuf>,
+    /// A `.git` that is no folder.
+    git: Option<PathBuf>,
 }
+
+/// What git runs or obeys in the folder of a repository, whatever that folder is called.
+const OF_GIT: [&str; 5] = ["hooks", "config", "config.worktree", "commondir", "info/attributes"];
 
 impl Protected {
     /// The rules of all layers.
@@ -67,8 +77,10 @@ impl Protected {
     }
 
     /// Whether a place is protected, by any name that a rule may know it by.
-    #[must_use]
-    pub fn denies(&self, path: &Path, roots: &[PathBuf]) -> Option<(Denial, String)> {
+    fn denies(&self, path: &Path, kind: FileType, roots: &[PathBuf]) -> Option<(Denial, String)> {
+        let write = |names: Names<'_>| {
+            if kind.is_dir() { self.never.write_folder(names) } else { self.never.write(names) }
+        };
         let in_home = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
         let mut strictest = None;
         for root in roots {
@@ -79,7 +91,7 @@ impl Protected {
             if let Some(why) = self.never.read(names) {
                 return Some((Denial::All, why));
             }
-            strictest = strictest.or_else(|| self.never.write(names).map(|why| (Denial::Write, why)));
+            strictest = strictest.or_else(|| write(names).map(|why| (Denial::Write, why)));
         }
         strictest
     }
@@ -104,6 +116,11 @@ impl Protected {
             };
             found.extend(folder.found);
             waiting.extend(folder.folders);
+            for (path, of_git) in folder.git.iter().flat_map(|git| in_repository(git)) {
+                if roots.iter().any(|root| path.starts_with(root)) {
+                    found.entry(path).or_insert(of_git);
+                }
+            }
         }
         Ok(found)
     }
@@ -122,7 +139,7 @@ impl Protected {
         if let Some(folder) = known.get(path).filter(|folder| folder.changed == changed) {
             return Ok(folder.clone());
         }
-        let mut folder = Folder { changed, found: Vec::new(), folders: Vec::new() };
+        let mut folder = Folder { changed, found: Vec::new(), folders: Vec::new(), git: None };
         for entry in fs::read_dir(path)? {
             let (entry, path) = match entry {
                 Ok(entry) => (entry.file_type().map(|kind| (kind, entry.ino())), entry.path()),
@@ -133,13 +150,17 @@ impl Protected {
                 Err(cause) if gone(&cause) => continue,
                 Err(cause) => return Err(cause),
             };
-            let denied = self.denies(&path, roots);
+            let denied = self.denies(&path, kind, roots);
             let all = matches!(denied, Some((Denial::All, _)));
             if let Some((what, why)) = denied {
-                folder.found.push((path.clone(), Found { what, why, inode, is_link: kind.is_symlink() }));
+                folder
+                    .found
+                    .push((path.clone(), Found { what, why, inode, is_link: kind.is_symlink(), by: None }));
             }
-            if kind.is_dir() && !all {
-                folder.folders.push(path);
+            match kind.is_dir() {
+                true if !all => folder.folders.push(path),
+                false if path.file_name().is_some_and(|name| name == ".git") => folder.git = Some(path),
+                true | false => {}
             }
         }
         let settled = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|now| {
@@ -150,6 +171,26 @@ impl Protected {
         }
         Ok(folder)
     }
+}
+
+/// What is protected in the repository that a `.git` leads to.
+fn in_repository(git: &Path) -> Vec<(PathBuf, Found)> {
+    let is_link = fs::symlink_metadata(git).is_ok_and(|found| found.is_symlink());
+    let text = || fs::read(git).ok().filter(|bytes| bytes.len() < LARGEST);
+    let written = || {
+        let text = String::from_utf8(text()?).ok()?;
+        Some(git.parent()?.join(text.strip_prefix("gitdir:")?.trim()))
+    };
+    let to = if is_link { Some(git.to_owned()) } else { written() };
+    let Some(to) = to.and_then(|to| to.canonicalize().ok()) else { return Vec::new() };
+    let found = OF_GIT.iter().filter_map(|name| {
+        let path = to.join(name);
+        let stat = fs::symlink_metadata(&path).ok()?;
+        let why = format!("`{}` makes it git's", git.display());
+        let by = Some(git.to_owned());
+        Some((path, Found { what: Denial::Write, why, inode: stat.ino(), is_link: stat.is_symlink(), by }))
+    });
+    found.collect()
 }
 
 fn gone(cause: &io::Error) -> bool {

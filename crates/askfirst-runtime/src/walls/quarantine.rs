@@ -47,7 +47,9 @@ pub fn quarantine(
     after: &BTreeMap<PathBuf, Found>,
     writable: &[PathBuf],
 ) -> Result<Vec<String>, WallsError> {
-    let new = after.iter().filter(|(path, found)| {
+    // What leads git somewhere is moved itself; then what lies there is nobody's settings.
+    let by_new = |found: &Found| found.by.as_ref().is_some_and(|git| !before.contains_key(git));
+    let new = after.iter().filter(|(_, found)| !by_new(found)).filter(|(path, found)| {
         before.get(*path).is_none_or(|old| old.inode != found.inode || old.is_link != found.is_link)
     });
     let mut said = Vec::new();
@@ -101,9 +103,18 @@ fn aside(path: &Path) -> io::Result<String> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Whether it is what `git init` or `git clone` makes: samples of hooks, and settings that start no program.
+/// Whether it is what `git init`, `git clone` or `git worktree` makes: samples of hooks, settings that start no program,
+/// and ways to a repository whose settings are protected themselves.
 fn is_harmless(path: &Path) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else { return true };
+    if found.is_file() && found.len() < LARGEST {
+        let text = || fs::read_to_string(path).unwrap_or_default();
+        match path.file_name().and_then(|name| name.to_str()) {
+            Some(".git") => return leads_to_worktree(path, &text()),
+            Some("commondir") => return text() == "../..\n" && is_worktree(path.parent()),
+            Some(_) | None => {}
+        }
+    }
     let inside = |name: &str| {
         path.parent().is_some_and(|folder| folder.file_name().is_some_and(|found| found == name))
     };
@@ -125,6 +136,20 @@ fn is_harmless(path: &Path) -> bool {
         return fs::read_to_string(path).is_ok_and(|text| settings_are_harmless(&text));
     }
     false
+}
+
+/// Whether a `.git` that is a file leads to a worktree's own folder, below a `.git` of which nothing is a link.
+fn leads_to_worktree(path: &Path, text: &str) -> bool {
+    let to = text.strip_prefix("gitdir: ").and_then(|rest| rest.strip_suffix('\n')).map(Path::new);
+    let Some(to) = to.and_then(|to| Some(path.parent()?.join(to))) else { return false };
+    to.canonicalize().is_ok_and(|real| real == to) && is_worktree(Some(&to))
+}
+
+fn is_worktree(folder: Option<&Path>) -> bool {
+    let is =
+        |path: Option<&Path>, name: &str| path.and_then(Path::file_name).is_some_and(|found| found == name);
+    let above = folder.and_then(Path::parent);
+    is(above, "worktrees") && is(above.and_then(Path::parent), ".git")
 }
 
 /// Every line is a section or a setting that is known; anything else is not understood, and so not harmless.

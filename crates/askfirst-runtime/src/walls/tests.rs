@@ -201,3 +201,44 @@ fn a_hook_beside_samples_is_moved_aside() {
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(!world.path("w/.git/hooks/pre-commit").exists());
 }
+
+#[test]
+fn what_leads_git_to_other_settings_is_moved_aside() {
+    let world = world();
+    let said = world.after(|| {
+        world.write("w/sub/.git", "gitdir: ../evil\n");
+        world.write("w/evil/config", "[core]\n\tfsmonitor = touch x\n");
+        symlink("evil", world.path("w/a.git")).unwrap();
+        fs::create_dir_all(world.path("w/other")).unwrap();
+        symlink("../evil", world.path("w/other/.git")).unwrap();
+        world.write("w/new/.git/commondir", "../../evil\n");
+    });
+    assert_eq!(said.len(), 3, "{said:?}");
+    for name in ["w/sub/.git", "w/other/.git", "w/new/.git/commondir"] {
+        assert!(world.path(name).symlink_metadata().is_err(), "{name}");
+    }
+}
+
+#[test]
+fn a_new_worktree_stays() {
+    let world = world();
+    fs::create_dir_all(world.path("w/.git/worktrees/side")).unwrap();
+    let said = world.after(|| {
+        let to = world.path("w/.git/worktrees/side");
+        world.write("w/side/.git", &format!("gitdir: {}\n", to.display()));
+        world.write("w/.git/worktrees/side/commondir", "../..\n");
+    });
+    assert_eq!(said, [""; 0]);
+}
+
+#[test]
+fn the_settings_of_a_repository_are_protected_under_any_name() {
+    let world = world();
+    world.write("w/store/config", "x");
+    world.write("w/store/hooks/pre-commit", "x");
+    symlink("store", world.path("w/.git")).unwrap();
+    assert_eq!(
+        world.denied(),
+        [("store/config".to_owned(), Denial::Write), ("store/hooks".to_owned(), Denial::Write)]
+    );
+}

@@ -12,10 +12,12 @@ use super::error::FilesError;
 use super::fold::{self, Folded};
 
 /// Files that run programs when somebody opens a folder, starts a shell or makes a commit. Never written.
-pub const NEVER_WRITE: [&str; 50] = [
+pub const NEVER_WRITE: [&str; 52] = [
     ".git/hooks",
     ".git/config",
     ".git/config.worktree",
+    ".git/worktrees/**/config.worktree",
+    ".git/**/commondir",
     ".git/info/attributes",
     ".git/modules/**/hooks",
     ".git/modules/**/config",
@@ -207,6 +209,15 @@ fn passes(path: &str, rule: &str) -> bool {
     })
 }
 
+/// Whether the last name of a path is git's own, however it is spelled.
+fn is_git(path: &Path) -> bool {
+    let is = |text: String| text.rsplit('/').next() == Some(".git");
+    match fold::path(path) {
+        Folded::One(text) => is(text),
+        Folded::Two(narrow, wide) => is(narrow) || is(wide),
+    }
+}
+
 /// The built-in list. A rule in it that cannot be read would be a fault of this program, so everything is refused then.
 static BUILT_IN: LazyLock<Option<Rules>> = LazyLock::new(|| Rules::new(NEVER_WRITE).ok());
 
@@ -240,8 +251,15 @@ impl Never {
         self.read.covering(names).map(|rule| format!("`sandbox.never_read` has `{rule}`"))
     }
 
-    /// Why a place is never written.
+    /// Why a place is never written, whatever is or would be there. Who writes `.git` itself says where git looks for
+    /// its settings.
     pub(crate) fn write(&self, names: Names<'_>) -> Option<String> {
+        let leads = || is_git(names.whole).then(|| "`.git` leads to git's settings".to_owned());
+        self.write_folder(names).or_else(leads)
+    }
+
+    /// Why a folder is never written in.
+    pub(crate) fn write_folder(&self, names: Names<'_>) -> Option<String> {
         let own = || self.write.covering(names).map(|rule| format!("`sandbox.never_write` has `{rule}`"));
         let built_in = || match &*BUILT_IN {
             Some(rules) => rules.covering(names).map(|rule| format!("the built-in list has `{rule}`")),

@@ -85,6 +85,18 @@ fn a_rule_holds_for_every_spelling_that_a_file_system_may_take_for_the_name() {
 }
 
 #[test]
+fn what_says_where_git_looks_for_its_settings_is_never_written() {
+    let never = Never::new(&[], &[]).unwrap();
+    for path in [".git", "a/.GIT", "a/.g\u{200c}it", ".git/commondir", ".git/worktrees/x/config.worktree"] {
+        assert!(never.write(names(path)).is_some(), "{}", path.escape_unicode());
+    }
+    for path in [".git/HEAD", ".github", "x.git", ".git/worktrees/x/HEAD"] {
+        assert!(never.write(names(path)).is_none(), "{path}");
+    }
+    assert!(never.write_folder(names(".git")).is_none());
+}
+
+#[test]
 fn a_rule_with_a_glob_holds_for_the_name_as_it_is_written_too() {
     assert!(covers("/foo*bar", "foo\u{ff0f}bar"));
     assert!(covers("[A-C]x", "bX") && !covers("[A-C]x", "dx"));

@@ -60,7 +60,7 @@ fn what_is_never_touched_does_not_go_with_its_folder() {
         .never_read(".env")
         .put("w/.git/hooks/pre-commit", "x")
         .put("w/d/.env", "x")
-        .put("w/x/hooks/pre-commit", "evil");
+        .put("w/x/autostart/evil.desktop", "evil");
     let before = world.all();
     world.blocked("move_file", json!({"path": "w:.git", "to": "w:git"}));
     world.blocked("delete_file", json!({"path": "w:.git", "recursive": true}));
@@ -68,9 +68,8 @@ fn what_is_never_touched_does_not_go_with_its_folder() {
     world.blocked("move_file", json!({"path": "w:d", "to": "w:e"}));
     world.blocked("move_file", json!({"path": "w:.git/hooks", "to": "w:old"}));
     assert_eq!(world.all(), before);
-    std::fs::remove_dir_all(world.path("w/.git")).unwrap();
-    let why = world.blocked("move_file", json!({"path": "w:x", "to": "w:.git"}));
-    assert_eq!(why, "`w:x/hooks` is never written: the built-in list has `.git/hooks`");
+    let why = world.blocked("move_file", json!({"path": "w:x", "to": "w:.config"}));
+    assert_eq!(why, "`w:x/autostart` is never written: the built-in list has `.config/autostart`");
 }
 
 #[test]

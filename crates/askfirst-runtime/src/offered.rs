@@ -1,0 +1,109 @@
+//! What a config offers: its tools put together, the policy over them, and what there is to warn of. Every door uses
+//! this one; it opens no record and asks nobody.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use askfirst::{Approval, Mode, Policy, Toolset, Walls};
+
+use crate::config::Config;
+use crate::launcher::{WalledLauncher, walls_when_asked};
+use crate::redact::{BadGlob, Redactor, secret_env};
+use crate::tools::Combined;
+use crate::tools::command::CommandToolset;
+use crate::tools::filesystem::{FileToolset, FilesError};
+use crate::tools::shell::{ShellError, ShellToolset};
+
+/// Why the tools of a config cannot be offered.
+#[derive(Debug, thiserror::Error)]
+pub enum OfferedError {
+    /// The roots cannot be used.
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    /// The shell cannot be used.
+    #[error(transparent)]
+    Shell(#[from] ShellError),
+}
+
+/// The tools on offer and the policy over them.
+pub struct Offered {
+    /// The config.
+    pub config: Config,
+    /// The policy.
+    pub policy: Policy,
+    /// The built-in tools and the command tools of the config.
+    pub toolset: Arc<dyn Toolset>,
+    /// What starts their processes, so that these can be ended.
+    pub launcher: Arc<WalledLauncher>,
+}
+
+impl Offered {
+    /// What a config offers.
+    ///
+    /// # Errors
+    /// Fails if a root or a pattern of the config cannot be used here.
+    pub fn new(config: Config) -> Result<Self, OfferedError> {
+        let policy = config.policy(Walls::default()).with_walls_found_by(walls_when_asked(&config));
+        let launcher = Arc::new(WalledLauncher::new(config.clone()));
+        let shell = config.main.shell.clone().unwrap_or_default();
+        let commands = CommandToolset::new(
+            config.command_tools(),
+            environment(&shell.env_pass),
+            shell.limits,
+            Arc::clone(&launcher) as _,
+        );
+        let mut toolset = Combined::default();
+        if !config.main.sandbox.paths.is_empty() {
+            toolset = toolset.with(Arc::new(FileToolset::new(&config)?));
+        }
+        if config.main.shell.is_some() {
+            toolset = toolset.with(Arc::new(ShellToolset::new(&config, Arc::clone(&launcher) as _)?));
+        }
+        let toolset = Arc::new(toolset.with(Arc::new(commands)));
+        Ok(Self { config, policy, toolset, launcher })
+    }
+}
+
+fn environment(pass: &[String]) -> Vec<(OsString, OsString)> {
+    pass.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
+}
+
+/// Where the record is.
+#[must_use]
+pub fn ledger_path(config: &Config, state: &Path) -> PathBuf {
+    config.main.ledger.path.clone().unwrap_or_else(|| state.join("ledger.jsonl"))
+}
+
+/// Finds what the config calls secret.
+///
+/// # Errors
+/// Fails if a name in `secrets:` is no glob.
+pub fn redactor(config: &Config) -> Result<Redactor, BadGlob> {
+    let secrets = &config.main.secrets;
+    Redactor::new(&secrets.args, secret_env(&secrets.env, std::env::vars_os())?)
+}
+
+/// What is weaker than it could be.
+#[must_use]
+pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
+    let mut warnings = Vec::new();
+    match mode {
+        Mode::ApproveAll => {
+            warnings.push("UNSAFE: --approve-all approves whatever would be asked".to_owned())
+        }
+        Mode::Interactive | Mode::Strict => {}
+    }
+    if config.main.sandbox.require_os_sandbox == Some(false) {
+        warnings.push("processes run without walls: `sandbox.require_os_sandbox` is false".to_owned());
+    }
+    let open = |name: &str| {
+        let entry = config.main.rules.exact(name);
+        entry.is_some_and(|entry| entry.cases().iter().any(|case| case.approval == Some(Approval::None)))
+    };
+    for name in ["shell", "exec"].into_iter().filter(|name| open(name)) {
+        warnings.push(format!("`tools.{name}` is `none`: every command that is not denied runs unasked"));
+    }
+    warnings.extend(config.warnings.iter().map(ToString::to_string));
+    warnings
+}
