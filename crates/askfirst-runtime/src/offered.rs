@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use askfirst::{Approval, Mode, Policy, Toolset, Walls};
 
-use crate::config::Config;
+use crate::config::{Config, Tier};
 use crate::launcher::{WalledLauncher, walls_when_asked};
 use crate::redact::{BadGlob, Redactor, secret_env};
 use crate::tools::Combined;
 use crate::tools::command::CommandToolset;
 use crate::tools::filesystem::{FileToolset, FilesError};
-use crate::tools::shell::{ShellError, ShellToolset};
+use crate::tools::shell::{Masked, ShellError, ShellToolset};
 
 /// Why the tools of a config cannot be offered.
 #[derive(Debug, thiserror::Error)]
@@ -58,10 +58,21 @@ impl Offered {
             toolset = toolset.with(Arc::new(FileToolset::new(&config)?));
         }
         if config.main.shell.is_some() {
-            toolset = toolset.with(Arc::new(ShellToolset::new(&config, Arc::clone(&launcher) as _)?));
+            let shell = ShellToolset::with_masks(&config, Arc::clone(&launcher) as _, masked(&config))?;
+            toolset = toolset.with(Arc::new(shell));
         }
         let toolset = Arc::new(toolset.with(Arc::new(commands)));
         Ok(Self { config, policy, toolset, launcher })
+    }
+}
+
+/// Where nothing runs without full walls, they hide what is never read, and a search through a folder that has such a
+/// file in it need not be asked about.
+fn masked(config: &Config) -> Masked {
+    let sandbox = &config.main.sandbox;
+    match (sandbox.require_os_sandbox, sandbox.os_sandbox_min) {
+        (Some(true), Tier::Full) => Masked::ByWalls,
+        (Some(true), Tier::ContentOnly) | (Some(false) | None, _) => Masked::No,
     }
 }
 

@@ -103,3 +103,21 @@ fn doctor_says_what_this_machine_enforces() {
         assert!(out.contains(text), "{out}");
     }
 }
+
+#[test]
+fn a_search_past_what_is_never_read_runs_unasked_only_where_walls_must_hide_it() {
+    let shell = "shell: { rules: [{ pattern: grep, approval: none }] }\n";
+    let place = Place::new(&format!("{CONFIG}{shell}"));
+    for folder in ["work", "asked", "fixed"] {
+        fs::create_dir(place.path().join(folder)).unwrap();
+    }
+    fs::write(place.path().join("work/.env"), "secret").unwrap();
+    fs::write(place.path().join("work/open"), "not secret").unwrap();
+    let args = r#"{"command":"grep -rh secret .","cwd":"work"}"#;
+    let grep = || place.run(&["call", "--config", "c.yaml", "shell", "--args", args, "--strict"]);
+    assert_eq!(grep().0, 3);
+    let demanded = CONFIG.replace("sandbox:", "sandbox:\n  require_os_sandbox: true");
+    fs::write(place.path().join("c.yaml"), format!("{demanded}{shell}")).unwrap();
+    let (_, out, err) = grep();
+    assert!(out.contains("not secret") && !out.lines().any(|line| line == "secret"), "{out}{err}");
+}
