@@ -54,8 +54,8 @@ pub(crate) fn rename(
     let fault = |e: Errno| match e {
         Errno::EXIST => moved(&to.label),
         Errno::XDEV => Trouble::Failed(format!(
-            "`{}` lies on another file system than `{}`, and a move that stops half way would leave two; hint: \
-             copy_file, then delete_file",
+            "`{}` lies on another file system than `{}`, to which only files can be moved; hint: make the folder there \
+             and move its files",
             from.label, to.label
         )),
         error => Trouble::failed(&format!("`{}` cannot be moved", from.label), error),
@@ -63,17 +63,25 @@ pub(crate) fn rename(
     if !handle::look(&folder, &name).map_err(fault)?.is_some_and(|now| handle::same(&now, &thing.stat)) {
         return Err(moved(&from.label));
     }
-    match &to.thing {
-        None => move_new(&folder, &name, &to_folder, &to_name).map_err(fault)?,
+    let done = match &to.thing {
+        None => move_new(&folder, &name, &to_folder, &to_name),
         Some(old) => {
             let now = handle::look(&to_folder, &to_name).map_err(fault)?;
             if !now.is_some_and(|now| handle::same(&now, &old.stat)) {
                 return Err(moved(&to.label));
             }
-            rustix::fs::renameat(&folder, &name, &to_folder, &to_name).map_err(fault)?;
+            rustix::fs::renameat(&folder, &name, &to_folder, &to_name)
         }
+    };
+    match done {
+        Ok(()) => sync(&to_folder, &to.label)?,
+        // Whole and synced at its new place before it is taken from the old one.
+        Err(Errno::XDEV) if thing.kind == Kind::File => {
+            copy(ground, from, to, in_the_way)?;
+            delete(ground, from, Depth::Itself)?;
+        }
+        Err(error) => return Err(fault(error)),
     }
-    sync(&to_folder, &to.label)?;
     sync(&folder, &from.label)?;
     Ok(json!({"path": from.label, "to": to.label, "replaced": to.thing.is_some()}))
 }

@@ -20,6 +20,26 @@ fn a_file_is_moved_and_what_is_in_the_way_stays() {
 }
 
 #[test]
+fn a_file_is_moved_to_another_file_system_and_a_folder_is_not() {
+    use std::os::unix::fs::MetadataExt;
+    // Where there is no memory file system this is the same move within one.
+    let far = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let folder = far.path().canonicalize().unwrap();
+    let world =
+        World::with_w().root("far", folder.to_str().unwrap(), free()).put("w/a", "a").put("w/d/x", "x");
+    world.call("move_file", json!({"path": "w:a", "to": "far:a"})).unwrap();
+    assert_eq!(std::fs::read_to_string(folder.join("a")).unwrap(), "a");
+    assert!(!world.exists("w/a"));
+    let elsewhere = folder.metadata().unwrap().dev() != world.path("w").metadata().unwrap().dev();
+    let moved = world.call("move_file", json!({"path": "w:d", "to": "far:d"}));
+    assert_eq!(moved.is_err(), elsewhere);
+    assert_eq!(world.exists("w/d/x"), elsewhere);
+    let back = world.call("move_file", json!({"path": "far:a", "to": "w:b"})).unwrap();
+    assert_eq!(back, json!({"path": "far:a", "to": "w:b", "replaced": false}));
+    assert!(world.read("w/b") == "a" && !folder.join("a").exists());
+}
+
+#[test]
 fn a_link_is_moved_and_deleted_as_itself() {
     let world = World::with_w().put("out", "keep").put("w/a", "a").link("../out", "w/l").link("a", "w/m");
     world.call("move_file", json!({"path": "w:l", "to": "w:k"})).unwrap();
