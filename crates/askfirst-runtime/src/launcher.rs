@@ -216,12 +216,12 @@ impl Launcher for WalledLauncher {
             Ok(walls) => walls,
             Err(why) => {
                 return match (accepted(&self.config), launch.access) {
-                    (Accepted::Always, Access::Unasked | Access::Approved)
-                    | (Accepted::IfAsked, Access::Approved) => plain(&self.running, &spec),
+                    (Accepted::Always, Access::Unasked | Access::Standing | Access::Approved)
+                    | (Accepted::IfAsked, Access::Standing | Access::Approved) => plain(&self.running, &spec),
                     (Accepted::IfAsked, Access::Unasked) => {
                         Err(LaunchFailed(format!("no walls hold, and nobody was asked: {why}")))
                     }
-                    (Accepted::Never, Access::Unasked | Access::Approved) => {
+                    (Accepted::Never, Access::Unasked | Access::Standing | Access::Approved) => {
                         Err(LaunchFailed(format!("no walls hold, and the config demands them: {why}")))
                     }
                 };

@@ -88,7 +88,8 @@ impl RecordedPermit {
     #[must_use]
     pub fn access(&self) -> Access {
         match self.0.cause {
-            Cause::Person | Cause::Memory | Cause::Mode => Access::Approved,
+            Cause::Person => Access::Approved,
+            Cause::Memory | Cause::Mode => Access::Standing,
             Cause::Policy
             | Cause::TimeOut
             | Cause::NobodyToAsk

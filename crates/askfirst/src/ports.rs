@@ -97,7 +97,9 @@ pub trait Clock: Send + Sync {
 pub enum Access {
     /// Nobody was asked: only that which needs no asking.
     Unasked,
-    /// It was approved, so all that the owner's config can grant it.
+    /// The mode or an earlier answer approved it: all but what a person must answer every single time.
+    Standing,
+    /// A person approved it, so all that the owner's config can grant it.
     Approved,
 }
 

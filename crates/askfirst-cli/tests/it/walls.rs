@@ -121,3 +121,19 @@ fn a_search_past_what_is_never_read_runs_unasked_only_where_walls_must_hide_it()
     let (_, out, err) = grep();
     assert!(out.contains("not secret") && !out.lines().any(|line| line == "secret"), "{out}{err}");
 }
+
+#[test]
+fn what_a_person_must_answer_every_time_is_not_open_to_what_the_mode_approved() {
+    let config = CONFIG.replace(
+        "asked: { root: ./asked, mode: rw }",
+        "asked: { root: ./asked, mode: rw, approval: { write: human } }",
+    );
+    let place = Place::new(&config);
+    for folder in ["work", "asked", "fixed"] {
+        fs::create_dir(place.path().join(folder)).unwrap();
+    }
+    let script = "for root in work asked; do touch $root/new && echo $root; done";
+    let (_, out, err) = call(&place, "asks", script, &["--approve-all"]);
+    assert!(out.contains("work") && !out.contains("asked"), "{out}{err}");
+    assert!(!place.path().join("asked/new").exists());
+}

@@ -163,6 +163,7 @@ impl<'a> Layers<'a> {
         let speaking: Vec<&PathConfig> = std::iter::once(own).chain(floors).collect();
         let free = |approval: Approval| match access {
             Access::Unasked => approval == Approval::None,
+            Access::Standing => approval < Approval::Human,
             Access::Approved => approval != Approval::Deny,
         };
         let read = speaking.iter().all(|path| free(path.approval.read));

@@ -151,6 +151,7 @@ fn view(tools: &FileToolset, tool: &str, path: &Path) -> View {
 fn allows(view: &View, access: Access) -> bool {
     match (view, access) {
         (View::Harmless, _) | (View::NeedsApproval(_), Access::Approved) => true,
+        (View::NeedsApproval(request), Access::Standing) => request.approval < Approval::Human,
         (View::NeedsApproval(_), Access::Unasked) | (View::Blocked(_) | View::Silent, _) => false,
     }
 }
@@ -164,7 +165,7 @@ proptest! {
         let mut config = Config::alone(main.settings(&base), &base);
         config.floors = floors.iter().map(|floor| floor.settings(&base)).collect();
         let tools = FileToolset::new(&config).unwrap();
-        for access in [Access::Unasked, Access::Approved] {
+        for access in [Access::Unasked, Access::Standing, Access::Approved] {
             let plain = derive(&config, access).profile;
             for path in FILES.map(|file| base.join(file)) {
                 let (read, write) = (view(&tools, "read_file", &path), view(&tools, "write_file", &path));
