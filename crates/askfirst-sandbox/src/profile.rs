@@ -1,5 +1,6 @@
 //! What a process behind walls may reach: data only. What is not granted here is not there for it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -64,6 +65,23 @@ impl OSProfile {
     /// The innermost grant that contains a path.
     pub(crate) fn grant_of(&self, path: &Path) -> Option<(&Grant, Mode)> {
         self.grants().into_iter().rfind(|(grant, _)| path.starts_with(&grant.path))
+    }
+
+    /// Where something must be mounted over what is granted, from the outside in: on what is denied, and on the folders
+    /// above it in what can be written, since a mount point cannot be moved. Each place comes once, or what is mounted
+    /// later would hide what lies in it.
+    pub(crate) fn covers(&self) -> Vec<(&Path, Option<Denial>)> {
+        let mut points: BTreeMap<(usize, &Path), Option<Denial>> = BTreeMap::new();
+        for denied in &self.denied {
+            let Some((grant, mode)) = self.grant_of(&denied.path) else { continue };
+            let point = points.entry((depth(&denied.path), &denied.path)).or_default();
+            *point = (*point).max(Some(denied.what));
+            let above = denied.path.ancestors().skip(1).take_while(|above| *above != grant.path);
+            for above in above.filter(|_| mode == Mode::Write) {
+                points.entry((depth(above), above)).or_default();
+            }
+        }
+        points.into_iter().map(|((_, path), denial)| (path, denial)).collect()
     }
 }
 

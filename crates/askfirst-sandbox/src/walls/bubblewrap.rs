@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::helper::{Helper, NAME, Program};
+use super::mounts::PROC_COVERED;
 use super::order::Order;
 use super::sys;
 use crate::error::{LaunchError, shown};
@@ -59,6 +60,14 @@ impl Making {
         self.argv.extend(words.map(OsStr::to_owned));
     }
 
+    /// Covers a file by an empty one that nobody can open.
+    fn cover(&mut self, path: &Path) -> io::Result<()> {
+        let empty = File::open("/dev/null")?;
+        self.words(["--perms".as_ref(), "000".as_ref()]);
+        self.with_descriptor("--ro-bind-data", empty.into(), path);
+        Ok(())
+    }
+
     fn with_descriptor(&mut self, option: &str, fd: OwnedFd, path: &Path) {
         let number = 3 + self.first + self.descriptors.len();
         self.descriptors.push(fd);
@@ -98,7 +107,11 @@ pub(super) fn command(order: &Order, helper: &Helper, others: usize) -> Result<M
     for path in &profile.private {
         made.words(["--tmpfs".as_ref(), path.as_ref()]);
     }
-    for word in [["--proc", "/proc"], ["--remount-ro", "/proc"], ["--dev", "/dev"]] {
+    made.words(["--proc".as_ref(), "/proc".as_ref()]);
+    for path in PROC_COVERED.map(|name| Path::new("/proc").join(name)).iter().filter(|path| path.exists()) {
+        made.cover(path).map_err(failed(path))?;
+    }
+    for word in [["--remount-ro", "/proc"], ["--dev", "/dev"]] {
         made.words(word.map(OsStr::new));
     }
     for (grant, mode) in profile.grants() {
@@ -113,31 +126,20 @@ pub(super) fn command(order: &Order, helper: &Helper, others: usize) -> Result<M
         };
         made.with_descriptor(option, handle, &grant.path);
     }
-    let mut denied: Vec<_> = profile.denied.iter().collect();
-    denied.sort_by_key(|denied| depth(&denied.path));
-    for denied in denied {
-        let Some((grant, mode)) = profile.grant_of(&denied.path) else { continue };
-        let above = denied.path.ancestors().skip(1).take_while(|above| *above != grant.path);
-        let mut above: Vec<_> = above.filter(|_| mode == Mode::Write).collect();
-        above.reverse();
-        for path in above {
-            made.with_descriptor("--bind-fd", look(path).map_err(failed(path))?, path);
-        }
-        let handle = look(&denied.path).map_err(failed(&denied.path))?;
-        let kind = sys::stat(handle.as_fd()).map_err(failed(&denied.path))?.st_mode & libc::S_IFMT;
-        match (denied.what, kind) {
-            (Denial::Write, libc::S_IFREG | libc::S_IFDIR) => {
-                made.with_descriptor("--ro-bind-fd", handle, &denied.path);
+    for (path, denial) in profile.covers() {
+        let handle = look(path).map_err(failed(path))?;
+        let kind = sys::stat(handle.as_fd()).map_err(failed(path))?.st_mode & libc::S_IFMT;
+        match (denial, kind) {
+            (_, libc::S_IFLNK) => return Err(failed(path)(io::Error::from_raw_os_error(libc::ELOOP))),
+            (None, _) => made.with_descriptor("--bind-fd", handle, path),
+            (Some(Denial::Write), libc::S_IFREG | libc::S_IFDIR) => {
+                made.with_descriptor("--ro-bind-fd", handle, path);
             }
-            (Denial::All, libc::S_IFDIR) => {
-                made.words(["--perms".as_ref(), "000".as_ref(), "--tmpfs".as_ref(), denied.path.as_ref()]);
-                made.words(["--remount-ro".as_ref(), denied.path.as_ref()]);
+            (Some(Denial::All), libc::S_IFDIR) => {
+                made.words(["--perms".as_ref(), "000".as_ref(), "--tmpfs".as_ref(), path.as_ref()]);
+                made.words(["--remount-ro".as_ref(), path.as_ref()]);
             }
-            (Denial::Write | Denial::All, _) => {
-                let empty = File::open("/dev/null").map_err(failed(&denied.path))?;
-                made.words(["--perms".as_ref(), "000".as_ref()]);
-                made.with_descriptor("--ro-bind-data", empty.into(), &denied.path);
-            }
+            (Some(Denial::Write | Denial::All), _) => made.cover(path).map_err(failed(path))?,
         }
     }
     let program = match &helper.0 {

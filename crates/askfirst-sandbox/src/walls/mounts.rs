@@ -1,7 +1,7 @@
 //! Builds the tree of files that a program sees, by descriptors: an empty root of our own, and in it only what is
 //! granted. Nothing is made in a tree that somebody else can write, and no link is followed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ffi::{CString, OsStr};
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ use crate::profile::{Denial, Descriptors, Grant, Identity, Mode, depth};
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// What `/proc` tells about the whole machine and no program needs.
-const PROC_COVERED: [&str; 8] =
+pub(super) const PROC_COVERED: [&str; 8] =
     ["kcore", "kmsg", "keys", "key-users", "timer_list", "sysrq-trigger", "kallsyms", "sched_debug"];
 
 /// Where what covers lies.
@@ -308,17 +308,7 @@ impl Building<'_> {
     /// Covers what must not be read, mounts read only what must not be written, and pins the folders above: a mount
     /// point cannot be moved.
     fn denials(&self) -> Result<(), Failed> {
-        let mut points: BTreeMap<(usize, &Path), Option<Denial>> = BTreeMap::new();
-        for denied in &self.order.profile.denied {
-            let Some((grant, mode)) = self.order.profile.grant_of(&denied.path) else { continue };
-            let point = points.entry((depth(&denied.path), &denied.path)).or_default();
-            *point = (*point).max(Some(denied.what));
-            let above = denied.path.ancestors().skip(1).take_while(|above| *above != grant.path);
-            for above in above.filter(|_| mode == Mode::Write) {
-                points.entry((depth(above), above)).or_default();
-            }
-        }
-        for ((_, path), denial) in points {
+        for (path, denial) in self.order.profile.covers() {
             let needed = match denial {
                 None => Mechanism::Pins,
                 Some(Denial::Write | Denial::All) => Mechanism::Masks,

@@ -161,8 +161,14 @@ pub(crate) fn is_alone(pipe: RawFd) -> bool {
     poll.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0
 }
 
-/// Gives up every capability for good.
+/// Gives up every capability for good. An ordinary user who has none is done: without new privileges none can be had.
 pub(crate) fn drop_capabilities() -> io::Result<()> {
+    if !rustix::process::geteuid().is_root()
+        && capabilities()? == 0
+        && control(libc::PR_GET_NO_NEW_PRIVS, 0)? == 1
+    {
+        return Ok(());
+    }
     #[repr(C)]
     struct Header {
         version: u32,

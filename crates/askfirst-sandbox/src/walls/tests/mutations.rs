@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::runs::{Around, As, scene_of};
+use super::runs::{Around, As, scene_of, second_way};
 use super::{Who, is_root, probes, skip};
 use crate::walls::mechanism::{ALL, Mechanism};
 
@@ -56,6 +56,17 @@ fn behind_walls_no_probe_works_for_root() {
 fn behind_walls_no_probe_works_for_root_that_becomes_the_owner_of_the_roots() {
     if as_root("behind_walls_no_probe_works_for_root_that_becomes_the_owner_of_the_roots") {
         assert_eq!(scene_of(As::RootForUser, Around::Walls(None)).0, names(&[]));
+    }
+}
+
+#[test]
+fn behind_the_walls_of_bubblewrap_no_probe_works() {
+    if second_way().is_none() {
+        return skip("behind_the_walls_of_bubblewrap_no_probe_works", "no bubblewrap 0.12 or newer");
+    }
+    assert_eq!(scene_of(As::User, Around::Bubblewrap).0, names(&[]));
+    if is_root() {
+        assert_eq!(scene_of(As::Root, Around::Bubblewrap).0, names(&[]));
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) enum As {
 pub(super) enum Around {
     Nothing,
     Walls(Option<Mechanism>),
+    /// The second way in.
+    Bubblewrap,
 }
 
 /// Runs the probes, and names those that worked, and those that were tried.
@@ -44,6 +46,7 @@ pub(super) fn scene_of(who: As, around: Around) -> (BTreeSet<String>, BTreeSet<S
     let off = match around {
         Around::Nothing => "none".to_owned(),
         Around::Walls(None) => "all".to_owned(),
+        Around::Bubblewrap => "bubblewrap".to_owned(),
         Around::Walls(Some(mechanism)) => (mechanism as usize).to_string(),
     };
     let output = scene_command(who).args(["probes", &format!("{who:?}"), &off]).output().unwrap();
@@ -114,8 +117,9 @@ pub(super) fn scene() -> ! {
     };
     match (words[0].as_str(), words[2].as_str()) {
         ("probes", "none") => without_walls(who),
-        ("probes", "all") => behind_walls(who, None),
-        ("probes", number) => behind_walls(who, Some(ALL[number.parse::<usize>().unwrap()])),
+        ("probes", "all") => behind_walls(who, walls(), None),
+        ("probes", "bubblewrap") => behind_walls(who, second_way().unwrap(), None),
+        ("probes", number) => behind_walls(who, walls(), Some(ALL[number.parse::<usize>().unwrap()])),
         (other, argument) => super::without::play(other, argument),
     }
     println!("done");
@@ -129,6 +133,8 @@ fn victim(world: &Path) -> Child {
     unsafe { libc::dup2(secret.as_raw_fd(), 7) };
     let mut command = Command::new("sleep");
     command.arg0("victim").arg("600").env("VICTIM_TOKEN", SECRET).current_dir(world.join("OUT"));
+    // It outlives a scene that fails, and must not hold its output open.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
 }
 
@@ -186,7 +192,15 @@ pub(super) fn walls() -> Walls {
     Walls { helper: Helper::own().unwrap(), way: Way::Own, bubblewrap: None, passed_over: Vec::new() }
 }
 
-fn behind_walls(who: As, off: Option<Mechanism>) {
+/// The second way in, if there is a bubblewrap that is new enough: the system's, or one that the person who runs the
+/// tests names.
+pub(super) fn second_way() -> Option<Walls> {
+    let named = std::env::var_os("ASKFIRST_TEST_BUBBLEWRAP").map(PathBuf::from);
+    let path = named.or_else(|| crate::walls::bubblewrap::find().ok())?;
+    Some(Walls { way: Way::Bubblewrap, bubblewrap: Some(path), ..walls() })
+}
+
+fn behind_walls(who: As, walls: Walls, off: Option<Mechanism>) {
     let base = base(0);
     let (mut world, services) = World::make(&base, 0);
     let mut victim = victim(&base);
@@ -199,7 +213,6 @@ fn behind_walls(who: As, off: Option<Mechanism>) {
     spec.args = [ATTACKER.to_owned()].into_iter().chain(world.words()).map(Into::into).collect();
     spec.env = vec![("PATH".into(), "/usr/bin:/bin".into()), ("SCENE_TOKEN".into(), SECRET.into())];
     spec.limits.wall = Some(std::time::Duration::from_secs(60));
-    let walls = walls();
     let mut profile = world.profile(program());
     if who == As::RootForUser {
         profile.user = User::Other { user: SOMEBODY, group: SOMEBODY };

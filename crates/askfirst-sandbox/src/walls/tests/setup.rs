@@ -334,3 +334,35 @@ fn the_weaker_tier_holds_contents() {
     }
     assert!(over.violations.iter().any(|violation| violation.tried == Tried::Socket(libc::AF_INET)));
 }
+
+#[test]
+fn everyday_things_work_behind_the_walls_of_bubblewrap() {
+    let Some(second) = super::runs::second_way() else {
+        return super::skip(
+            "everyday_things_work_behind_the_walls_of_bubblewrap",
+            "no bubblewrap 0.12 or newer",
+        );
+    };
+    let home = home();
+    for name in ["A/.env", "A/.git/hooks/x", "B/file", "A/sub/file"] {
+        fs::create_dir_all(home.path.join(name).parent().unwrap()).unwrap();
+        fs::write(home.path.join(name), "text").unwrap();
+    }
+    let mut profile = profile(&home.path);
+    profile.denied = vec![
+        Denied { path: home.path.join("A/.env"), what: Denial::All },
+        Denied { path: home.path.join("A/.git/hooks"), what: Denial::Write },
+    ];
+    let script = "cat A/sub/file B/file A/.git/hooks/x; echo x > A/new && cat A/new; echo y > /tmp/y && cat /tmp/y; \
+                  for f in OUT/secret A/.env; do cat $f; done; mv A/.git A/moved; \
+                  for f in B/new OUT/new A/.env A/.git/hooks/new /usr/new; do echo x > $f; done; \
+                  bash -c 'echo > /dev/tcp/192.0.2.1/80'; unshare -Ur true; exit 7";
+    let over = launch_behind(&second, &profile, &sh(&home.path, script), &Stop::new()).unwrap();
+    assert_eq!((text(&over).as_str(), over.finished.end), ("texttexttextx\ny\n", End::Exited(7)));
+    let tried: Vec<_> = over.violations.iter().map(|violation| violation.tried).collect();
+    assert_eq!(tried, [Tried::Namespace, Tried::Outside(1)]);
+    assert_eq!(fs::read_to_string(home.path.join("A/.env")).unwrap(), "text");
+    for name in ["B/new", "OUT/new", "A/.git/hooks/new", "A/moved"] {
+        assert!(!home.path.join(name).exists(), "{name}");
+    }
+}
