@@ -86,9 +86,13 @@ fn gutters(drawn: &[u8], columns: u16, rows: u16) {
     let mut parser = vt100::Parser::new(high, wide, 0);
     parser.process(String::from_utf8_lossy(drawn).replace('\n', "\r\n").as_bytes());
     let mut marks = 0;
+    // The word that is to be typed is of the call, and stands in a sentence of ours, which may take several rows.
+    let mut sentence = false;
     for row in parser.screen().rows(0, columns) {
+        sentence |= row.starts_with("to appr");
         let content = row.starts_with('│') || row.starts_with('┆');
-        assert!(content || !row.contains("zq"), "{row:?}");
+        assert!(content || sentence || !row.contains("zq"), "{row:?}");
+        sentence &= !row.contains("Enter");
         marks += usize::from(row.starts_with("ready:") || row.starts_with("[not yet]"));
     }
     assert!(marks <= 1);
