@@ -76,6 +76,50 @@ pub enum Switch {
     Off,
 }
 
+/// How a gateway is reached and reaches its servers, and what happens to calls that would be asked about.
+#[derive(Debug, Clone, Args)]
+pub struct McpFlags {
+    #[command(flatten)]
+    pub http: HttpFlags,
+    #[command(flatten)]
+    pub mode: ModeFlags,
+}
+
+/// A gateway over HTTP, on either side.
+#[derive(Debug, Clone, Args)]
+pub struct HttpFlags {
+    /// The server is behind this address
+    #[arg(long, value_name = "URL", conflicts_with = "server")]
+    pub url: Option<String>,
+    /// All servers of the config behind one gateway, their tools as SERVER__TOOL; so it is too where none is named
+    #[arg(long, conflicts_with_all = ["url", "name", "server"])]
+    pub all: bool,
+    /// A file with the token that the server wants; or the variable ASKFIRST_UPSTREAM_TOKEN
+    #[arg(long, value_name = "FILE")]
+    pub upstream_token_file: Option<PathBuf>,
+    /// Trust a server behind https by the authorities in this file, and by no others
+    #[arg(long, value_name = "FILE")]
+    pub ca: Option<PathBuf>,
+    /// Let clients come in over HTTP at this address instead of standard streams, such as 127.0.0.1:8700
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<std::net::SocketAddr>,
+    /// A file with the token that clients must show; or the variable ASKFIRST_TOKEN. Else one is made and shown
+    #[arg(long, value_name = "FILE", requires = "listen")]
+    pub token_file: Option<PathBuf>,
+    /// UNSAFE: let every program on this machine in without a token
+    #[arg(long, requires = "listen", conflicts_with_all = ["token_file", "remote"])]
+    pub no_token: bool,
+    /// Listen at an address that other machines can reach
+    #[arg(long, requires = "listen")]
+    pub remote: bool,
+    /// A name under which clients may call this machine, besides its own
+    #[arg(long, value_name = "NAME", requires = "listen")]
+    pub allow_host: Vec<String>,
+    /// Where a web page may come from, besides this machine
+    #[arg(long, value_name = "ORIGIN", requires = "listen")]
+    pub allow_origin: Vec<String>,
+}
+
 /// What happens to calls that would be asked about.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct ModeFlags {
@@ -141,8 +185,8 @@ pub enum Command {
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
         #[command(flatten)]
-        mode: ModeFlags,
-        /// The server's program and its arguments; without them, the server of that name in the config
+        mode: Box<McpFlags>,
+        /// The server's program and its arguments; without them, the server of that name in the config, or all of them
         #[arg(last = true, value_name = "SERVER")]
         server: Vec<String>,
     },

@@ -3,13 +3,16 @@
 //! It relays original bytes and parses strictly: what does not parse in exactly one way is refused, never passed on.
 
 pub mod gateway;
+pub mod http;
 mod lines;
 mod message;
+mod out;
 mod pins;
 mod task;
 mod upstream;
 pub mod wrap;
 
-pub use gateway::{Gateway, Setup};
+pub use gateway::{Gateway, Link, Setup};
 pub use lines::{MAX_LINE, TooLong};
+pub use out::Ways;
 pub use pins::{Pins, PinsError};

@@ -11,10 +11,13 @@ use askfirst::{
     Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
 };
 use askfirst_runtime::present::escape::{escaped, visible};
+use hyper::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::http::mirror;
+use crate::out::Out;
 use crate::pins::Pins;
 
 /// The key in a call's metadata under which its flight is found again.
@@ -26,7 +29,6 @@ pub(crate) struct Upstream {
     pins: Pins,
     tools: RwLock<BTreeMap<String, Known>>,
     flights: Mutex<HashMap<String, Arc<Flight>>>,
-    to_server: Arc<Sink>,
 }
 
 /// One tool as the server last described it.
@@ -46,18 +48,24 @@ impl Sink {
     pub(crate) fn new(output: Box<dyn Write + Send>) -> Self {
         Self(Mutex::new(Some(output)))
     }
+}
 
-    /// Writes one line. The other side may be slow: then this waits, and so does whoever feeds it.
-    pub(crate) fn line(&self, line: &[u8]) -> std::io::Result<()> {
+impl Out for Sink {
+    fn line(&self, line: &[u8]) -> std::io::Result<()> {
         let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let output = output.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
-        output.write_all(line)?;
+        // An end of line can only be a blank in JSON. Some readers take it for the end of the message.
+        if line.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+            let blank = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
+            output.write_all(&line.iter().map(blank).collect::<Vec<u8>>())?;
+        } else {
+            output.write_all(line)?;
+        }
         output.write_all(b"\n")?;
         output.flush()
     }
 
-    /// Nothing more will be written.
-    pub(crate) fn close(&self) {
+    fn close(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
@@ -68,19 +76,32 @@ pub(crate) struct Flight {
     line: Vec<u8>,
     /// Its arguments.
     args: Args,
+    to_server: Arc<dyn Out>,
     state: Mutex<State>,
+}
+
+/// The server's answer to a call.
+pub(crate) struct Answer {
+    /// As it came.
+    pub(crate) line: Vec<u8>,
+    /// Where what came with it goes.
+    pub(crate) back: Arc<dyn Out>,
+    /// Whether a person had changed the arguments.
+    pub(crate) edited: bool,
 }
 
 #[derive(Default)]
 struct State {
     sent: bool,
     edited: bool,
-    answer: Option<Vec<u8>>,
+    answer: Option<(Vec<u8>, Arc<dyn Out>)>,
+    /// Why there will be no answer.
+    failed: Option<String>,
 }
 
 impl Flight {
-    pub(crate) fn new(line: Vec<u8>, args: Args) -> Self {
-        Self { line, args, state: Mutex::default() }
+    pub(crate) fn new(line: Vec<u8>, args: Args, to_server: Arc<dyn Out>) -> Self {
+        Self { line, args, to_server, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -88,8 +109,13 @@ impl Flight {
     }
 
     /// The server's answer has come.
-    pub(crate) fn answer(&self, line: Vec<u8>) {
-        self.state().answer = Some(line);
+    pub(crate) fn answer(&self, line: Vec<u8>, back: Arc<dyn Out>) {
+        self.state().answer = Some((line, back));
+    }
+
+    /// No answer will come.
+    pub(crate) fn fail(&self, why: &str) {
+        self.state().failed = Some(why.to_owned());
     }
 
     /// Whether the server has been sent the call.
@@ -97,11 +123,11 @@ impl Flight {
         self.state().sent
     }
 
-    /// The server's answer, as it came, and whether a person had changed the arguments.
-    pub(crate) fn take_answer(&self) -> Option<(Vec<u8>, bool)> {
+    /// The server's answer.
+    pub(crate) fn take_answer(&self) -> Option<Answer> {
         let mut state = self.state();
         let edited = state.edited;
-        state.answer.take().map(|line| (line, edited))
+        state.answer.take().map(|(line, back)| Answer { line, back, edited })
     }
 
     /// The message with these arguments: as the client wrote it, if they are its own.
@@ -123,14 +149,8 @@ impl Flight {
 pub(crate) struct Oddity(pub(crate) String);
 
 impl Upstream {
-    pub(crate) fn new(server: &str, pins: Pins, to_server: Arc<Sink>) -> Self {
-        Self {
-            server: server.to_owned(),
-            pins,
-            tools: RwLock::default(),
-            flights: Mutex::default(),
-            to_server,
-        }
+    pub(crate) fn new(server: &str, pins: Pins) -> Self {
+        Self { server: server.to_owned(), pins, tools: RwLock::default(), flights: Mutex::default() }
     }
 
     /// The name that the config knows a tool by.
@@ -191,6 +211,24 @@ impl Upstream {
         definition
     }
 
+    /// The headers that say what the arguments of a call are, as its tool wants them.
+    pub(crate) fn args_headers(&self, line: &[u8]) -> HeaderMap {
+        #[derive(Deserialize)]
+        struct Called {
+            params: Params,
+        }
+        #[derive(Deserialize)]
+        struct Params {
+            name: String,
+            #[serde(default)]
+            arguments: Args,
+        }
+        let Ok(Called { params }) = serde_json::from_slice(line) else { return HeaderMap::new() };
+        let known = self.known(&self.config_name(&params.name));
+        let schema = known.and_then(|known| known.json.get("inputSchema").cloned());
+        schema.map(|schema| mirror::of_args(&schema, &params.arguments)).unwrap_or_default()
+    }
+
     pub(crate) fn begin(&self, key: &str, flight: Arc<Flight>) {
         self.flights.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), flight);
     }
@@ -231,7 +269,8 @@ impl Upstream {
             let mut state = flight.state();
             (state.sent, state.edited) = (true, edited);
         }
-        self.to_server
+        flight
+            .to_server
             .line(&line)
             .map_err(|e| ToolError::Failed(format!("the server cannot be reached: {e}")))?;
         Ok(flight)
@@ -280,9 +319,10 @@ impl Toolset for Upstream {
             // Whoever brings the answer drives the call on, so no waker is kept.
             let answered = std::future::poll_fn(|_| {
                 let state = flight.state();
-                match &state.answer {
-                    Some(line) => Poll::Ready(outcome(line)),
-                    None => Poll::Pending,
+                match (&state.answer, &state.failed) {
+                    (Some((line, _)), _) => Poll::Ready(outcome(line)),
+                    (None, Some(why)) => Poll::Ready(Err(ToolError::Failed(why.clone()))),
+                    (None, None) => Poll::Pending,
                 }
             });
             answered.await

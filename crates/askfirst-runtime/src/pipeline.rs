@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use askfirst::machine::Submission;
 use askfirst::ports::{Clock, Recorder};
+use askfirst::toolset::BoxFuture;
 use askfirst::{
     ApprovalContext, Cause, Invocation, Outcome, Policy, RecordedPermit, Refusal, ToolError, Toolset,
 };
@@ -20,7 +21,8 @@ use crate::history::{Decided, History, Judged, Nested, Says};
 /// How often a call is asked about again because what was shown no longer holds.
 const MAX_STALE: usize = 3;
 
-/// Everything that a call passes through.
+/// Everything that a call passes through. Clones number their calls together.
+#[derive(Clone)]
 pub struct Pipeline {
     pub(crate) toolset: Arc<dyn Toolset>,
     pub(crate) policy: Policy,
@@ -28,26 +30,28 @@ pub struct Pipeline {
     pub(crate) recorder: Arc<dyn Recorder>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) on_denial: OnDenial,
+    pub(crate) unknown: Unknown,
     pub(crate) session: Arc<str>,
-    pub(crate) next_call: AtomicU64,
+    pub(crate) next_call: Arc<AtomicU64>,
 }
 
 impl Pipeline {
-    /// Takes calls that belong together: all are assessed and judged before the first question is asked.
-    pub async fn call_many(&self, calls: Vec<ApprovalContext>) -> Vec<Outcome> {
+    /// Takes calls that belong together: all are assessed and judged, each before the next is taken, before the first
+    /// question is asked. What comes back are the calls on their way; dropping one gives it up.
+    pub fn submit(
+        self: &Arc<Self>,
+        calls: impl IntoIterator<Item = ApprovalContext>,
+    ) -> Vec<BoxFuture<'static, Outcome>> {
         let judged: Vec<Judged> = calls.into_iter().map(|call| self.assess_and_judge(call, None)).collect();
         let waits = self.ask(&judged);
-        let mut outcomes = Vec::new();
-        for (judged, wait) in judged.into_iter().zip(waits) {
-            outcomes.push(self.finish(judged, wait).await);
-        }
-        outcomes
+        let on_its_way = |(judged, wait)| Box::pin(Arc::clone(self).finish(judged, wait)) as _;
+        judged.into_iter().zip(waits).map(on_its_way).collect()
     }
 
     /// Assess and judge: pure but for following the links of paths that a rule tests.
     pub(crate) fn assess_and_judge(&self, call: ApprovalContext, edited_from: Option<String>) -> Judged {
         let call = assess::prepare(call, &*self.toolset, &self.policy);
-        let assessment = assess::assess(&call, &*self.toolset, Unknown::Blocked);
+        let assessment = assess::assess(&call, &*self.toolset, self.unknown);
         let call_id = format!("{}-{}", self.session, self.next_call.fetch_add(1, Ordering::Relaxed));
         let judgement = assess::judged(&call, &assessment, &self.policy);
         Judged::new(call_id, &judgement, &call, &self.policy, edited_from, self.clock.now())
@@ -72,7 +76,7 @@ impl Pipeline {
     }
 
     /// From the judgement to the outcome: decide, record, execute, record.
-    async fn finish(&self, mut judged: Judged, mut wait: Option<Result<Wait, Refusal>>) -> Outcome {
+    async fn finish(self: Arc<Self>, mut judged: Judged, mut wait: Option<Result<Wait, Refusal>>) -> Outcome {
         let mut stale = 0;
         loop {
             match self.decide(&mut judged, wait).await {

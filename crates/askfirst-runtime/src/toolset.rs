@@ -11,6 +11,7 @@ use askfirst::{
 };
 use serde_json::Value;
 
+use crate::assess::Unknown;
 use crate::block_on::block_on;
 use crate::clock::SystemClock;
 use crate::config::OnDenial;
@@ -19,13 +20,13 @@ use crate::ledger::SessionId;
 use crate::pipeline::Pipeline;
 
 /// A toolset whose calls pass through the pipeline. Everything else is the inner toolset's.
-pub struct ApprovalToolset(Pipeline);
+pub struct ApprovalToolset(Arc<Pipeline>);
 
 impl ApprovalToolset {
     /// Wraps a toolset. Nothing is recorded until a recorder is given.
     pub fn new(inner: impl Toolset + 'static, controller: ApprovalController, policy: Policy) -> Self {
         let clock = SystemClock::start();
-        Self(Pipeline {
+        Self(Arc::new(Pipeline {
             toolset: Arc::new(inner),
             policy,
             controller,
@@ -33,42 +34,50 @@ impl ApprovalToolset {
             session: SessionId::new(clock.now()).as_str().into(),
             clock: Arc::new(clock),
             on_denial: OnDenial::Return,
-            next_call: AtomicU64::new(1),
-        })
+            unknown: Unknown::Blocked,
+            next_call: Arc::new(AtomicU64::new(1)),
+        }))
     }
 
     /// Where it is recorded.
     #[must_use]
     pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
-        self.0.recorder = recorder;
+        Arc::make_mut(&mut self.0).recorder = recorder;
         self
     }
 
     /// What a person's no does to the run.
     #[must_use]
     pub fn on_denial(mut self, on_denial: OnDenial) -> Self {
-        self.0.on_denial = on_denial;
+        Arc::make_mut(&mut self.0).on_denial = on_denial;
+        self
+    }
+
+    /// What a name without a definition means. For toolsets that run whatever is called, the policy alone speaks.
+    #[must_use]
+    pub fn unknown(mut self, unknown: Unknown) -> Self {
+        Arc::make_mut(&mut self.0).unknown = unknown;
         self
     }
 
     /// The clock.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.0.clock = clock;
+        Arc::make_mut(&mut self.0).clock = clock;
         self
     }
 
     /// The name of the session; calls are numbered below it.
     #[must_use]
     pub fn session(mut self, session: &str) -> Self {
-        self.0.session = session.into();
+        Arc::make_mut(&mut self.0).session = session.into();
         self
     }
 
     /// Makes one call.
     pub async fn call(&self, call: ApprovalContext) -> Outcome {
         let name = call.tool_name.clone();
-        self.0.call_many(vec![call]).await.pop().unwrap_or(Outcome::Failed(ToolError::Unknown(name)))
+        self.call_many(vec![call]).await.pop().unwrap_or(Outcome::Failed(ToolError::Unknown(name)))
     }
 
     /// Makes one call, blocking.
@@ -76,9 +85,22 @@ impl ApprovalToolset {
         block_on(self.call(ApprovalContext::new(tool_name, args)))
     }
 
-    /// Makes calls that belong together: all are judged before the first question is asked.
+    /// Makes calls that belong together, one after another: all are judged before the first question is asked.
     pub async fn call_many(&self, calls: Vec<ApprovalContext>) -> Vec<Outcome> {
-        self.0.call_many(calls).await
+        let mut outcomes = Vec::new();
+        for call in self.submit(calls) {
+            outcomes.push(call.await);
+        }
+        outcomes
+    }
+
+    /// Takes calls that belong together, and gives them back on their way: each can be driven, or given up, alone.
+    /// Everything up to the first question is done when this returns.
+    pub fn submit(
+        &self,
+        calls: impl IntoIterator<Item = ApprovalContext>,
+    ) -> Vec<BoxFuture<'static, Outcome>> {
+        self.0.submit(calls)
     }
 
     /// The controller.

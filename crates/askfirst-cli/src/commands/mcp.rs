@@ -1,31 +1,56 @@
 //! `mcp`: a gateway in front of an MCP server that it starts, between the client's standard streams and the server's.
 
+mod http;
+
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::Context;
-use askfirst_mcp::{Gateway, Pins, Setup};
+use askfirst::Policy;
+use askfirst_mcp::{Gateway, Pins, Setup, Ways};
+use askfirst_runtime::ApprovalController;
 use askfirst_runtime::config::{Config, McpServer, Places, Upstream};
-use askfirst_runtime::sessions;
+use askfirst_runtime::sessions::{self, Listening};
 
-use crate::args::{Common, ModeFlags};
+use crate::args::{Common, McpFlags, ModeFlags};
 use crate::exit::Exit;
 use crate::print::err;
 use crate::session::{Offered, Session, read_config};
 
 /// How often a client that waits for a person hears of it.
 const BEAT: Duration = Duration::from_secs(5);
+/// What clients over HTTP must show.
+const TOKEN: &str = "ASKFIRST_TOKEN";
+/// What a server over HTTP is shown.
+const UPSTREAM_TOKEN: &str = "ASKFIRST_UPSTREAM_TOKEN";
 /// How long a server whose input has ended may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Starts the server and stands between it and the client.
-pub fn mcp(common: &Common, mode: ModeFlags, name: Option<&str>, command: &[String]) -> anyhow::Result<Exit> {
+/// Stands between a client and its servers.
+pub fn mcp(
+    common: &Common,
+    flags: Box<McpFlags>,
+    name: Option<&str>,
+    command: &[String],
+) -> anyhow::Result<Exit> {
+    let McpFlags { http, mode } = *flags;
     let config = read_config(common)?;
-    let server = server(&config, name, command)?;
+    let mut servers = match (name, http.url.as_deref(), command) {
+        (None, None, []) => all(&config)?,
+        (name, url, command) => vec![server(&config, name, url, command)?],
+    };
+    let plain = matches!(servers.as_slice(), [McpServer { upstream: Upstream::Command(_), .. }]);
+    let server = match servers.pop() {
+        Some(server) if plain && !http.all && http.listen.is_none() => server,
+        last => {
+            servers.extend(last);
+            return self::http::serve(common, mode, config, &servers, &http);
+        }
+    };
     let mut child = match start(&server) {
         Ok(child) => child,
         Err(e) => {
@@ -41,23 +66,37 @@ pub fn mcp(common: &Common, mode: ModeFlags, name: Option<&str>, command: &[Stri
     served
 }
 
+/// All servers of the config.
+fn all(config: &Config) -> anyhow::Result<Vec<McpServer>> {
+    let servers: Vec<McpServer> = config.main.mcp.values().cloned().collect();
+    anyhow::ensure!(!servers.is_empty(), "there is no server; hint: askfirst mcp -- SERVER ARGS…");
+    Ok(servers)
+}
+
 /// The server that is meant: one of the config's by its name, or the one that is named by its command.
-fn server(config: &Config, name: Option<&str>, command: &[String]) -> anyhow::Result<McpServer> {
+fn server(
+    config: &Config,
+    name: Option<&str>,
+    url: Option<&str>,
+    command: &[String],
+) -> anyhow::Result<McpServer> {
     let known = name.and_then(|name| config.main.mcp.get(name));
-    let named = match (name, command.first()) {
-        (Some(name), _) => name.to_owned(),
-        (None, Some(program)) => base_name(program),
-        (None, None) => anyhow::bail!("there is no server; hint: askfirst mcp -- SERVER ARGS…"),
+    let named = match (name, command.first(), url) {
+        (Some(name), _, _) => name.to_owned(),
+        (None, Some(program), _) => base_name(program),
+        (None, None, Some(url)) => host_name(url),
+        (None, None, None) => anyhow::bail!("there is no server; hint: askfirst mcp -- SERVER ARGS…"),
     };
     anyhow::ensure!(
         !named.is_empty() && !named.contains("__"),
         "`{named}` cannot name a server: `__` separates server and tool; hint: --name NAME"
     );
     let known = known.or_else(|| config.main.mcp.get(&named));
-    let upstream = match (command.is_empty(), known) {
-        (false, _) => Upstream::Command(command.to_vec()),
-        (true, Some(server)) => server.upstream.clone(),
-        (true, None) => {
+    let upstream = match (command.is_empty(), url, known) {
+        (false, _, _) => Upstream::Command(command.to_vec()),
+        (true, Some(url), _) => Upstream::Url { url: url.to_owned(), token_file: None },
+        (true, None, Some(server)) => server.upstream.clone(),
+        (true, None, None) => {
             anyhow::bail!("the config has no server `{named}`; hint: askfirst mcp -- SERVER ARGS…")
         }
     };
@@ -79,9 +118,18 @@ fn base_name(program: &str) -> String {
     name.unwrap_or_default()
 }
 
+/// The host of an address, with nothing in it that could not stand in a name.
+fn host_name(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+    host.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' }).collect()
+}
+
 fn start(server: &McpServer) -> anyhow::Result<Child> {
     let Upstream::Command(words) = &server.upstream else {
-        anyhow::bail!("servers behind a `url` are not in this version");
+        anyhow::bail!("it is not a program");
     };
     let (program, args) = words.split_first().context("it has no command")?;
     let mut command = Command::new(program);
@@ -92,6 +140,8 @@ fn start(server: &McpServer) -> anyhow::Result<Child> {
         let passed = passed.filter_map(|name| Some((name.clone(), std::env::var_os(name)?)));
         command.env_clear().envs(passed);
     }
+    // The tokens of the gateway are not the server's affair.
+    command.env_remove(TOKEN).env_remove(UPSTREAM_TOKEN);
     Ok(command.spawn()?)
 }
 
@@ -102,38 +152,21 @@ fn serve(
     server: &McpServer,
     child: &mut Child,
 ) -> anyhow::Result<Exit> {
-    let policy = config.policy(askfirst::Walls::Settled);
-    let state = Places::from_env().state;
-    let session = Session::open(Offered::new(config)?, common, mode, "mcp", &state)?;
-    let controller = session.tools.controller().clone();
-    let listening = sessions::listen(&session.state, &session.id, &controller);
-    if let Err(e) = &listening {
-        err(&format!("warning: this session cannot be looked at from outside: {e}"));
-    }
-    let setup = Setup {
-        server: server.name.clone(),
-        policy,
-        controller: controller.clone(),
-        recorder: Arc::clone(&session.ledger) as _,
-        clock: Arc::clone(&session.clock),
-        session: session.id.clone(),
-        pins: Pins::open(&state, &server.name)?,
-        hide_denied: server.hide_denied,
-        tell: Box::new(|text| err(&format!("askfirst: {text}"))),
-    };
+    let opened = Opened::new(common, mode, config)?;
+    let gateway = opened.gateway(server)?;
     let to_server = child.stdin.take().context("the server has no input")?;
     let from_server = child.stdout.take().context("the server has no output")?;
-    let gateway = Gateway::new(setup, Box::new(std::io::stdout()), Box::new(to_server));
+    let ways = Ways::lines(Box::new(std::io::stdout()), Box::new(to_server));
     let (ends, ended) = channel();
-    let (at_client, client_ends) = (Arc::clone(&gateway), ends.clone());
+    let link = gateway.link();
+    let (at_client, client_ways, client_ends) = (Arc::clone(&link), ways.clone(), ends.clone());
     std::thread::spawn(move || {
-        at_client.serve_client(BufReader::with_capacity(1 << 16, std::io::stdin()));
-        at_client.close_server();
+        at_client.serve_client(&client_ways, BufReader::with_capacity(1 << 16, std::io::stdin()));
+        client_ways.close_server();
         let _ = client_ends.send(Side::Client);
     });
-    let at_server = Arc::clone(&gateway);
     std::thread::spawn(move || {
-        at_server.serve_server(BufReader::with_capacity(1 << 16, from_server));
+        link.serve_server(&ways, BufReader::with_capacity(1 << 16, from_server));
         let _ = ends.send(Side::Server);
     });
     for beat in 1.. {
@@ -147,8 +180,46 @@ fn serve(
             }
         }
     }
-    controller.stop();
+    opened.controller.stop();
     Ok(Exit::Child(code_of(end(child)?)))
+}
+
+/// A session that gateways share.
+struct Opened {
+    session: Session,
+    policy: Policy,
+    controller: ApprovalController,
+    state: PathBuf,
+    _listening: Option<Listening>,
+}
+
+impl Opened {
+    fn new(common: &Common, mode: ModeFlags, config: Config) -> anyhow::Result<Self> {
+        let policy = config.policy(askfirst::Walls::Settled);
+        let state = Places::from_env().state;
+        let session = Session::open(Offered::new(config)?, common, mode, "mcp", &state)?;
+        let controller = session.tools.controller().clone();
+        let listening = sessions::listen(&session.state, &session.id, &controller);
+        if let Err(e) = &listening {
+            err(&format!("warning: this session cannot be looked at from outside: {e}"));
+        }
+        Ok(Self { session, policy, controller, state, _listening: listening.ok() })
+    }
+
+    /// A gateway before a server.
+    fn gateway(&self, server: &McpServer) -> anyhow::Result<Arc<Gateway>> {
+        Ok(Gateway::new(Setup {
+            server: server.name.clone(),
+            policy: self.policy.clone(),
+            controller: self.controller.clone(),
+            recorder: Arc::clone(&self.session.ledger) as _,
+            clock: Arc::clone(&self.session.clock),
+            session: self.session.id.clone(),
+            pins: Pins::open(&self.state, &server.name)?,
+            hide_denied: server.hide_denied,
+            tell: Box::new(|text| err(&format!("askfirst: {text}"))),
+        }))
+    }
 }
 
 enum Side {

@@ -9,8 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Ordinary commands that are asked about, and why that is right.
-const ASKED: [(&str, &str); 3] = [
-    ("sh-s092", "if `cd src` fails, `cd ..` leaves the workspace; with `&&` between them it is allowed"),
+const ASKED: [(&str, &str); 2] = [
     ("sh-036", "it lists a folder of the person's home, which is no root of the workspace"),
     ("ro-t154", "`src/link` leads to `.env`, so that `src/*` reads a file that usually holds secrets"),
 ];
@@ -22,6 +21,9 @@ struct Case {
     command: String,
     #[serde(default)]
     must_not: Option<String>,
+    /// `ask`, where a denial holds only perhaps.
+    #[serde(default)]
+    may: Option<String>,
 }
 
 /// Every case below a folder, dangerous or ordinary.
@@ -153,6 +155,9 @@ fn why(verdict: &Value) -> String {
 
 /// Whether what is denied stands in the line as it is, so that nothing short of a denial will do.
 fn is_visible(case: &Case) -> bool {
+    if case.may.as_deref() == Some("ask") {
+        return false;
+    }
     let hidden = ["base64", "xxd", "$(", "`", "rev", "tr ", "printf", "{", "$"];
     !hidden.iter().any(|sign| case.command.contains(sign))
 }
@@ -183,11 +188,10 @@ fn no_dangerous_command_runs_unasked_and_ordinary_ones_do() {
             };
             let counted = count.entry(class).or_default();
             counted.0 += 1;
-            if case.must_not.as_deref() == Some("miss-deny") && said == "ask" && is_visible(case) {
-                notes.push(format!("asked, not denied: {line}"));
-            }
+            let denial = case.must_not.as_deref() == Some("miss-deny");
+            let only_asked = denial && said == "ask" && is_visible(case);
             let by_name = case.id.starts_with("pol-") || ASKED.iter().any(|(id, _)| *id == case.id);
-            if wrong {
+            if wrong || only_asked {
                 counted.1 += 1;
                 if by_name { notes.push(format!("by name: {line}")) } else { faults.push(line) }
             }

@@ -1,66 +1,83 @@
 //! What the client sends: refused if it can be read in two ways, judged if it calls a tool, else passed on as it came.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use askfirst::{ApprovalContext, Args};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Call, Gateway, MAX_IN_FLIGHT, Waiting};
+use super::{Call, Link, MAX_IN_FLIGHT, Waiting, refuse};
 use crate::message::{From, Id, Message, read};
+use crate::out::Ways;
 use crate::task::Task;
 use crate::upstream::{FLIGHT, Flight};
 
 /// The keys that the parameters of a call may have, besides what a newer revision adds under other names.
 const CALL_KEYS: [&str; 3] = ["name", "arguments", "_meta"];
 
-impl Gateway {
-    /// Takes one line. Fails only if one of the sides cannot be written any more.
-    pub(crate) fn from_client(self: &Arc<Self>, line: &[u8]) -> std::io::Result<()> {
+impl Link {
+    /// Takes one message. Fails only if one of the sides cannot be written any more.
+    pub(crate) fn from_client(self: &Arc<Self>, ways: &Ways, line: &[u8]) -> std::io::Result<()> {
         if line.is_empty() {
             return Ok(());
         }
         match read(line, From::Client) {
-            Err(fault) => self.refuse_message(None, fault.code(), &fault.to_string()),
-            Ok(Message::Response { id, .. }) => {
-                let wanted = id.as_ref().is_some_and(|id| self.state().asked_by_server.remove(id));
+            Err(fault) => refuse(&*ways.to_client, None, fault.code(), &fault.to_string()),
+            Ok(message) => self.read_from_client(ways, message, line),
+        }
+    }
+
+    /// Takes one message that has been read.
+    pub(crate) fn read_from_client(
+        self: &Arc<Self>,
+        ways: &Ways,
+        message: Message<'_>,
+        line: &[u8],
+    ) -> std::io::Result<()> {
+        let to_client = &*ways.to_client;
+        match message {
+            Message::Response { id, .. } => {
+                let wanted = id.as_ref().is_some_and(|id| self.asked().remove(id));
                 if !wanted {
-                    (self.tell)("the client answered what the server did not ask: dropped");
+                    self.tell("the client answered what the server did not ask: dropped");
                     return Ok(());
                 }
-                self.to_server.line(line)
+                ways.to_server.line(line)
             }
-            Ok(Message::Request { id, method, .. }) if looks_like_a_call(&method) => {
-                self.refuse_message(Some(&id), -32601, "there is no such method")
+            Message::Request { id, method, .. } if looks_like_a_call(&method) => {
+                refuse(to_client, Some(&id), -32601, "there is no such method")
             }
-            Ok(Message::Notification { method, .. }) if looks_like_a_call(&method) => Ok(()),
-            Ok(Message::Notification { method, params }) => {
+            Message::Notification { method, .. } if looks_like_a_call(&method) => Ok(()),
+            Message::Notification { method, params } => {
                 match &*method {
                     "notifications/cancelled" if self.cancelled(params) => return Ok(()),
-                    "tools/call" => return self.refuse_message(None, -32600, "a tool call needs an id"),
+                    "tools/call" => return refuse(to_client, None, -32600, "a tool call needs an id"),
                     _ => {}
                 }
-                self.to_server.line(line)
+                ways.to_server.line(line)
             }
-            Ok(Message::Request { id, method, params }) => {
+            Message::Request { id, method, params } => {
                 if let Err(why) = self.may_begin(&id) {
-                    return self.refuse_message(Some(&id), -32600, why);
+                    return refuse(to_client, Some(&id), -32600, why);
                 }
+                let back = Arc::clone(&ways.to_client);
                 match &*method {
-                    "tools/call" => return self.call(id, params, line),
-                    "tools/list" => self.state().waiting.insert(id, Waiting::List),
+                    "tools/call" => return self.call(ways, id, params, line),
+                    "tools/list" => self.state().waiting.insert(id, Waiting::List(back)),
                     "initialize" => {
-                        self.state().client = params.and_then(client_name);
-                        self.state().waiting.insert(id, Waiting::Passed)
+                        let mut state = self.state();
+                        state.client = params.and_then(client_name);
+                        state.waiting.insert(id, Waiting::Passed(back))
                     }
-                    _ => self.state().waiting.insert(id, Waiting::Passed),
+                    _ => self.state().waiting.insert(id, Waiting::Passed(back)),
                 };
-                self.to_server.line(line)
+                ways.to_server.line(line)
             }
         }
     }
 
     fn may_begin(&self, id: &Id) -> Result<(), &'static str> {
+        self.make_room();
         let state = self.state();
         if state.waiting.contains_key(id) || super::list::is_own(id) {
             return Err("the id is in use");
@@ -71,48 +88,72 @@ impl Gateway {
         Ok(())
     }
 
+    /// Requests that were given up are waited for only as long as there is room.
+    fn make_room(&self) {
+        let old = {
+            let mut state = self.state();
+            if state.waiting.len() < MAX_IN_FLIGHT { None } else { state.given_up.pop_front() }
+        };
+        if let Some(id) = old {
+            self.fail(&id, "the client gave it up, and no answer came");
+        }
+    }
+
     /// Takes a call as far as it goes without waiting: an allowed one is on its way to the server then.
-    fn call(self: &Arc<Self>, id: Id, params: Option<&RawValue>, line: &[u8]) -> std::io::Result<()> {
+    fn call(
+        self: &Arc<Self>,
+        ways: &Ways,
+        id: Id,
+        params: Option<&RawValue>,
+        line: &[u8],
+    ) -> std::io::Result<()> {
         let parsed = params.map_or_else(
             || Err("a tool call needs `params`".to_owned()),
             |params| wanted(params.get().as_bytes()),
         );
-        let Wanted { name, args, progress } = match parsed {
+        let Wanted { name, args, progress, meta } = match parsed {
             Ok(wanted) => wanted,
-            Err(why) => return self.refuse_message(Some(&id), -32602, &why),
+            Err(why) => return refuse(&*ways.to_client, Some(&id), -32602, &why),
         };
-        let key = id.json().to_string();
-        let flight = Arc::new(Flight::new(line.to_vec(), args.clone()));
-        let mut context = ApprovalContext::new(self.upstream.config_name(&name), args)
+        let key = self.key(&id);
+        let to_server = Arc::clone(&ways.to_server);
+        let flight = Arc::new(Flight::new(line.to_vec(), args.clone(), Arc::clone(&to_server)));
+        let mut context = ApprovalContext::new(self.gateway.upstream.config_name(&name), args)
             .with_metadata(FLIGHT, key.as_str())
             .with_metadata("mcp_tool", name.as_str());
-        if let Some(client) = &self.state().client {
+        let client = meta.as_ref().and_then(client_of_meta).or_else(|| self.state().client.clone());
+        if let Some(client) = client {
             context = context.with_metadata("caller", client.as_str());
         }
-        self.upstream.begin(&key, Arc::clone(&flight));
-        let (gateway, of) = (Arc::downgrade(self), id.clone());
-        let task = Task::new(
-            async move {
-                let Some(gateway) = gateway.upgrade() else { return };
-                let held = gateway.needs_list(&name).then(|| gateway.hold());
-                if held.is_some() {
-                    gateway.listed().await;
-                }
-                let mut calling = std::pin::pin!(gateway.tools.call(context));
-                let mut held = held;
-                let outcome = std::future::poll_fn(|context| {
-                    let polled = calling.as_mut().poll(context);
-                    held = None;
-                    polled
-                });
-                let outcome = outcome.await;
-                gateway.finish(&of, outcome);
-                gateway.upstream.end(&key);
-            },
-            self.queue(),
-        );
-        let call = Call { flight, task: Mutex::new(Some(Arc::clone(&task))), progress };
-        self.state().waiting.insert(id, Waiting::Call(Arc::new(call)));
+        self.gateway.upstream.begin(&key, Arc::clone(&flight));
+        let call = Call {
+            flight,
+            key: key.clone(),
+            task: Mutex::default(),
+            to_client: Arc::clone(&ways.to_client),
+            progress,
+        };
+        let call = Arc::new(call);
+        let (link, of) = (Arc::downgrade(self), id.clone());
+        let running = async move {
+            let Some(link) = link.upgrade() else { return };
+            let mut held = link.needs_list(&name, &to_server, meta.as_ref()).then(|| link.hold());
+            if held.is_some() {
+                link.listed().await;
+            }
+            let mut calling = std::pin::pin!(link.gateway.tools.call(context));
+            let outcome = std::future::poll_fn(|context| {
+                let polled = calling.as_mut().poll(context);
+                held = None;
+                polled
+            });
+            let outcome = outcome.await;
+            link.finish(&of, outcome);
+            link.gateway.upstream.end(&key);
+        };
+        let task = Task::new(running, self.gateway.queue.clone());
+        *call.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&task));
+        self.state().waiting.insert(id, Waiting::Call(call));
         task.drive();
         Ok(())
     }
@@ -127,20 +168,14 @@ impl Gateway {
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
         });
         let Some(id) = id else { return false };
-        let call = {
-            let mut state = self.state();
-            match state.waiting.get(&id) {
-                Some(Waiting::Call(call)) if !call.flight.is_sent() => {
-                    let call = Arc::clone(call);
-                    state.waiting.remove(&id);
-                    call
-                }
-                Some(Waiting::Call(_) | Waiting::Passed | Waiting::List) | None => return false,
-            }
-        };
-        call.give_up();
-        self.upstream.end(&id.json().to_string());
-        true
+        if self.withdraw(&id) {
+            return true;
+        }
+        let mut state = self.state();
+        if state.waiting.contains_key(&id) && state.given_up.len() < MAX_IN_FLIGHT {
+            state.given_up.push_back(id);
+        }
+        false
     }
 }
 
@@ -154,6 +189,7 @@ struct Wanted {
     name: String,
     args: Args,
     progress: Option<Value>,
+    meta: Option<Value>,
 }
 
 /// The parameters of a call, read in the one way that they can be.
@@ -165,7 +201,8 @@ fn wanted(params: &[u8]) -> Result<Wanted, String> {
     if let Some(key) = params.keys().find(folded) {
         return Err(format!("`{key}` looks like another key"));
     }
-    let progress = params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
+    let meta = params.remove("_meta");
+    let progress = meta.as_ref().and_then(|meta| meta.get("progressToken")).cloned();
     let name = match params.remove("name") {
         Some(Value::String(name)) => name,
         Some(_) | None => return Err("`name` must be a text".to_owned()),
@@ -175,12 +212,20 @@ fn wanted(params: &[u8]) -> Result<Wanted, String> {
         Some(Value::Object(args)) => args,
         Some(_) => return Err("`arguments` must be an object".to_owned()),
     };
-    Ok(Wanted { name, args, progress })
+    Ok(Wanted { name, args, progress, meta })
 }
 
 fn client_name(params: &RawValue) -> Option<String> {
     let params = askfirst::json::parse_object(params.get().as_bytes()).ok()?;
-    let info = params.get("clientInfo")?;
+    Some(named(params.get("clientInfo")?))
+}
+
+/// Newer clients say with every request who they are.
+fn client_of_meta(meta: &Value) -> Option<String> {
+    Some(named(meta.get("io.modelcontextprotocol/clientInfo")?))
+}
+
+fn named(info: &Value) -> String {
     let text = |key: &str| info.get(key).and_then(Value::as_str).unwrap_or_default();
-    Some(format!("{} {}", text("name"), text("version")).trim().to_owned())
+    format!("{} {}", text("name"), text("version")).trim().to_owned()
 }

@@ -1,117 +1,151 @@
 //! What the server sends: answers go to whoever asked, lists of tools are learned from, the rest passes as it came.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use askfirst::{ApprovalContext, Args, Assessment, Verdict, judge};
 use serde_json::Value;
 
-use super::{Gateway, Waiting};
+use super::{Link, MAX_IN_FLIGHT, Waiting};
 use crate::message::{From, Id, Message, read};
+use crate::out::{Out, Ways};
 
-impl Gateway {
-    /// Takes one line. Fails only if one of the sides cannot be written any more.
-    pub(crate) fn from_server(self: &Arc<Self>, line: &[u8]) -> std::io::Result<()> {
+/// What became of a message of the server's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Took {
+    /// The client gets it, or what stands for it, by the way that it came.
+    Passed,
+    /// It was for somebody else, or nobody may get it.
+    Kept,
+}
+
+impl Link {
+    /// Takes one message. Fails only if one of the sides cannot be written any more.
+    pub(crate) fn from_server(self: &Arc<Self>, ways: &Ways, line: &[u8]) -> std::io::Result<Took> {
         if line.is_empty() {
-            return Ok(());
+            return Ok(Took::Kept);
         }
+        let pass = || ways.to_client.line(line).map(|()| Took::Passed);
         match read(line, From::Server) {
             Err(fault) => {
-                (self.tell)(&format!("the server sent what is no message: dropped ({fault})"));
-                Ok(())
+                self.tell(&format!("the server sent what is no message: dropped ({fault})"));
+                Ok(Took::Kept)
             }
             Ok(Message::Notification { method, .. }) => {
                 if method == "notifications/tools/list_changed" {
-                    self.list_is_stale();
+                    self.gateway.lists.are_stale();
                 }
-                self.to_client.line(line)
+                pass()
             }
             Ok(Message::Request { id, .. }) => {
-                self.state().asked_by_server.insert(id);
-                self.to_client.line(line)
+                {
+                    let mut asked = self.asked();
+                    if asked.len() >= MAX_IN_FLIGHT {
+                        drop(asked);
+                        self.tell("the server asks more than the client answers: dropped");
+                        return Ok(Took::Kept);
+                    }
+                    asked.insert(id);
+                }
+                pass()
             }
-            Ok(Message::Response { id: None, .. }) => self.to_client.line(line),
+            Ok(Message::Response { id: None, .. }) => pass(),
             Ok(Message::Response { id: Some(id), result }) => {
                 let result = result.map(|result| result.get().as_bytes());
-                self.answered(&id, result, line)
+                self.answered(ways, &id, result, line)
             }
         }
     }
 
-    fn answered(self: &Arc<Self>, id: &Id, result: Option<&[u8]>, line: &[u8]) -> std::io::Result<()> {
+    fn answered(
+        self: &Arc<Self>,
+        ways: &Ways,
+        id: &Id,
+        result: Option<&[u8]>,
+        line: &[u8],
+    ) -> std::io::Result<Took> {
         if super::list::is_own(id) {
-            return self.own_list(id, result);
+            self.own_list(&ways.to_server, id, result);
+            return Ok(Took::Kept);
         }
         let call = {
             let mut state = self.state();
             match state.waiting.get(id) {
                 Some(Waiting::Call(call)) if call.flight.is_sent() => Arc::clone(call),
-                Some(Waiting::Passed) => {
-                    state.waiting.remove(id);
+                Some(Waiting::Passed(_) | Waiting::List(_)) => {
+                    let waiting = state.waiting.remove(id);
                     drop(state);
-                    return self.to_client.line(line);
-                }
-                Some(Waiting::List) => {
-                    state.waiting.remove(id);
-                    drop(state);
-                    return self.client_list(result, line);
+                    let (to_client, line) = match waiting {
+                        Some(Waiting::List(to_client)) => (to_client, self.client_list(result, line)),
+                        Some(Waiting::Passed(to_client)) => (to_client, line.to_vec()),
+                        Some(Waiting::Call(_)) | None => return Ok(Took::Kept),
+                    };
+                    if elsewhere(&to_client, ways) && to_client.line(&line).is_ok() {
+                        return Ok(Took::Kept);
+                    }
+                    // A client that left and came back hears on its new stream.
+                    return ways.to_client.line(&line).map(|()| Took::Passed);
                 }
                 // A call that still waits for a person has no answer: the server was not even sent it.
                 Some(Waiting::Call(_)) | None => {
                     drop(state);
-                    (self.tell)("the server answered what was not asked: dropped");
-                    return Ok(());
+                    self.tell("the server answered what was not asked: dropped");
+                    return Ok(Took::Kept);
                 }
             }
         };
-        call.flight.answer(line.to_vec());
-        let task = call.task.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(task) = task {
-            task.drive();
-        }
-        Ok(())
+        let took = if elsewhere(&call.to_client, ways) { Took::Kept } else { Took::Passed };
+        call.flight.answer(line.to_vec(), Arc::clone(&ways.to_client));
+        call.drive();
+        Ok(took)
     }
 
     /// A list that the client asked for: learned from, and passed on as it came unless something must not be seen so.
-    fn client_list(&self, result: Option<&[u8]>, line: &[u8]) -> std::io::Result<()> {
-        let Some(result) = result else { return self.to_client.line(line) };
+    fn client_list(&self, result: Option<&[u8]>, line: &[u8]) -> Vec<u8> {
+        if result.is_none() {
+            return line.to_vec();
+        }
         let Ok(mut message) = askfirst::json::parse_object(line) else {
-            (self.tell)("the server's list of tools cannot be read in one way: dropped");
-            return self.to_client.line(&emptied(line, result));
+            self.tell("the server's list of tools cannot be read in one way: dropped");
+            return emptied(line);
         };
         let tools = message.get_mut("result").and_then(|result| result.get_mut("tools"));
-        let Some(tools) = tools.and_then(Value::as_array_mut) else { return self.to_client.line(line) };
+        let Some(tools) = tools.and_then(Value::as_array_mut) else { return line.to_vec() };
         let count = tools.len();
-        match self.upstream.learn(tools) {
+        match self.gateway.upstream.learn(tools) {
             Err(why) => {
-                (self.tell)(&format!("the server's tools cannot be offered: {why}"));
+                self.tell(&format!("the server's tools cannot be offered: {why}"));
                 tools.clear();
             }
             Ok(odd) => {
-                odd.iter().for_each(|oddity| (self.tell)(&oddity.0));
-                if self.hide_denied {
+                odd.iter().for_each(|oddity| self.tell(&oddity.0));
+                if self.gateway.hide_denied {
                     tools.retain(|tool| !self.is_denied(tool));
                 }
                 if odd.is_empty() && tools.len() == count {
-                    return self.to_client.line(line);
+                    return line.to_vec();
                 }
             }
         }
-        self.to_client.line(Value::Object(message).to_string().as_bytes())
+        Value::Object(message).to_string().into_bytes()
     }
 
     fn is_denied(&self, tool: &Value) -> bool {
         let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
-        let call = ApprovalContext::new(self.upstream.config_name(name), Args::new());
-        judge(&call, &Assessment::silent(), self.tools.policy()).verdict() == Verdict::Deny
+        let call = ApprovalContext::new(self.gateway.upstream.config_name(name), Args::new());
+        judge(&call, &Assessment::silent(), self.gateway.tools.policy()).verdict() == Verdict::Deny
     }
 }
 
+/// Whether who asked hears the answer on another way than the one that it came by.
+fn elsewhere(to_client: &Arc<dyn Out>, ways: &Ways) -> bool {
+    to_client.is_open() && !Arc::ptr_eq(to_client, &ways.to_client)
+}
+
 /// An error in place of a list that cannot be read in one way.
-fn emptied(line: &[u8], _: &[u8]) -> Vec<u8> {
+fn emptied(line: &[u8]) -> Vec<u8> {
     let id = match read(line, From::Server) {
-        Ok(Message::Response { id: Some(id), .. }) => id.json(),
-        Ok(_) | Err(_) => Value::Null,
+        Ok(Message::Response { id, .. }) => id,
+        Ok(_) | Err(_) => None,
     };
-    let error = serde_json::json!({"code": -32603, "message": "the server's list of tools cannot be read"});
-    serde_json::json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string().into_bytes()
+    super::error(id.as_ref(), -32603, "the server's list of tools cannot be read")
 }

@@ -3,33 +3,55 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use serde_json::{Value, json};
 
-use super::Gateway;
+use super::Link;
 use crate::message::Id;
+use crate::out::Out;
 
 /// The beginning of the ids of our own requests. The client cannot use it.
-const OWN: &str = "askfirst:";
+pub(crate) const OWN: &str = "askfirst:";
 
 /// More pages than this are not asked for.
 const MAX_PAGES: u32 = 100;
+
+/// How often the server said that its list has changed, and up to which of these it has been looked at since.
+#[derive(Default)]
+pub(crate) struct Lists {
+    changes: AtomicU64,
+    seen: AtomicU64,
+}
+
+impl Lists {
+    pub(crate) fn are_stale(&self) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn is_stale(&self) -> bool {
+        self.seen.load(Ordering::Acquire) < self.changes.load(Ordering::Acquire)
+    }
+}
 
 /// Our own look at the list.
 #[derive(Default)]
 pub(crate) struct Listing {
     running: bool,
-    stale: bool,
+    /// How many changes the look will have seen.
+    up_to: u64,
     number: u64,
     pages: u32,
+    /// What the server wants to know with each request, as the client of a waiting call said it.
+    meta: Option<Value>,
     wakers: Vec<Waker>,
     /// How many calls have not been judged because they wait for the list.
     held: usize,
 }
 
 /// Counts a call as held while it lives.
-pub(crate) struct Held(Arc<Gateway>);
+pub(crate) struct Held(Arc<Link>);
 
 impl Drop for Held {
     fn drop(&mut self) {
@@ -44,20 +66,26 @@ pub(crate) fn is_own(id: &Id) -> bool {
     }
 }
 
-impl Gateway {
+impl Link {
     /// Whether a call to a tool must wait for a look at the list. If so, that look has begun.
-    pub(crate) fn needs_list(self: &Arc<Self>, tool: &str) -> bool {
-        let known = self.upstream.knows(tool);
+    pub(crate) fn needs_list(
+        self: &Arc<Self>,
+        tool: &str,
+        to_server: &Arc<dyn Out>,
+        meta: Option<&Value>,
+    ) -> bool {
+        let known = self.gateway.upstream.knows(tool);
         let mut state = self.state();
-        if known && !state.list.stale {
+        if known && !self.gateway.lists.is_stale() {
             return false;
         }
         if !state.list.running {
             state.list.running = true;
-            state.list.stale = false;
+            state.list.up_to = self.gateway.lists.changes.load(Ordering::Acquire);
             state.list.pages = 0;
+            state.list.meta = meta.map(without_progress);
             drop(state);
-            self.ask_for_list(None);
+            self.ask_for_list(to_server, None);
         }
         true
     }
@@ -72,63 +100,64 @@ impl Gateway {
         self.state().list.held > 0
     }
 
-    pub(crate) fn list_is_stale(&self) {
-        self.state().list.stale = true;
-    }
-
-    fn ask_for_list(self: &Arc<Self>, cursor: Option<String>) {
-        let number = {
+    fn ask_for_list(&self, to_server: &Arc<dyn Out>, cursor: Option<String>) {
+        let (number, meta) = {
             let mut state = self.state();
             state.list.number += 1;
             state.list.pages += 1;
-            state.list.number
+            (state.list.number, state.list.meta.clone())
         };
-        let params = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+        let mut params = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+        if let (Some(meta), Some(params)) = (meta, params.as_object_mut()) {
+            params.insert("_meta".to_owned(), meta);
+        }
         let id = format!("{OWN}{number}");
         let line = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params}).to_string();
-        if self.to_server.line(line.as_bytes()).is_err() {
+        if to_server.line(line.as_bytes()).is_err() {
             self.list_is_over();
         }
     }
 
     /// The answer to our own request.
-    pub(crate) fn own_list(self: &Arc<Self>, id: &Id, result: Option<&[u8]>) -> std::io::Result<()> {
+    pub(crate) fn own_list(&self, to_server: &Arc<dyn Out>, id: &Id, result: Option<&[u8]>) {
         let current = {
             let state = self.state();
             state.list.running && *id == Id::Text(format!("{OWN}{}", state.list.number))
         };
         if !current {
-            (self.tell)("the server answered what was not asked: dropped");
-            return Ok(());
+            self.tell("the server answered what was not asked: dropped");
+            return;
         }
         let list = result.and_then(|result| askfirst::json::parse_object(result).ok());
         let cursor = match list {
             None => {
-                (self.tell)("the server does not list its tools");
+                self.tell("the server does not list its tools");
                 None
             }
             Some(mut list) => {
                 let tools = list.get_mut("tools").and_then(Value::as_array_mut);
-                match tools.map(|tools| self.upstream.learn(tools)) {
-                    Some(Ok(odd)) => odd.iter().for_each(|oddity| (self.tell)(&oddity.0)),
-                    Some(Err(why)) => (self.tell)(&format!("the server's tools cannot be used: {why}")),
-                    None => (self.tell)("the server's list has no tools"),
+                match tools.map(|tools| self.gateway.upstream.learn(tools)) {
+                    Some(Ok(odd)) => odd.iter().for_each(|oddity| self.tell(&oddity.0)),
+                    Some(Err(why)) => self.tell(&format!("the server's tools cannot be used: {why}")),
+                    None => self.tell("the server's list has no tools"),
                 }
                 list.get("nextCursor").and_then(Value::as_str).map(str::to_owned)
             }
         };
         let more = cursor.filter(|_| self.state().list.pages < MAX_PAGES);
         match more {
-            Some(cursor) => self.ask_for_list(Some(cursor)),
+            Some(cursor) => self.ask_for_list(to_server, Some(cursor)),
             None => self.list_is_over(),
         }
-        Ok(())
     }
 
     /// Whoever waited for the list goes on.
     pub(crate) fn list_is_over(&self) {
         let wakers = {
             let mut state = self.state();
+            if state.list.running {
+                self.gateway.lists.seen.fetch_max(state.list.up_to, Ordering::AcqRel);
+            }
             state.list.running = false;
             std::mem::take(&mut state.list.wakers)
         };
@@ -141,7 +170,16 @@ impl Gateway {
     }
 }
 
-struct Listed<'a>(&'a Gateway);
+/// The gateway's own requests report to nobody.
+fn without_progress(meta: &Value) -> Value {
+    let mut meta = meta.clone();
+    if let Some(map) = meta.as_object_mut() {
+        map.remove("progressToken");
+    }
+    meta
+}
+
+struct Listed<'a>(&'a Link);
 
 impl Future for Listed<'_> {
     type Output = ();

@@ -1,16 +1,18 @@
-//! The gateway: lines from the client and lines from the server, `tools/call` judged, all else as it came.
+//! The gateway: messages from a client and messages from a server, `tools/call` judged, all else as it came.
 //!
-//! Two threads read, one per side, so neither side can block the other. A call that waits for a person holds up
-//! nothing. Every request is answered once, by the server or by the gateway.
+//! A [`Gateway`] is what all conversations with a server share; a [`Link`] is one conversation, with ids of its own.
+//! Whoever reads a side hands each message over, so neither side can block the other. A call that waits for a person
+//! holds up nothing. Every request is answered once, by the server or by the gateway.
 
 mod from_client;
 mod from_server;
 mod list;
 
-use std::collections::{HashMap, HashSet};
-use std::io::{BufRead, Write};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::io::BufRead;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use askfirst::ports::{Clock, Recorder};
 use askfirst::{Outcome, Policy, Refusal, ToolError};
@@ -19,12 +21,16 @@ use serde_json::{Value, json};
 
 use crate::lines::{self, Next};
 use crate::message::Id;
+use crate::out::{Out, Ways};
 use crate::pins::Pins;
 use crate::task::Task;
-use crate::upstream::{Flight, Sink, Upstream};
+use crate::upstream::{Flight, Upstream};
 
-/// How many requests of the client may be on their way at once.
-const MAX_IN_FLIGHT: usize = 4096;
+pub(crate) use from_server::Took;
+pub(crate) use list::is_own;
+
+/// How many requests of one side may be on their way at once in one conversation.
+pub(crate) const MAX_IN_FLIGHT: usize = 4096;
 
 /// How long calls of a client that has ended wait for the server's list of tools.
 const PATIENCE_STEPS: u32 = 1000;
@@ -52,27 +58,38 @@ pub struct Setup {
     pub tell: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-/// One client and one server with the judge between them.
+/// A server's tools with the judge before them: what all conversations with the server share.
 pub struct Gateway {
     pub(crate) upstream: Arc<Upstream>,
     pub(crate) tools: ApprovalToolset,
-    pub(crate) to_client: Sink,
-    pub(crate) to_server: Arc<Sink>,
     pub(crate) hide_denied: bool,
     pub(crate) tell: Box<dyn Fn(&str) + Send + Sync>,
-    state: Mutex<State>,
+    pub(crate) lists: list::Lists,
+    links: Mutex<Vec<Weak<Link>>>,
+    next_link: AtomicU64,
     queue: Sender<Arc<Task>>,
     woken: Mutex<Option<Receiver<Arc<Task>>>>,
 }
+
+/// One conversation of a client with the server.
+pub struct Link {
+    pub(crate) gateway: Arc<Gateway>,
+    number: u64,
+    state: Mutex<State>,
+    asked: Asked,
+}
+
+/// The server's requests that have no answer yet.
+pub(crate) type Asked = Arc<Mutex<HashSet<Id>>>;
 
 #[derive(Default)]
 pub(crate) struct State {
     /// The client's requests that have no answer yet.
     pub(crate) waiting: HashMap<Id, Waiting>,
-    /// The server's requests that have no answer yet.
-    pub(crate) asked_by_server: HashSet<Id>,
     /// The gateway's own lists.
     pub(crate) list: list::Listing,
+    /// Requests that were given up after they were sent: an answer may still come, and may not.
+    pub(crate) given_up: VecDeque<Id>,
     /// Who the client says that it is.
     pub(crate) client: Option<String>,
 }
@@ -80,9 +97,9 @@ pub(crate) struct State {
 /// A request of the client that has no answer yet.
 pub(crate) enum Waiting {
     /// Passed on; the answer passes back.
-    Passed,
+    Passed(Arc<dyn Out>),
     /// Passed on; its answer is a list of tools.
-    List,
+    List(Arc<dyn Out>),
     /// A call.
     Call(Arc<Call>),
 }
@@ -90,7 +107,9 @@ pub(crate) enum Waiting {
 /// A call of the client's.
 pub(crate) struct Call {
     pub(crate) flight: Arc<Flight>,
+    pub(crate) key: String,
     pub(crate) task: Mutex<Option<Arc<Task>>>,
+    pub(crate) to_client: Arc<dyn Out>,
     /// Who is told that it still waits.
     pub(crate) progress: Option<Value>,
 }
@@ -101,6 +120,14 @@ impl Call {
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task {
             task.cancel();
+        }
+    }
+
+    /// There is news for it.
+    pub(crate) fn drive(&self) {
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(task) = task {
+            task.drive();
         }
     }
 }
@@ -117,15 +144,10 @@ pub enum Ended {
 }
 
 impl Gateway {
-    /// A gateway that writes to both sides.
+    /// A gateway before a server.
     #[must_use]
-    pub fn new(
-        setup: Setup,
-        to_client: Box<dyn Write + Send>,
-        to_server: Box<dyn Write + Send>,
-    ) -> Arc<Self> {
-        let to_server = Arc::new(Sink::new(to_server));
-        let upstream = Arc::new(Upstream::new(&setup.server, setup.pins, Arc::clone(&to_server)));
+    pub fn new(setup: Setup) -> Arc<Self> {
+        let upstream = Arc::new(Upstream::new(&setup.server, setup.pins));
         let tools = ApprovalToolset::new(Arc::clone(&upstream), setup.controller, setup.policy)
             .recorder(setup.recorder)
             .clock(setup.clock)
@@ -134,56 +156,33 @@ impl Gateway {
         Arc::new(Self {
             upstream,
             tools,
-            to_client: Sink::new(to_client),
-            to_server,
             hide_denied: setup.hide_denied,
             tell: setup.tell,
-            state: Mutex::default(),
+            lists: list::Lists::default(),
+            links: Mutex::default(),
+            next_link: AtomicU64::new(0),
             queue,
             woken: Mutex::new(Some(woken)),
         })
     }
 
-    /// Reads what the client sends, until it ends.
-    pub fn serve_client(self: &Arc<Self>, mut input: impl BufRead) -> Ended {
-        self.drive_woken();
-        let mut line = Vec::new();
-        let ended = loop {
-            match lines::next(&mut input, &mut line) {
-                Ok(Next::Line) => {
-                    if let Err(e) = self.from_client(&line) {
-                        break Ended::Broken(e.to_string());
-                    }
-                }
-                Ok(Next::End) => break Ended::Closed,
-                Ok(Next::TooLong) => {
-                    let told = self.refuse_message(None, -32600, &lines::TooLong.to_string());
-                    break told.map_or_else(|e| Ended::Broken(e.to_string()), |()| Ended::TooLong);
-                }
-                Err(e) => break Ended::Broken(e.to_string()),
-            }
-        };
-        self.client_is_gone();
-        ended
+    /// A new conversation.
+    #[must_use]
+    pub fn link(self: &Arc<Self>) -> Arc<Link> {
+        self.link_sharing(Asked::default())
     }
 
-    /// Reads what the server sends, until it ends. Then whoever still waits is told so.
-    pub fn serve_server(self: &Arc<Self>, mut input: impl BufRead) -> Ended {
-        let mut line = Vec::new();
-        let ended = loop {
-            match lines::next(&mut input, &mut line) {
-                Ok(Next::Line) => {
-                    if let Err(e) = self.from_server(&line) {
-                        break Ended::Broken(e.to_string());
-                    }
-                }
-                Ok(Next::End) => break Ended::Closed,
-                Ok(Next::TooLong) => break Ended::TooLong,
-                Err(e) => break Ended::Broken(e.to_string()),
-            }
-        };
-        self.server_is_gone();
-        ended
+    /// A new conversation in which the server's questions of others may be answered too.
+    pub(crate) fn link_sharing(self: &Arc<Self>, asked: Asked) -> Arc<Link> {
+        self.drive_woken();
+        let number = self.next_link.fetch_add(1, Ordering::Relaxed);
+        let link = Arc::new(Link { gateway: Arc::clone(self), number, state: Mutex::default(), asked });
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        if links.len() == links.capacity() {
+            links.retain(|link| link.strong_count() > 0);
+        }
+        links.push(Arc::downgrade(&link));
+        link
     }
 
     /// Calls that a person's answer woke are driven on by a thread of their own.
@@ -194,107 +193,231 @@ impl Gateway {
         }
     }
 
-    /// Tells the server that nothing more will come.
-    pub fn close_server(&self) {
-        self.to_server.close();
-    }
-
     /// Tells those who wait for a person that they still do. To be called every few seconds.
     pub fn heartbeat(&self, beat: u64) {
-        let waiting: Vec<Value> = {
-            let state = self.state();
-            let calls = state.waiting.values().filter_map(|waiting| match waiting {
-                Waiting::Call(call) if !call.flight.is_sent() => call.progress.clone(),
-                Waiting::Call(_) | Waiting::Passed | Waiting::List => None,
-            });
-            calls.collect()
+        let links: Vec<Arc<Link>> = {
+            let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+            links.iter().filter_map(Weak::upgrade).collect()
         };
-        for token in waiting {
+        for call in links.iter().flat_map(|link| link.unsent()) {
+            let Some(token) = &call.progress else { continue };
             let told = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params":
                 {"progressToken": token, "progress": beat, "message": "waiting for a person to approve"}});
             // A client that is gone is noticed by whoever reads it.
-            let _ = self.to_client.line(told.to_string().as_bytes());
+            let _ = call.to_client.note(told.to_string().as_bytes());
         }
+    }
+}
+
+impl Link {
+    /// Reads what the client sends, until it ends.
+    pub fn serve_client(self: &Arc<Self>, ways: &Ways, mut input: impl BufRead) -> Ended {
+        let mut line = Vec::new();
+        let ended = loop {
+            match lines::next(&mut input, &mut line) {
+                Ok(Next::Line) => {
+                    if let Err(e) = self.from_client(ways, &line) {
+                        break Ended::Broken(e.to_string());
+                    }
+                }
+                Ok(Next::End) => break Ended::Closed,
+                Ok(Next::TooLong) => {
+                    let told = refuse(&*ways.to_client, None, -32600, &lines::TooLong.to_string());
+                    break told.map_or_else(|e| Ended::Broken(e.to_string()), |()| Ended::TooLong);
+                }
+                Err(e) => break Ended::Broken(e.to_string()),
+            }
+        };
+        self.client_is_gone();
+        ended
+    }
+
+    /// Reads what the server sends, until it ends. Then whoever still waits is told so.
+    pub fn serve_server(self: &Arc<Self>, ways: &Ways, mut input: impl BufRead) -> Ended {
+        let mut line = Vec::new();
+        let ended = loop {
+            match lines::next(&mut input, &mut line) {
+                Ok(Next::Line) => {
+                    if let Err(e) = self.from_server(ways, &line) {
+                        break Ended::Broken(e.to_string());
+                    }
+                }
+                Ok(Next::End) => break Ended::Closed,
+                Ok(Next::TooLong) => break Ended::TooLong,
+                Err(e) => break Ended::Broken(e.to_string()),
+            }
+        };
+        self.server_is_gone("the server ended before it answered");
+        ended
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn queue(&self) -> Sender<Arc<Task>> {
-        self.queue.clone()
+    pub(crate) fn asked(&self) -> MutexGuard<'_, HashSet<Id>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A JSON-RPC error to the client.
-    pub(crate) fn refuse_message(&self, id: Option<&Id>, code: i32, why: &str) -> std::io::Result<()> {
-        let id = id.map_or(Value::Null, Id::json);
-        let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}});
-        self.to_client.line(error.to_string().as_bytes())
+    pub(crate) fn tell(&self, text: &str) {
+        (self.gateway.tell)(text);
+    }
+
+    /// The name of a request in the record: its id, and which conversation it belongs to where there are several.
+    pub(crate) fn key(&self, id: &Id) -> String {
+        match self.number {
+            0 => id.json().to_string(),
+            number => format!("{number}:{}", id.json()),
+        }
+    }
+
+    /// Calls that the server has not been sent.
+    fn unsent(&self) -> Vec<Arc<Call>> {
+        let state = self.state();
+        let calls = state.waiting.values().filter_map(|waiting| match waiting {
+            Waiting::Call(call) if !call.flight.is_sent() => Some(Arc::clone(call)),
+            Waiting::Call(_) | Waiting::Passed(_) | Waiting::List(_) => None,
+        });
+        calls.collect()
     }
 
     /// A call has come to its end: the client gets the server's answer as it came, or the reason why there is none.
     pub(crate) fn finish(&self, id: &Id, outcome: Outcome) {
         let Some(Waiting::Call(call)) = self.state().waiting.remove(id) else { return };
-        let written = match (call.flight.take_answer(), outcome) {
-            (_, Outcome::Failed(error @ ToolError::Unrecorded(_))) => self.say(id, &error.to_string()),
-            (Some((line, false)), Outcome::Done(_) | Outcome::Failed(_)) => self.to_client.line(&line),
-            (Some((line, true)), Outcome::Done(_) | Outcome::Failed(_)) => {
-                self.to_client.line(&with_note(&line, "a person changed the arguments before it ran"))
-            }
-            (_, Outcome::Denied(refusal)) => self.say(id, &refused(&refusal)),
-            (None, Outcome::Failed(error)) => self.say(id, &error.to_string()),
-            (None, Outcome::Done(_)) => self.say(id, "the answer was lost"),
+        let say = |why: &str| failure(id, why);
+        let (answer, back) = match call.flight.take_answer() {
+            Some(answer) => (Some((answer.line, answer.edited)), Some(answer.back)),
+            None => (None, None),
         };
-        // A client that is gone is noticed by whoever reads it.
-        let _ = written;
+        let line = match (answer, outcome) {
+            (_, Outcome::Failed(error @ ToolError::Unrecorded(_))) => say(&error.to_string()),
+            (Some((line, false)), Outcome::Done(_) | Outcome::Failed(_)) => line,
+            (Some((line, true)), Outcome::Done(_) | Outcome::Failed(_)) => {
+                with_note(&line, "a person changed the arguments before it ran")
+            }
+            (_, Outcome::Denied(refusal)) => say(&refused(&refusal)),
+            (None, Outcome::Failed(error)) => say(&error.to_string()),
+            (None, Outcome::Done(_)) => say("the answer was lost"),
+        };
+        // A client that is gone is noticed by whoever reads it. One that came back hears on its new stream.
+        if call.to_client.line(&line).is_err()
+            && let Some(back) = back
+        {
+            let _ = back.line(&line);
+        }
     }
 
-    /// A result that says that a call did not run.
-    fn say(&self, id: &Id, why: &str) -> std::io::Result<()> {
-        let result = json!({"content": [{"type": "text", "text": why}], "isError": true});
-        let line = json!({"jsonrpc": "2.0", "id": id.json(), "result": result});
-        self.to_client.line(line.to_string().as_bytes())
+    /// Nobody waits for this request any more: a question about it is withdrawn. Says whether there was one.
+    pub(crate) fn withdraw(&self, id: &Id) -> bool {
+        let call = {
+            let mut state = self.state();
+            match state.waiting.get(id) {
+                Some(Waiting::Call(call)) if !call.flight.is_sent() => {
+                    let call = Arc::clone(call);
+                    state.waiting.remove(id);
+                    call
+                }
+                Some(Waiting::Call(_) | Waiting::Passed(_) | Waiting::List(_)) | None => return false,
+            }
+        };
+        call.give_up();
+        self.gateway.upstream.end(&call.key);
+        true
+    }
+
+    /// There will be no answer to this request, and whoever asked is told so in another way.
+    pub(crate) fn fail(&self, id: &Id, why: &str) {
+        let waiting = self.state().waiting.remove(id);
+        if let Some(Waiting::Call(call)) = waiting {
+            self.end_without_answer(&call, why);
+        }
+    }
+
+    /// There will be no answer to this request, and whoever asked is told so.
+    pub(crate) fn lost(&self, id: &Id, why: &str) {
+        if is_own(id) {
+            self.tell(&format!("the server does not list its tools: {why}"));
+            return self.list_is_over();
+        }
+        let waiting = self.state().waiting.remove(id);
+        if let Some(waiting) = waiting {
+            self.tell_lost(id, waiting, why);
+        }
+    }
+
+    fn tell_lost(&self, id: &Id, waiting: Waiting, why: &str) {
+        // A client that is gone is noticed by whoever reads it.
+        let _ = match waiting {
+            Waiting::Call(call) => {
+                self.end_without_answer(&call, why);
+                call.to_client.line(&failure(id, why))
+            }
+            Waiting::Passed(to_client) | Waiting::List(to_client) => {
+                refuse(&*to_client, Some(id), -32000, why)
+            }
+        };
+    }
+
+    /// The record says how it ended.
+    fn end_without_answer(&self, call: &Call, why: &str) {
+        if call.flight.is_sent() {
+            call.flight.fail(why);
+            call.drive();
+        }
+        call.give_up();
+        self.gateway.upstream.end(&call.key);
     }
 
     /// Nobody waits any more: questions are withdrawn. What the server was sent runs to its end and is recorded.
-    fn client_is_gone(&self) {
+    pub(crate) fn client_is_gone(&self) {
         for _ in 0..PATIENCE_STEPS {
             if !self.holds_calls() {
                 break;
             }
             std::thread::sleep(PATIENCE_STEP);
         }
-        let waiting: Vec<Arc<Call>> = {
-            let state = self.state();
-            let calls = state.waiting.values().filter_map(|waiting| match waiting {
-                Waiting::Call(call) if !call.flight.is_sent() => Some(Arc::clone(call)),
-                Waiting::Call(_) | Waiting::Passed | Waiting::List => None,
-            });
-            calls.collect()
-        };
-        waiting.iter().for_each(|call| call.give_up());
+        self.withdraw_all();
+    }
+
+    /// Every question is withdrawn.
+    pub(crate) fn withdraw_all(&self) {
+        self.unsent().iter().for_each(|call| call.give_up());
     }
 
     /// Nobody will answer any more.
-    fn server_is_gone(self: &Arc<Self>) {
+    pub(crate) fn server_is_gone(&self, why: &str) {
         let waiting: Vec<(Id, Waiting)> = self.state().waiting.drain().collect();
         self.list_is_over();
         for (id, waiting) in waiting {
-            match waiting {
-                Waiting::Call(call) => {
-                    call.give_up();
-                    let _ = self.say(&id, "the server ended before it answered");
-                }
-                Waiting::Passed | Waiting::List => {
-                    let _ = self.refuse_message(Some(&id), -32000, "the server ended before it answered");
-                }
-            }
+            self.tell_lost(&id, waiting, why);
         }
+    }
+
+    /// Whether nobody waits for an answer.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state().waiting.is_empty()
     }
 }
 
+/// A JSON-RPC error.
+pub(crate) fn error(id: Option<&Id>, code: i32, why: &str) -> Vec<u8> {
+    let id = id.map_or(Value::Null, Id::json);
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}}).to_string().into_bytes()
+}
+
+/// A JSON-RPC error to the client.
+pub(crate) fn refuse(to: &dyn Out, id: Option<&Id>, code: i32, why: &str) -> std::io::Result<()> {
+    to.line(&error(id, code, why))
+}
+
+/// A result that says that a call did not run.
+fn failure(id: &Id, why: &str) -> Vec<u8> {
+    let result = json!({"content": [{"type": "text", "text": why}], "isError": true});
+    json!({"jsonrpc": "2.0", "id": id.json(), "result": result}).to_string().into_bytes()
+}
+
 /// What the agent is told, with what decided, so that it can do something else.
-fn refused(refusal: &Refusal) -> String {
+pub(crate) fn refused(refusal: &Refusal) -> String {
     let mut text = refusal.to_string();
     for because in &refusal.because {
         text.push_str("\nbecause: ");

@@ -11,7 +11,7 @@ use askfirst::record::Record;
 use askfirst::{
     Approval, ApprovalDecision, Args, Because, Case, Cause, Mode, Policy, Rules, ToolEntry, Walls,
 };
-use askfirst_mcp::{Gateway, Pins, Setup};
+use askfirst_mcp::{Gateway, Pins, Setup, Ways};
 use askfirst_runtime::ApprovalController;
 use askfirst_runtime::clock::SystemClock;
 use serde_json::{Value, json};
@@ -134,10 +134,12 @@ impl Desk {
             hide_denied,
             tell: Box::new(move |text| heard.lock().unwrap().push(text.to_owned())),
         };
-        let gateway = Gateway::new(setup, Box::new(to_client), Box::new(to_server));
-        let (one, other) = (Arc::clone(&gateway), Arc::clone(&gateway));
-        std::thread::spawn(move || one.serve_client(BufReader::new(from_client)));
-        std::thread::spawn(move || other.serve_server(BufReader::new(from_server)));
+        let gateway = Gateway::new(setup);
+        let ways = Ways::lines(Box::new(to_client), Box::new(to_server));
+        let (one, other) = (gateway.link(), ways.clone());
+        let link = Arc::clone(&one);
+        std::thread::spawn(move || one.serve_client(&ways, BufReader::new(from_client)));
+        std::thread::spawn(move || link.serve_server(&other, BufReader::new(from_server)));
         Self {
             client_out: Some(client_out),
             client_in: BufReader::new(client_in),

@@ -82,6 +82,9 @@ impl Filler<'_> {
             let mut pieces: Vec<Piece> = Vec::new();
             for piece in &word.pieces {
                 match piece {
+                    Piece::Unknown(unknown) if is_digits(unknown, !pieces.is_empty()) => {
+                        push(&mut pieces, "0".to_owned());
+                    }
                     Piece::Unknown(unknown) => match self.told(unknown, depth) {
                         Told::Text(text) => push(&mut pieces, text),
                         Told::Name => {
@@ -106,7 +109,8 @@ impl Filler<'_> {
         }
         let name = unknown.text.trim_start_matches('$').trim_start_matches('{').trim_end_matches('}');
         let variable = unknown.text.starts_with('$') && !unknown.text.starts_with("$(");
-        if variable && (unknown.text == format!("${name}") || unknown.text == format!("${{{name}}}")) {
+        let plain = unknown.text == format!("${name}") || unknown.text == format!("${{{name}}}");
+        if variable && plain && unknown.output_of.is_none() {
             if NUMBERS.contains(&name) {
                 return Told::Text("0".to_owned());
             }
@@ -131,13 +135,15 @@ impl Filler<'_> {
         match used.yields {
             Yields::Text => Told::Nothing,
             Yields::Number => Told::Text("0".to_owned()),
-            Yields::Name => Told::Name,
+            Yields::Name if used.program != "git" || is_revision(&used, &filled.words) => Told::Name,
+            Yields::Name => Told::Nothing,
             Yields::Folder => {
                 tame(self.folder(&used).as_deref().and_then(Path::to_str)).map_or(Told::Nothing, Told::Text)
             }
             Yields::Paths => {
                 let tops = tops(&used);
-                let tame = !self.folders.is_empty() && fill_is_tame(&tops, self.folders, self.home);
+                let plain = super::secrets::sought(&filled.words).is_none();
+                let tame = plain && !self.folders.is_empty() && fill_is_tame(&tops, self.folders, self.home);
                 if tame { Told::Below(tops) } else { Told::Nothing }
             }
         }
@@ -157,6 +163,31 @@ impl Filler<'_> {
             _ => None,
         }
     }
+}
+
+/// Whether arithmetic surely comes to digits: behind other text, where a minus sign is no option, or without one.
+fn is_digits(unknown: &Unknown, behind: bool) -> bool {
+    let Some(inner) = unknown.text.strip_prefix("$((").and_then(|rest| rest.strip_suffix("))")) else {
+        return false;
+    };
+    let positive = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '+' | '*' | '/' | '%' | '(' | ')');
+    behind || (inner.len() <= 16 && inner.chars().all(positive))
+}
+
+/// Whether git surely prints the number of a commit. What `rev-parse` does not find it prints as it stands.
+fn is_revision(used: &Used, words: &[Word]) -> bool {
+    let known = |text: &str| {
+        let name = text.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '~' | '^'));
+        let branch = name.split_once('/').map_or(name, |(_, branch)| branch);
+        let remote =
+            name.len() == branch.len() || name.starts_with("origin/") || name.starts_with("upstream/");
+        matches!(name, "HEAD" | "@" | "FETCH_HEAD" | "ORIG_HEAD" | "@{u}" | "@{upstream}")
+            || (remote && matches!(branch, "main" | "master" | "develop" | "dev" | "trunk"))
+    };
+    let finds = used.subs.iter().any(|sub| sub.name == "merge-base");
+    let operand = |at: usize| words.get(at).and_then(Word::literal);
+    let literal = words.iter().all(|word| word.literal().is_some());
+    literal && (finds || used.operands.iter().all(|it| operand(it.word).is_some_and(known)))
 }
 
 /// A path that stays one word, whatever the shell does with it.

@@ -126,6 +126,9 @@ fn loose(word: &Word) -> Option<Glob> {
 }
 
 fn has_option(wanted: &PatternWord, start: &Start, used: &Used) -> Denied {
+    if wanted.head == "--" {
+        return names_file(start);
+    }
     let (name, value) = match wanted.head.split_once('=') {
         Some((name, value)) => (name, Some(value)),
         None => (wanted.head.as_str(), None),
@@ -158,6 +161,15 @@ fn has_option(wanted: &PatternWord, start: &Start, used: &Used) -> Denied {
         (false, true) => Denied::Perhaps,
         (false, false) => Denied::No,
     }
+}
+
+/// `git checkout -- x` is about files, also where the dashes are left out.
+fn names_file(start: &Start) -> Denied {
+    let words = start.words.iter().skip(1);
+    let dashes = words.clone().any(|word| word.literal() == Some("--"));
+    let there = |text: &str| start.folders.iter().any(|folder| folder.join(text).symlink_metadata().is_ok());
+    let file = words.clone().filter_map(Word::literal).any(|text| !text.is_empty() && there(text));
+    if dashes || file { Denied::Yes } else { Denied::No }
 }
 
 fn has_gap(used: &Used) -> bool {
@@ -214,7 +226,7 @@ fn has_words(wanted: &[&PatternWord], exact: Exact, start: &Start, used: &Used, 
             // Of several paths, any may be the one that is meant.
             let role =
                 given.get(index).and_then(|at| used.operands.iter().find(|operand| operand.word == *at));
-            paths |= role.is_some_and(|operand| is_place(operand.role));
+            paths |= role.is_some_and(|operand| is_place(operand.role) || operand.role == Role::Ask);
             let any = if paths {
                 given.iter().skip(index).map(|at| word(pattern, *at)).max().unwrap_or(Denied::No)
             } else {

@@ -2,7 +2,7 @@
 //!
 //! What a pattern does not name and the program's table does not know as harmless is not covered. Nothing here grants.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::glob::Reach;
 use super::line::tree::Exported;
@@ -164,7 +164,8 @@ fn matches_word(pattern: &PatternWord, word: &Word, label: Label, at: usize, cas
         return pattern.glob.matches(text, Reach::Within) || same();
     }
     if pattern.is_address() {
-        let Some(text) = word.literal() else { return false };
+        let Some(text) = address(word, case) else { return false };
+        let text = text.as_str();
         return match pattern.glob.plain().filter(|plain| plain.ends_with('/')) {
             Some(head) => text.strip_prefix(head).is_some_and(is_tame_address),
             None => pattern.glob.matches(text, Reach::Within),
@@ -180,6 +181,18 @@ fn matches_word(pattern: &PatternWord, word: &Word, label: Label, at: usize, cas
     // A sub-command may be written by another of its names.
     let by_name = case.used.subs.iter().any(|sub| sub.word == at && pattern.glob.plain() == Some(&sub.name));
     by_name || word.literal().is_some_and(|text| pattern.glob.matches(text, Reach::Within))
+}
+
+/// An address as it stands: a `?` in it is no wildcard where no file fits it.
+fn address(word: &Word, case: &Case<'_>) -> Option<String> {
+    if let Some(text) = word.literal() {
+        return Some(text.to_owned());
+    }
+    let own = word_text(word);
+    let same =
+        |folder: &PathBuf| paths::texts(word, folder, case.home).is_ok_and(|texts| texts == [own.as_str()]);
+    let folders = &case.start.folders;
+    (word.has_glob() && !folders.is_empty() && folders.iter().all(same)).then_some(own)
 }
 
 /// The rest of an address below one that a rule names.

@@ -4,6 +4,7 @@
 //! known about the program; the strictest decides. What is not understood is asked about. The bytes that were judged
 //! are the bytes that run.
 
+mod aliases;
 mod examples;
 mod fill;
 mod glob;

@@ -10,6 +10,7 @@ use super::line::tree::{Assignment, Command, Exported, Line, Piece, Shape, Stdin
 use super::paths;
 use super::programs;
 use super::programs::used::{Fed, Nested, Used, Yields};
+use super::secrets::{is_secret_variable, shown_variable, sought};
 use super::start::{Kind, Opened, Start, Target, exported, is_defined, printed, shown};
 
 /// So deep are commands inside commands looked at.
@@ -20,6 +21,8 @@ const MAX_STARTS: usize = 256;
 const MAX_WILD: usize = 32;
 /// Shells whose scripts are read here.
 const SHELLS: [&str; 3] = ["sh", "bash", "dash"];
+/// Programs that look at a value and do not print it.
+const TESTS: [&str; 3] = ["test", "[", "[["];
 
 /// Where a text stands.
 #[derive(Clone)]
@@ -85,6 +88,8 @@ struct Part {
     parent: Option<(usize, usize)>,
     below: Vec<usize>,
     some_name: Vec<usize>,
+    /// What is not understood about it.
+    notes: Vec<String>,
     kind: Kind,
 }
 
@@ -99,6 +104,7 @@ impl Part {
             parent: None,
             below: Vec::new(),
             some_name: Vec::new(),
+            notes: Vec::new(),
             kind: Kind::Program,
         }
     }
@@ -162,9 +168,11 @@ impl Opener<'_> {
             (false, true) => Kind::Function,
             (false, false) => Kind::Program,
         };
+        let shows = command.words.first().and_then(Word::literal).is_none_or(|name| !TESTS.contains(&name));
         let part = Part {
             words,
             assignments,
+            notes: if shows { secrets(command) } else { Vec::new() },
             redirections: setting.redirections.iter().cloned().chain(targets).collect(),
             stdin: command.stdin.clone(),
             below,
@@ -202,7 +210,7 @@ impl Opener<'_> {
             parent: part.parent,
             below: part.below.clone(),
             some_name: part.some_name.clone(),
-            gaps: Vec::new(),
+            gaps: part.notes.clone(),
             kind: part.kind,
         };
         self.opened.starts.push(start);
@@ -251,7 +259,13 @@ impl Opener<'_> {
                 {
                     self.note(index, why);
                 }
-                found_below(&mut inner);
+                if found_below(&mut inner)
+                    && let Some(name) = sought(&part.words)
+                {
+                    inner
+                        .notes
+                        .push(format!("it looks for `{name}`, and files of this name usually hold secrets"));
+                }
                 let setting =
                     Setting { folders, via: via(name), depth: setting.depth + 1, ..setting.clone() };
                 self.program(&setting, line, inner);
@@ -313,6 +327,11 @@ impl Opener<'_> {
                 let command = line.commands.get(*from).ok_or_else(unknown)?;
                 let folders = self.folders(setting, line, command);
                 let filled = Filler { line, home: self.home, folders: &folders }.fill(&command.words);
+                if let Some(name) = sought(&filled.words) {
+                    return Err(format!(
+                        "it looks for `{name}`, and files of this name usually hold secrets"
+                    ));
+                }
                 (programs::used(&filled.words), folders)
             }
             Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => return Err(unknown()),
@@ -378,20 +397,40 @@ impl Opener<'_> {
     }
 }
 
+/// Variables whose value a command gets to see, and which usually hold a secret.
+fn secrets(command: &Command) -> Vec<String> {
+    let mut words: Vec<&Word> = command.words.iter().collect();
+    words.extend(command.assignments.iter().map(|set| &set.value));
+    if let Stdin::Text(word) = &command.stdin {
+        words.push(word);
+    }
+    let unknown = |piece: &'_ Piece| match piece {
+        Piece::Unknown(unknown) => {
+            shown_variable(&unknown.text).filter(|name| is_secret_variable(name)).map(str::to_owned)
+        }
+        Piece::Text(_) | Piece::Glob(_) | Piece::Home => None,
+    };
+    let names = words.into_iter().flat_map(|word| word.pieces.iter().filter_map(unknown));
+    names.map(|name| format!("it gets the value of `{name}`, which usually is a secret")).collect()
+}
+
 /// A word that stands for one of standard input.
 fn is_placeholder(word: &Word) -> bool {
     matches!(word.pieces.as_slice(), [Piece::Unknown(unknown)] if unknown.text == "{}")
 }
 
 /// Words that stand for whatever lies below a place (`find -exec`): the place, marked.
-fn found_below(part: &mut Part) {
+fn found_below(part: &mut Part) -> bool {
+    let mut found = false;
     for (at, word) in part.words.iter_mut().enumerate() {
         let [.., Piece::Glob(glob)] = word.pieces.as_slice() else { continue };
         if glob == "**" && word.pieces.iter().filter(|piece| matches!(piece, Piece::Glob(_))).count() == 1 {
             word.pieces.pop();
             part.below.push(at);
+            found = true;
         }
     }
+    found
 }
 
 /// Where standard input comes from, redirections counted.

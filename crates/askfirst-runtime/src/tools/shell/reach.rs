@@ -8,6 +8,7 @@ use askfirst::{Approval, Because};
 
 use super::paths::Place;
 use super::programs::used::Role;
+use super::real::real;
 use super::secrets::is_secret;
 use crate::config::PathMode;
 use crate::tools::filesystem::never::Names;
@@ -174,7 +175,8 @@ impl Reach<'_> {
             return;
         }
         let mut left = self.left.get();
-        let found = walk(&place.real, &mut left, &mut |path| self.never(path, Touch::Read).is_some());
+        let found =
+            walk(&place.real, Links::Lead, &mut left, &mut |path| self.never(path, Touch::Read).is_some());
         self.left.set(left);
         match found {
             Walked::Found(path) => {
@@ -223,12 +225,12 @@ impl Reach<'_> {
     }
 }
 
-/// Files that lead to a stream or to nothing.
 /// Whether a folder of this name has files in it that are never written.
 fn holds_protected(real: &Path) -> bool {
     real.file_name().is_some_and(|name| [".git", ".hg", ".config"].iter().any(|own| name == *own))
 }
 
+/// Files that lead to a stream or to nothing.
 fn device(place: &Place, touch: Touch) -> Option<Reached> {
     let path = place.plain.to_str()?;
     let name = path.strip_prefix("/dev/")?;
@@ -254,9 +256,19 @@ enum Walked {
     Nothing,
 }
 
-/// Looks at everything below a folder. Links are not followed.
-fn walk(top: &Path, left: &mut usize, wanted: &mut dyn FnMut(&Path) -> bool) -> Walked {
+/// What links below a folder count for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Links {
+    /// Their own name.
+    Names,
+    /// What they lead to as well, since some programs follow them.
+    Lead,
+}
+
+/// Looks at everything below a folder.
+fn walk(top: &Path, links: Links, left: &mut usize, wanted: &mut dyn FnMut(&Path) -> bool) -> Walked {
     let mut folders = vec![top.to_owned()];
+    let mut entered: Vec<PathBuf> = Vec::new();
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         for entry in entries.flatten() {
@@ -266,8 +278,15 @@ fn walk(top: &Path, left: &mut usize, wanted: &mut dyn FnMut(&Path) -> bool) -> 
             if wanted(&path) {
                 return Walked::Found(path);
             }
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
                 folders.push(path);
+            } else if kind.is_symlink() && links == Links::Lead {
+                let Some(led) = real(&path).filter(|led| !wanted(led)) else { return Walked::Found(path) };
+                if !led.starts_with(top) && !entered.contains(&led) && led.is_dir() {
+                    entered.push(led.clone());
+                    folders.push(led);
+                }
             }
         }
     }
@@ -281,7 +300,7 @@ pub(super) fn names_are_tame(top: &Path, left: &mut usize) -> bool {
         let letter = |c: char| c.is_whitespace() || c.is_control() || "*?[]\\'\"".contains(c);
         name.starts_with('-') || name.contains(letter)
     };
-    match walk(top, left, &mut |path| odd(path)) {
+    match walk(top, Links::Names, left, &mut |path| odd(path)) {
         Walked::Nothing => true,
         Walked::Found(_) | Walked::TooMuch => false,
     }

@@ -170,6 +170,11 @@ impl Layer {
         })
     }
 
+    /// Whether any rule denies.
+    pub(super) fn denies_something(&self) -> bool {
+        self.denies.wild.len() + self.denies.by_program.len() > 0
+    }
+
     /// Every rule that denies.
     pub(super) fn all_denies(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter().filter(|rule| rule.config.approval == Approval::Deny)

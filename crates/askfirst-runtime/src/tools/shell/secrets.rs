@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use super::line::tree::Word;
+
 /// Names, in lower case. A star stands for anything within a name.
 const NAMES: [&str; 30] = [
     ".env",
@@ -53,6 +55,53 @@ pub(super) fn is_secret(path: &Path) -> bool {
     }
     let in_folder = path.iter().map(lower).any(|part| FOLDERS.contains(&part.as_str()));
     in_folder || NAMES.iter().any(|known| matches(known, &name))
+}
+
+/// The word by which a command looks for files that usually hold secrets: `find . -name .env`.
+pub(super) fn sought(words: &[Word]) -> Option<&str> {
+    let not = |at: usize| {
+        let before = at.checked_sub(2).and_then(|at| words.get(at)).and_then(Word::literal);
+        matches!(before, Some("!" | "-not"))
+    };
+    words.iter().enumerate().skip(1).filter(|(at, _)| !not(*at)).find_map(|(_, word)| {
+        let text = word.literal()?;
+        let bare: String =
+            text.chars().filter(|c| !matches!(c, '*' | '?' | '!' | '^' | '$' | '\\')).collect();
+        let named = |text: &str| !text.is_empty() && is_secret(Path::new(text));
+        let left_out = text.starts_with('!');
+        (!left_out && (named(text) || named(&bare))).then_some(text)
+    })
+}
+
+/// Whether a variable of this name usually holds a secret.
+pub(super) fn is_secret_variable(name: &str) -> bool {
+    const PARTS: [&str; 13] = [
+        "APIKEY",
+        "AUTH",
+        "CREDENTIAL",
+        "CREDENTIALS",
+        "KEY",
+        "PASS",
+        "PASSPHRASE",
+        "PASSWD",
+        "PASSWORD",
+        "PAT",
+        "SECRET",
+        "TOKEN",
+        "TOKENS",
+    ];
+    let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    name.bytes().all(capital) && name.split('_').any(|part| PARTS.contains(&part))
+}
+
+/// The variable that an expansion shows the value of: `$NAME`, `${NAME:0:4}`; not `${NAME:+set}`, `${#NAME}`.
+pub(super) fn shown_variable(expansion: &str) -> Option<&str> {
+    let rest = expansion.strip_prefix('$')?;
+    let inner = rest.strip_prefix('{').unwrap_or(rest);
+    let end = inner.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(inner.len());
+    let (name, behind) = inner.split_at(end);
+    let hides = behind.starts_with(":+") || behind.starts_with('+');
+    (!name.is_empty() && !hides).then_some(name)
 }
 
 fn matches(known: &str, name: &str) -> bool {

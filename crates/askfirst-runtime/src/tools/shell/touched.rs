@@ -1,6 +1,8 @@
 //! What one command touches: its folder, its paths, the files that its streams lead to, and the repository that git
 //! would work in.
 
+mod foreign;
+
 use std::path::{Path, PathBuf};
 
 use askfirst::Approval;
@@ -8,7 +10,7 @@ use askfirst::Approval;
 use super::judged::Reason;
 use super::line::tree::{Way, Word};
 use super::open::entered_all;
-use super::paths::{self, Named, Place, Repository, word_text};
+use super::paths::{self, Named, Place, word_text};
 use super::programs::used::{Class, Known, Role, Used};
 use super::reach::{Reach, Touch};
 use super::start::{Kind, Start, Target};
@@ -23,9 +25,6 @@ const MOST_NAMES: usize = 10_000;
 const SWEEPING: [&str; 8] = ["rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp"];
 /// Programs that print what stands in the command line.
 const SAYING: [&str; 2] = ["echo", "printf"];
-/// Programs that read a repository's config, which can start other programs.
-const GIT: [&str; 3] = ["git", "gh", "hub"];
-
 /// Programs that run what they read. Without a table nobody can tell what that is.
 const INTERPRETERS: [&str; 40] = [
     "R",
@@ -91,7 +90,11 @@ pub(super) fn touched(start: &Start, reach: &Reach<'_>, home: Option<&Path>) -> 
     if let (Some(used), Kind::Program) = (&start.used, start.kind) {
         looker.program(used);
         looker.paths(used);
-        looker.git(used);
+        looker.repositories(used);
+        looker.remotes(used);
+        looker.listed(used);
+        looker.keyed(used);
+        looker.shadowed(used);
     }
     for target in &start.redirections {
         let reason = looker.stream(target);
@@ -168,15 +171,22 @@ impl Looker<'_> {
 
     fn paths(&mut self, used: &Used) {
         let folders = entered_all(&self.start.folders, &used.folders, self.home);
-        for word in &used.folders {
+        // Where a `cd` leads counts only for what runs there.
+        let moves = used.program == "cd" && used.path.is_none();
+        for word in used.folders.iter().filter(|_| !moves) {
             let word = word.clone();
+            let at = self.start.words.iter().position(|given| *given == word);
+            if at.is_some_and(|at| self.start.below.contains(&at)) {
+                self.ask("the folder that it works in is not known before it runs");
+            }
             self.one(&word, Touch::Names, &self.start.folders.clone());
         }
         if folders.is_empty() && !self.start.folders.is_empty() {
             self.ask("the folder that it works in is not known");
         }
-        let count = used.paths.len();
-        for (index, path) in used.paths.iter().enumerate() {
+        let paths = if moves { &[] } else { used.paths.as_slice() };
+        let count = paths.len();
+        for (index, path) in paths.iter().enumerate() {
             let Some(mut touch) = Touch::of(path.role) else { continue };
             let at = self.start.words.iter().position(|word| *word == path.word);
             let below = at.is_some_and(|at| self.start.below.contains(&at));
@@ -195,15 +205,14 @@ impl Looker<'_> {
             }
             let folders =
                 if path.role == Role::Folder { self.start.folders.clone() } else { folders.clone() };
+            self.addressed(&path.word, &folders);
             self.one(&path.word.clone(), touch, &folders);
             if touch == Touch::Write && COPYING.contains(&used.program.as_str()) {
                 self.falls_into(used, index, &folders);
             }
         }
         if used.network {
-            for word in self.start.words.iter().skip(1).map(word_text).collect::<Vec<_>>() {
-                self.address(&word, &folders);
-            }
+            self.addresses(used, &folders);
         }
         for operand in used.operands.iter().filter(|operand| operand.role == Role::Pathspec) {
             let Some(word) = self.start.words.get(operand.word).cloned() else { continue };
@@ -212,6 +221,7 @@ impl Looker<'_> {
                 self.perhaps(&Word::text(path, word.span.clone()), &folders, Doubtful::IfThere);
             }
             self.perhaps(&word, &folders, Doubtful::IfThere);
+            self.restored(used, &word, &folders);
         }
         if used.known == Known::Nothing {
             for word in self.start.words.iter().skip(1).cloned().collect::<Vec<_>>() {
@@ -250,20 +260,6 @@ impl Looker<'_> {
         }
         why.dedup();
         why.into_iter().take(3).for_each(|why| self.ask(why));
-    }
-
-    /// An address of a file on this machine is a path.
-    fn address(&mut self, text: &str, folders: &[PathBuf]) {
-        let lower = text.to_ascii_lowercase();
-        let Some(rest) = lower.find("file:").and_then(|at| text.get(at + "file:".len()..)) else { return };
-        if rest.contains(['%', '{', '[']) {
-            return self.ask(format!("`{text}` is not plainly one file"));
-        }
-        let path = match rest.strip_prefix("//") {
-            Some(named) => named.find('/').and_then(|at| named.get(at..)).unwrap_or_default(),
-            None => rest,
-        };
-        self.one(&Word::text(path, 0..0), Touch::Read, folders);
     }
 
     /// A word that may be a path: looked at where it leads out of the roots, or to what is never touched.
@@ -359,33 +355,6 @@ impl Looker<'_> {
             }
         }
         strictest
-    }
-
-    /// Git in a repository whose config somebody else may have written.
-    fn git(&mut self, used: &Used) {
-        if !GIT.contains(&used.program.as_str()) {
-            return;
-        }
-        for folder in entered_all(&self.start.folders, &used.folders, self.home) {
-            let found = paths::repository(&folder);
-            let own = |at: &Path| {
-                self.reach.roots().any(|root| match paths::repository(root) {
-                    Repository::At(own) => own == at,
-                    Repository::WorkTree(tree, own) => own == at || tree == at,
-                    Repository::None | Repository::Odd(_) => false,
-                })
-            };
-            let strange = match &found {
-                Repository::None => None,
-                Repository::At(at) if own(at) => None,
-                Repository::WorkTree(tree, at) if own(at) || own(tree) => None,
-                Repository::At(at) | Repository::WorkTree(at, _) | Repository::Odd(at) => Some(at.clone()),
-            };
-            if let Some(at) = strange {
-                let name = at.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                self.ask(format!("`{name}` is a repository of its own, whose config can run programs"));
-            }
-        }
     }
 }
 

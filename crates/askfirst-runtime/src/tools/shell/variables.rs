@@ -2,9 +2,14 @@
 //! are known to be harmless pass; some never do, whatever a rule names.
 
 /// Names that only say how much or in which form something is printed, or which of a project's settings hold.
-const HARMLESS: [&str; 52] = [
+const HARMLESS: [&str; 69] = [
     "APP_ENV",
+    "AWS_DEFAULT_REGION",
+    "AWS_PROFILE",
+    "AWS_REGION",
+    "BABEL_ENV",
     "BROWSERSLIST_IGNORE_OLD_DATA",
+    "CARGO_BUILD_JOBS",
     "CARGO_INCREMENTAL",
     "CARGO_NET_OFFLINE",
     "CARGO_TERM_COLOR",
@@ -21,18 +26,27 @@ const HARMLESS: [&str; 52] = [
     "DEBUG",
     "DOTNET_CLI_TELEMETRY_OPTOUT",
     "DO_NOT_TRACK",
+    "FLASK_DEBUG",
+    "FLASK_ENV",
     "FORCE_COLOR",
     "GO111MODULE",
     "GOARCH",
     "GOMAXPROCS",
     "GOOS",
+    "GOTRACEBACK",
+    "HEADLESS",
+    "HUSKY",
+    "INSTA_UPDATE",
+    "JOBS",
     "LANG",
     "LANGUAGE",
     "LINES",
+    "LOGLEVEL",
     "LOG_LEVEL",
     "MIX_ENV",
     "NEXT_TELEMETRY_DISABLED",
     "NODE_ENV",
+    "NODE_NO_WARNINGS",
     "NO_COLOR",
     "PIP_DISABLE_PIP_VERSION_CHECK",
     "PIP_NO_INPUT",
@@ -41,6 +55,7 @@ const HARMLESS: [&str; 52] = [
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONHASHSEED",
+    "PYTHONIOENCODING",
     "PYTHONUNBUFFERED",
     "PYTHONUTF8",
     "PY_COLORS",
@@ -49,16 +64,18 @@ const HARMLESS: [&str; 52] = [
     "RUST_BACKTRACE",
     "RUST_LIB_BACKTRACE",
     "RUST_LOG",
+    "RUST_MIN_STACK",
     "RUST_TEST_THREADS",
     "SOURCE_DATE_EPOCH",
     "TERM",
+    "TEST",
     "TZ",
     "UV_NO_PROGRESS",
     "VERBOSE",
 ];
 
 /// Names that start a program, and the values with which they start none that matters.
-const FIXED: [(&str, &[&str]); 9] = [
+const FIXED: [(&str, &[&str]); 11] = [
     ("EDITOR", &["true", ":"]),
     ("GIT_EDITOR", &["true", ":"]),
     ("GIT_OPTIONAL_LOCKS", &["0", "1"]),
@@ -67,7 +84,20 @@ const FIXED: [(&str, &[&str]); 9] = [
     ("GIT_TERMINAL_PROMPT", &["0", "1"]),
     ("MANPAGER", &["cat", ""]),
     ("PAGER", &["cat", ""]),
+    ("RUSTDOCFLAGS", LINTS),
+    ("RUSTFLAGS", LINTS),
     ("VISUAL", &["true", ":"]),
+];
+
+/// Flags of the compiler that only say what it complains about, or for which machine it builds.
+const LINTS: &[&str] = &[
+    "",
+    "-A warnings",
+    "-Awarnings",
+    "-C target-cpu=native",
+    "-Ctarget-cpu=native",
+    "-D warnings",
+    "-Dwarnings",
 ];
 
 /// Names that make programs or the shell run something else. No rule lifts them.

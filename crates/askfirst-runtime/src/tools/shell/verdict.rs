@@ -5,10 +5,12 @@ use std::path::Path;
 
 use askfirst::{Approval, Risk};
 
+use super::aliases;
 use super::judged::{Judged, Reason, Row};
 use super::line;
 use super::match_deny::{self, Denied, Ways};
 use super::match_words::{self, Case, Covered, unnamed_variables};
+use super::programs;
 use super::programs::used::{Class, Known, Used};
 use super::reach::Reach;
 use super::rules::{Layer, Rule};
@@ -118,6 +120,7 @@ impl Judge<'_> {
                     "a function of this line; its commands stand here too",
                 ));
                 row.reasons.extend(asked(unnamed_variables(None, start)));
+                row.reasons.extend(asked(start.gaps.clone()));
                 speaks = Speaks::Harmless;
             }
             (_, Kind::Nothing) | (None, Kind::Program) => {
@@ -278,7 +281,10 @@ impl<'a> Look<'a> {
             reasons.push(Reason::new(Approval::None, "it starts what stands here too"));
             return (reasons, Speaks::Harmless, None);
         }
-        if clean && STEERING.contains(&self.used.program.as_str()) && self.used.path.is_none() {
+        // `set` alone prints every variable.
+        let steers = STEERING.contains(&self.used.program.as_str())
+            && (self.used.program != "set" || self.start.words.len() > 1);
+        if clean && steers && self.used.path.is_none() {
             reasons.push(Reason::new(Approval::None, "it only steers the shell"));
             return (reasons, Speaks::ReadOnly, None);
         }
@@ -296,23 +302,40 @@ impl<'a> Look<'a> {
     }
 
     fn denied<'l>(&self, layer: &'l Layer) -> Option<(Denied, &'l Rule)> {
-        let literal = self.start.words.iter().all(|word| word.literal().is_some());
-        let table = self.used.known == Known::Table && literal;
+        if !layer.denies_something() {
+            return None;
+        }
+        let held = self.denied_as(layer, self.start, self.used);
+        if held.is_some_and(|(denied, _)| denied == Denied::Yes) {
+            return held;
+        }
+        let others = aliases::others(&self.start.words, self.used);
+        let others = others.into_iter().filter_map(|words| {
+            let used = programs::used(&words);
+            self.denied_as(layer, &Start { words, ..self.start.clone() }, &used)
+        });
+        let held = held.into_iter().chain(others).max_by_key(|(denied, _)| *denied);
         let subs = self.used.subs.iter().map(|sub| sub.name.as_str());
         let words = self.start.words.iter().skip(1).filter_map(|word| word.literal()).chain(subs);
-        let rules = if self.start.words.first().is_some_and(|word| word.literal().is_none()) {
+        held.or_else(|| self.may_start_denied(layer, &words.collect::<Vec<_>>()))
+    }
+
+    fn denied_as<'l>(&self, layer: &'l Layer, start: &Start, used: &Used) -> Option<(Denied, &'l Rule)> {
+        let literal = start.words.iter().all(|word| word.literal().is_some());
+        let table = used.known == Known::Table && literal;
+        let subs = used.subs.iter().map(|sub| sub.name.as_str());
+        let words = start.words.iter().skip(1).filter_map(|word| word.literal()).chain(subs);
+        let rules = if start.words.first().is_some_and(|word| word.literal().is_none()) {
             layer.all_denies().map(|rule| (0, rule)).collect()
         } else {
-            let names = match_deny::names_of(self.used, &self.start.folders);
+            let names = match_deny::names_of(used, &start.folders);
             let looked = |name: &String| layer.denies(name, table.then_some(words.clone()));
             names.iter().flat_map(looked).collect::<Vec<_>>()
         };
         let ways = Ways { base: &self.judge.reach.ground.roots.folder, home: self.judge.home };
-        let held = rules
-            .into_iter()
-            .map(|(_, rule)| (match_deny::denies(&rule.pattern, self.start, self.used, ways), rule));
-        let held = held.filter(|(denied, _)| *denied > Denied::No).max_by_key(|(denied, _)| *denied);
-        held.or_else(|| self.may_start_denied(layer, &words.collect::<Vec<_>>()))
+        let held =
+            rules.into_iter().map(|(_, rule)| (match_deny::denies(&rule.pattern, start, used, ways), rule));
+        held.filter(|(denied, _)| *denied > Denied::No).max_by_key(|(denied, _)| *denied)
     }
 
     /// A program that does more than read may start what its words name: `npx rm`, `fakeroot rm`, `ssh host rm`.

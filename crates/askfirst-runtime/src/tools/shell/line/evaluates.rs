@@ -3,7 +3,7 @@
 use super::simple::known;
 use super::state::State;
 use super::syntax::Span;
-use super::tree::{Assignment, Exported, Piece, Word};
+use super::tree::{Assignment, Exported, Piece, Unknown, Word};
 use super::walk::Walker;
 
 impl Walker<'_> {
@@ -14,7 +14,10 @@ impl Walker<'_> {
         };
         let spread = |word: &Word| {
             word.has_glob()
-                || word.pieces.iter().any(|piece| matches!(piece, Piece::Unknown(it) if it.splits))
+                || word
+                    .pieces
+                    .iter()
+                    .any(|piece| matches!(piece, Piece::Unknown(it) if it.splits && !self.counts(it)))
         };
         if operands.iter().any(spread) {
             // It may become several words, among them `-v name[…]`.
@@ -43,6 +46,13 @@ impl Walker<'_> {
         {
             self.gap(span, "a test whose operators are not known before it runs");
         }
+    }
+
+    /// Whether it is the output of `wc -l` over one stream: digits, and nothing that falls apart.
+    fn counts(&self, unknown: &Unknown) -> bool {
+        let Some(command) = unknown.output_of.and_then(|at| self.commands.get(at)) else { return false };
+        let words: Option<Vec<&str>> = command.words.iter().map(Word::literal).collect();
+        matches!(words.as_deref(), Some(["wc", "-l" | "-c" | "-w" | "-m"])) && !self.functions.contains("wc")
     }
 
     pub(super) fn printf(&mut self, operands: &[Word], span: &Span, state: &mut State) {

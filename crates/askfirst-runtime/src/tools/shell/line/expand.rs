@@ -26,7 +26,10 @@ impl Walker<'_> {
             Atom::Piece(Piece::Unknown(Unknown { text: text.clone(), splits, output_of: None }))
         };
         match state.get(name) {
-            Some(Known::Number) => out.push(unknown(false)),
+            Some(Known::Number) => {
+                let text = format!("$(({name}))");
+                out.push(Atom::Piece(Piece::Unknown(Unknown { text, splits: false, output_of: None })));
+            }
             Some(Known::Value(pieces)) => {
                 let length = pieces.iter().map(|piece| match piece {
                     Piece::Text(text) => text.len(),

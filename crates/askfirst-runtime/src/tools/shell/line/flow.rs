@@ -1,11 +1,12 @@
 //! Statements in order: what holds after success and after failure, in branches, loops, pipes and subshells.
 
 use super::atoms::Wild;
+use super::evaluates::plain_name;
 use super::guard::Place;
 use super::number::numeric;
 use super::state::{Known, State};
-use super::syntax::{Check, Kind, Node, Pick, Raw, Span, Stmt, Turn};
-use super::tree::{Stdin, Step, Word};
+use super::syntax::{Assign, Check, Kind, Node, Pick, Raw, Span, Stmt, Turn, Value};
+use super::tree::{Piece, Stdin, Step, Unknown, Word};
 use super::walk::Walker;
 use super::word::Around;
 
@@ -101,7 +102,7 @@ impl Walker<'_> {
         let reads =
             stmt.redirects.iter().any(|it| matches!(it.kind, Kind::Read(_) | Kind::Both(_) | Kind::DupIn(_)));
         let inner = match (reads, stdin) {
-            (true, _) => Stdin::Unknown,
+            (true, _) => self.process_behind(index).map_or(Stdin::Unknown, Stdin::Pipe),
             (false, stdin) => stdin,
         };
         let outer = std::mem::replace(&mut self.stdin, inner);
@@ -140,7 +141,15 @@ impl Walker<'_> {
                     Turn::While => (checked.ok, checked.fail),
                     Turn::Until => (checked.fail, checked.ok),
                 };
-                let after = self.block(body, go.clone().unwrap_or_else(|| state.clone()), Step::Loop);
+                let mut inside = go.clone().unwrap_or_else(|| state.clone());
+                if let (Turn::While, Stdin::Pipe(from), Some(name)) =
+                    (turn, &self.stdin, self.read(condition))
+                {
+                    let text = format!("${name}");
+                    let line = Unknown { text, splits: false, output_of: Some(*from) };
+                    inside.set(&name, Some(Known::Value(vec![Piece::Unknown(line)])));
+                }
+                let after = self.block(body, inside, Step::Loop);
                 // A `break` leaves from anywhere in the body.
                 let end = join(join(stop, go.as_ref()), after.end().as_ref()).unwrap_or(state);
                 Outcome::both(end)
@@ -295,6 +304,45 @@ impl Walker<'_> {
         let mut end = join(Some(state.clone()), after.end().as_ref()).unwrap_or(state);
         end.set(name, None);
         Outcome::both(end)
+    }
+
+    /// The command whose output a block reads: `done < <(find …)`.
+    fn process_behind(&self, index: usize) -> Option<usize> {
+        let [redirection] = self.commands.get(index)?.redirections.as_slice() else { return None };
+        match redirection.target.pieces.as_slice() {
+            [Piece::Unknown(unknown)] if unknown.text.starts_with("<(") => unknown.output_of,
+            _ => None,
+        }
+    }
+
+    /// The one variable that takes each line: `while IFS= read -r name`.
+    fn read(&self, condition: &[Stmt]) -> Option<String> {
+        let [Stmt { node: Node::Simple(assigns, raws), redirects, negated: false, background: false, .. }] =
+            condition
+        else {
+            return None;
+        };
+        let whole = |assign: &Assign| match &assign.value {
+            Value::One(value) => assign.name == "IFS" && matches!(self.slice(value), "" | "''" | "\"\""),
+            Value::Many(..) => false,
+        };
+        if !redirects.is_empty() || !assigns.iter().all(whole) {
+            return None;
+        }
+        let words: Option<Vec<&str>> = raws
+            .iter()
+            .map(|raw| match raw {
+                Raw::Word(span) => Some(self.slice(span)),
+                Raw::Array(_) => None,
+            })
+            .collect();
+        let words = words?;
+        let name = match words.as_slice() {
+            ["read", name] | ["read", "-r", name] => name,
+            ["read", "-r", "-d", "''" | "\"\"", name] | ["read", "-d", "''" | "\"\"", "-r", name] => name,
+            _ => return None,
+        };
+        plain_name(name).then(|| (*name).to_owned())
     }
 
     fn define(&mut self, name: &str, body: &Stmt, span: &Span, state: &mut State) {

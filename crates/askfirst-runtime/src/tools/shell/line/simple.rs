@@ -100,6 +100,9 @@ impl Walker<'_> {
         for assign in assigns {
             end = end.max(assign.span.end);
             let value = self.assigned(assign, &mut state);
+            if assign.name == "IFS" && scope == Exported::ToThis && is_read(&words) {
+                continue;
+            }
             self.watch(&assign.name, &assign.span);
             let plain = assign.index.is_none() && !assign.append && matches!(assign.value, Value::One(_));
             if scope == Exported::No {
@@ -241,6 +244,11 @@ impl Walker<'_> {
         word.span = body.clone();
         word
     }
+}
+
+/// `IFS= read` cuts only what is read.
+fn is_read(words: &[Word]) -> bool {
+    words.first().and_then(Word::literal) == Some("read")
 }
 
 /// What is known of a variable that is set to this word.

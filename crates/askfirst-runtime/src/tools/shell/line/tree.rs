@@ -113,7 +113,7 @@ pub(crate) enum Piece {
 /// Something that is not known before it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unknown {
-    /// As it is written: `$HOME`, `$(date)`.
+    /// As it is written: `$HOME`, `$(date)`; a variable that surely holds a number stands as `$((name))`.
     pub(crate) text: String,
     /// Outside quotes: it may become no word, or several.
     pub(crate) splits: bool,

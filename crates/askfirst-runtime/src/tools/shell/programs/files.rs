@@ -40,14 +40,14 @@ files! {
         "clang++" "gcc-12" "g++-12" "gcc-13" "g++-13" "clang-15" "clang-16" "clang-17" "clang-18"
         "x86_64-linux-gnu-gcc" "ld" "ld.lld" "lld" "mold" "clang-tidy" "cppcheck" "gcov" "lcov" "genhtml"
         "autoreconf" "autoconf" "automake" "aclocal" "libtoolize" "protoc" "just" "task" "go-task"
-        "hadolint" "yamllint" "actionlint" "taplo" "dotenv-linter" "hyperfine" "watchexec" "act" "direnv"
-        "asdf" "mise" "rtx" "nvm" "fnm" "n" "volta" "pyenv" "rbenv" "nodenv" "goenv";
+        "hadolint" "yamllint" "actionlint" "hyperfine" "watchexec" "act" "direnv" "asdf" "mise" "rtx"
+        "nvm" "fnm" "n" "volta" "pyenv" "rbenv" "nodenv" "goenv" "taplo" "dotenv-linter";
     "builtins.txt": "cd" "chdir" "pushd" "popd" "dirs" "pwd" "echo" "true" "false" ":" "yes" "printf"
         "test" "[" "[[" "read" "export" "readonly" "declare" "typeset" "local" "unset" "set" "shopt"
         "alias" "unalias" "hash" "type" "which" "whence" "eval" "source" "." "trap" "exit" "return" "break"
         "continue" "wait" "jobs" "bg" "fg" "disown" "shift" "times" "suspend" "logout" "kill" "ulimit"
         "umask" "getopts" "mapfile" "readarray" "let" "enable" "bind" "complete" "compgen" "compopt" "fc"
-        "history";
+        "history" "help";
     "change.txt": "touch" "mkdir" "rmdir" "rm" "unlink" "shred" "cp" "mv" "ln" "link" "install" "mktemp"
         "mkfifo" "mknod" "chmod" "chown" "chgrp" "truncate" "dd" "tee" "sync" "split" "csplit" "dos2unix"
         "unix2dos" "mac2unix" "unix2mac" "tidy";
@@ -82,8 +82,8 @@ files! {
     "media.txt": "ffprobe" "ffmpeg" "convert" "magick" "mogrify" "identify" "montage" "composite" "animate"
         "display" "import" "exiftool" "vim" "vi" "nvim" "view" "ex" "ed" "nano" "pico" "emacs"
         "emacsclient" "joe" "micro" "hx" "kak" "code" "codium" "cursor" "subl" "open" "xdg-open" "gedit"
-        "tmux" "screen" "zellij" "expect" "fzf" "clear" "reset" "tput" "pbcopy" "sw_vers" "vm_stat" "cloc"
-        "tokei" "scc" "shellcheck" "shfmt" "clang-format" "pv";
+        "tmux" "screen" "zellij" "expect" "fzf" "clear" "reset" "tput" "pbcopy" "sw_vers" "vm_stat"
+        "shellcheck" "shfmt" "clang-format" "pv" "pandoc";
     "network.txt": "curl" "wget" "wget2" "http" "https" "xh" "xhs" "ssh" "scp" "sftp" "ftp" "telnet"
         "socat" "mosh" "rsync" "nc" "ncat" "netcat" "ping" "ping6" "traceroute" "tracepath" "mtr" "dig"
         "host" "nslookup" "whois" "ss" "netstat" "ifconfig" "ip" "openssl";
@@ -100,7 +100,7 @@ files! {
         "uvicorn" "celery" "ipython" "pre-commit" "venv" "virtualenv" "unittest" "json.tool" "py_compile"
         "compileall" "build" "twine" "http.server" "timeit" "cProfile" "doctest" "pip-audit" "pip-compile";
     "rust.txt": "cargo" "rustc" "rustfmt" "rustup" "wasm-pack";
-    "search.txt": "grep" "egrep" "fgrep" "rgrep" "zgrep" "zegrep" "zfgrep" "rg" "ag" "ack" "ack-grep";
+    "search.txt": "grep" "egrep" "fgrep" "rgrep" "zgrep" "zegrep" "zfgrep" "rg" "ag" "ack" "ack-grep" "cloc" "scc" "tokei";
     "sed.txt": "sed" "gsed";
     "shells.txt": "sh" "bash" "dash" "ash" "rbash" "zsh" "ksh" "mksh" "ksh93" "yash" "fish" "csh" "tcsh"
         "nu" "xonsh" "pwsh" "powershell" "elvish" "rc" "es" "busybox" "toybox";

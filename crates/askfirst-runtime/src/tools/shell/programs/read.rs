@@ -202,7 +202,8 @@ impl<'t> Reader<'t, '_> {
 
     /// A word that is a program of its own: its table reads what follows, as if it were a sub-command.
     fn tool(&mut self, word: &Word, at: usize) {
-        self.runs = true;
+        // A module of Python itself; whether a file stands in its place is looked at elsewhere.
+        self.runs |= word.literal() != Some("json.tool") || !self.used.program.starts_with("python");
         self.no_sub = None;
         let table = word.literal().and_then(super::table_of).filter(|table| table.faults.is_empty());
         let Some(table) = table else {

@@ -110,7 +110,7 @@ fn what_changes_later_words_is_a_gap() {
         ("set -o posix", "option"),
         ("set -f; ls *", "option"),
         ("set $x", "options"),
-        ("IFS=: read a b", "IFS"),
+        ("IFS=: sh x", "IFS"),
         ("IFS=x; ls", "IFS"),
         ("export IFS=x", "IFS"),
         ("hash -p /x ls; ls", "hash"),

@@ -27,7 +27,7 @@ fn lists_pipes_and_blocks() {
         ("case x in a|b) c;; (*) d ;; esac", &["c", "d"]),
         ("for f in a 'b c'; do d \"$f\"; done", &["d|a", "d|b c"]),
         ("for i in {1..3}; do a $i; done", &["a|1", "a|2", "a|3"]),
-        ("for ((i=0; i<3; i++)); do a $i; done", &["a|<$i>"]),
+        ("for ((i=0; i<3; i++)); do a $i; done", &["a|<$((i))>"]),
         ("select x in a b; do c; done", &["c"]),
         ("f() { a; b; }; f x", &["a", "b"]),
         ("function f { a; }\nf", &["a"]),
@@ -81,7 +81,7 @@ fn values_that_are_surely_known_are_put_in() {
         ("export X=a; c \"$X\"", &["export|X=a", "c|a"]),
         ("x=$(a b); c \"$x\"", &["", "a|b", "c|<$x>"]),
         ("x=a; while t; do x=b; c $x; done; d $x", &["", "t", "", "c|b", "d|<$x …>"]),
-        ("i=0; while [ $i -lt 3 ]; do i=$((i+1)); done", &["", "[|<$i>|-lt|3|]", ""]),
+        ("i=0; while [ $i -lt 3 ]; do i=$((i+1)); done", &["", "[|<$((i))>|-lt|3|]", ""]),
         ("for f in src/*.rs; do a \"$f\" $f; done", &["a|src/[glob *].rs|src/[glob *].rs|[glob *]"]),
     ]);
 }

@@ -11,8 +11,10 @@ use crate::tools::shell::programs::words::{is_name, may_leave, shown, without};
 impl Reader<'_, '_> {
     /// A word in its role.
     pub(super) fn play(&mut self, word: &Word, part: Part, at: usize) {
-        self.changes |= part.changes;
-        if part.plain && word.literal().is_none_or(|text| text.contains('=')) {
+        let nowhere = part.role == Role::Write
+            && matches!(word.literal(), Some("/dev/null" | "/dev/stdout" | "/dev/stderr"));
+        self.changes |= part.changes && !nowhere;
+        if part.plain && word.literal().is_none_or(|text| text.contains('=') && !is_loudness(text)) {
             let name = shown(word);
             let why = format!("`{name}` sets a variable, which is asked about unless a rule names it");
             self.doubt_named(at, vec![name], why);
@@ -172,4 +174,10 @@ impl Reader<'_, '_> {
             }
         }
     }
+}
+
+/// `V=1`: how much a build says.
+fn is_loudness(text: &str) -> bool {
+    let named = text.split_once('=').filter(|(name, _)| matches!(*name, "V" | "VERBOSE" | "DEBUG" | "Q"));
+    named.is_some_and(|(_, value)| value.len() <= 8 && value.chars().all(|c| c.is_ascii_alphanumeric()))
 }

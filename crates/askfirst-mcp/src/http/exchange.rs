@@ -1,0 +1,546 @@
+//! One request of a client and what becomes of it: judged, sent on, and its answer relayed event by event.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
+};
+use hyper::{Method, Response, StatusCode};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::mirror::{self, METHOD, NAME, VERSION};
+use super::proxy::Proxy;
+use super::reply::{self, Body, Client, Reply, SLOW, is_json, is_stream, session_of, status_of};
+use super::sse::{self, Event, Splitter};
+use super::target::{ANSWER, TargetError, cause};
+use crate::gateway::{Link, Took, is_own};
+use crate::lines::MAX_LINE;
+use crate::message::{From, Id, Message, read};
+use crate::out::{Out, Ways};
+
+/// How long the gateway may take to finish an answer that has come.
+const FINISH: Duration = Duration::from_secs(10);
+/// How much of an error page is passed on.
+const PAGE: usize = 64 << 10;
+
+/// What the gateway does with a message.
+enum News {
+    /// The server gets it.
+    ToServer(Vec<u8>),
+    /// The client gets it, as an answer or for one.
+    ToClient(Vec<u8>),
+    /// The client gets it, besides.
+    Note(Vec<u8>),
+}
+
+struct ToServer(UnboundedSender<News>);
+struct ToClient(UnboundedSender<News>);
+/// What comes along with the gateway's own requests is for nobody.
+struct Nowhere;
+
+fn gone<T>(_: T) -> io::Error {
+    io::ErrorKind::BrokenPipe.into()
+}
+
+impl Out for ToServer {
+    fn line(&self, line: &[u8]) -> io::Result<()> {
+        self.0.send(News::ToServer(line.to_vec())).map_err(gone)
+    }
+}
+
+impl Out for ToClient {
+    fn line(&self, line: &[u8]) -> io::Result<()> {
+        self.0.send(News::ToClient(line.to_vec())).map_err(gone)
+    }
+
+    fn note(&self, line: &[u8]) -> io::Result<()> {
+        self.0.send(News::Note(line.to_vec())).map_err(gone)
+    }
+
+    fn is_open(&self) -> bool {
+        !self.0.is_closed()
+    }
+}
+
+impl Out for Nowhere {
+    fn line(&self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// One request.
+pub(crate) struct Exchange {
+    door: Arc<Proxy>,
+    link: Arc<Link>,
+    ways: Ways,
+    news: UnboundedReceiver<News>,
+    client: Client,
+    heard: Option<oneshot::Receiver<Reply>>,
+    id: Option<Id>,
+    headers: HeaderMap,
+    /// Whether the client can ask for the rest on another stream.
+    resumable: bool,
+    answered: bool,
+    _held: Option<OwnedSemaphorePermit>,
+}
+
+impl Exchange {
+    pub(crate) fn new(
+        door: Arc<Proxy>,
+        link: Arc<Link>,
+        id: Option<Id>,
+        headers: HeaderMap,
+        held: Option<OwnedSemaphorePermit>,
+    ) -> Self {
+        let (sender, news) = mpsc::unbounded_channel();
+        let ways =
+            Ways { to_client: Arc::new(ToClient(sender.clone())), to_server: Arc::new(ToServer(sender)) };
+        let (head, heard) = oneshot::channel();
+        Self {
+            door,
+            link,
+            ways,
+            news,
+            client: Client::Waiting(head),
+            heard: Some(heard),
+            id,
+            headers,
+            resumable: false,
+            answered: false,
+            _held: held,
+        }
+    }
+
+    /// Lets the exchange run by itself: a client that leaves does not take it along.
+    async fn run<F: Future<Output = ()> + Send + 'static>(mut self, go: impl FnOnce(Self) -> F) -> Reply {
+        let heard = self.heard.take();
+        tokio::spawn(go(self));
+        let broken = || reply::empty(StatusCode::INTERNAL_SERVER_ERROR);
+        match heard {
+            Some(heard) => heard.await.unwrap_or_else(|_| broken()),
+            None => broken(),
+        }
+    }
+
+    /// A message of the client's.
+    pub(crate) async fn post(mut self, message: Message<'_>, body: &Bytes, first: bool) -> Reply {
+        if self.link.read_from_client(&self.ways, message, body).is_err() {
+            return reply::empty(StatusCode::INTERNAL_SERVER_ERROR);
+        }
+        if self.id.is_none() {
+            // Nothing is waited for: it has gone somewhere by now, or nowhere.
+            return match self.news.try_recv() {
+                Ok(News::ToServer(line)) => {
+                    self.run(async move |mut exchange| exchange.forward(line, false, None).await).await
+                }
+                Ok(News::ToClient(line) | News::Note(line)) => {
+                    reply::json(StatusCode::BAD_REQUEST, HeaderMap::new(), line)
+                }
+                Err(_) => reply::empty(StatusCode::ACCEPTED),
+            };
+        }
+        let body = body.clone();
+        self.run(async move |mut exchange| exchange.wait(body, first).await).await
+    }
+
+    /// A stream that the client asks for.
+    pub(crate) async fn get(self) -> Reply {
+        self.run(async move |mut exchange| {
+            let sent = exchange.door.target.send(Method::GET, exchange.headers.clone(), Bytes::new());
+            match sent.await {
+                Ok(response) if is_stream(&response) => exchange.relay(response).await,
+                Ok(response) => exchange.pass_page(response).await,
+                Err(why) => exchange.fail(&why).await,
+            }
+        })
+        .await
+    }
+
+    /// The end of a session.
+    pub(crate) async fn delete(self) -> Reply {
+        self.run(async move |mut exchange| {
+            let sent = exchange.door.target.send(Method::DELETE, exchange.headers.clone(), Bytes::new());
+            match sent.await {
+                Ok(response) => exchange.pass_page(response).await,
+                Err(why) => exchange.fail(&why).await,
+            }
+        })
+        .await
+    }
+
+    /// Until the server gets the request, or the client its answer.
+    async fn wait(&mut self, body: Bytes, first: bool) {
+        loop {
+            let news = tokio::select! {
+                news = self.news.recv() => news,
+                () = self.client.left() => None,
+            };
+            match news {
+                None => return self.client_left(),
+                Some(News::ToServer(line)) => match own(&line) {
+                    Some(method) => self.aside(method, line),
+                    None => return self.forward(line, first, Some(&body)).await,
+                },
+                Some(News::ToClient(line)) => {
+                    return self.client.end(status_of(&line), HeaderMap::new(), line).await;
+                }
+                Some(News::Note(line)) => self.client.send(sse::of(&line)).await,
+            }
+        }
+    }
+
+    /// The client has left before the server got anything: nobody needs to be asked any more.
+    fn client_left(&mut self) {
+        if let Some(id) = &self.id
+            && !self.link.withdraw(id)
+        {
+            self.link.fail(id, "the client left before it was sent");
+        }
+    }
+
+    /// Sends the message on and relays what comes back.
+    async fn forward(&mut self, line: Vec<u8>, first: bool, body: Option<&Bytes>) {
+        let mut headers = self.headers.clone();
+        if let Err(why) = self.mirror_args(&mut headers, &line, body) {
+            let id = self.id.clone();
+            if let Some(id) = &id {
+                self.link.fail(id, &why.to_string());
+            }
+            let error = crate::gateway::error(id.as_ref(), mirror::MISMATCH, &why.to_string());
+            return self.client.end(StatusCode::BAD_REQUEST, HeaderMap::new(), error).await;
+        }
+        let door = Arc::clone(&self.door);
+        let sent = door.target.send(Method::POST, headers, line.into());
+        let mut sent = std::pin::pin!(sent);
+        let stateless = self.is_stateless();
+        let response = loop {
+            tokio::select! {
+                response = &mut sent => break response,
+                () = self.client.left() => {
+                    if stateless {
+                        return self.abandon();
+                    }
+                    // In older revisions leaving is not giving up: the call runs to its end and is recorded.
+                    self.client = Client::Done;
+                }
+            }
+        };
+        match response {
+            Err(why) => self.fail(&why).await,
+            Ok(response) => {
+                if first && let Some(session) = session_of(&response) {
+                    let link = Arc::clone(&self.link);
+                    if self.door.session(&session, || link).is_none() {
+                        self.link.tell("there are too many sessions: this one is not kept");
+                    }
+                }
+                if is_stream(&response) {
+                    self.relay(response).await;
+                } else if is_json(&response) {
+                    self.pass_message(response).await;
+                } else {
+                    self.pass_page(response).await;
+                }
+            }
+        }
+    }
+
+    /// Headers that say what the arguments are: checked, and written anew where a person changed these.
+    fn mirror_args(
+        &self,
+        headers: &mut HeaderMap,
+        line: &[u8],
+        body: Option<&Bytes>,
+    ) -> Result<(), mirror::Mismatch> {
+        let Some(body) = body else { return Ok(()) };
+        let expected = self.link.gateway.upstream.args_headers(body);
+        mirror::check_args(headers, &expected)?;
+        if line != &**body {
+            mirror::replace_args(headers, self.link.gateway.upstream.args_headers(line));
+        }
+        Ok(())
+    }
+
+    fn is_stateless(&self) -> bool {
+        mirror::is_stateless(self.headers.get(VERSION).and_then(|value| value.to_str().ok()))
+    }
+
+    /// The client has left, which gives the request up.
+    fn abandon(&mut self) {
+        if let Some(id) = &self.id {
+            self.link.fail(id, "the client left before it was answered");
+        }
+    }
+
+    /// A request of the gateway's own.
+    fn aside(&self, method: &'static str, line: Vec<u8>) {
+        let (door, link) = (Arc::clone(&self.door), Arc::clone(&self.link));
+        let ways = Ways { to_client: Arc::new(Nowhere), to_server: Arc::clone(&self.ways.to_server) };
+        let mut headers = self.headers.clone();
+        mirror::replace_args(&mut headers, HeaderMap::new());
+        headers.remove(NAME);
+        if headers.contains_key(METHOD) {
+            headers.insert(METHOD, HeaderValue::from_static(method));
+        }
+        tokio::spawn(async move {
+            let taken = tokio::time::timeout(ANSWER, take_aside(&door, &link, &ways, headers, line)).await;
+            if !matches!(taken, Ok(Ok(()))) {
+                link.tell("the server does not list its tools");
+                link.list_is_over();
+            }
+        });
+    }
+
+    /// The server cannot be reached.
+    async fn fail(&mut self, why: &TargetError) {
+        let status = match why {
+            TargetError::Late => StatusCode::GATEWAY_TIMEOUT,
+            _ => StatusCode::BAD_GATEWAY,
+        };
+        self.fail_with(status, &why.to_string()).await;
+    }
+
+    async fn fail_with(&mut self, status: StatusCode, why: &str) {
+        if let Some(id) = &self.id {
+            self.link.fail(id, why);
+        }
+        let error = crate::gateway::error(self.id.as_ref(), -32000, why);
+        self.client.end(status, HeaderMap::new(), error).await;
+    }
+
+    /// An answer that is one message.
+    async fn pass_message(&mut self, response: Response<Incoming>) {
+        let (head, body) = response.into_parts();
+        let headers = passed_back(&head.headers);
+        let body = match tokio::time::timeout(ANSWER, Limited::new(body, MAX_LINE).collect()).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(e)) => {
+                let why = format!("the server's answer cannot be read: {}", cause(&*e));
+                return self.fail_with(StatusCode::BAD_GATEWAY, &why).await;
+            }
+            Err(_) => return self.fail(&TargetError::Late).await,
+        };
+        if matches!(head.status.as_u16(), 401 | 403) {
+            let why = format!("the server refuses us: {}", head.status);
+            return self.fail_with(StatusCode::BAD_GATEWAY, &why).await;
+        }
+        let told = self.link.from_server(&self.ways, &body);
+        let line = match told {
+            Ok(Took::Passed) => self.answer().await,
+            Ok(Took::Kept) | Err(_) => None,
+        };
+        match line {
+            Some(line) => {
+                if let Some(id) = &self.id {
+                    // An error that names no request ends this one all the same.
+                    self.link.fail(id, "the server answered with an error");
+                }
+                self.client.end(head.status, headers, line).await;
+            }
+            None => self.fail_with(StatusCode::BAD_GATEWAY, "the server's answer is none").await,
+        }
+    }
+
+    /// What the gateway makes of an answer that has come.
+    async fn answer(&mut self) -> Option<Vec<u8>> {
+        let wait = async {
+            loop {
+                match self.news.recv().await {
+                    Some(News::ToClient(line)) => return Some(line),
+                    Some(News::Note(_) | News::ToServer(_)) => {}
+                    None => return None,
+                }
+            }
+        };
+        tokio::time::timeout(FINISH, wait).await.ok().flatten()
+    }
+
+    /// An answer that is no message.
+    async fn pass_page(&mut self, response: Response<Incoming>) {
+        let (head, body) = response.into_parts();
+        let status = head.status;
+        if status.is_redirection() || matches!(status.as_u16(), 401 | 403) {
+            let why = match status.is_redirection() {
+                true => "the server sends us elsewhere, which is not followed; hint: use that address",
+                false => "the server refuses us; hint: check its token",
+            };
+            return self.fail_with(StatusCode::BAD_GATEWAY, why).await;
+        }
+        if let Some(id) = &self.id {
+            let why = format!("the server answered with {status}");
+            if status.is_success() {
+                return self.fail_with(StatusCode::BAD_GATEWAY, &why).await;
+            }
+            self.link.fail(id, &why);
+        }
+        let page = Limited::new(body, PAGE).collect();
+        let page = tokio::time::timeout(SLOW, page).await;
+        let page = page.ok().and_then(Result::ok).map(|page| page.to_bytes()).filter(|page| !page.is_empty());
+        self.client.reply(reply::with(status, passed_back(&head.headers), Body::Whole(page)));
+    }
+
+    /// Relays a stream of events until it ends, or the client leaves.
+    async fn relay(&mut self, response: Response<Incoming>) {
+        let (head, mut body) = response.into_parts();
+        if head.headers.contains_key(CONTENT_ENCODING) {
+            return self.fail_with(StatusCode::BAD_GATEWAY, "the server packs its answers").await;
+        }
+        self.client.hear(passed_back(&head.headers));
+        let (mut splitter, stateless) = (Splitter::default(), self.is_stateless());
+        let why = loop {
+            let idle = if self.id.is_some() { ANSWER } else { Duration::MAX };
+            let chunk = tokio::select! {
+                chunk = tokio::time::timeout(idle, body.frame()) => chunk,
+                news = self.news.recv() => {
+                    // An answer that came another way, or a reminder.
+                    if let Some(News::ToClient(line) | News::Note(line)) = news {
+                        self.client.send(sse::of(&line)).await;
+                    }
+                    continue;
+                }
+                () = self.client.left() => {
+                    self.client = Client::Done;
+                    Ok(None)
+                }
+            };
+            if self.client.is_done() {
+                if self.answered {
+                    return;
+                }
+                // A request of an older revision that cannot be asked for again runs to its end and is recorded.
+                if stateless || self.resumable || self.id.is_none() {
+                    return self.leave(stateless);
+                }
+            }
+            match chunk {
+                Err(_) => break TargetError::Late.to_string(),
+                Ok(None) => break "the server ended before it answered".to_owned(),
+                Ok(Some(Err(e))) => break format!("the server's answer broke off: {}", cause(&e)),
+                Ok(Some(Ok(frame))) => {
+                    let Ok(data) = frame.into_data() else { continue };
+                    if splitter.push(&data).is_err() {
+                        break crate::lines::TooLong.to_string();
+                    }
+                    match self.take_events(&mut splitter).await {
+                        Ok(()) => {}
+                        Err(why) => break why,
+                    }
+                }
+            }
+        };
+        if self.answered || self.id.is_none() || self.resumable {
+            self.client = Client::Done;
+            return;
+        }
+        self.fail_with(StatusCode::BAD_GATEWAY, &why).await;
+    }
+
+    /// The client has left in the middle.
+    fn leave(&mut self, stateless: bool) {
+        if stateless || !self.resumable {
+            self.abandon();
+        }
+    }
+
+    async fn take_events(&mut self, splitter: &mut Splitter) -> Result<(), String> {
+        while let Some(event) = splitter.next().map_err(|e| e.to_string())? {
+            self.take_event(event).await;
+        }
+        Ok(())
+    }
+
+    async fn take_event(&mut self, event: Event) {
+        self.resumable |= event.id.is_some();
+        let Some(data) = event.data.as_deref().filter(|data| !data.is_empty()) else {
+            return self.client.send(event.raw).await;
+        };
+        let message = read(data, From::Server);
+        if event.kind.is_some() {
+            // Some clients look at the type of an event and some do not: they must not disagree on a message.
+            if message.is_ok() {
+                self.link.tell("the server sent a message as another kind of event: dropped");
+                return;
+            }
+            return self.client.send(event.raw).await;
+        }
+        let ours = match &message {
+            Ok(Message::Response { id, .. }) => id.is_some() && *id == self.id,
+            Ok(Message::Request { .. } | Message::Notification { .. }) | Err(_) => false,
+        };
+        if !matches!(self.link.from_server(&self.ways, data), Ok(Took::Passed)) {
+            return;
+        }
+        let Some(line) = self.answer().await else { return };
+        self.answered |= ours;
+        let bytes = if line == data { event.raw } else { sse::with_data(&event, &line) };
+        self.client.send(bytes).await;
+    }
+}
+
+/// Takes the answer to a request of the gateway's own.
+async fn take_aside(
+    door: &Proxy,
+    link: &Arc<Link>,
+    ways: &Ways,
+    headers: HeaderMap,
+    line: Vec<u8>,
+) -> Result<(), String> {
+    let response = door.target.send(Method::POST, headers, line.into()).await.map_err(|e| e.to_string())?;
+    let streams = is_stream(&response);
+    if !streams && !is_json(&response) {
+        return Err(response.status().to_string());
+    }
+    let mut body = Limited::new(response.into_body(), MAX_LINE);
+    let (mut splitter, mut whole) = (Splitter::default(), Vec::new());
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|e| e.to_string())?;
+        let Ok(data) = frame.into_data() else { continue };
+        if !streams {
+            whole.extend_from_slice(&data);
+            continue;
+        }
+        splitter.push(&data).map_err(|e| e.to_string())?;
+        while let Some(event) = splitter.next().map_err(|e| e.to_string())? {
+            let data = event.data.unwrap_or_default();
+            let answers = matches!(read(&data, From::Server), Ok(Message::Response { .. }));
+            link.from_server(ways, &data).map_err(|e| e.to_string())?;
+            if answers {
+                return Ok(());
+            }
+        }
+    }
+    if streams {
+        return Err("no answer".to_owned());
+    }
+    match read(&whole, From::Server) {
+        Ok(Message::Response { id: Some(_), .. }) => {
+            link.from_server(ways, &whole).map(drop).map_err(|e| e.to_string())
+        }
+        Ok(_) | Err(_) => Err("no answer".to_owned()),
+    }
+}
+
+/// The method of a request of the gateway's own.
+fn own(line: &[u8]) -> Option<&'static str> {
+    match read(line, From::Server) {
+        Ok(Message::Request { id, .. }) if is_own(&id) => Some("tools/list"),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// What the client gets to see of a server's headers.
+fn passed_back(headers: &HeaderMap) -> HeaderMap {
+    let known = |name: &HeaderName| {
+        [CONTENT_TYPE, CACHE_CONTROL, ALLOW, RETRY_AFTER].contains(name) || name.as_str().starts_with("mcp-")
+    };
+    let mut map = HeaderMap::new();
+    let passed = headers.iter().filter(|(name, _)| known(name));
+    map.extend(passed.map(|(name, value)| (name.clone(), value.clone())));
+    map
+}

@@ -1,0 +1,276 @@
+//! The door for clients that come over HTTP: who may come in, and how much they may bring.
+//!
+//! Browsers are kept out (names of hosts and origins), strangers too (a token), and so is whoever sends too much or
+//! too slowly. What is refused here has not been read.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{
+    ALLOW, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN,
+    WWW_AUTHENTICATE,
+};
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::is_loopback;
+use super::reply::{self, Reply};
+use super::token::Token;
+use crate::lines::MAX_LINE;
+
+/// Where it is.
+const PATH: &str = "/mcp";
+/// How many connections there may be.
+const CONNECTIONS: usize = 2048;
+/// How much all bodies together may take, in KiB.
+const BUDGET: usize = 256 << 10;
+/// How long the head of a request may take.
+const HEAD: Duration = Duration::from_secs(30);
+/// How long the body of a request may take.
+const BODY: Duration = Duration::from_secs(60);
+/// How long the head of a request may be.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// Where clients come in.
+#[derive(Debug, Clone)]
+pub struct Listen {
+    /// The address.
+    pub address: SocketAddr,
+    /// What a client must show.
+    pub token: Option<Token>,
+    /// Names under which clients may call this machine, besides its own.
+    pub hosts: Vec<String>,
+    /// Origins of web pages that may come in, besides this machine's own.
+    pub origins: Vec<String>,
+}
+
+/// Why nobody can come in.
+#[derive(Debug, thiserror::Error)]
+pub enum FrontError {
+    /// The address cannot be listened at.
+    #[error("`{0}` cannot be listened at: {1}")]
+    Bind(SocketAddr, std::io::Error),
+    /// The runtime cannot be started.
+    #[error("the runtime cannot be started: {0}")]
+    Runtime(std::io::Error),
+}
+
+/// A door that is open.
+pub struct Front {
+    listener: TcpListener,
+    rules: Listen,
+}
+
+/// A request that has come in.
+pub(crate) struct Asked {
+    pub(crate) method: Method,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// What its body takes of the budget, for as long as it is held.
+    pub(crate) held: Option<OwnedSemaphorePermit>,
+}
+
+/// Whoever answers requests.
+pub(crate) trait Door: Send + Sync + 'static {
+    fn answer(self: Arc<Self>, asked: Asked) -> Pin<Box<dyn Future<Output = Reply> + Send>>;
+}
+
+impl Front {
+    /// Opens the door. Nobody is answered yet.
+    ///
+    /// # Errors
+    /// Fails if the address cannot be listened at.
+    pub fn open(rules: Listen) -> Result<Self, FrontError> {
+        let address = rules.address;
+        let bind = |e| FrontError::Bind(address, e);
+        let listener = TcpListener::bind(address).map_err(bind)?;
+        listener.set_nonblocking(true).map_err(bind)?;
+        Ok(Self { listener, rules })
+    }
+
+    /// The address for clients.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let address = self.listener.local_addr().unwrap_or(self.rules.address);
+        format!("http://{address}{PATH}")
+    }
+
+    /// Lets clients in, for as long as the process lives.
+    pub(crate) async fn serve(self, door: Arc<dyn Door>) -> std::io::Result<()> {
+        let listener = tokio::net::TcpListener::from_std(self.listener)?;
+        let rules = Arc::new(Rules {
+            port: listener.local_addr()?.port(),
+            listen: self.rules,
+            budget: Arc::new(Semaphore::new(BUDGET)),
+        });
+        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        loop {
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
+            let Ok((stream, _)) = listener.accept().await else {
+                // Too many files are open, or the client has left again.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let _ = stream.set_nodelay(true);
+            let (rules, door) = (Arc::clone(&rules), Arc::clone(&door));
+            tokio::spawn(async move {
+                let service = hyper::service::service_fn(move |request| {
+                    let (rules, door) = (Arc::clone(&rules), Arc::clone(&door));
+                    async move { Ok::<_, Infallible>(rules.answer(&door, request).await) }
+                });
+                let served = hyper::server::conn::http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(HEAD)
+                    .max_buf_size(HEAD_BYTES)
+                    .serve_connection(TokioIo::new(stream), service);
+                // What a client does to its own connection is its own affair.
+                let _ = served.await;
+                drop(place);
+            });
+        }
+    }
+}
+
+struct Rules {
+    listen: Listen,
+    port: u16,
+    budget: Arc<Semaphore>,
+}
+
+impl Rules {
+    async fn answer(&self, door: &Arc<dyn Door>, request: Request<Incoming>) -> Reply {
+        match self.let_in(request).await {
+            Ok(asked) => Arc::clone(door).answer(asked).await,
+            Err(reply) => *reply,
+        }
+    }
+
+    async fn let_in(&self, request: Request<Incoming>) -> Result<Asked, Box<Reply>> {
+        let refuse = |status, why: &str| Err(Box::new(reply::error(status, None, -32600, why)));
+        let (head, body) = request.into_parts();
+        if head.uri.path() != PATH {
+            return refuse(StatusCode::NOT_FOUND, "there is nothing here; hint: /mcp");
+        }
+        if !self.knows_host(&head.headers) {
+            return refuse(StatusCode::FORBIDDEN, "this is not the host that was meant");
+        }
+        if !self.knows_origin(&head.headers) {
+            return refuse(StatusCode::FORBIDDEN, "web pages from there may not come in");
+        }
+        if !self.knows_token(&head.headers) {
+            let mut reply =
+                reply::error(StatusCode::UNAUTHORIZED, None, -32600, "the token is missing or wrong");
+            reply.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            return Err(Box::new(reply));
+        }
+        let (body, held) = match head.method {
+            Method::POST => {
+                let json = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+                let json = json.and_then(|kind| kind.split(';').next()).map(str::trim);
+                if !json.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
+                    return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is application/json");
+                }
+                if head.headers.contains_key(CONTENT_ENCODING) {
+                    return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is not packed");
+                }
+                match tokio::time::timeout(BODY, self.read(body)).await {
+                    Ok(Ok((body, held))) => (body, Some(held)),
+                    Ok(Err((status, why))) => return refuse(status, why),
+                    Err(_) => return refuse(StatusCode::REQUEST_TIMEOUT, "the message took too long"),
+                }
+            }
+            Method::GET | Method::DELETE => (Bytes::new(), None),
+            _ => {
+                let mut reply = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
+                reply.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
+                return Err(Box::new(reply));
+            }
+        };
+        Ok(Asked { method: head.method, headers: head.headers, body, held })
+    }
+
+    async fn read(
+        &self,
+        mut body: Incoming,
+    ) -> Result<(Bytes, OwnedSemaphorePermit), (StatusCode, &'static str)> {
+        const LARGE: (StatusCode, &str) = (StatusCode::PAYLOAD_TOO_LARGE, "the message is too long");
+        const BUSY: (StatusCode, &str) =
+            (StatusCode::SERVICE_UNAVAILABLE, "too much is being held for others; hint: try again");
+        let told = body.size_hint().exact();
+        let limit = u64::try_from(MAX_LINE).unwrap_or(u64::MAX);
+        if told.is_some_and(|told| told > limit) {
+            return Err(LARGE);
+        }
+        let take = |kib: usize| {
+            let kib = u32::try_from(kib).map_err(|_| LARGE)?;
+            Arc::clone(&self.budget).try_acquire_many_owned(kib).map_err(|_| BUSY)
+        };
+        let mut held = take(1)?;
+        let mut read = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| (StatusCode::BAD_REQUEST, "the message ends in the middle"))?;
+            let Ok(data) = frame.into_data() else { continue };
+            if read.len() + data.len() > MAX_LINE {
+                return Err(LARGE);
+            }
+            let missing = ((read.len() + data.len()) >> 10).saturating_sub(held.num_permits());
+            if missing > 0 {
+                held.merge(take(missing)?);
+            }
+            read.extend_from_slice(&data);
+        }
+        Ok((read.freeze(), held))
+    }
+
+    /// A page in a browser can make a name of its own lead to this machine; then the name is not one of ours.
+    fn knows_host(&self, headers: &HeaderMap) -> bool {
+        let mut hosts = headers.get_all(HOST).iter();
+        let (Some(host), None) = (hosts.next().and_then(|host| host.to_str().ok()), hosts.next()) else {
+            return false;
+        };
+        if self.listen.hosts.iter().any(|known| known.eq_ignore_ascii_case(host)) {
+            return true;
+        }
+        let (name, port) = split_port(host);
+        if port.is_some_and(|port| port.parse() != Ok(self.port)) {
+            return self.listen.hosts.iter().any(|known| known.eq_ignore_ascii_case(name));
+        }
+        is_loopback(name)
+            || self.listen.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+            || name.trim_matches(['[', ']']).parse() == Ok(self.listen.address.ip())
+    }
+
+    fn knows_origin(&self, headers: &HeaderMap) -> bool {
+        let mut origins = headers.get_all(ORIGIN).iter();
+        let Some(origin) = origins.next() else { return true };
+        let (Ok(origin), None) = (origin.to_str(), origins.next()) else { return false };
+        if self.listen.origins.iter().any(|known| known.eq_ignore_ascii_case(origin)) {
+            return true;
+        }
+        let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        rest.is_some_and(|rest| is_loopback(split_port(rest).0))
+    }
+
+    fn knows_token(&self, headers: &HeaderMap) -> bool {
+        let Some(token) = &self.listen.token else { return true };
+        let mut shown = headers.get_all(AUTHORIZATION).iter();
+        let (Some(first), None) = (shown.next(), shown.next()) else { return false };
+        token.is_shown_by(first)
+    }
+}
+
+/// A host and its port.
+fn split_port(host: &str) -> (&str, Option<&str>) {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => (name, Some(port)),
+        Some(_) | None => (host, None),
+    }
+}

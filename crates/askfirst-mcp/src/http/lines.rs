@@ -1,0 +1,76 @@
+//! A client on standard streams, with servers of which some are behind addresses, or several servers at once.
+
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::front::FrontError;
+use super::peer::{Backend, Names};
+use super::proxy::beat;
+use crate::gateway::refuse;
+use crate::lines::{self, Next};
+use crate::out::Out;
+use crate::upstream::Sink;
+
+/// How long servers may take to answer what a client that has ended has sent.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long they may take to hear that it is over.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// Serves one client until it ends.
+///
+/// # Errors
+/// Fails if the runtime or a server cannot be started.
+pub fn serve_lines(
+    backends: Vec<Backend>,
+    names: Names,
+    mut input: impl BufRead + Send + 'static,
+    output: Box<dyn Write + Send>,
+) -> Result<(), FrontError> {
+    super::run(async move {
+        for backend in &backends {
+            tokio::spawn(beat(Arc::clone(&backend.gateway)));
+        }
+        let to_client: Arc<dyn Out> = Arc::new(Sink::new(output));
+        let peer = super::peer::open(&backends, names, Arc::clone(&to_client), &Handle::current())?;
+        let (ended, end) = oneshot::channel();
+        let (taking, hearing) = (Arc::clone(&peer), Arc::clone(&to_client));
+        std::thread::spawn(move || {
+            let mut line = Vec::new();
+            loop {
+                match lines::next(&mut input, &mut line) {
+                    Ok(Next::Line) => {
+                        if taking.take(&hearing, &line).is_err() {
+                            break;
+                        }
+                    }
+                    Ok(Next::TooLong) => {
+                        let _ = refuse(&*hearing, None, -32600, &lines::TooLong.to_string());
+                        break;
+                    }
+                    Ok(Next::End) | Err(_) => break,
+                }
+            }
+            taking.client_is_gone();
+            let _ = ended.send(());
+        });
+        let _ = end.await;
+        let idle = async {
+            while !peer.is_idle() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let _ = tokio::time::timeout(PATIENCE, idle).await;
+        peer.close();
+        let gone = async {
+            while !peer.is_over() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let _ = tokio::time::timeout(GOODBYE, gone).await;
+        Ok(())
+    })
+}

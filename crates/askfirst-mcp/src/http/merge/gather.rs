@@ -1,0 +1,321 @@
+//! One request to several servers, whose answers become one. A server that does not answer in time is left out.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::names::{beginning, joined};
+use super::{Core, FromPart, MAX_RESOURCES, Merge};
+use crate::http::peer::Peer;
+use crate::message::{From, Id, Message, read};
+use crate::out::Out;
+
+/// How long the slowest server may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How many pages of a list are asked for.
+const MAX_PAGES: usize = 100;
+
+/// What is asked of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Initialize,
+    Discover,
+    Level,
+    Tools,
+    Prompts,
+    Resources,
+    Templates,
+}
+
+impl What {
+    /// The key of the list in an answer.
+    fn list(self) -> Option<&'static str> {
+        match self {
+            Self::Initialize | Self::Discover | Self::Level => None,
+            Self::Tools => Some("tools"),
+            Self::Prompts => Some("prompts"),
+            Self::Resources => Some("resources"),
+            Self::Templates => Some("resourceTemplates"),
+        }
+    }
+}
+
+/// Answers as they come in.
+pub(super) struct Gather {
+    what: What,
+    id: Id,
+    core: Arc<Core>,
+    parts: Vec<(String, Arc<dyn Peer>)>,
+    to_client: Arc<dyn Out>,
+    runtime: tokio::runtime::Handle,
+    state: Mutex<State>,
+    myself: Weak<Gather>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What each has answered so far: a result, or nothing.
+    answers: Vec<Option<Map<String, Value>>>,
+    pages: Vec<usize>,
+    left: usize,
+    line: Vec<u8>,
+}
+
+impl Gather {
+    pub(super) fn new(what: What, id: Id, merge: &Merge, to_client: &Arc<dyn Out>) -> Arc<Self> {
+        let parts: Vec<_> =
+            merge.parts.iter().map(|part| (part.name.clone(), Arc::clone(&part.peer))).collect();
+        let count = parts.len();
+        Arc::new_cyclic(|myself| Self {
+            what,
+            id,
+            core: Arc::clone(&merge.core),
+            parts,
+            to_client: Arc::clone(to_client),
+            runtime: merge.runtime.clone(),
+            state: Mutex::new(State {
+                answers: vec![None; count],
+                pages: vec![0; count],
+                left: count,
+                line: Vec::new(),
+            }),
+            myself: myself.clone(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks all. A cursor of the client's is none of ours: every list comes whole.
+    pub(super) fn begin(self: &Arc<Self>, line: &[u8]) {
+        self.state().line = line.to_vec();
+        let late = Arc::clone(self);
+        self.runtime.spawn(async move {
+            tokio::time::sleep(PATIENCE).await;
+            late.finish();
+        });
+        for part in 0..self.parts.len() {
+            self.ask(part, line);
+        }
+    }
+
+    fn ask(&self, part: usize, line: &[u8]) {
+        let (Some((_, peer)), Some(myself)) = (self.parts.get(part), self.myself.upgrade()) else { return };
+        let answer: Arc<dyn Out> = Arc::new(Answer { gather: myself, part });
+        let besides = FromPart { core: Arc::clone(&self.core), part, to_client: answer };
+        if peer.take(&(Arc::new(besides) as Arc<dyn Out>), line).is_err() {
+            self.answered(part, None);
+        }
+    }
+
+    /// One server has answered, or will not.
+    fn answered(&self, part: usize, result: Option<Map<String, Value>>) {
+        let again = {
+            let mut state = self.state();
+            if state.left == 0 {
+                return;
+            }
+            let cursor = result.as_ref().and_then(|result| result.get("nextCursor")).cloned();
+            let Some(slot) = state.answers.get_mut(part) else { return };
+            match (slot.as_mut(), result, self.what.list()) {
+                (Some(before), Some(mut result), Some(key)) => {
+                    let more = result.remove(key).and_then(|more| match more {
+                        Value::Array(more) => Some(more),
+                        _ => None,
+                    });
+                    if let Some(Value::Array(list)) = before.get_mut(key) {
+                        list.extend(more.unwrap_or_default());
+                    }
+                }
+                (None, result, _) => *slot = result,
+                (Some(_), _, _) => {}
+            }
+            let page = state.pages.get_mut(part).map(|page| {
+                *page += 1;
+                *page
+            });
+            let more = cursor.filter(|_| self.what.list().is_some() && page < Some(MAX_PAGES));
+            if more.is_none() {
+                state.left -= 1;
+            }
+            more.map(|cursor| with_cursor(&state.line, cursor))
+        };
+        match again {
+            Some(Some(line)) => self.ask(part, &line),
+            Some(None) | None => {
+                if self.state().left == 0 {
+                    self.tell();
+                }
+            }
+        }
+    }
+
+    /// Time is up.
+    fn finish(&self) {
+        let late = std::mem::take(&mut self.state().left) > 0;
+        if late {
+            self.tell();
+        }
+    }
+
+    fn tell(&self) {
+        let answers = std::mem::take(&mut self.state().answers);
+        let result = match self.what {
+            What::Initialize | What::Discover => self.greeting(&answers),
+            What::Level => Some(Map::new()),
+            What::Tools | What::Prompts | What::Resources | What::Templates => Some(self.list(answers)),
+        };
+        let id = self.id.json();
+        let line = match result {
+            Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            None => json!({"jsonrpc": "2.0", "id": id,
+                "error": {"code": -32000, "message": "none of the servers answered"}}),
+        };
+        // A client that is gone is noticed by whoever reads it.
+        let _ = self.to_client.line(line.to_string().as_bytes());
+    }
+
+    fn list(&self, answers: Vec<Option<Map<String, Value>>>) -> Map<String, Value> {
+        let Some(key) = self.what.list() else { return Map::new() };
+        let (mut all, mut result) = (Vec::new(), Map::new());
+        let mut known = self.core.known();
+        for (part, answer) in answers.into_iter().enumerate() {
+            let (Some(mut answer), Some((server, _))) = (answer, self.parts.get(part)) else { continue };
+            let Some(Value::Array(list)) = answer.remove(key) else { continue };
+            for mut item in list {
+                match self.what {
+                    What::Tools | What::Prompts => {
+                        let Some(name) = item.get("name").and_then(Value::as_str) else { continue };
+                        let name = joined(server, name);
+                        if let Some(item) = item.as_object_mut() {
+                            item.insert("name".to_owned(), name.into());
+                        }
+                    }
+                    What::Resources => {
+                        let Some(uri) = item.get("uri").and_then(Value::as_str) else { continue };
+                        let full = known.resources.len() >= MAX_RESOURCES;
+                        if !full && *known.resources.entry(uri.to_owned()).or_insert(part) != part {
+                            continue;
+                        }
+                    }
+                    What::Templates => {
+                        let Some(template) = item.get("uriTemplate").and_then(Value::as_str) else {
+                            continue;
+                        };
+                        let beginning = (beginning(template).into_owned(), part);
+                        if !known.templates.contains(&beginning) && known.templates.len() < MAX_RESOURCES {
+                            known.templates.push(beginning);
+                        }
+                    }
+                    What::Initialize | What::Discover | What::Level => {}
+                }
+                all.push(item);
+            }
+            keep_for_shortest(&mut result, answer);
+        }
+        result.insert(key.to_owned(), Value::Array(all));
+        result
+    }
+
+    /// What all of them together can do.
+    fn greeting(&self, answers: &[Option<Map<String, Value>>]) -> Option<Map<String, Value>> {
+        let mut given =
+            answers.iter().enumerate().filter_map(|(part, answer)| Some((part, answer.as_ref()?)));
+        let mut result = given.next().map(|(_, first)| first.clone())?;
+        let given = || answers.iter().enumerate().filter_map(|(part, answer)| Some((part, answer.as_ref()?)));
+        let mut capabilities = Map::new();
+        let (mut says, mut with_resources) = (String::new(), Vec::new());
+        for (part, answer) in given() {
+            let offered = answer.get("capabilities").and_then(Value::as_object);
+            for (name, value) in offered.into_iter().flatten() {
+                match name.as_str() {
+                    "tools" | "prompts" | "resources" | "logging" | "completions" => {
+                        let into = capabilities.entry(name.clone()).or_insert_with(|| json!({}));
+                        if let (Some(into), Some(value)) = (into.as_object_mut(), value.as_object()) {
+                            into.extend(value.clone());
+                        }
+                    }
+                    _ => {}
+                }
+                if name == "resources" {
+                    with_resources.push(part);
+                }
+            }
+            let server = self.parts.get(part).map(|(name, _)| name.as_str()).unwrap_or_default();
+            if let Some(text) = answer.get("instructions").and_then(Value::as_str) {
+                says.push_str(&format!("{server}: {text}\n"));
+            }
+        }
+        let versions = given().filter_map(|(_, answer)| answer.get("protocolVersion")?.as_str());
+        if let Some(oldest) = versions.min() {
+            result.insert("protocolVersion".to_owned(), oldest.into());
+        }
+        if self.what == What::Discover {
+            let all = given().filter_map(|(_, answer)| answer.get("supportedVersions")?.as_array());
+            let common = all
+                .cloned()
+                .reduce(|one, other| one.into_iter().filter(|version| other.contains(version)).collect());
+            result.insert("supportedVersions".to_owned(), common.unwrap_or_default().into());
+        }
+        result.insert("capabilities".to_owned(), Value::Object(capabilities));
+        result.insert(
+            "serverInfo".to_owned(),
+            json!({"name": "askfirst", "version": env!("CARGO_PKG_VERSION")}),
+        );
+        result.remove("instructions");
+        if !says.is_empty() {
+            result.insert("instructions".to_owned(), says.trim_end().into());
+        }
+        self.core.known().with_resources = with_resources;
+        Some(result)
+    }
+}
+
+/// What stands besides a list: the shortest time to keep it, and the narrowest who may.
+fn keep_for_shortest(result: &mut Map<String, Value>, answer: Map<String, Value>) {
+    for (key, value) in answer {
+        let narrower = match (key.as_str(), result.get(&key)) {
+            ("nextCursor", _) => false,
+            (_, None) => true,
+            ("ttlMs", Some(before)) => value.as_u64() < before.as_u64(),
+            ("cacheScope", Some(_)) => value == "private",
+            (_, Some(_)) => false,
+        };
+        if narrower {
+            result.insert(key, value);
+        }
+    }
+}
+
+/// The request for the next page.
+fn with_cursor(line: &[u8], cursor: Value) -> Option<Vec<u8>> {
+    let mut message = askfirst::json::parse_object(line).ok()?;
+    let params = message.entry("params").or_insert_with(|| json!({}));
+    params.as_object_mut()?.insert("cursor".to_owned(), cursor);
+    Some(Value::Object(message).to_string().into_bytes())
+}
+
+/// Where one server's answer goes.
+struct Answer {
+    gather: Arc<Gather>,
+    part: usize,
+}
+
+impl Out for Answer {
+    fn line(&self, line: &[u8]) -> io::Result<()> {
+        match read(line, From::Server) {
+            Ok(Message::Response { result, .. }) => {
+                let result =
+                    result.and_then(|result| askfirst::json::parse_object(result.get().as_bytes()).ok());
+                self.gather.answered(self.part, result);
+                Ok(())
+            }
+            Ok(Message::Request { .. } | Message::Notification { .. }) | Err(_) => {
+                self.gather.to_client.line(line)
+            }
+        }
+    }
+}

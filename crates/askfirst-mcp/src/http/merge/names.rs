@@ -1,0 +1,76 @@
+//! Names and ids changed within a message, and nothing else of it.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+#[derive(Deserialize)]
+struct Identified<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Asking<'a> {
+    #[serde(borrow)]
+    params: Params<'a>,
+}
+
+#[derive(Deserialize)]
+struct Params<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow, rename = "ref")]
+    of: Option<Of<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Of<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+}
+
+/// The message with another id.
+pub(super) fn with_id(line: &[u8], id: &str) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(line).ok()?;
+    let found: Identified<'_> = serde_json::from_str(text).ok()?;
+    replaced(text, found.id, id)
+}
+
+/// The message with another `params.name`.
+pub(super) fn with_name(line: &[u8], name: &str) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(line).ok()?;
+    let found: Asking<'_> = serde_json::from_str(text).ok()?;
+    replaced(text, found.params.name?, &Value::from(name).to_string())
+}
+
+/// The message with another `params.ref.name`.
+pub(super) fn with_ref_name(line: &[u8], name: &str) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(line).ok()?;
+    let found: Asking<'_> = serde_json::from_str(text).ok()?;
+    replaced(text, found.params.of?.name?, &Value::from(name).to_string())
+}
+
+/// A raw value is a part of the text that it was read from: its place is where it begins.
+fn replaced(text: &str, old: &RawValue, new: &str) -> Option<Vec<u8>> {
+    let start = (old.get().as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+    let (before, rest) = text.split_at_checked(start)?;
+    let after = rest.strip_prefix(old.get())?;
+    Some([before.as_bytes(), new.as_bytes(), after.as_bytes()].concat())
+}
+
+/// The name that the client sees.
+pub(super) fn joined(server: &str, name: &str) -> String {
+    format!("{server}__{name}")
+}
+
+/// The beginning of a template up to its first variable.
+pub(super) fn beginning(template: &str) -> Cow<'_, str> {
+    Cow::Borrowed(template.split_once('{').map_or(template, |(before, _)| before))
+}
+
+#[cfg(test)]
+#[path = "names_tests.rs"]
+mod tests;

@@ -1,0 +1,46 @@
+//! MCP over HTTP: clients that come to an address, and servers that are behind one.
+//!
+//! Nothing here starts unless it is asked for: between standard streams there is no async runtime.
+
+mod board;
+mod bridge;
+mod exchange;
+mod front;
+mod lines;
+mod merge;
+pub(crate) mod mirror;
+mod peer;
+mod proxy;
+mod reply;
+mod sessions;
+mod sse;
+mod target;
+mod token;
+
+use std::future::Future;
+use std::net::IpAddr;
+
+pub use front::{Front, FrontError, Listen};
+pub use lines::serve_lines;
+pub use peer::{Backend, Names};
+pub use proxy::serve;
+pub use sessions::serve_sessions;
+pub use target::{Target, TargetError};
+pub use token::{Token, TokenError};
+
+/// Whether a host is this machine, by its name or number.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    bare.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// Runs on this thread, with as many open files as the system lets us have.
+pub(crate) fn run(serving: impl Future<Output = std::io::Result<()>>) -> Result<(), FrontError> {
+    let mut files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    files.current = files.maximum;
+    // With fewer files there is room for fewer clients, and that is all.
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, files);
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(FrontError::Runtime)?;
+    runtime.block_on(serving).map_err(FrontError::Runtime)
+}

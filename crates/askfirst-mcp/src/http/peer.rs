@@ -1,0 +1,176 @@
+//! Conversations that take a client's messages: with a program that is started for it, or with a server behind an
+//! address.
+
+use std::io::{self, BufReader};
+use std::process::Child;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+
+use super::bridge::Bridge;
+use super::target::Target;
+use crate::gateway::{Gateway, Link};
+use crate::message::Id;
+use crate::out::{Out, Ways};
+use crate::upstream::Sink;
+
+/// How long a program whose input has ended may take to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One conversation.
+pub(crate) trait Peer: Send + Sync {
+    /// Takes a message; its answer goes to `to_client`. May wait for a slow server.
+    fn take(&self, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()>;
+
+    /// Nobody waits for this request any more. Says whether a question about it was withdrawn.
+    fn withdraw(&self, id: &Id) -> bool;
+
+    /// The client will send no more: what has not been sent is given up.
+    fn client_is_gone(&self);
+
+    /// Whether nobody waits for anything.
+    fn is_idle(&self) -> bool;
+
+    /// Ends the conversation.
+    fn close(&self);
+
+    /// Whether the conversation has come to its end.
+    fn is_over(&self) -> bool;
+}
+
+/// How a client sees the names of tools and prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// As the one server has them.
+    Plain,
+    /// Behind the server's name, so that several servers can be told apart.
+    Prefixed,
+}
+
+/// A conversation with one server, or with all of several.
+pub(crate) fn open(
+    backends: &[Backend],
+    names: Names,
+    unasked: Arc<dyn Out>,
+    runtime: &Handle,
+) -> io::Result<Arc<dyn Peer>> {
+    match (backends, names) {
+        ([one], Names::Plain) => one.open(unasked, runtime),
+        (_, _) => Ok(super::merge::Merge::open(backends, unasked, runtime)?),
+    }
+}
+
+type Start = Box<dyn Fn() -> io::Result<Child> + Send + Sync>;
+
+/// A server with the judge before it.
+pub struct Backend {
+    pub(crate) name: String,
+    pub(crate) gateway: Arc<Gateway>,
+    kind: Kind,
+}
+
+enum Kind {
+    Program(Start),
+    Address(Arc<Target>),
+}
+
+impl Backend {
+    /// A program that is started anew for each conversation, with its standard streams as pipes.
+    pub fn program(
+        name: &str,
+        gateway: Arc<Gateway>,
+        start: impl Fn() -> io::Result<Child> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.to_owned(), gateway, kind: Kind::Program(Box::new(start)) }
+    }
+
+    /// A server behind an address.
+    #[must_use]
+    pub fn address(name: &str, gateway: Arc<Gateway>, target: Target) -> Self {
+        Self { name: name.to_owned(), gateway, kind: Kind::Address(Arc::new(target)) }
+    }
+
+    /// A new conversation. What the server says without having been asked goes to `unasked`.
+    pub(crate) fn open(&self, unasked: Arc<dyn Out>, runtime: &Handle) -> io::Result<Arc<dyn Peer>> {
+        match &self.kind {
+            Kind::Program(start) => Ok(Program::start(&self.gateway, start()?, unasked)?),
+            Kind::Address(target) => Ok(Bridge::start(&self.gateway, Arc::clone(target), unasked, runtime)),
+        }
+    }
+}
+
+/// A program of its own for one conversation.
+struct Program {
+    link: Arc<Link>,
+    to_server: Arc<dyn Out>,
+    child: Arc<Mutex<Child>>,
+}
+
+impl Program {
+    fn start(gateway: &Arc<Gateway>, mut child: Child, unasked: Arc<dyn Out>) -> io::Result<Arc<Self>> {
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("the server has no streams"));
+        };
+        let link = gateway.link();
+        let to_server: Arc<dyn Out> = Arc::new(Sink::new(Box::new(input)));
+        let ways = Ways { to_client: unasked, to_server: Arc::clone(&to_server) };
+        let reading = Arc::clone(&link);
+        std::thread::spawn(move || {
+            reading.serve_server(&ways, BufReader::with_capacity(1 << 16, output));
+            ways.to_server.close();
+            ways.to_client.close();
+        });
+        Ok(Arc::new(Self { link, to_server, child: Arc::new(Mutex::new(child)) }))
+    }
+}
+
+impl Peer for Program {
+    fn take(&self, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
+        let ways = Ways { to_client: Arc::clone(to_client), to_server: Arc::clone(&self.to_server) };
+        self.link.from_client(&ways, line)
+    }
+
+    fn withdraw(&self, id: &Id) -> bool {
+        self.link.withdraw(id)
+    }
+
+    fn client_is_gone(&self) {
+        self.link.client_is_gone();
+        self.to_server.close();
+    }
+
+    fn is_idle(&self) -> bool {
+        self.link.is_idle()
+    }
+
+    fn close(&self) {
+        self.link.withdraw_all();
+        self.to_server.close();
+        let child = Arc::clone(&self.child);
+        std::thread::spawn(move || end(&child));
+    }
+
+    fn is_over(&self) -> bool {
+        self.child.try_lock().is_ok_and(|mut child| !matches!(child.try_wait(), Ok(None)))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Waits for a program's end, and brings it about if it takes too long.
+fn end(child: &Mutex<Child>) {
+    let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+    for _ in 0..100 {
+        match child.try_wait() {
+            Ok(None) => std::thread::sleep(PATIENCE / 100),
+            Ok(Some(_)) | Err(_) => return,
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}

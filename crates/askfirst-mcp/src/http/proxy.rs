@@ -1,0 +1,200 @@
+//! Clients over HTTP, a server behind an address: each request is judged, then goes on with what it asked for.
+//!
+//! Sessions are the server's. A conversation is kept here for each, and for a request without one it lasts as long as
+//! the request.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, USER_AGENT};
+use hyper::{Method, StatusCode};
+
+use super::exchange::Exchange;
+use super::front::{Asked, Door, Front, FrontError};
+use super::mirror::{self, LAST_EVENT, SESSION, VERSION};
+use super::reply::{self, Reply};
+use super::target::Target;
+use crate::gateway::{Asked as Questions, Gateway, Link};
+use crate::message::{From, Id, Message, read};
+
+/// How many sessions there may be.
+const SESSIONS: usize = 1024;
+/// A session that nobody has used for so long makes room for others.
+const IDLE: Duration = Duration::from_secs(3600);
+/// How often whoever waits for a person hears of it.
+const BEAT: Duration = Duration::from_secs(5);
+
+/// Between clients and a server, both over HTTP.
+pub(crate) struct Proxy {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) target: Target,
+    sessions: Mutex<HashMap<String, (Arc<Link>, Instant)>>,
+    /// What servers without sessions have asked.
+    questions: Questions,
+}
+
+/// Lets clients in and passes them on to a server, for as long as the process lives.
+///
+/// # Errors
+/// Fails if the runtime cannot be started or the listener breaks.
+pub fn serve(front: Front, gateway: Arc<Gateway>, target: Target) -> Result<(), FrontError> {
+    let door = Arc::new(Proxy {
+        gateway: Arc::clone(&gateway),
+        target,
+        sessions: Mutex::default(),
+        questions: Questions::default(),
+    });
+    super::run(async move {
+        tokio::spawn(beat(gateway));
+        front.serve(door).await
+    })
+}
+
+/// Tells those who wait for a person that they still do.
+pub(crate) async fn beat(gateway: Arc<Gateway>) {
+    for beat in 1.. {
+        tokio::time::sleep(BEAT).await;
+        gateway.heartbeat(beat);
+    }
+}
+
+impl Door for Proxy {
+    fn answer(self: Arc<Self>, asked: Asked) -> Pin<Box<dyn Future<Output = Reply> + Send>> {
+        Box::pin(async move {
+            match asked.method {
+                Method::POST => self.post(asked).await,
+                Method::GET => self.get(asked).await,
+                _ => self.delete(asked).await,
+            }
+        })
+    }
+}
+
+impl Proxy {
+    async fn post(self: Arc<Self>, asked: Asked) -> Reply {
+        let body = asked.body;
+        let message = match checked(&asked.headers, &body) {
+            Ok(message) => message,
+            Err(reply) => return *reply,
+        };
+        let (id, first) = match &message {
+            Message::Request { id, method, .. } => (Some(id.clone()), method == "initialize"),
+            Message::Notification { .. } | Message::Response { .. } => (None, false),
+        };
+        let Some(link) = self.link(&asked.headers) else {
+            return reply::error(
+                StatusCode::SERVICE_UNAVAILABLE,
+                id.as_ref(),
+                -32000,
+                "there are too many sessions; hint: end one",
+            );
+        };
+        let exchange = Exchange::new(self, link, id, passed_on(&asked.headers), asked.held);
+        exchange.post(message, &body, first).await
+    }
+
+    async fn get(self: Arc<Self>, asked: Asked) -> Reply {
+        match (singles(&asked.headers), self.link(&asked.headers)) {
+            (Err(reply), _) => *reply,
+            (Ok(()), Some(link)) => {
+                Exchange::new(self, link, None, passed_on(&asked.headers), None).get().await
+            }
+            (Ok(()), None) => reply::empty(StatusCode::SERVICE_UNAVAILABLE),
+        }
+    }
+
+    async fn delete(self: Arc<Self>, asked: Asked) -> Reply {
+        if let Err(reply) = singles(&asked.headers) {
+            return *reply;
+        }
+        let session = asked.headers.get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let Some(link) = self.link(&asked.headers) else {
+            return reply::empty(StatusCode::SERVICE_UNAVAILABLE);
+        };
+        let door = Arc::clone(&self);
+        let reply = Exchange::new(self, link, None, passed_on(&asked.headers), None).delete().await;
+        if reply.status().is_success()
+            && let Some(session) = session
+        {
+            door.forget(&session);
+        }
+        reply
+    }
+
+    /// The conversation that a request belongs to. None if there are too many.
+    fn link(&self, headers: &HeaderMap) -> Option<Arc<Link>> {
+        match headers.get(SESSION).and_then(|value| value.to_str().ok()) {
+            None => Some(self.gateway.link_sharing(Arc::clone(&self.questions))),
+            Some(session) => self.session(session, || self.gateway.link()),
+        }
+    }
+
+    /// A conversation under the server's name for it.
+    pub(crate) fn session(&self, name: &str, link: impl FnOnce() -> Arc<Link>) -> Option<Arc<Link>> {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if let Some((link, used)) = sessions.get_mut(name) {
+            *used = now;
+            return Some(Arc::clone(link));
+        }
+        if sessions.len() >= SESSIONS {
+            let old = |used: &Instant| now.duration_since(*used) > IDLE;
+            let gone: Vec<Arc<Link>> =
+                sessions.extract_if(|_, (_, used)| old(used)).map(|(_, (link, _))| link).collect();
+            gone.iter().for_each(|link| link.server_is_gone("the session was not used for too long"));
+        }
+        if sessions.len() >= SESSIONS {
+            return None;
+        }
+        let link = link();
+        sessions.insert(name.to_owned(), (Arc::clone(&link), now));
+        Some(link)
+    }
+
+    fn forget(&self, session: &str) {
+        let gone = self.sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
+        if let Some((link, _)) = gone {
+            link.server_is_gone("the session was ended");
+        }
+    }
+}
+
+/// A message that can be read in one way only, headers and all.
+pub(crate) fn checked<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Message<'a>, Box<Reply>> {
+    let refuse =
+        |id: Option<&Id>, code, why: &str| Box::new(reply::error(StatusCode::BAD_REQUEST, id, code, why));
+    let message = read(body, From::Client).map_err(|why| refuse(None, why.code(), &why.to_string()))?;
+    let id = match &message {
+        Message::Request { id, .. } => Some(id.clone()),
+        Message::Notification { .. } | Message::Response { .. } => None,
+    };
+    match mirror::check(headers, &message) {
+        Ok(()) => Ok(message),
+        Err(why) => Err(refuse(id.as_ref(), mirror::MISMATCH, &why.to_string())),
+    }
+}
+
+/// Headers that can stand but once do so.
+pub(crate) fn singles(headers: &HeaderMap) -> Result<(), Box<Reply>> {
+    [SESSION, VERSION, LAST_EVENT].iter().try_for_each(|name| {
+        mirror::only(headers, name).map(drop).map_err(|why| {
+            Box::new(reply::error(StatusCode::BAD_REQUEST, None, mirror::MISMATCH, &why.to_string()))
+        })
+    })
+}
+
+/// What the server gets to see of a client's headers.
+fn passed_on(headers: &HeaderMap) -> HeaderMap {
+    let known = |name: &HeaderName| {
+        [ACCEPT, CONTENT_TYPE, USER_AGENT, LAST_EVENT].contains(name)
+            || name.as_str().starts_with("mcp-")
+            || ["traceparent", "tracestate", "baggage"].contains(&name.as_str())
+    };
+    let passed = headers.iter().filter(|(name, _)| known(name));
+    let mut map = HeaderMap::new();
+    map.extend(passed.map(|(name, value)| (name.clone(), value.clone())));
+    map
+}

@@ -1,0 +1,388 @@
+//! Clients over HTTP, servers that take messages one by one: each session is a conversation of its own.
+//!
+//! Requests of a revision without sessions share conversations, as long as no two of them could be taken for each
+//! other.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use bytes::Bytes;
+use hyper::header::{ALLOW, HeaderMap, HeaderValue};
+use hyper::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+
+use super::board::{Board, IDLE, Post, PostEnd};
+use super::front::{Asked, Door, Front, FrontError};
+use super::mirror::{self, SESSION, VERSION};
+use super::peer::{Backend, Names, Peer};
+use super::proxy::{beat, checked, singles};
+use super::reply::{self, Client, Reply, status_of};
+use super::sse;
+use super::token::Token;
+use crate::gateway::refuse;
+use crate::message::{From, Id, Message, read};
+use crate::out::Out;
+
+/// How many conversations with sessions there may be.
+const SESSIONS: usize = 64;
+/// How many conversations requests without sessions may share.
+const SHARED: usize = 8;
+/// How many messages may wait for a slow server.
+const QUEUE: usize = 64;
+
+/// Lets clients in over HTTP, for as long as the process lives.
+///
+/// # Errors
+/// Fails if the runtime cannot be started or the listener breaks.
+pub fn serve_sessions(front: Front, backends: Vec<Backend>, names: Names) -> Result<(), FrontError> {
+    super::run(async move {
+        for backend in &backends {
+            tokio::spawn(beat(Arc::clone(&backend.gateway)));
+        }
+        let door = Arc::new(Sessions { backends, names, runtime: Handle::current(), open: Mutex::default() });
+        front.serve(door).await
+    })
+}
+
+struct Sessions {
+    backends: Vec<Backend>,
+    names: Names,
+    runtime: Handle,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    named: HashMap<String, Arc<Session>>,
+    shared: Vec<Arc<Session>>,
+}
+
+/// One conversation.
+struct Session {
+    peer: Arc<dyn Peer>,
+    board: Arc<Board>,
+    work: mpsc::Sender<Work>,
+    used: Mutex<Instant>,
+}
+
+/// A message on its way to the server.
+struct Work {
+    line: Bytes,
+    to_client: Arc<dyn Out>,
+    taken: oneshot::Sender<()>,
+}
+
+impl Session {
+    fn start(backends: &[Backend], names: Names, runtime: &Handle) -> std::io::Result<Arc<Self>> {
+        let board = Arc::<Board>::default();
+        let peer = super::peer::open(backends, names, Arc::clone(&board) as _, runtime)?;
+        let (work, mut given) = mpsc::channel::<Work>(QUEUE);
+        let (taking, watched) = (Arc::clone(&peer), Arc::clone(&board));
+        std::thread::spawn(move || {
+            while let Some(Work { line, to_client, taken }) = given.blocking_recv() {
+                if let Err(e) = taking.take(&to_client, &line) {
+                    let id = match read(&line, From::Server) {
+                        Ok(Message::Request { id, .. }) => Some(id),
+                        Ok(Message::Notification { .. } | Message::Response { .. }) | Err(_) => None,
+                    };
+                    let _ = refuse(&*to_client, id.as_ref(), -32000, &format!("the server is gone: {e}"));
+                    watched.close();
+                }
+                let _ = taken.send(());
+            }
+            taking.close();
+        });
+        Ok(Arc::new(Self { peer, board, work, used: Mutex::new(Instant::now()) }))
+    }
+
+    fn used(&self) -> MutexGuard<'_, Instant> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.board.is_idle() && self.peer.is_idle() && self.used().elapsed() > IDLE
+    }
+}
+
+impl Door for Sessions {
+    fn answer(self: Arc<Self>, asked: Asked) -> Pin<Box<dyn Future<Output = Reply> + Send>> {
+        Box::pin(async move {
+            match asked.method {
+                Method::POST => self.post(asked).await,
+                Method::GET => self.get(&asked.headers).await,
+                _ => self.delete(&asked.headers),
+            }
+        })
+    }
+}
+
+impl Sessions {
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn post(self: Arc<Self>, asked: Asked) -> Reply {
+        let message = match checked(&asked.headers, &asked.body) {
+            Ok(message) => message,
+            Err(reply) => return *reply,
+        };
+        let stateless = is_stateless(&asked.headers);
+        let (id, first, progress) = match &message {
+            Message::Request { id, method, params } => {
+                let params: Option<Value> = params.and_then(|params| serde_json::from_str(params.get()).ok());
+                let token =
+                    params.as_ref().and_then(|params| params.get("_meta")?.get("progressToken")).cloned();
+                (Some(id.clone()), method == "initialize", token)
+            }
+            Message::Notification { .. } | Message::Response { .. } => (None, false, None),
+        };
+        let refuse = |status, why: &str| reply::error(status, id.as_ref(), -32000, why);
+        let named = mirror::only(&asked.headers, &SESSION).ok().flatten();
+        let (session, name) = match (named, first, stateless) {
+            (Some(name), _, _) => match self.named(name) {
+                Some(session) => (session, None),
+                None => return refuse(StatusCode::NOT_FOUND, "there is no such session"),
+            },
+            (None, true, _) => match self.begin() {
+                Ok((name, session)) => (session, Some(name)),
+                Err((status, why)) => return refuse(status, &why),
+            },
+            (None, false, true) => match self.shared(id.as_ref(), progress.as_ref()) {
+                Ok(Some(session)) => (session, None),
+                Ok(None) => return reply::empty(StatusCode::ACCEPTED),
+                Err((status, why)) => return refuse(status, &why),
+            },
+            (None, false, false) => {
+                return reply::error(
+                    StatusCode::BAD_REQUEST,
+                    id.as_ref(),
+                    -32600,
+                    "the header `mcp-session-id` is missing",
+                );
+            }
+        };
+        *session.used() = Instant::now();
+        let (post, end) = Post::new();
+        match id {
+            None => self.tell(&session, asked.body, &post, end).await,
+            Some(id) => {
+                session.board.add(id.clone(), progress, Arc::clone(&post));
+                let (head, heard) = oneshot::channel();
+                let asking = Asking {
+                    door: Arc::clone(&self),
+                    session,
+                    post,
+                    end,
+                    id,
+                    name,
+                    client: Client::Waiting(head),
+                    stateless,
+                    _held: asked.held,
+                };
+                tokio::spawn(asking.run(asked.body));
+                heard.await.unwrap_or_else(|_| reply::empty(StatusCode::INTERNAL_SERVER_ERROR))
+            }
+        }
+    }
+
+    /// A message that wants no answer.
+    async fn tell(&self, session: &Session, line: Bytes, post: &Arc<Post>, mut end: PostEnd) -> Reply {
+        let (taken, done) = oneshot::channel();
+        let to_client: Arc<dyn Out> = Arc::clone(post) as _;
+        if session.work.send(Work { line, to_client, taken }).await.is_err() || done.await.is_err() {
+            return reply::empty(StatusCode::BAD_GATEWAY);
+        }
+        match end.next_now() {
+            Some(line) => reply::json(StatusCode::BAD_REQUEST, HeaderMap::new(), line),
+            None => reply::empty(StatusCode::ACCEPTED),
+        }
+    }
+
+    fn named(&self, name: &str) -> Option<Arc<Session>> {
+        let mut open = self.open();
+        let session = Arc::clone(open.named.get(name)?);
+        if session.board.is_over() {
+            open.named.remove(name);
+            return None;
+        }
+        Some(session)
+    }
+
+    fn begin(&self) -> Result<(String, Arc<Session>), (StatusCode, String)> {
+        let mut open = self.open();
+        if open.named.len() >= SESSIONS {
+            open.named.retain(|_, session| !session.board.is_over() && !session.is_idle());
+        }
+        if open.named.len() >= SESSIONS {
+            let why = "there are too many sessions; hint: end one".to_owned();
+            return Err((StatusCode::SERVICE_UNAVAILABLE, why));
+        }
+        let session = Session::start(&self.backends, self.names, &self.runtime).map_err(unstarted)?;
+        let name = Token::random().map_err(|e| (StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?;
+        let name = name.reveal().to_owned();
+        open.named.insert(name.clone(), Arc::clone(&session));
+        Ok((name, session))
+    }
+
+    /// A conversation in which nothing is open that the request could be taken for.
+    fn shared(
+        &self,
+        id: Option<&Id>,
+        progress: Option<&Value>,
+    ) -> Result<Option<Arc<Session>>, (StatusCode, String)> {
+        let mut open = self.open();
+        open.shared.retain(|session| !session.board.is_over());
+        let Some(id) = id else { return Ok(open.shared.first().cloned()) };
+        if let Some(session) = open.shared.iter().find(|session| !session.board.has(id, progress)) {
+            return Ok(Some(Arc::clone(session)));
+        }
+        if open.shared.len() >= SHARED {
+            let why = "too many requests with this id wait for an answer".to_owned();
+            return Err((StatusCode::SERVICE_UNAVAILABLE, why));
+        }
+        let session = Session::start(&self.backends, self.names, &self.runtime).map_err(unstarted)?;
+        open.shared.push(Arc::clone(&session));
+        Ok(Some(session))
+    }
+
+    fn forget(&self, name: &str) -> bool {
+        let session = self.open().named.remove(name);
+        session.map(|session| session.peer.close()).is_some()
+    }
+
+    async fn get(self: Arc<Self>, headers: &HeaderMap) -> Reply {
+        if let Err(reply) = singles(headers) {
+            return *reply;
+        }
+        let Some(name) = headers.get(SESSION).and_then(|name| name.to_str().ok()) else {
+            return not_allowed();
+        };
+        let Some(session) = self.named(name) else { return reply::empty(StatusCode::NOT_FOUND) };
+        let (post, mut end) = Post::new();
+        if !session.board.put_stream(&post) {
+            return reply::error(StatusCode::CONFLICT, None, -32000, "there is such a stream already");
+        }
+        drop(post);
+        let (head, heard) = oneshot::channel();
+        let mut client = Client::Waiting(head);
+        client.hear(HeaderMap::new());
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    line = end.next() => match line {
+                        Some(line) => client.send(sse::of(&line)).await,
+                        None => return,
+                    },
+                    () = client.left() => return,
+                }
+            }
+        });
+        heard.await.unwrap_or_else(|_| reply::empty(StatusCode::INTERNAL_SERVER_ERROR))
+    }
+
+    fn delete(&self, headers: &HeaderMap) -> Reply {
+        match mirror::only(headers, &SESSION) {
+            Ok(Some(name)) if self.forget(name) => reply::empty(StatusCode::OK),
+            Ok(Some(_)) => reply::empty(StatusCode::NOT_FOUND),
+            Ok(None) if is_stateless(headers) => not_allowed(),
+            Ok(None) | Err(_) => reply::empty(StatusCode::BAD_REQUEST),
+        }
+    }
+}
+
+/// One request that waits for its answer.
+struct Asking {
+    door: Arc<Sessions>,
+    session: Arc<Session>,
+    post: Arc<Post>,
+    end: PostEnd,
+    id: Id,
+    /// The session that it began.
+    name: Option<String>,
+    client: Client,
+    stateless: bool,
+    _held: Option<OwnedSemaphorePermit>,
+}
+
+impl Asking {
+    async fn run(mut self, line: Bytes) {
+        let (taken, _) = oneshot::channel();
+        let to_client: Arc<dyn Out> = Arc::clone(&self.post) as _;
+        let given = self.session.work.send(Work { line, to_client, taken }).await;
+        if given.is_err() {
+            let error = crate::gateway::error(Some(&self.id), -32000, "the server is gone");
+            self.client.end(StatusCode::BAD_GATEWAY, HeaderMap::new(), error).await;
+        } else {
+            self.relay().await;
+        }
+        self.session.board.remove(&self.post);
+        *self.session.used() = Instant::now();
+    }
+
+    async fn relay(&mut self) {
+        loop {
+            let line = tokio::select! {
+                line = self.end.next() => line,
+                () = self.client.left() => return self.client_left().await,
+            };
+            let Some(line) = line else { return };
+            let answers = match read(&line, From::Server) {
+                Ok(Message::Response { id, .. }) => id.is_none() || id.as_ref() == Some(&self.id),
+                Ok(Message::Request { .. } | Message::Notification { .. }) | Err(_) => false,
+            };
+            if answers {
+                return self.answer(line).await;
+            }
+            self.client.send(sse::of(&line)).await;
+        }
+    }
+
+    async fn answer(&mut self, line: Vec<u8>) {
+        let mut headers = HeaderMap::new();
+        if let Some(name) = self.name.take() {
+            let failed =
+                serde_json::from_slice::<Value>(&line).is_ok_and(|answer| answer.get("error").is_some());
+            if failed {
+                self.door.forget(&name);
+            } else if let Ok(name) = HeaderValue::from_str(&name) {
+                headers.insert(SESSION, name);
+            }
+        }
+        self.client.end(status_of(&line), headers, line).await;
+    }
+
+    /// The question is withdrawn. A newer server is told; an older one takes leaving for nothing.
+    async fn client_left(&mut self) {
+        if let Some(name) = self.name.take() {
+            self.door.forget(&name);
+        }
+        if self.session.peer.withdraw(&self.id) || !self.stateless {
+            return;
+        }
+        let told = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": {"requestId": self.id.json(), "reason": "the client left"}});
+        let (taken, _) = oneshot::channel();
+        let to_client: Arc<dyn Out> = Arc::clone(&self.post) as _;
+        let line = Bytes::from(told.to_string());
+        let _ = self.session.work.send(Work { line, to_client, taken }).await;
+    }
+}
+
+fn is_stateless(headers: &HeaderMap) -> bool {
+    mirror::is_stateless(headers.get(VERSION).and_then(|value| value.to_str().ok()))
+}
+
+fn unstarted(e: std::io::Error) -> (StatusCode, String) {
+    (StatusCode::BAD_GATEWAY, format!("the server cannot be started: {e}"))
+}
+
+fn not_allowed() -> Reply {
+    let mut reply = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
+    reply.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+    reply
+}

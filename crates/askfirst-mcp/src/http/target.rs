@@ -1,0 +1,254 @@
+//! The server behind an address. Its secret goes to that address alone: a redirect is told, never followed.
+
+use std::future::Future;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::{Method, Request, Response, Uri};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
+
+use super::token::Token;
+
+/// How long it may take to reach the server.
+const CONNECT: Duration = Duration::from_secs(15);
+/// How long the server may take to begin an answer.
+pub(crate) const ANSWER: Duration = Duration::from_secs(600);
+
+/// Why a server cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// The address is none.
+    #[error("`{0}` is not an address; hint: it begins with `http://` or `https://`")]
+    Address(String),
+    /// The address holds a secret.
+    #[error("the address holds a user name or password; hint: put the secret into a file")]
+    Secret,
+    /// The secret would go over the network as it is.
+    #[error("a token would go to `{0}` in the clear; hint: use `https://`")]
+    Clear(String),
+    /// The authorities cannot be read.
+    #[error("the certificates in `{}` cannot be used: {}", .0.display(), .1)]
+    Authority(PathBuf, String),
+    /// The machine has no authorities that could be read.
+    #[error("no certificate authority is known: {0}; hint: --ca FILE")]
+    NoAuthority(String),
+    /// The cryptography cannot be set up.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(String),
+    /// It cannot be reached.
+    #[error("the server cannot be reached: {0}")]
+    Unreachable(String),
+    /// It takes too long.
+    #[error("the server did not answer within {} seconds", ANSWER.as_secs())]
+    Late,
+}
+
+/// A server behind an address.
+pub struct Target {
+    uri: Uri,
+    auth: Option<HeaderValue>,
+    client: Client<Connector, Full<Bytes>>,
+}
+
+impl Target {
+    /// A server at an address, with a token that it wants, trusted by the authorities in a file or the machine's own.
+    ///
+    /// # Errors
+    /// Fails if the address is none, if the token would be seen on its way, or if no authority is known.
+    pub fn new(address: &str, token: Option<&Token>, authority: Option<&Path>) -> Result<Self, TargetError> {
+        let bad = || TargetError::Address(address.to_owned());
+        if address.split_once("://").is_some_and(|(_, rest)| {
+            rest.split(['/', '?', '#']).next().is_some_and(|host| host.contains('@'))
+        }) {
+            return Err(TargetError::Secret);
+        }
+        let uri: Uri = address.parse().map_err(|_| bad())?;
+        let (scheme, host) = (uri.scheme_str().ok_or_else(bad)?, uri.host().ok_or_else(bad)?);
+        let tls = match scheme {
+            "https" => Some(tls(authority)?),
+            "http" if token.is_some() && !super::is_loopback(host) => {
+                return Err(TargetError::Clear(host.to_owned()));
+            }
+            "http" => None,
+            _ => return Err(bad()),
+        };
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(hyper_util::rt::TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(30))
+            .build(Connector { tls });
+        Ok(Self { auth: token.map(Token::header), uri, client })
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        mut headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, TargetError> {
+        headers.entry(ACCEPT).or_insert(HeaderValue::from_static("application/json, text/event-stream"));
+        if method == Method::POST {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        headers
+            .entry(USER_AGENT)
+            .or_insert(HeaderValue::from_static(concat!("askfirst/", env!("CARGO_PKG_VERSION"))));
+        if let Some(auth) = &self.auth {
+            headers.insert(AUTHORIZATION, auth.clone());
+        }
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = headers;
+        match tokio::time::timeout(ANSWER, self.client.request(request)).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(e)) => Err(TargetError::Unreachable(cause(&e))),
+            Err(_) => Err(TargetError::Late),
+        }
+    }
+}
+
+/// The innermost cause says the most.
+pub(crate) fn cause(error: &dyn std::error::Error) -> String {
+    let mut last = error;
+    while let Some(next) = last.source() {
+        last = next;
+    }
+    last.to_string()
+}
+
+fn tls(authority: Option<&Path>) -> Result<TlsConnector, TargetError> {
+    let mut roots = RootCertStore::empty();
+    match authority {
+        Some(file) => {
+            let bad = |e: String| TargetError::Authority(file.to_owned(), e);
+            let certificates = CertificateDer::pem_file_iter(file).map_err(|e| bad(e.to_string()))?;
+            for certificate in certificates {
+                let certificate = certificate.map_err(|e| bad(e.to_string()))?;
+                roots.add(certificate).map_err(|e| bad(e.to_string()))?;
+            }
+            if roots.is_empty() {
+                return Err(bad("there is none in it".to_owned()));
+            }
+        }
+        None => {
+            let found = rustls_native_certs::load_native_certs();
+            roots.add_parsable_certificates(found.certs);
+            if roots.is_empty() {
+                let why = found.errors.first().map_or_else(|| "none found".to_owned(), ToString::to_string);
+                return Err(TargetError::NoAuthority(why));
+            }
+        }
+    }
+    let provider = Arc::new(crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| TargetError::Tls(e.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+#[derive(Clone)]
+struct Connector {
+    tls: Option<TlsConnector>,
+}
+
+impl tower_service::Service<Uri> for Connector {
+    type Response = Wire;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Wire>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let tls = self.tls.clone();
+        Box::pin(async move {
+            let late = |_| io::Error::new(io::ErrorKind::TimedOut, "it cannot be connected to in time");
+            tokio::time::timeout(CONNECT, connect(&uri, tls)).await.map_err(late)?
+        })
+    }
+}
+
+async fn connect(uri: &Uri, tls: Option<TlsConnector>) -> io::Result<Wire> {
+    let host = uri.host().unwrap_or_default();
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let port = uri.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 });
+    let stream = TcpStream::connect((host, port)).await?;
+    stream.set_nodelay(true)?;
+    match tls {
+        None => Ok(Wire::Plain(TokioIo::new(stream))),
+        Some(tls) => {
+            let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
+            Ok(Wire::Sealed(Box::new(TokioIo::new(tls.connect(name, stream).await?))))
+        }
+    }
+}
+
+/// A connection to the server.
+enum Wire {
+    Plain(TokioIo<TcpStream>),
+    Sealed(Box<TokioIo<TlsStream<TcpStream>>>),
+}
+
+impl Connection for Wire {
+    fn connected(&self) -> Connected {
+        Connected::new()
+    }
+}
+
+impl Read for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(wire) => Pin::new(wire).poll_read(context, into),
+            Self::Sealed(wire) => Pin::new(wire).poll_read(context, into),
+        }
+    }
+}
+
+impl Write for Wire {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(wire) => Pin::new(wire).poll_write(context, from),
+            Self::Sealed(wire) => Pin::new(wire).poll_write(context, from),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(wire) => Pin::new(wire).poll_flush(context),
+            Self::Sealed(wire) => Pin::new(wire).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(wire) => Pin::new(wire).poll_shutdown(context),
+            Self::Sealed(wire) => Pin::new(wire).poll_shutdown(context),
+        }
+    }
+}

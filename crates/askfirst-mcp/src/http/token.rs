@@ -1,0 +1,115 @@
+//! Secrets between programs: made at random or read from a file or the environment, never shown, never compared in a
+//! way that tells how much was right.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use hyper::header::HeaderValue;
+use sha2::{Digest as _, Sha256};
+
+/// A shorter one could be guessed.
+const SHORTEST: usize = 16;
+const LONGEST: u64 = 64 << 10;
+
+/// Why there is no token.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// Its file cannot be read.
+    #[error("the token in `{}` cannot be read: {}", .0.display(), .1)]
+    File(PathBuf, std::io::Error),
+    /// It is no token.
+    #[error("the token from {0} is none: one line of visible characters")]
+    Shape(String),
+    /// It is too short to guard anything.
+    #[error("the token from {0} is shorter than {SHORTEST} characters")]
+    Short(String),
+    /// The system has no randomness.
+    #[error("no token can be made: {0}")]
+    Random(std::io::Error),
+}
+
+/// A secret that a client shows, or that a server is shown.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+impl Token {
+    /// A new one that nobody can guess.
+    ///
+    /// # Errors
+    /// Fails if the system has no randomness.
+    pub fn random() -> Result<Self, TokenError> {
+        let mut bytes = [0_u8; 32];
+        let mut filled = 0;
+        while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            let flags = rustix::rand::GetRandomFlags::empty();
+            filled += rustix::rand::getrandom(rest, flags).map_err(|e| TokenError::Random(e.into()))?;
+        }
+        let mut text = String::with_capacity(64);
+        for byte in bytes {
+            let _ = write!(text, "{byte:02x}");
+        }
+        Ok(Self(text))
+    }
+
+    /// Reads one from a file.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read or holds something else.
+    pub fn from_file(file: &Path) -> Result<Self, TokenError> {
+        use std::io::Read as _;
+        let bad = |e| TokenError::File(file.to_owned(), e);
+        let mut text = String::new();
+        let opened = std::fs::File::open(file).map_err(bad)?;
+        opened.take(LONGEST).read_to_string(&mut text).map_err(bad)?;
+        Self::from_text(&text, &format!("`{}`", file.display()))
+    }
+
+    /// Takes one from somewhere, which is named in errors.
+    ///
+    /// # Errors
+    /// Fails if it is not one line of visible characters.
+    pub fn from_text(text: &str, from: &str) -> Result<Self, TokenError> {
+        let text = text.trim();
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(TokenError::Shape(from.to_owned()));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The same, if it is long enough to guard a door.
+    ///
+    /// # Errors
+    /// Fails if it is short.
+    pub fn guarding(self, from: &str) -> Result<Self, TokenError> {
+        if self.0.len() < SHORTEST { Err(TokenError::Short(from.to_owned())) } else { Ok(self) }
+    }
+
+    /// The token itself, to be shown once.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What a server is shown.
+    pub(crate) fn header(&self) -> HeaderValue {
+        // A token is visible characters only, so it is always a header.
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0))
+            .unwrap_or_else(|_| HeaderValue::from_static("Bearer"));
+        value.set_sensitive(true);
+        value
+    }
+
+    /// Whether a client shows it.
+    pub(crate) fn is_shown_by(&self, header: &HeaderValue) -> bool {
+        let shown = header.as_bytes();
+        let (scheme, rest) = shown.split_at_checked(7).unwrap_or_default();
+        let same = Sha256::digest(rest) == Sha256::digest(self.0.as_bytes());
+        scheme.eq_ignore_ascii_case(b"bearer ") && same
+    }
+}

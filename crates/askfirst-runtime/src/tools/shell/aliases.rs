@@ -1,0 +1,193 @@
+//! Other ways to write the same command, for denials: `git-push` is `git push`, `docker ps` is `docker container ls`,
+//! `python3 -m pip` is `pip`. Nothing here grants.
+
+use super::line::tree::Word;
+use super::programs;
+use super::programs::used::Used;
+
+/// Sub-commands of docker that stand alone and below a noun: the short way, then the long one.
+const DOCKER: [(&[&str], &[&str]); 38] = [
+    (&["attach"], &["container", "attach"]),
+    (&["commit"], &["container", "commit"]),
+    (&["cp"], &["container", "cp"]),
+    (&["create"], &["container", "create"]),
+    (&["diff"], &["container", "diff"]),
+    (&["exec"], &["container", "exec"]),
+    (&["export"], &["container", "export"]),
+    (&["kill"], &["container", "kill"]),
+    (&["logs"], &["container", "logs"]),
+    (&["ps"], &["container", "ls"]),
+    (&["ps"], &["container", "ps"]),
+    (&["ps"], &["container", "list"]),
+    (&["pause"], &["container", "pause"]),
+    (&["port"], &["container", "port"]),
+    (&["rename"], &["container", "rename"]),
+    (&["restart"], &["container", "restart"]),
+    (&["rm"], &["container", "rm"]),
+    (&["rm"], &["container", "remove"]),
+    (&["run"], &["container", "run"]),
+    (&["start"], &["container", "start"]),
+    (&["stats"], &["container", "stats"]),
+    (&["stop"], &["container", "stop"]),
+    (&["top"], &["container", "top"]),
+    (&["update"], &["container", "update"]),
+    (&["wait"], &["container", "wait"]),
+    (&["build"], &["image", "build"]),
+    (&["build"], &["builder", "build"]),
+    (&["build"], &["buildx", "build"]),
+    (&["history"], &["image", "history"]),
+    (&["images"], &["image", "ls"]),
+    (&["images"], &["image", "list"]),
+    (&["load"], &["image", "load"]),
+    (&["pull"], &["image", "pull"]),
+    (&["push"], &["image", "push"]),
+    (&["rmi"], &["image", "rm"]),
+    (&["rmi"], &["image", "remove"]),
+    (&["save"], &["image", "save"]),
+    (&["tag"], &["image", "tag"]),
+];
+
+/// Programs by other names, which read their words alike.
+const TWINS: &[(&str, &[&str])] = &[
+    ("docker-compose", &["docker", "compose"]),
+    ("hub", &["git"]),
+    ("npx", &["npm", "exec"]),
+    ("pip", &["pip3"]),
+    ("pip3", &["pip"]),
+    ("python", &["python3"]),
+    ("node", &["nodejs"]),
+    ("nodejs", &["node"]),
+    ("batcat", &["bat"]),
+    ("fdfind", &["fd"]),
+    ("yarnpkg", &["yarn"]),
+    ("gmake", &["make"]),
+    ("gsed", &["sed"]),
+    ("gtar", &["tar"]),
+    ("view", &["vim"]),
+];
+
+/// Programs whose sub-commands are programs of their own: `git-push`.
+const HYPHENED: [&str; 4] = ["git", "cargo", "docker", "kubectl"];
+
+/// The names that npm knows `install` by.
+const NPM_INSTALL: [&str; 11] =
+    ["i", "in", "ins", "inst", "insta", "instal", "isnt", "isnta", "isntal", "isntall", "add"];
+
+/// The same command in other words.
+pub(super) fn others(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
+    let mut found = Vec::new();
+    let Some(first) = words.first() else { return found };
+    let made = |head: &[&str], from: usize| {
+        let head = head.iter().map(|text| Word::text(*text, first.span.clone()));
+        head.chain(words.iter().skip(from).cloned()).collect::<Vec<_>>()
+    };
+    let name = used.program.as_str();
+    if let Some((_, twin)) = TWINS.iter().find(|(other, _)| *other == name) {
+        found.push(made(twin, 1));
+    }
+    for program in HYPHENED {
+        let sub = name.strip_prefix(program).and_then(|rest| rest.strip_prefix('-'));
+        if let Some(sub) = sub.filter(|sub| !sub.is_empty()) {
+            found.push(made(&[program, sub], 1));
+        }
+    }
+    match name {
+        "docker" | "podman" => found.extend(docker(words, used)),
+        "terraform" | "tofu" => {
+            let destroys = used.options.iter().any(|given| given.names.iter().any(|name| name == "-destroy"));
+            if destroys && used.subs.first().is_some_and(|sub| sub.name == "apply") {
+                found.push(made(&[name, "destroy"], words.len()));
+            }
+        }
+        "git" if used.subs.first().is_some_and(|sub| sub.name == "branch") => {
+            let has =
+                |short: &str| used.options.iter().any(|given| given.names.iter().any(|name| name == short));
+            for (small, large) in [("-d", "-D"), ("-m", "-M"), ("-c", "-C")] {
+                if has(small) && has("-f") {
+                    found.push(made(
+                        &["git", "branch", large],
+                        used.subs.first().map_or(2, |sub| sub.word + 1),
+                    ));
+                }
+            }
+        }
+        "chmod" => {
+            // A mode may be written with zeros before it.
+            let mode = |text: &str| text.len() >= 3 && text.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
+            let found_mode = words.iter().position(|word| word.literal().is_some_and(mode));
+            for zeros in ["", "0"] {
+                let mut other = words.to_vec();
+                if let Some(word) = found_mode.and_then(|at| other.get_mut(at)) {
+                    let text = word.literal().unwrap_or_default().trim_start_matches('0').to_owned();
+                    *word = Word::text(format!("{zeros}{text}"), word.span.clone());
+                    found.push(other);
+                }
+            }
+        }
+        "npm" => {
+            let word = used.operands.first().map(|operand| operand.word);
+            let word = used.subs.first().map(|sub| sub.word).or(word).unwrap_or(1);
+            if words.get(word).and_then(Word::literal).is_some_and(|sub| NPM_INSTALL.contains(&sub)) {
+                found.push(made(&["npm", "install"], word + 1));
+            }
+        }
+        _ => {}
+    }
+    // A tool that is started by its name: `python3 -m pip`, `npx eslint`, `uv run pytest`.
+    let tools = used.subs.iter().filter(|sub| is_starter(name) && programs::table_of(&sub.name).is_some());
+    found.extend(tools.filter_map(|sub| words.get(sub.word..)).map(<[Word]>::to_vec));
+    found
+}
+
+/// Programs that start others which the project has.
+fn is_starter(name: &str) -> bool {
+    let version = |c: char| c.is_ascii_digit() || c == '.';
+    matches!(
+        name.trim_end_matches(version),
+        "python"
+            | "pypy"
+            | "npx"
+            | "bunx"
+            | "pnpx"
+            | "npm"
+            | "pnpm"
+            | "yarn"
+            | "bun"
+            | "uv"
+            | "uvx"
+            | "poetry"
+            | "pipenv"
+            | "pipx"
+            | "hatch"
+            | "pdm"
+            | "rye"
+            | "bundle"
+            | "mise"
+            | "nix"
+    )
+}
+
+fn docker(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
+    // The noun is the first word that is no option; what stands before it belongs to docker itself.
+    let subs: Vec<usize> = used.subs.iter().map(|sub| sub.word).collect();
+    let operands = used.operands.iter().map(|operand| operand.word);
+    let mut places: Vec<usize> = subs.into_iter().chain(operands).collect();
+    places.sort_unstable();
+    let text = |at: usize| places.get(at).and_then(|at| words.get(*at)).and_then(Word::literal);
+    let mut found = Vec::new();
+    for (short, long) in DOCKER {
+        for (given, meant) in [(short, long), (long, short)] {
+            let same = given.iter().enumerate().all(|(at, word)| text(at) == Some(word));
+            let (Some(from), Some(last)) = (places.first(), places.get(given.len().saturating_sub(1))) else {
+                continue;
+            };
+            if same {
+                let mut other: Vec<Word> = words.get(..*from).unwrap_or_default().to_vec();
+                other.extend(meant.iter().map(|text| Word::text(*text, 0..0)));
+                other.extend(words.iter().skip(last + 1).cloned());
+                found.push(other);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,403 @@
+//! What somebody else may have written: repositories and projects of their own inside a root, other repositories that
+//! git is pointed at, and addresses that turn out to be files.
+
+use std::path::{Path, PathBuf};
+
+use super::Looker;
+use crate::tools::shell::line::tree::Word;
+use crate::tools::shell::open::entered_all;
+use crate::tools::shell::paths::{self, Named, Repository, word_text};
+use crate::tools::shell::programs::used::{Class, Role, Used};
+use crate::tools::shell::reach::Touch;
+
+/// Programs that read a repository's config, which can start other programs.
+const KEEPERS: [&str; 9] = ["git", "gh", "glab", "hg", "hub", "jj", "lazygit", "sl", "tig"];
+/// Ways to reach another machine.
+const SCHEMES: [&str; 9] = ["http", "https", "ssh", "git", "ftp", "ftps", "git+ssh", "ssh+git", "git+https"];
+/// Ways that hand what is sent to something else than a web server.
+const ODD: [&str; 11] =
+    ["dict", "gopher", "gophers", "imap", "ldap", "pop3", "rtsp", "smb", "smtp", "telnet", "tftp"];
+
+/// Programs that read the files which a list names.
+const SUMS: [&str; 9] =
+    ["b2sum", "cksum", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "shasum"];
+/// The longest list of checksums that is looked into.
+const MOST_BYTES: u64 = 1 << 16;
+/// Modules that `json.tool` loads.
+const MODULES: &[&str] = &[
+    "_colorize",
+    "_json",
+    "_locale",
+    "_struct",
+    "abc",
+    "argparse",
+    "ast",
+    "bisect",
+    "bz2",
+    "codecs",
+    "collections",
+    "contextlib",
+    "copy",
+    "copyreg",
+    "dataclasses",
+    "dis",
+    "encodings",
+    "enum",
+    "errno",
+    "fnmatch",
+    "functools",
+    "genericpath",
+    "gettext",
+    "glob",
+    "heapq",
+    "importlib",
+    "inspect",
+    "io",
+    "ipaddress",
+    "itertools",
+    "json",
+    "keyword",
+    "linecache",
+    "locale",
+    "lzma",
+    "math",
+    "ntpath",
+    "opcode",
+    "operator",
+    "os",
+    "pathlib",
+    "posixpath",
+    "random",
+    "re",
+    "reprlib",
+    "runpy",
+    "shutil",
+    "site",
+    "sitecustomize",
+    "sre_compile",
+    "sre_constants",
+    "sre_parse",
+    "stat",
+    "string",
+    "struct",
+    "sys",
+    "textwrap",
+    "threading",
+    "token",
+    "tokenize",
+    "types",
+    "typing",
+    "urllib",
+    "usercustomize",
+    "tempfile",
+    "warnings",
+    "weakref",
+    "zipfile",
+    "zlib",
+    "binascii",
+    "atexit",
+    "time",
+];
+
+impl Looker<'_> {
+    /// Programs that run what a folder configures, in a folder that is not the root's own project.
+    pub(super) fn repositories(&mut self, used: &Used) {
+        let keeper = KEEPERS.contains(&used.program.as_str());
+        if !keeper && used.class != Class::Runs {
+            return;
+        }
+        let folders = entered_all(&self.start.folders, &used.folders, self.home);
+        let mut looked = folders.clone();
+        if !keeper {
+            for (path, folder) in used.paths.iter().flat_map(|path| folders.iter().map(move |at| (path, at)))
+            {
+                if let Named::Places(places) = paths::named(&path.word, folder, self.home) {
+                    looked.extend(places.into_iter().map(|place| place.real));
+                }
+            }
+        }
+        looked.sort();
+        looked.dedup();
+        for at in looked.iter().filter_map(|folder| self.foreign(folder)).collect::<Vec<_>>() {
+            let name = at.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            self.ask(if keeper {
+                format!("`{name}` is a repository of its own, whose config can run programs")
+            } else {
+                format!("`{name}` is a repository of its own, and what it says would run")
+            });
+        }
+    }
+
+    /// The repository that a place belongs to, if it is none of the roots' own.
+    fn foreign(&self, at: &Path) -> Option<PathBuf> {
+        let found = paths::repository(at);
+        let own = |at: &Path| {
+            self.reach.roots().any(|root| match paths::repository(root) {
+                Repository::At(own) => own == at,
+                Repository::WorkTree(tree, own) => own == at || tree == at,
+                Repository::None | Repository::Odd(_) => false,
+            })
+        };
+        match found {
+            Repository::None => None,
+            Repository::At(at) if own(&at) => None,
+            Repository::WorkTree(tree, at) if own(&at) || own(&tree) => None,
+            Repository::At(at) | Repository::WorkTree(at, _) | Repository::Odd(at) => Some(at),
+        }
+    }
+
+    /// Where git would fetch from or push to: a name and an address are covered by a rule, another repository of this
+    /// machine and a helper are not.
+    pub(super) fn remotes(&mut self, used: &Used) {
+        if used.program == "gh" && used.subs.iter().any(|sub| sub.name == "api") {
+            let words = self.start.words.iter().map(word_text).filter(|text| text.contains("://"));
+            for text in words.collect::<Vec<_>>() {
+                self.ask(format!("`{text}` may be another server than GitHub's"));
+            }
+        }
+        if !matches!(used.program.as_str(), "git" | "hub") {
+            return;
+        }
+        let subs: Vec<&str> = used.subs.iter().map(|sub| sub.name.as_str()).collect();
+        let place = match subs.as_slice() {
+            ["clone" | "fetch" | "pull" | "push" | "ls-remote", ..] | ["submodule", "add"] => Some(0),
+            ["remote", "add" | "set-url"] | ["subtree", _] => Some(1),
+            _ => None,
+        };
+        let Some(place) = place else { return };
+        let words: Vec<Word> =
+            used.operands.iter().filter_map(|operand| self.start.words.get(operand.word)).cloned().collect();
+        let folders = entered_all(&self.start.folders, &used.folders, self.home);
+        for (at, word) in words.iter().enumerate() {
+            let text = word_text(word);
+            if text.split_once("::").is_some_and(|(helper, _)| is_name(helper)) {
+                self.ask(format!("`{text}` is reached by a helper of git, which may run anything"));
+            } else if at == place && self.is_here(&text, &folders) {
+                self.ask(format!("`{text}` is another repository on this machine"));
+            }
+        }
+    }
+
+    /// Whether a remote is a place of this machine.
+    fn is_here(&self, text: &str, folders: &[PathBuf]) -> bool {
+        if let Some((scheme, _)) = text.split_once("://") {
+            return !SCHEMES.contains(&scheme.to_ascii_lowercase().as_str());
+        }
+        let host = text.split('/').next().unwrap_or_default();
+        if host.contains(':') {
+            return false;
+        }
+        let there = |folder: &PathBuf| folder.join(text).symlink_metadata().is_ok();
+        text.starts_with(['/', '.', '~']) || text.contains('/') || folders.iter().any(there)
+    }
+
+    /// Addresses that a program is given: a file of this machine is a path, and some reach more than the web.
+    pub(super) fn addresses(&mut self, used: &Used, folders: &[PathBuf]) {
+        for text in self.start.words.iter().skip(1).map(word_text).collect::<Vec<_>>() {
+            self.address(&text, folders);
+            self.sent(&text, folders);
+        }
+        for operand in used.operands.iter().filter(|operand| operand.role == Role::Url) {
+            let Some(text) = self.start.words.get(operand.word).map(word_text) else { continue };
+            if used.program == "curl" && is_spread(&text) {
+                self.ask(format!("`{text}` stands for addresses that begin differently"));
+            }
+            if used.program != "wget" {
+                continue;
+            }
+            let path = text.split(['?', '#']).next().unwrap_or_default();
+            let name = unescaped(path.rsplit('/').next().unwrap_or_default());
+            let found = folders.iter().find_map(|folder| self.reach.never_in(folder, name.as_ref()));
+            if let Some(found) = found {
+                self.ask(format!("it may write `{name}`: {found}"));
+            }
+        }
+    }
+
+    /// A file whose content is sent: `-d @file`, `-F name=@file`.
+    fn sent(&mut self, text: &str, folders: &[PathBuf]) {
+        let Some((before, path)) = text.split_once('@').filter(|(_, path)| !path.is_empty()) else { return };
+        let marks = before.is_empty() || before.ends_with('=') || before.starts_with('-');
+        for folder in folders.iter().filter(|_| marks) {
+            let Named::Places(places) = paths::named(&Word::text(path, 0..0), folder, self.home) else {
+                continue;
+            };
+            for place in places.iter().filter(|place| place.real.symlink_metadata().is_ok()) {
+                self.place(place, Touch::Read);
+            }
+        }
+    }
+
+    /// An address of a file on this machine is a path.
+    fn address(&mut self, text: &str, folders: &[PathBuf]) {
+        let lower = text.to_ascii_lowercase();
+        let scheme = lower.split_once("://").map(|(scheme, _)| scheme);
+        if scheme.is_some_and(|scheme| {
+            ODD.iter().any(|odd| scheme == *odd || scheme.strip_suffix('s') == Some(odd))
+        }) {
+            return self.ask(format!("`{text}` reaches something else than a web server"));
+        }
+        let Some(rest) = lower.find("file:").and_then(|at| text.get(at + "file:".len()..)) else { return };
+        if rest.contains(['%', '{', '[']) {
+            return self.ask(format!("`{text}` is not plainly one file"));
+        }
+        let path = match rest.strip_prefix("//") {
+            Some(named) => named.find('/').and_then(|at| named.get(at..)).unwrap_or_default(),
+            None => rest,
+        };
+        self.one(&Word::text(path, 0..0), Touch::Read, folders);
+    }
+
+    /// A path that is an address to programs that know how to fetch one.
+    pub(super) fn addressed(&mut self, word: &Word, folders: &[PathBuf]) {
+        let Some(text) = word.literal() else { return };
+        if let Some(rest) = text.get(..5).filter(|head| head.eq_ignore_ascii_case("file:")).and(text.get(5..))
+        {
+            let path = rest.strip_prefix("//").unwrap_or(rest);
+            self.one(&Word::text(path, 0..0), Touch::Read, folders);
+        } else if text.split_once("://").is_some_and(|(scheme, _)| is_name(scheme)) {
+            self.ask(format!("`{text}` is an address, not a file"));
+        }
+    }
+
+    /// Files that a list of checksums names are read too.
+    pub(super) fn listed(&mut self, used: &Used) {
+        let checks = used.options.iter().any(|given| given.names.iter().any(|name| name == "--check"));
+        if !checks || !SUMS.contains(&used.program.as_str()) {
+            return;
+        }
+        let folders = self.start.folders.clone();
+        for (path, folder) in used.paths.iter().flat_map(|path| folders.iter().map(move |at| (path, at))) {
+            let Named::Places(places) = paths::named(&path.word, folder, self.home) else { continue };
+            for place in places {
+                let small =
+                    place.real.metadata().is_ok_and(|about| about.is_file() && about.len() <= MOST_BYTES);
+                if !small && place.real.symlink_metadata().is_ok() {
+                    self.ask(format!("the files that `{}` lists are not known", place.text));
+                    continue;
+                }
+                let text = std::fs::read_to_string(&place.real).unwrap_or_default();
+                for name in text.lines().filter_map(listed_name) {
+                    self.one(&Word::text(name, 0..0), Touch::Read, std::slice::from_ref(folder));
+                }
+            }
+        }
+    }
+
+    /// The files of `dd`, which stand behind their keys.
+    pub(super) fn keyed(&mut self, used: &Used) {
+        if used.program != "dd" {
+            return;
+        }
+        let folders = self.start.folders.clone();
+        for text in self.start.words.iter().skip(1).map(word_text).collect::<Vec<_>>() {
+            match text.split_once('=') {
+                Some(("if", path)) => self.one(&Word::text(path, 0..0), Touch::Read, &folders),
+                Some(("of", path)) => self.one(&Word::text(path, 0..0), Touch::Write, &folders),
+                Some(_) | None => {}
+            }
+        }
+    }
+
+    /// A module of Python itself, unless a file of the folder would be taken for it.
+    pub(super) fn shadowed(&mut self, used: &Used) {
+        if !used.subs.iter().any(|sub| sub.name == "json.tool") {
+            return;
+        }
+        for folder in self.start.folders.clone() {
+            let names =
+                std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+            let taken = names.filter_map(|name| name.into_string().ok()).find(|name| {
+                let stem = name.split('.').next().unwrap_or(name);
+                MODULES.contains(&stem)
+            });
+            if let Some(name) = taken {
+                self.ask(format!("`{name}` stands in place of a module of Python"));
+            }
+        }
+    }
+
+    /// Files that git would bring back from another time: what is never written is not.
+    pub(super) fn restored(&mut self, used: &Used, word: &Word, folders: &[PathBuf]) {
+        let restores = used.program == "git"
+            && used.subs.first().is_some_and(|sub| {
+                matches!(sub.name.as_str(), "checkout" | "restore" | "rm" | "mv" | "stash" | "read-tree")
+            });
+        if !restores {
+            return;
+        }
+        let text = word_text(word);
+        let path = match text.strip_prefix(':') {
+            Some(rest) => rest.rsplit([')', '/']).next().unwrap_or_default().to_owned(),
+            None => text.clone(),
+        };
+        for folder in folders {
+            let Named::Places(places) = paths::named(&Word::text(path.as_str(), 0..0), folder, self.home)
+            else {
+                continue;
+            };
+            for place in places {
+                let above = place.real.parent().unwrap_or(folder);
+                let name = place.real.file_name().unwrap_or_default();
+                if let Some(found) = self.reach.never_in(above, name) {
+                    self.ask(format!("it may write `{text}`: {found}"));
+                }
+            }
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '.'))
+}
+
+/// The file of a line of checksums: `HASH  name`, `HASH *name`, `MD5 (name) = HASH`.
+fn listed_name(line: &str) -> Option<&str> {
+    if let Some((head, _)) = line.rsplit_once(") = ") {
+        return head.split_once(" (").map(|(_, name)| name);
+    }
+    let (_, name) = line.trim_start_matches('\\').split_once(' ')?;
+    Some(name.strip_prefix([' ', '*', '?', '^']).unwrap_or(name))
+}
+
+/// Whether an address has wildcards of curl before its host ends: `{file,http}://`, `[a-z]://`.
+fn is_spread(text: &str) -> bool {
+    let Some(at) = text.find(['{', '[']) else { return false };
+    let (before, _) = text.split_at(at);
+    let lower = before.to_ascii_lowercase();
+    let host = lower.strip_prefix("http://").or_else(|| lower.strip_prefix("https://"));
+    let Some(host) = host else {
+        // Without a scheme in front, what stands in the braces may hold one.
+        return !before.contains('/');
+    };
+    let numbered = host.is_empty() && text.get(at..).is_some_and(is_number);
+    !numbered && !host.contains(['/', '?'])
+}
+
+/// `[::1]:3000/…`.
+fn is_number(text: &str) -> bool {
+    let inner = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    inner.is_some_and(|(inner, rest)| {
+        inner.contains(':')
+            && inner.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, ':' | '.'))
+            && !rest.contains("://")
+    })
+}
+
+/// A name with its `%2e` read.
+fn unescaped(name: &str) -> String {
+    let mut out = Vec::with_capacity(name.len());
+    let mut bytes = name.bytes();
+    while let Some(byte) = bytes.next() {
+        let hex = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
+        let mut ahead = bytes.clone();
+        match (byte, hex(ahead.next()), hex(ahead.next())) {
+            (b'%', Some(high), Some(low)) => {
+                out.extend(u8::try_from(high * 16 + low));
+                bytes = ahead;
+            }
+            _ => out.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
