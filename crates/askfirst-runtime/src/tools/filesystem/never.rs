@@ -11,8 +11,8 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use super::error::FilesError;
 use super::fold::{self, Folded};
 
-/// Files that run programs when somebody opens a folder, starts a shell or makes a commit. Never written.
-pub const NEVER_WRITE: [&str; 52] = [
+/// Files that run programs when somebody opens a folder, starts a shell or a build, or makes a commit. Never written.
+pub const NEVER_WRITE: [&str; 79] = [
     ".git/hooks",
     ".git/config",
     ".git/config.worktree",
@@ -65,6 +65,33 @@ pub const NEVER_WRITE: [&str; 52] = [
     ".mcp.json",
     "askfirst.yaml",
     ".config/askfirst",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    ".pre-commit-config.yaml",
+    ".mise.toml",
+    "mise.toml",
+    ".devcontainer",
+    ".gdbinit",
+    ".lldbinit",
+    ".pdbrc",
+    ".irbrc",
+    ".pryrc",
+    ".Rprofile",
+    ".psqlrc",
+    ".sqliterc",
+    ".inputrc",
+    ".wgetrc",
+    ".curlrc",
+    ".xprofile",
+    ".xinitrc",
+    ".xsession",
+    ".pam_environment",
+    ".windsurf",
+    ".aider.conf.yml",
 ];
 
 /// What a rule is about.
