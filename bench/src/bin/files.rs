@@ -13,6 +13,7 @@ use askfirst_bench::{Failure, in_words, median};
 use askfirst_runtime::block_on::block_on;
 use askfirst_runtime::config::{LoadOptions, Places, from_json};
 use askfirst_runtime::tools::filesystem::FileToolset;
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
 const SIZES: [(&str, usize, usize); 2] = [("4 KB", 4 << 10, 201), ("10 MB", 10 << 20, 41)];
@@ -304,32 +305,44 @@ impl Drop for Bench {
     }
 }
 
-/// Prints the median of each, and how it compares with the first and the second. They take turns.
+/// Prints the median of each, and how it compares with the first and the second, by the clock and by what all threads
+/// asked of the processor. They take turns.
 fn race(label: &str, turns: usize, ways: &[Way<'_>]) {
-    let mut times: Vec<Vec<f64>> = ways.iter().map(|_| Vec::new()).collect();
+    let mut times: Vec<(Vec<f64>, Vec<f64>)> = ways.iter().map(|_| (Vec::new(), Vec::new())).collect();
     for turn in 0..turns + ways.len() {
         // Each is first as often as the others: what one leaves to the disk, the next may wait for.
         for at in (0..ways.len()).map(|n| (n + turn) % ways.len()) {
             let way = &ways[at];
             (way.before)();
             let call = way.call.as_ref().map(|call| call());
-            let start = Instant::now();
+            let (start, worked) = (Instant::now(), processor_time());
             (way.work)(call);
-            let took = start.elapsed().as_secs_f64() * 1e9;
+            let (took, worked) = (start.elapsed().as_secs_f64() * 1e9, processor_time() - worked);
             // The first turns warm up.
             if turn >= ways.len() {
-                times[at].push(took);
+                times[at].0.push(took);
+                times[at].1.push(worked);
             }
         }
     }
-    let medians: Vec<f64> = times.iter_mut().map(|times| median(times)).collect();
-    let ours = medians.last().copied().unwrap_or(f64::NAN);
+    let medians: Vec<(f64, f64)> =
+        times.iter_mut().map(|(took, worked)| (median(took), median(worked))).collect();
+    let ours = medians.last().copied().unwrap_or((f64::NAN, f64::NAN));
     let cells: Vec<String> = ways
         .iter()
         .zip(&medians)
-        .map(|(way, time)| format!("{} {} ({:.2} ×)", way.name, in_words(*time), ours / time))
+        .map(|(way, (took, worked))| {
+            let (by_clock, by_work) = (ours.0 / took, ours.1 / worked);
+            format!("{} {} ({by_clock:.2} ×, {by_work:.2} × of processor time)", way.name, in_words(*took))
+        })
         .collect();
     println!("{label:<14} {}", cells.join(" | "));
+}
+
+/// What all threads of this process have asked of the processor, in nanoseconds.
+fn processor_time() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
 fn text(size: usize) -> String {
