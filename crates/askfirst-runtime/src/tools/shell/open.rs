@@ -455,8 +455,12 @@ pub(super) fn entered_all(folders: &[PathBuf], words: &[Word], home: Option<&Pat
 
 /// The places that a program's paths lie below.
 pub(super) fn tops(used: &Used) -> Vec<Word> {
-    let tops: Vec<Word> = used.paths.iter().map(|path| path.word.clone()).collect();
-    if tops.is_empty() { vec![Word::text(".", 0..0)] } else { tops }
+    let mut tops: Vec<Word> = used.paths.iter().map(|path| path.word.clone()).collect();
+    // `ls x` prints names in `x`, which are looked for in its own folder.
+    if tops.is_empty() || matches!(used.program.as_str(), "ls" | "dir" | "vdir") {
+        tops.push(Word::text(".", 0..0));
+    }
+    tops
 }
 
 /// Whether no name below these places could be taken for an option, or for several words.

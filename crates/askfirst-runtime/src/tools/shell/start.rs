@@ -98,9 +98,12 @@ pub(super) fn is_defined(line: &Line, at: usize, name: &str) -> bool {
     if call.reached.iter().any(|step| matches!(step, Step::Function(_))) {
         return false;
     }
-    line.commands.iter().any(|command| {
-        let first = command.reached.first();
-        first == Some(&Step::Function(name.to_owned())) && command.span.end <= call.span.start
+    line.commands.iter().any(|command| match command.reached.first() {
+        Some(Step::Function(own)) => own == name && command.span.end <= call.span.start,
+        Some(
+            Step::Pipe | Step::Subshell | Step::Substitution | Step::Branch | Step::Loop | Step::Background,
+        )
+        | None => false,
     })
 }
 

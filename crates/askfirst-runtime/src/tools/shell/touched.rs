@@ -2,6 +2,7 @@
 //! would work in.
 
 mod foreign;
+mod inside;
 
 use std::path::{Path, PathBuf};
 
@@ -94,6 +95,8 @@ pub(super) fn touched(start: &Start, reach: &Reach<'_>, home: Option<&Path>) -> 
         looker.remotes(used);
         looker.listed(used);
         looker.keyed(used);
+        looker.patched(used);
+        looker.strangers(used);
         looker.shadowed(used);
     }
     for target in &start.redirections {

@@ -192,15 +192,6 @@ impl Walker<'_> {
                 Some(inner) => self.stmt(inner, state),
                 None => Outcome::both(state),
             },
-            Node::Coproc(body) => {
-                self.reached.push(Step::Background);
-                let outer = std::mem::replace(&mut self.stdin, Stdin::Unknown);
-                self.stmt(body, state.clone());
-                self.stdin = outer;
-                self.reached.pop();
-                state.forget();
-                Outcome::both(state)
-            }
             Node::Function(name, body) => {
                 self.define(name, body, &stmt.span, &mut state);
                 Outcome::both(state)

@@ -10,6 +10,9 @@ const DEPTH: usize = 8;
 /// How many substitutions it is given.
 const SUBSTITUTIONS: usize = 64;
 
+/// How many texts of here-documents and defaults it is given by themselves.
+const TEXTS: usize = 32;
+
 /// How much it is given: bytes by levels of brackets, squared.
 const WORK: usize = 100_000;
 
@@ -69,6 +72,10 @@ fn tidy(word: &str) -> String {
 struct Seen {
     commands: Vec<Vec<String>>,
     functions: Vec<String>,
+    /// How many texts were read by themselves.
+    texts: usize,
+    /// Whether such a text is being read.
+    inside: bool,
     lost: bool,
 }
 
@@ -79,8 +86,32 @@ impl Seen {
         }
     }
 
-    fn hides(&mut self, text: &str) {
-        self.lost |= text.contains("$(") || text.contains('`') || text.contains("<(") || text.contains(">(");
+    /// A text that the parser hands on as it stands: what runs in it is looked for as if it stood in double quotes.
+    fn hides(&mut self, text: &str, depth: usize) {
+        let odd = ["`", "<(", ">("].iter().any(|sign| text.contains(sign));
+        if (!odd && !text.contains("$(")) || self.lost {
+            return;
+        }
+        self.texts += 1;
+        // What is handed on a second time is not read at all.
+        if odd || self.inside || self.texts > TEXTS {
+            self.lost = true;
+            return;
+        }
+        let quoted = format!(": \"{text}\"");
+        match std::panic::catch_unwind(|| rable::parse(&quoted, false)) {
+            Ok(Ok(nodes)) => match nodes.as_slice() {
+                [Node { kind: NodeKind::Command { assignments, words, redirects }, .. }]
+                    if assignments.is_empty() && redirects.is_empty() && words.len() == 2 =>
+                {
+                    self.inside = true;
+                    self.all(words, depth);
+                    self.inside = false;
+                }
+                _ => self.lost = true,
+            },
+            Ok(Err(_)) | Err(_) => self.lost = true,
+        }
     }
 
     fn node(&mut self, node: &Node, depth: usize) {
@@ -111,14 +142,14 @@ impl Seen {
             }
             K::Word { parts, value, .. } => {
                 if parts.is_empty() {
-                    self.hides(value);
+                    self.hides(value, depth);
                 }
                 self.all(parts, depth);
             }
             K::WordLiteral { value } => {
                 // Quoted text is one literal part; what could run in it is counted against it unless single-quoted.
                 if !value.starts_with('\'') {
-                    self.hides(value);
+                    self.hides(value, depth);
                 }
             }
             K::Pipeline { commands, .. } => self.all(commands, depth),
@@ -139,7 +170,7 @@ impl Seen {
             }
             K::ForArith { init, cond, incr, body, redirects } => {
                 for text in [init, cond, incr] {
-                    self.hides(text);
+                    self.hides(text, depth);
                 }
                 self.node(body, depth);
                 self.all(redirects, depth);
@@ -165,22 +196,22 @@ impl Seen {
             K::HereDoc { content, quoted, complete, .. } => {
                 self.lost |= !complete;
                 if !quoted {
-                    self.hides(content);
+                    self.hides(content, depth);
                 }
             }
             K::ParamExpansion { param, op, arg } | K::ParamIndirect { param, op, arg } => {
-                self.hides(param);
-                op.iter().chain(arg).for_each(|text| self.hides(text));
+                self.hides(param, depth);
+                op.iter().chain(arg).for_each(|text| self.hides(text, depth));
             }
-            K::ParamLength { param } => self.hides(param),
+            K::ParamLength { param } => self.hides(param, depth),
             K::CommandSubstitution { command, .. } | K::ProcessSubstitution { command, .. } => {
                 self.node(command, depth)
             }
             K::AnsiCQuote { .. } | K::BraceExpansion { .. } | K::Empty | K::Comment { .. } => {}
-            K::LocaleString { inner, .. } => self.hides(inner),
+            K::LocaleString { inner, .. } => self.hides(inner, depth),
             K::ArithmeticExpansion { expression } => self.all(expression.as_deref(), depth),
             K::ArithmeticCommand { raw_content, redirects, .. } => {
-                self.hides(raw_content);
+                self.hides(raw_content, depth);
                 self.all(redirects, depth);
             }
             K::ArithNumber { .. } | K::ArithVar { .. } | K::ArithEmpty | K::ArithEscape { .. } => {}
@@ -199,7 +230,7 @@ impl Seen {
                 self.all(if_false.as_deref(), depth);
             }
             K::ArithSubscript { index, .. } => self.node(index, depth),
-            K::ArithDeprecated { expression } => self.hides(expression),
+            K::ArithDeprecated { expression } => self.hides(expression, depth),
             K::ArithConcat { parts } => self.all(parts, depth),
             K::ConditionalExpr { body, redirects } => {
                 self.node(body, depth);
@@ -211,7 +242,7 @@ impl Seen {
             }
             K::CondNot { operand } => self.node(operand, depth),
             K::CondParen { inner } => self.node(inner, depth),
-            K::CondTerm { value, .. } => self.hides(value),
+            K::CondTerm { value, .. } => self.hides(value, depth),
             K::Negation { pipeline } | K::Time { pipeline, .. } => self.node(pipeline, depth),
             K::Array { elements } => self.all(elements, depth),
         }

@@ -281,6 +281,9 @@ impl Turner<'_> {
                 }
                 Ok(Node::Case(word, arms))
             }
+            C::Subshell(seq) | C::BraceGroup(seq) if seq.stmts.is_empty() => {
+                self.refuse(seq.span, "a group with nothing in it")
+            }
             C::Subshell(seq) => Ok(Node::Subshell(self.seq(seq)?)),
             C::BraceGroup(seq) => Ok(Node::Group(self.seq(seq)?)),
             C::Arithmetic(it) => {
@@ -298,10 +301,8 @@ impl Turner<'_> {
                 Ok(Node::Test(checks))
             }
             C::Coproc(it) => {
-                if let Some(span) = it.name_span {
-                    self.leaf(span)?;
-                }
-                Ok(Node::Coproc(Box::new(self.stmt(&it.body)?)))
+                // What follows its first word may be a reserved word for bash and none for us.
+                self.refuse(it.span, "a coprocess")
             }
         }
     }
@@ -421,6 +422,12 @@ impl Turner<'_> {
                 let Some(end) = end else {
                     return self.refuse(redirect.span, "a here-document whose end is not plain");
                 };
+                // Bash writes a substitution anew before it runs it, and may lose a `;` behind a here-document.
+                let rest = self.text.get(end..self.end).unwrap_or("");
+                if self.base > 0 && !rest.trim().is_empty() {
+                    return self
+                        .refuse(redirect.span, "a here-document with commands behind it in a substitution");
+                }
                 self.leaves.push(body.start..end);
                 Kind::Doc { body, expands, strips: delimiter.strip_tabs }
             }

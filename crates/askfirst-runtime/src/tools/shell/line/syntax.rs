@@ -75,8 +75,6 @@ pub(super) enum Node {
     Test(Vec<Check>),
     /// `time …`.
     Time(Option<Box<Stmt>>),
-    /// `coproc …`.
-    Coproc(Box<Stmt>),
     /// `name() …`.
     Function(String, Box<Stmt>),
 }

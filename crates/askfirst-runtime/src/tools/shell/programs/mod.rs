@@ -34,7 +34,7 @@ pub(crate) fn used(words: &[Word]) -> Used {
     let name = written.rsplit('/').next().unwrap_or(written);
     let mut used = match table_of(name) {
         Some(table) => read::read(table, name.to_owned(), words),
-        None => without_table(name, own_file(written), words),
+        None => without_table(name, words),
     };
     if written.contains('/') {
         used.path = Some(written.to_owned());
@@ -54,22 +54,8 @@ fn opaque(program: String, why: &str) -> Used {
     used
 }
 
-/// Whose options a program takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Options {
-    /// Nobody knows what they do.
-    Unknown,
-    /// Those of a file of the project, which a rule can only name by its path: it is that file that is trusted.
-    OfFile,
-}
-
-fn own_file(written: &str) -> Options {
-    let relative = written.contains('/') && !written.starts_with(['/', '~']);
-    if relative { Options::OfFile } else { Options::Unknown }
-}
-
-/// A program without a table: a rule covers operands; every option must be named, but for a script of the project.
-fn without_table(name: &str, options: Options, words: &[Word]) -> Used {
+/// A program without a table: a rule covers operands; every option must be named.
+fn without_table(name: &str, words: &[Word]) -> Used {
     let mut used = read::blank(name.to_owned(), Known::Nothing);
     used.class = Class::Runs;
     let mut ended = false;
@@ -88,9 +74,7 @@ fn without_table(name: &str, options: Options, words: &[Word]) -> Used {
                 let why = format!("nothing is known about the option `{option}`");
                 let value = (option.len() < text.len()).then(|| words::without(word, option.len() + 1));
                 let names = vec![option];
-                if options == Options::Unknown || lifts == Lifts::Nothing {
-                    used.doubts.push(doubt(names.clone(), lifts, why));
-                }
+                used.doubts.push(doubt(names.clone(), lifts, why));
                 used.options.push(Given { names, word: at, value, effect: Effect::Unknown });
                 continue;
             }

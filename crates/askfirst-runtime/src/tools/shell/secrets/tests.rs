@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::is_secret;
+use super::{is_secret, is_secret_variable, shown_variable};
 
 #[test]
 fn names_of_secrets_are_known_and_samples_are_none() {
@@ -21,5 +21,27 @@ fn names_of_secrets_are_known_and_samples_are_none() {
         ["/r/.env.example", "/r/.env.test", "/r/env", "/r/src/shadow.rs", "/r/cert.pem", "/r/README.md", "/"]
     {
         assert!(!is_secret(Path::new(path)), "{path}");
+    }
+}
+
+#[test]
+fn variables_that_hold_secrets_are_known_by_their_names_in_capitals() {
+    for name in ["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "API_KEY", "NPM_AUTH"] {
+        assert!(is_secret_variable(name), "{name}");
+    }
+    for name in ["HOME", "PATH", "token", "KEYBOARD", "MONKEY", "TOKENIZER", "PASSED"] {
+        assert!(!is_secret_variable(name), "{name}");
+    }
+}
+
+#[test]
+fn an_expansion_shows_its_variable_unless_it_only_asks_whether_it_is_set() {
+    for (expansion, name) in
+        [("$A", "A"), ("${A}", "A"), ("${A:0:4}", "A"), ("${A:-x}", "A"), ("${A@Q}", "A")]
+    {
+        assert_eq!(shown_variable(expansion), Some(name), "{expansion}");
+    }
+    for expansion in ["${A:+set}", "${A+set}", "${#A}", "$(a)", "$((A))", "~"] {
+        assert_eq!(shown_variable(expansion), None, "{expansion}");
     }
 }

@@ -15,89 +15,8 @@ const KEEPERS: [&str; 9] = ["git", "gh", "glab", "hg", "hub", "jj", "lazygit", "
 /// Ways to reach another machine.
 const SCHEMES: [&str; 9] = ["http", "https", "ssh", "git", "ftp", "ftps", "git+ssh", "ssh+git", "git+https"];
 /// Ways that hand what is sent to something else than a web server.
-const ODD: [&str; 11] =
-    ["dict", "gopher", "gophers", "imap", "ldap", "pop3", "rtsp", "smb", "smtp", "telnet", "tftp"];
-
-/// Programs that read the files which a list names.
-const SUMS: [&str; 9] =
-    ["b2sum", "cksum", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "shasum"];
-/// The longest list of checksums that is looked into.
-const MOST_BYTES: u64 = 1 << 16;
-/// Modules that `json.tool` loads.
-const MODULES: &[&str] = &[
-    "_colorize",
-    "_json",
-    "_locale",
-    "_struct",
-    "abc",
-    "argparse",
-    "ast",
-    "bisect",
-    "bz2",
-    "codecs",
-    "collections",
-    "contextlib",
-    "copy",
-    "copyreg",
-    "dataclasses",
-    "dis",
-    "encodings",
-    "enum",
-    "errno",
-    "fnmatch",
-    "functools",
-    "genericpath",
-    "gettext",
-    "glob",
-    "heapq",
-    "importlib",
-    "inspect",
-    "io",
-    "ipaddress",
-    "itertools",
-    "json",
-    "keyword",
-    "linecache",
-    "locale",
-    "lzma",
-    "math",
-    "ntpath",
-    "opcode",
-    "operator",
-    "os",
-    "pathlib",
-    "posixpath",
-    "random",
-    "re",
-    "reprlib",
-    "runpy",
-    "shutil",
-    "site",
-    "sitecustomize",
-    "sre_compile",
-    "sre_constants",
-    "sre_parse",
-    "stat",
-    "string",
-    "struct",
-    "sys",
-    "textwrap",
-    "threading",
-    "token",
-    "tokenize",
-    "types",
-    "typing",
-    "urllib",
-    "usercustomize",
-    "tempfile",
-    "warnings",
-    "weakref",
-    "zipfile",
-    "zlib",
-    "binascii",
-    "atexit",
-    "time",
-];
+const ODD: [&str; 12] =
+    ["dict", "gopher", "imap", "ldap", "pop3", "rtsp", "scp", "sftp", "smb", "smtp", "telnet", "tftp"];
 
 impl Looker<'_> {
     /// Programs that run what a folder configures, in a folder that is not the root's own project.
@@ -251,6 +170,9 @@ impl Looker<'_> {
     /// A path that is an address to programs that know how to fetch one.
     pub(super) fn addressed(&mut self, word: &Word, folders: &[PathBuf]) {
         let Some(text) = word.literal() else { return };
+        if self.start.used.as_ref().is_some_and(|used| used.program.starts_with("ff")) && text.contains(':') {
+            return self.ask(format!("`{text}` is read by a protocol of its own"));
+        }
         if let Some(rest) = text.get(..5).filter(|head| head.eq_ignore_ascii_case("file:")).and(text.get(5..))
         {
             let path = rest.strip_prefix("//").unwrap_or(rest);
@@ -260,59 +182,47 @@ impl Looker<'_> {
         }
     }
 
-    /// Files that a list of checksums names are read too.
-    pub(super) fn listed(&mut self, used: &Used) {
-        let checks = used.options.iter().any(|given| given.names.iter().any(|name| name == "--check"));
-        if !checks || !SUMS.contains(&used.program.as_str()) {
-            return;
-        }
-        let folders = self.start.folders.clone();
-        for (path, folder) in used.paths.iter().flat_map(|path| folders.iter().map(move |at| (path, at))) {
-            let Named::Places(places) = paths::named(&path.word, folder, self.home) else { continue };
-            for place in places {
-                let small =
-                    place.real.metadata().is_ok_and(|about| about.is_file() && about.len() <= MOST_BYTES);
-                if !small && place.real.symlink_metadata().is_ok() {
-                    self.ask(format!("the files that `{}` lists are not known", place.text));
-                    continue;
-                }
-                let text = std::fs::read_to_string(&place.real).unwrap_or_default();
-                for name in text.lines().filter_map(listed_name) {
-                    self.one(&Word::text(name, 0..0), Touch::Read, std::slice::from_ref(folder));
-                }
+    /// Operands that name another machine where a name or a file is expected, and what is handed on to a compiler.
+    pub(super) fn strangers(&mut self, used: &Used) {
+        let network = KEEPERS.contains(&used.program.as_str());
+        let subs: Vec<&str> = used.subs.iter().map(|sub| sub.name.as_str()).collect();
+        for operand in used.operands.iter().filter(|_| !network) {
+            let Some(text) = self.start.words.get(operand.word).map(word_text) else { continue };
+            let fetches = operand.role == Role::Pathspec || used.program == "helm";
+            if fetches && text.contains("://") {
+                self.ask(format!(
+                    "`{text}` is an address, and a rule for `{}` covers names and files",
+                    used.program
+                ));
+            }
+            if used.program == "go"
+                && subs.first() == Some(&"run")
+                && operand.role == Role::Pathspec
+                && text.contains('@')
+            {
+                self.ask(format!("`{text}` would be fetched and run"));
             }
         }
-    }
-
-    /// The files of `dd`, which stand behind their keys.
-    pub(super) fn keyed(&mut self, used: &Used) {
-        if used.program != "dd" {
-            return;
-        }
-        let folders = self.start.folders.clone();
-        for text in self.start.words.iter().skip(1).map(word_text).collect::<Vec<_>>() {
-            match text.split_once('=') {
-                Some(("if", path)) => self.one(&Word::text(path, 0..0), Touch::Read, &folders),
-                Some(("of", path)) => self.one(&Word::text(path, 0..0), Touch::Write, &folders),
-                Some(_) | None => {}
+        if used.program == "cargo" && matches!(subs.first(), Some(&("clippy" | "rustc" | "rustdoc"))) {
+            let words = self.start.words.iter().map(word_text).skip_while(|text| text != "--").skip(1);
+            for text in words.filter(|text| !is_lint(text)).collect::<Vec<_>>() {
+                self.ask(format!("`{text}` is handed on to the compiler"));
             }
         }
-    }
-
-    /// A module of Python itself, unless a file of the folder would be taken for it.
-    pub(super) fn shadowed(&mut self, used: &Used) {
-        if !used.subs.iter().any(|sub| sub.name == "json.tool") {
-            return;
-        }
-        for folder in self.start.folders.clone() {
-            let names =
-                std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
-            let taken = names.filter_map(|name| name.into_string().ok()).find(|name| {
-                let stem = name.split('.').next().unwrap_or(name);
-                MODULES.contains(&stem)
-            });
-            if let Some(name) = taken {
-                self.ask(format!("`{name}` stands in place of a module of Python"));
+        if matches!(used.program.as_str(), "docker" | "podman" | "nerdctl") && subs.last() == Some(&"cp") {
+            let folders = self.start.folders.clone();
+            let words: Vec<String> = used
+                .operands
+                .iter()
+                .filter_map(|operand| self.start.words.get(operand.word))
+                .map(word_text)
+                .collect();
+            for (at, text) in words.iter().enumerate() {
+                let local = !text.split('/').next().unwrap_or_default().contains(':') && text != "-";
+                let touch = if at == 0 { Touch::ReadAll } else { Touch::Write };
+                if local {
+                    self.one(&Word::text(text.as_str(), 0..0), touch, &folders);
+                }
             }
         }
     }
@@ -351,13 +261,14 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '.'))
 }
 
-/// The file of a line of checksums: `HASH  name`, `HASH *name`, `MD5 (name) = HASH`.
-fn listed_name(line: &str) -> Option<&str> {
-    if let Some((head, _)) = line.rsplit_once(") = ") {
-        return head.split_once(" (").map(|(_, name)| name);
-    }
-    let (_, name) = line.trim_start_matches('\\').split_once(' ')?;
-    Some(name.strip_prefix([' ', '*', '?', '^']).unwrap_or(name))
+/// What only says what the compiler complains about: `-D`, `warnings`, `clippy::all`.
+fn is_lint(text: &str) -> bool {
+    let name = ["-D", "-W", "-A", "-F", "--deny", "--warn", "--allow", "--forbid"]
+        .iter()
+        .find_map(|option| text.strip_prefix(option))
+        .unwrap_or(text);
+    let name = name.strip_prefix('=').unwrap_or(name);
+    !name.starts_with('-') && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '-'))
 }
 
 /// Whether an address has wildcards of curl before its host ends: `{file,http}://`, `[a-z]://`.

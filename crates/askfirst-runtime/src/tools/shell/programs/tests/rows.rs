@@ -32,11 +32,7 @@ fn read_by(tables: &[Table], command: &str) -> Used {
     let name = name.rsplit('/').next().unwrap_or_default();
     match tables.iter().find(|table| table.names.iter().any(|known| known == name)) {
         Some(table) => read::read(table, name.to_owned(), &words),
-        None => crate::tools::shell::programs::without_table(
-            name,
-            crate::tools::shell::programs::Options::Unknown,
-            &words,
-        ),
+        None => crate::tools::shell::programs::without_table(name, &words),
     }
 }
 

@@ -1,0 +1,206 @@
+//! Files that stand inside other words and files: lists of checksums, patches, the keys of `dd`, modules of Python.
+
+use super::Looker;
+use crate::tools::shell::line::tree::Word;
+use crate::tools::shell::open::entered_all;
+use crate::tools::shell::paths::{self, Named, word_text};
+use crate::tools::shell::programs::used::Used;
+use crate::tools::shell::reach::Touch;
+
+/// Programs that read the files which a list names.
+const SUMS: [&str; 9] =
+    ["b2sum", "cksum", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "shasum"];
+/// The longest patch that is looked into.
+const MOST_PATCH: u64 = 1 << 20;
+/// The longest list of checksums that is looked into.
+const MOST_BYTES: u64 = 1 << 16;
+/// Modules that `json.tool` loads.
+const MODULES: &[&str] = &[
+    "_colorize",
+    "_json",
+    "_locale",
+    "_struct",
+    "abc",
+    "argparse",
+    "ast",
+    "bisect",
+    "bz2",
+    "codecs",
+    "collections",
+    "contextlib",
+    "copy",
+    "copyreg",
+    "dataclasses",
+    "dis",
+    "encodings",
+    "enum",
+    "errno",
+    "fnmatch",
+    "functools",
+    "genericpath",
+    "gettext",
+    "glob",
+    "heapq",
+    "importlib",
+    "inspect",
+    "io",
+    "ipaddress",
+    "itertools",
+    "json",
+    "keyword",
+    "linecache",
+    "locale",
+    "lzma",
+    "math",
+    "ntpath",
+    "opcode",
+    "operator",
+    "os",
+    "pathlib",
+    "posixpath",
+    "random",
+    "re",
+    "reprlib",
+    "runpy",
+    "shutil",
+    "site",
+    "sitecustomize",
+    "sre_compile",
+    "sre_constants",
+    "sre_parse",
+    "stat",
+    "string",
+    "struct",
+    "sys",
+    "textwrap",
+    "threading",
+    "token",
+    "tokenize",
+    "types",
+    "typing",
+    "urllib",
+    "usercustomize",
+    "tempfile",
+    "warnings",
+    "weakref",
+    "zipfile",
+    "zlib",
+    "binascii",
+    "atexit",
+    "time",
+];
+
+impl Looker<'_> {
+    /// Files that a list of checksums names are read too.
+    pub(super) fn listed(&mut self, used: &Used) {
+        let checks = used.options.iter().any(|given| given.names.iter().any(|name| name == "--check"));
+        if !checks || !SUMS.contains(&used.program.as_str()) {
+            return;
+        }
+        let folders = self.start.folders.clone();
+        for (path, folder) in used.paths.iter().flat_map(|path| folders.iter().map(move |at| (path, at))) {
+            let Named::Places(places) = paths::named(&path.word, folder, self.home) else { continue };
+            for place in places {
+                let small =
+                    place.real.metadata().is_ok_and(|about| about.is_file() && about.len() <= MOST_BYTES);
+                if !small && place.real.symlink_metadata().is_ok() {
+                    self.ask(format!("the files that `{}` lists are not known", place.text));
+                    continue;
+                }
+                let text = std::fs::read_to_string(&place.real).unwrap_or_default();
+                for name in text.lines().filter_map(listed_name) {
+                    self.one(&Word::text(name, 0..0), Touch::Read, std::slice::from_ref(folder));
+                }
+            }
+        }
+    }
+
+    /// What a patch would write is named in it.
+    pub(super) fn patched(&mut self, used: &Used) {
+        let git = used.program == "git"
+            && used.subs.first().is_some_and(|sub| matches!(sub.name.as_str(), "apply" | "am"));
+        if !git && used.program != "patch" {
+            return;
+        }
+        let streams = self.start.redirections.iter().map(|target| &target.word);
+        let operands = used.operands.iter().filter_map(|operand| self.start.words.get(operand.word));
+        let words: Vec<Word> =
+            streams.chain(operands).chain(used.paths.iter().map(|path| &path.word)).cloned().collect();
+        let folders = entered_all(&self.start.folders, &used.folders, self.home);
+        for (word, folder) in words.iter().flat_map(|word| folders.iter().map(move |at| (word, at))) {
+            let Named::Places(places) = paths::named(word, folder, self.home) else { continue };
+            for place in places {
+                let size =
+                    place.real.metadata().ok().filter(|about| about.is_file()).map(|about| about.len());
+                let Some(size) = size else { continue };
+                if size > MOST_PATCH {
+                    self.ask(format!("`{}` is too long to look for what it writes", place.text));
+                    continue;
+                }
+                let text = std::fs::read(&place.real).unwrap_or_default();
+                let text = String::from_utf8_lossy(&text);
+                for path in text.lines().filter_map(patched_name) {
+                    let parts: Vec<&str> = path.split('/').collect();
+                    let below = |from: usize| folder.join(parts.get(from..).unwrap_or_default().join("/"));
+                    let found = (0..parts.len()).map(below).find_map(|path| {
+                        self.reach
+                            .never_in(path.parent().unwrap_or(folder), path.file_name().unwrap_or_default())
+                    });
+                    if let Some(found) = found {
+                        self.ask(format!("the patch writes `{path}`: {found}"));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The files of `dd`, which stand behind their keys.
+    pub(super) fn keyed(&mut self, used: &Used) {
+        if used.program != "dd" {
+            return;
+        }
+        let folders = self.start.folders.clone();
+        for text in self.start.words.iter().skip(1).map(word_text).collect::<Vec<_>>() {
+            match text.split_once('=') {
+                Some(("if", path)) => self.one(&Word::text(path, 0..0), Touch::Read, &folders),
+                Some(("of", path)) => self.one(&Word::text(path, 0..0), Touch::Write, &folders),
+                Some(_) | None => {}
+            }
+        }
+    }
+
+    /// A module of Python itself, unless a file of the folder would be taken for it.
+    pub(super) fn shadowed(&mut self, used: &Used) {
+        if !used.subs.iter().any(|sub| sub.name == "json.tool") {
+            return;
+        }
+        for folder in self.start.folders.clone() {
+            let names =
+                std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+            let taken = names.filter_map(|name| name.into_string().ok()).find(|name| {
+                let stem = name.split('.').next().unwrap_or(name);
+                MODULES.contains(&stem)
+            });
+            if let Some(name) = taken {
+                self.ask(format!("`{name}` stands in place of a module of Python"));
+            }
+        }
+    }
+}
+
+/// The file that a line of a patch names.
+fn patched_name(line: &str) -> Option<&str> {
+    let heads = ["+++ ", "--- ", "rename to ", "copy to ", "Index: ", "*** "];
+    let path = heads.iter().find_map(|head| line.strip_prefix(head))?;
+    let path = path.split('\t').next().unwrap_or(path).trim().trim_matches('"');
+    (!path.is_empty()).then_some(path)
+}
+
+/// The file of a line of checksums: `HASH  name`, `HASH *name`, `MD5 (name) = HASH`.
+fn listed_name(line: &str) -> Option<&str> {
+    if let Some((head, _)) = line.rsplit_once(") = ") {
+        return head.split_once(" (").map(|(_, name)| name);
+    }
+    let (_, name) = line.trim_start_matches('\\').split_once(' ')?;
+    Some(name.strip_prefix([' ', '*', '?', '^']).unwrap_or(name))
+}
