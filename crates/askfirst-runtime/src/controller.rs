@@ -14,7 +14,7 @@ use askfirst::machine::{Answer, Effect, Machine, QuestionId, Resolution, Somebod
 use askfirst::ports::{Approver, Clock, Presenter, Reply};
 use askfirst::{
     ApprovalContext, ApprovalDecision, ApprovalMemory, ApprovalRequest, ApprovalScope, Cause, MemoryId, Mode,
-    Remembered, Shown,
+    Remembered, SharedMemory, Shown,
 };
 
 use crate::approver::Callback;
@@ -29,7 +29,7 @@ pub struct ApprovalController(Arc<Handle>);
 pub struct Setup {
     mode: Mode,
     approver: Option<Arc<dyn Approver>>,
-    memory: ApprovalMemory,
+    memory: SharedMemory,
     time_out: Option<Duration>,
     clock: Arc<dyn Clock>,
 }
@@ -48,10 +48,10 @@ impl Setup {
         self.approver(Arc::new(Callback::new(f)))
     }
 
-    /// What is remembered from the start.
+    /// What is remembered from the start. A shared memory is also others'.
     #[must_use]
-    pub fn memory(mut self, memory: ApprovalMemory) -> Self {
-        self.memory = memory;
+    pub fn memory(mut self, memory: impl Into<SharedMemory>) -> Self {
+        self.memory = memory.into();
         self
     }
 
@@ -93,7 +93,7 @@ impl ApprovalController {
         Setup {
             mode,
             approver: None,
-            memory: ApprovalMemory::default(),
+            memory: SharedMemory::default(),
             time_out: Some(Duration::from_secs(600)),
             clock: Arc::new(SystemClock::start()),
         }
@@ -125,7 +125,7 @@ impl ApprovalController {
 
     /// Looks at or changes what is remembered.
     pub fn memory<T>(&self, f: impl FnOnce(&mut ApprovalMemory) -> T) -> T {
-        f(self.desk().lock().machine.memory())
+        f(&mut self.desk().lock().machine.memory())
     }
 
     /// What is remembered now.

@@ -147,3 +147,7 @@ impl Recorder for Unrecorded {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "toolset/tests.rs"]
+mod tests;

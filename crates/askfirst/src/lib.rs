@@ -45,7 +45,7 @@ pub use digest::Digest;
 pub use function::{ApprovalSpec, FunctionTool, FunctionToolset};
 pub use json::Args;
 pub use judge::{Judgement, judge};
-pub use memory::{ApprovalMemory, MemoryId, Remembered};
+pub use memory::{ApprovalMemory, MemoryId, Remembered, SharedMemory};
 pub use pattern::{Loosen, OfferedPattern};
 pub use permit::{Permit, RecordedPermit};
 pub use policy::{Case, Needs, NeedsApproval, Policy, Rules, ToolEntry, Walls};

@@ -4,6 +4,7 @@
 //! resolve comes out as [`Effect`]s, and [`Machine::wake_at`] says when it wants to hear of the time again.
 
 use std::collections::VecDeque;
+use std::sync::MutexGuard;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -12,7 +13,7 @@ use crate::assess::Shown;
 use crate::call::ApprovalContext;
 use crate::decision::{ApprovalDecision, ApprovalScope};
 use crate::digest::Digest;
-use crate::memory::ApprovalMemory;
+use crate::memory::{ApprovalMemory, SharedMemory};
 use crate::permit::Permit;
 use crate::presentation::ApprovalPresentation;
 pub use crate::question::{
@@ -58,7 +59,7 @@ struct Pending {
 pub struct Machine {
     mode: Mode,
     somebody: Somebody,
-    memory: ApprovalMemory,
+    memory: SharedMemory,
     time_out: Option<Duration>,
     queue: VecDeque<Pending>,
     showing: bool,
@@ -71,11 +72,16 @@ pub struct Machine {
 impl Machine {
     /// A machine with nothing to do.
     #[must_use]
-    pub fn new(mode: Mode, somebody: Somebody, memory: ApprovalMemory, time_out: Option<Duration>) -> Self {
+    pub fn new(
+        mode: Mode,
+        somebody: Somebody,
+        memory: impl Into<SharedMemory>,
+        time_out: Option<Duration>,
+    ) -> Self {
         Self {
             mode,
             somebody,
-            memory,
+            memory: memory.into(),
             time_out,
             queue: VecDeque::new(),
             showing: false,
@@ -93,9 +99,8 @@ impl Machine {
     }
 
     /// What is remembered.
-    #[must_use]
-    pub fn memory(&mut self) -> &mut ApprovalMemory {
-        &mut self.memory
+    pub fn memory(&self) -> MutexGuard<'_, ApprovalMemory> {
+        self.memory.lock()
     }
 
     /// Whether the run was stopped.
@@ -157,7 +162,7 @@ impl Machine {
             Mode::ApproveAll if !person => return Some(ApprovalDecision::yes(Cause::Mode)),
             Mode::ApproveAll | Mode::Interactive => {}
         }
-        let recalled = if person { None } else { self.memory.recall(request, now) };
+        let recalled = if person { None } else { self.memory.lock().recall(request, now) };
         recalled.or_else(|| match self.somebody {
             Somebody::There => None,
             Somebody::Absent => {
@@ -203,7 +208,7 @@ impl Machine {
     pub fn presented(&mut self, id: QuestionId, shown: Vec<Shown>, now: Timestamp) -> Option<Question> {
         self.shown_question(id)?;
         let (position, of) = (self.position, self.position + self.queue.len() - 1);
-        let until = self.memory.until(now);
+        let until = self.memory.lock().until(now);
         let pending = self.queue.front_mut()?;
         for (member, shown) in pending.members.iter_mut().zip(shown) {
             // A question that is shown again is looked at again: what an earlier look found is gone.
@@ -242,7 +247,7 @@ impl Machine {
         for (member, decision) in pending.members.into_iter().zip(decisions) {
             let decision = settle(&member, decision);
             if decision.edited_args.is_none() && decision.cause == Cause::Person {
-                self.memory.remember(&member.request, decision.clone(), now);
+                self.memory.lock().remember(&member.request, decision.clone(), now);
             }
             self.resolve_all(member, &decision, answer.seen);
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -266,6 +267,23 @@ impl ApprovalMemory {
         hasher.write_u8(if by_pattern { 0xFE } else { 0xFF });
         hash_value(key, &mut hasher);
         hasher.finish()
+    }
+}
+
+/// A memory that several controllers may remember in. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct SharedMemory(Arc<Mutex<ApprovalMemory>>);
+
+impl SharedMemory {
+    /// The memory, for as long as this is held.
+    pub fn lock(&self) -> MutexGuard<'_, ApprovalMemory> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl From<ApprovalMemory> for SharedMemory {
+    fn from(memory: ApprovalMemory) -> Self {
+        Self(Arc::new(Mutex::new(memory)))
     }
 }
 

@@ -1,49 +1,94 @@
 """A person between an AI agent and the tools it calls.
 
-For now: the judge. ``Judge("askfirst.yaml").decide("send_email", {"to": "ada"})`` gives the same verdict as
-``askfirst decide`` on the command line.
+>>> import askfirst
+>>> def rm(path: str) -> str:
+...     return f"removed {path}"
+>>> with askfirst.session({"tools": {"rm": {"approval": "none"}}}, ledger=False) as session:
+...     askfirst.guard(rm)("a.txt")
+'removed a.txt'
 """
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import _askfirst
+from ._askfirst import ConfigError, Ticket, __version__
+from ._controller import ApprovalController
+from ._decorator import requires_approval
+from ._judge import Judge
+from ._memory import ApprovalMemory
+from ._outcome import ApprovalBlocked, ApprovalDenied, Denied, Outcome, ToolFailed
+from ._session import (
+    Session,
+    current_session,
+    execute_tool,
+    request_approval,
+    request_approval_sync,
+    session,
+)
+from ._types import (
+    ApprovalAware,
+    ApprovalContext,
+    ApprovalDecision,
+    ApprovalPresentation,
+    ApprovalRequest,
+    ApprovalScope,
+    simple_approval_request,
+    truncate_for_display,
+)
 
-__version__: str = _askfirst.__version__
-__all__ = ["Judge", "__version__"]
+if TYPE_CHECKING:
+    from ._guard import guard
+    from .langchain import ApprovalMiddleware, ApprovalToolWrapper
+    from .pydantic_ai import ApprovalHandler, ApprovalToolset
+
+__all__ = [
+    "ApprovalAware",
+    "ApprovalBlocked",
+    "ApprovalContext",
+    "ApprovalController",
+    "ApprovalDecision",
+    "ApprovalDenied",
+    "ApprovalMemory",
+    "ApprovalPresentation",
+    "ApprovalRequest",
+    "ApprovalScope",
+    "ConfigError",
+    "Denied",
+    "Judge",
+    "Outcome",
+    "Session",
+    "Ticket",
+    "ToolFailed",
+    "__version__",
+    "current_session",
+    "execute_tool",
+    "guard",
+    "request_approval",
+    "request_approval_sync",
+    "requires_approval",
+    "session",
+    "simple_approval_request",
+    "truncate_for_display",
+]
+
+# What needs more than the standard library, or more of it than most programs want, is imported when it is asked for.
+_LATER = {
+    "guard": "_guard",
+    "ApprovalHandler": "pydantic_ai",
+    "ApprovalMiddleware": "langchain",
+    "ApprovalToolWrapper": "langchain",
+    "ApprovalToolset": "pydantic_ai",
+}
 
 
-class Judge:
-    """A policy that judges calls. It asks nobody and runs nothing.
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module `askfirst` has no attribute `{name}`")
+    from importlib import import_module
 
-    ``config`` is the path of a config file, or a config as a dict; without it, the config in force here is read.
-    """
+    return getattr(import_module(f".{_LATER[name]}", __name__), name)
 
-    def __init__(self, config: str | os.PathLike[str] | Mapping[str, Any] | None = None) -> None:
-        if isinstance(config, Mapping):
-            self._judge = _askfirst.Judge(None, json.dumps(config, allow_nan=False))
-        else:
-            self._judge = _askfirst.Judge(None if config is None else os.fspath(config))
 
-    @property
-    def warnings(self) -> list[str]:
-        """Older spellings and other things to say once."""
-        return self._judge.warnings
-
-    def decide(
-        self, tool: str, args: Mapping[str, Any] | None = None, metadata: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """The verdict about a call: ``allow``, ``ask`` or ``deny``, with its reasons.
-
-        Arguments that are not JSON are denied, never guessed at.
-        """
-        try:
-            texts = [json.dumps(dict(part or {}), allow_nan=False) for part in (args, metadata)]
-        except (TypeError, ValueError, RecursionError) as error:
-            because = {"rule": "arguments", "file": None, "line": None, "text": f"not JSON: {error}"}
-            return {"verdict": "deny", "because": [because]}
-        return json.loads(self._judge.decide(tool, *texts))
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_LATER})

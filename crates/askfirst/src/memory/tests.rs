@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{ApprovalMemory, MemoryId, Remembered};
+use super::{ApprovalMemory, MemoryId, Remembered, SharedMemory};
 use crate::decision::{ApprovalDecision, ApprovalScope};
 use crate::digest::Digest;
 use crate::pattern::{Loosen, OfferedPattern};
@@ -226,4 +226,15 @@ fn ten_thousand_answers_are_searched_like_ten() {
     // One place to look for an exact answer, and one shape of patterns: what a search looks at does not grow.
     assert_eq!(places(10), (Some(1), 1));
     assert_eq!(places(10_000), (Some(1), 1));
+}
+
+#[test]
+fn clones_of_a_shared_memory_remember_together() {
+    let first = SharedMemory::from(ApprovalMemory::default());
+    let second = first.clone();
+    let yes = ApprovalDecision::yes(Cause::Person).remembered(ApprovalScope::Session);
+    first.lock().store("t", &json!({"a": 1}), yes, Timestamp(0));
+    assert!(second.lock().lookup("t", &json!({"a": 1}), Timestamp(0)).is_some());
+    second.lock().clear();
+    assert!(first.lock().lookup("t", &json!({"a": 1}), Timestamp(0)).is_none());
 }

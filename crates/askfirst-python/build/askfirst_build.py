@@ -1,0 +1,83 @@
+"""Builds the package: what maturin does, with the `askfirst` program beside the library.
+
+The program makes the walls around what tools start, and is the command line. A library cannot be its own helper, so the
+wheel brings one, with its digest. `pip install .` comes through here; `python askfirst_build.py [cargo arguments]` puts
+the program in place for `maturin develop`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import maturin
+from maturin import (  # noqa: F401 - the hooks that need nothing of ours
+    build_sdist,
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+    prepare_metadata_for_build_editable,
+    prepare_metadata_for_build_wheel,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+PACKAGE = ROOT / "crates" / "askfirst-python" / "python" / "askfirst"
+# Arguments of maturin's that cargo must hear too, so that library and program are built alike.
+SHARED = {"--profile", "--target", "--target-dir"}
+FLAGS = {"--locked", "--offline", "--frozen"}
+
+
+def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
+    """A wheel with the program in it."""
+    bring(_arguments(config_settings, "release"))
+    return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
+    """The same, for `pip install -e .`."""
+    bring(_arguments(config_settings, "release"))
+    return maturin.build_editable(wheel_directory, config_settings, metadata_directory)
+
+
+def _arguments(config_settings: Any, profile: str) -> list[str]:
+    given: Any = (config_settings or {}).get("build-args") or (config_settings or {}).get("maturin.build-args")
+    given = os.environ.get("MATURIN_PEP517_ARGS", "") if given is None else given
+    words = shlex.split(given) if isinstance(given, str) else list(given)
+    kept: list[str] = []
+    for at, word in enumerate(words):
+        name, _, value = word.partition("=")
+        if word in FLAGS:
+            kept.append(word)
+        elif name in SHARED:
+            kept += [name, value or words[at + 1]]
+    return kept if "--profile" in kept else ["--profile", profile, *kept]
+
+
+def bring(arguments: list[str]) -> None:
+    """Builds the program and lays it beside the library, with its digest."""
+    cargo = os.environ.get("CARGO", "cargo")
+    command = [cargo, "build", "-p", "askfirst-cli", "--bin", "askfirst", "--message-format", "json-render-diagnostics"]
+    built = subprocess.run([*command, *arguments], cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True)
+    made = [json.loads(line).get("executable") for line in built.stdout.splitlines() if line.startswith("{")]
+    program = next(path for path in reversed(made) if path)
+    place = PACKAGE / "askfirst"
+    fresh = place.with_name(f".askfirst-{os.getpid()}")
+    shutil.copy(program, fresh)
+    strip = shutil.which("strip")
+    if strip is not None:
+        subprocess.run([strip, str(fresh)], check=False)
+    fresh.chmod(0o755)
+    digest = hashlib.sha256(fresh.read_bytes()).hexdigest()
+    os.replace(fresh, place)
+    place.with_name("askfirst.sha256").write_text(f"{digest}  askfirst\n")
+
+
+if __name__ == "__main__":
+    bring(_arguments({"build-args": sys.argv[1:]}, "dev"))

@@ -1,0 +1,89 @@
+"""What LangChain knows about a call, in askfirst's words.
+
+A tool's own view, the metadata that is recorded, and which arguments are the model's. It reads the framework's objects
+and changes none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool
+
+from .. import _assess, _views
+
+
+def view_of(tool: Any, name: str, config: Any, memory: Any) -> _views.View | None:
+    """What a tool, or the function behind it, says about a call, or ``None`` if neither says anything."""
+    views: list[_views.View] = []
+    for speaker in (tool, getattr(tool, "func", None), getattr(tool, "coroutine", None)):
+        checked = _assess.of(speaker, memory)
+        if checked is not None:
+            views.append(_with_config(checked, config))
+    if (needs := getattr(tool, "needs_approval", None)) is not None:
+        views.append(_views.needs(needs, name, None, {}))
+    return _views.strictest(views)
+
+
+def _with_config(view: _views.View, config: Any) -> _views.View:
+    """The same view; its context also holds the framework's config, as it is."""
+    if not config:
+        return view
+    return lambda name, args, metadata: view(name, args, {**metadata, "config": config})
+
+
+def metadata_of(config: Any, tool_call_id: Any = None) -> dict[str, Any]:
+    """What is recorded about who calls: plain text, never the framework's objects."""
+    known: dict[str, Any] = {}
+    if isinstance(config, Mapping):
+        configurable = config.get("configurable")
+        if isinstance(configurable, Mapping):
+            _take(known, "session_id", configurable.get("session_id", configurable.get("thread_id")))
+            _take(known, "caller", configurable.get("worker_name"))
+        _take(known, "run_id", config.get("run_id"))
+        metadata = config.get("metadata")
+        if "caller" not in known and isinstance(metadata, Mapping):
+            _take(known, "caller", metadata.get("lc_agent_name"))
+    _take(known, "tool_call_id", tool_call_id)
+    return known
+
+
+def siblings_of(state: Any, tool_call_id: str | None) -> tuple[str, ...]:
+    """The ids of the calls that the model made in one message with this one and that have no result yet."""
+    messages = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", state)
+    if not isinstance(messages, (list, tuple)):
+        return ()
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if isinstance(message, ToolMessage):
+            answered.add(message.tool_call_id)
+        elif isinstance(message, AIMessage):
+            ids = [str(call.get("id")) for call in message.tool_calls]
+            return tuple(each for each in ids if each not in answered) if tool_call_id in ids else ()
+    return ()
+
+
+def split_args(tool: BaseTool, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments that the model wrote, and those that the framework put in (state, store, runtime)."""
+    try:
+        visible = _fields(tool.tool_call_schema)
+        known = _fields(tool.get_input_schema())
+    except Exception:  # noqa: BLE001 - a tool without a schema shows everything
+        return dict(given), {}
+    injected = {key: value for key, value in given.items() if key in known and key not in visible}
+    return {key: value for key, value in given.items() if key not in injected}, injected
+
+
+def _fields(schema: Any) -> set[str]:
+    if isinstance(schema, Mapping):
+        return set(schema.get("properties", {}))
+    if hasattr(schema, "model_fields"):
+        return set(schema.model_fields)
+    return set(getattr(schema, "__fields__", {}))
+
+
+def _take(known: dict[str, Any], name: str, value: Any) -> None:
+    if value is not None:
+        known[name] = str(value)

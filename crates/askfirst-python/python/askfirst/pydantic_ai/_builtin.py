@@ -1,0 +1,115 @@
+"""askfirst's own gated tools as PydanticAI toolsets.
+
+The files, the shell and the command tools of a config run in the native half, behind the walls; here they are only
+offered and called. Nothing is offered that the config does not offer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic_ai import RunContext, ToolDefinition, ToolFailed
+from pydantic_ai.tools import AgentDepsT
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
+
+from .._arguments import Config, one_controller
+from .._controller import ApprovalController
+from .._driving import settle
+from .._memory import ApprovalMemory
+from .._session import Session, read_config
+from ._context import has_siblings, metadata_of
+from ._gather import Gathering
+from ._toolset import told
+
+_ANY_ARGS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema()))
+_SHELL = frozenset({"shell", "exec"})
+
+
+class ConfigToolset(AbstractToolset[AgentDepsT]):
+    """Every tool that a config offers: files, shell, and programs as tools.
+
+    ``config`` is the path of an ``askfirst.yaml`` or a whole config as a mapping; without it, the config in force in
+    this folder is read.
+    """
+
+    _kinds: ClassVar[Literal["all", "files", "shell"]] = "all"
+
+    def __init__(
+        self,
+        config: Config | None = None,
+        controller: ApprovalController | None = None,
+        *,
+        approval_callback: Callable[..., Any] | None = None,
+        memory: ApprovalMemory | None = None,
+        on_denial: Literal["return", "stop"] | None = None,
+        ledger: Any = None,
+        id: str | None = None,
+    ) -> None:
+        self._id = id
+        self._controller = one_controller(controller, approval_callback, None, memory)
+        self._session = Session(
+            controller=self._controller,
+            ledger=ledger,
+            on_denial=on_denial,
+            builtin_tools=True,
+            _read=read_config(config),
+        )
+        self._gathering = Gathering(self._session)
+        self._definitions = {each["name"]: each for each in self._session.definitions() if self._offers(each["name"])}
+
+    @classmethod
+    def _offers(cls, name: str) -> bool:
+        return cls._kinds == "all" or (name in _SHELL) == (cls._kinds == "shell")
+
+    @property
+    def id(self) -> str | None:
+        return self._id
+
+    @property
+    def controller(self) -> ApprovalController:
+        """Who decides what must be asked about, with which memory."""
+        return self._controller
+
+    async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
+        return {name: self._tool(ctx, definition) for name, definition in self._definitions.items()}
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
+    ) -> Any:
+        """The tool's result; a denial is what the model gets to read."""
+        if name not in self._definitions:
+            raise ToolFailed(f"there is no tool `{name}` here")
+        if has_siblings(ctx):
+            metadata = metadata_of(ctx, batch=True)
+            ticket = await self._gathering.submit(metadata["batch_id"], (name, tool_args, metadata, None))
+        else:
+            ticket = self._session.start(name, tool_args, metadata_of(ctx))
+        await settle(ticket)
+        outcome = ticket.outcome
+        # A program that ended with another code than 0 has a result too, which says so.
+        if outcome is not None and (outcome.kind == "done" or outcome.result is not None):
+            return outcome.result
+        return told(self._session, ticket)
+
+    def _tool(self, ctx: RunContext[AgentDepsT], definition: Mapping[str, Any]) -> ToolsetTool[AgentDepsT]:
+        schema = definition.get("input_schema") or {"type": "object", "properties": {}}
+        described = ToolDefinition(
+            name=definition["name"],
+            description=definition.get("description"),
+            parameters_json_schema=dict(schema),
+        )
+        return ToolsetTool(toolset=self, tool_def=described, max_retries=ctx.max_retries, args_validator=_ANY_ARGS)
+
+
+class FileToolset(ConfigToolset[AgentDepsT]):
+    """The file tools of a config, in the roots it names."""
+
+    _kinds = "files"
+
+
+class ShellToolset(ConfigToolset[AgentDepsT]):
+    """The shell of a config: every line is taken apart and judged, and runs behind the walls."""
+
+    _kinds = "shell"

@@ -1,0 +1,115 @@
+"""What PydanticAI knows about a call, in askfirst's words.
+
+Who calls, in which run and step, and which of the nested toolsets owns a tool. It reads the framework's objects and
+changes none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.toolsets import AbstractToolset, FunctionToolset, PrefixedToolset, RenamedToolset, WrapperToolset
+from pydantic_ai.toolsets.function import FunctionToolsetTool
+
+
+def metadata_of(ctx: Any, *, batch: bool = False) -> dict[str, Any]:
+    """``run_id``, ``session_id`` and ``caller``, as far as the run and its dependencies tell them."""
+    known: dict[str, Any] = {}
+    if ctx is None:
+        return known
+    if ctx.run_id is not None:
+        known["run_id"] = str(ctx.run_id)
+    if ctx.tool_call_id is not None:
+        known["tool_call_id"] = str(ctx.tool_call_id)
+    deps = ctx.deps
+    if deps is not None:
+        if (session_id := _field(deps, "session_id")) is not None:
+            known["session_id"] = str(session_id)
+        if (caller := _field(deps, "worker_name")) is not None:
+            known["caller"] = str(caller)
+    if "caller" not in known and (agent := getattr(ctx, "agent", None)) is not None and agent.name is not None:
+        known["caller"] = str(agent.name)
+    if batch:
+        known["batch_id"] = batch_id(ctx)
+    return known
+
+
+def batch_id(ctx: Any) -> str:
+    """One name for all calls of one model response."""
+    return f"{getattr(ctx, 'run_id', None) or 'run'}/{getattr(ctx, 'run_step', 0)}"
+
+
+def has_siblings(ctx: Any) -> bool:
+    """Whether the model asked for more than one call in the response that this call comes from."""
+    messages = getattr(ctx, "messages", None)
+    if not messages:
+        return False
+    parts = getattr(messages[-1], "parts", ())
+    return len(parts) > 1 and sum(isinstance(part, ToolCallPart) for part in parts) > 1
+
+
+def is_silent(toolset: Any, tool: Any) -> bool:
+    """Whether a tool is a plain function of a plain function toolset, and neither of them speaks for it."""
+    if type(toolset) is not FunctionToolset or type(tool) is not FunctionToolsetTool:
+        return False
+    own = toolset.__dict__
+    if "check_approval" in own or "needs_approval" in own or tool.toolset is not toolset:
+        return False
+    function = getattr(getattr(tool.call_func, "__self__", None), "function", None)
+    return function is not None and not hasattr(function, "check_approval")
+
+
+def chain_of(toolset: Any, name: str, tool: Any) -> list[tuple[Any, str]]:
+    """Every toolset on the way to the one that owns a tool, outermost first, each with the tool's name there."""
+    chain: list[tuple[Any, str]] = []
+    while isinstance(toolset, AbstractToolset):
+        chain.append((toolset, name))
+        source = getattr(tool, "source_toolset", None)
+        if isinstance(toolset, PrefixedToolset):
+            name = name.removeprefix(f"{toolset.prefix}_")
+        elif isinstance(toolset, RenamedToolset):
+            name = toolset.name_map.get(name, name)
+        if isinstance(toolset, WrapperToolset):
+            toolset = toolset.wrapped
+        elif source is not None and _is_new(source, chain):
+            toolset, tool = source, getattr(tool, "source_tool", None)
+        else:
+            break
+    provider = getattr(tool, "toolset", None)
+    if provider is not None and _is_new(provider, chain):
+        chain.append((provider, name))
+    return chain
+
+
+def _is_new(toolset: Any, chain: list[tuple[Any, str]]) -> bool:
+    return all(toolset is not each for each, _ in chain)
+
+
+def definition_of_server(tool_def: Any) -> dict[str, Any] | None:
+    """The definition of a tool of an MCP server, so that a yes is not for a tool that the server has changed since."""
+    metadata = tool_def.metadata
+    if not isinstance(metadata, Mapping) or "annotations" not in metadata or "meta" not in metadata:
+        return None
+    hints = metadata["annotations"] if isinstance(metadata["annotations"], Mapping) else {}
+    destructive = hints.get("destructiveHint") is True and hints.get("readOnlyHint") is not True
+    return {
+        "name": tool_def.name,
+        "description": tool_def.description or "",
+        "input_schema": dict(tool_def.parameters_json_schema),
+        "risk": "high" if destructive else "low",
+    }
+
+
+def function_of(tool: Any) -> Any:
+    """The Python function behind a tool of a ``FunctionToolset``, or ``None``."""
+    while (source := getattr(tool, "source_tool", None)) is not None:
+        tool = source
+    return getattr(getattr(getattr(tool, "call_func", None), "__self__", None), "function", None)
+
+
+def _field(deps: Any, name: str) -> Any:
+    if isinstance(deps, Mapping):
+        return deps.get(name)
+    return getattr(deps, name, None)

@@ -1,0 +1,118 @@
+//! Asks a Python callable. What it is, and on which thread or loop it runs, is Python's business; here a question goes
+//! out and an answer comes back.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use askfirst::machine::{self, Question, QuestionId};
+use askfirst::ports::{Approver, Durability, RecordFailed, Recorder, Reply};
+use askfirst::record::Record;
+use askfirst::{ApprovalDecision, Cause};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::call::Origins;
+use crate::convert;
+use crate::gate::{self, Inside};
+use crate::process::Ours;
+
+/// Hands questions to `ask(number, requests, answer, origin)`, and says with `withdraw(number, cause)` that one is over.
+pub(crate) struct PythonApprover {
+    pub(crate) ask: Py<PyAny>,
+    pub(crate) withdraw: Py<PyAny>,
+    pub(crate) origins: Arc<Origins>,
+}
+
+impl Approver for PythonApprover {
+    fn ask(&self, question: Question, reply: Reply) {
+        // When Python has ended, the dropped reply says that the approver failed.
+        gate::attach(|py| {
+            let answer = Answer(Ours::new(Mutex::new(Some((reply, question.members.len())))));
+            let asked = Bound::new(py, answer).and_then(|answer| {
+                let requests = PyList::empty(py);
+                for member in &question.members {
+                    requests.append(convert::typed_to_python(py, &member.request)?)?;
+                }
+                let origins = question.members.iter();
+                let origin = origins.filter_map(|member| self.origins.of(&member.request.call_id)).next();
+                let origin = origin.as_ref().and_then(|origin| origin.get());
+                let called = self.ask.call1(py, (question.id.0, requests, &answer, origin));
+                if let Err(error) = &called {
+                    answer.get().fail(&convert::in_words(py, error))?;
+                }
+                called
+            });
+            if let Err(error) = asked {
+                error.write_unraisable(py, Some(self.ask.bind(py)));
+            }
+        });
+    }
+
+    fn withdraw(&self, question: QuestionId, cause: Cause) {
+        gate::attach(|py| {
+            if let Err(error) = self.withdraw.call1(py, (question.0, cause.as_str())) {
+                error.write_unraisable(py, Some(self.withdraw.bind(py)));
+            }
+        });
+    }
+}
+
+/// The way back for one answer. Dropped unused, it answers that the approver failed.
+#[pyclass(frozen, module = "askfirst")]
+pub struct Answer(Ours<Mutex<Option<(Reply, usize)>>>);
+
+impl Answer {
+    fn take(&self) -> PyResult<Option<(Reply, usize)>> {
+        Ok(self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner).take())
+    }
+
+    fn fail(&self, note: &str) -> PyResult<()> {
+        if let Some((reply, _)) = self.take()? {
+            reply.send(machine::Answer::failed(Cause::ApproverFailed, note));
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Answer {
+    /// Answers with a decision for each request, as dicts. Anything else is an error, and no answer.
+    fn send(&self, decisions: Vec<Bound<'_, PyAny>>) -> PyResult<()> {
+        // After the end there is nobody to tell.
+        let Some(_inside) = Inside::enter() else { return Ok(()) };
+        let decisions: Vec<ApprovalDecision> =
+            decisions.iter().map(convert::to_typed_as_tagged).collect::<PyResult<_>>()?;
+        let guard = self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner);
+        if guard.as_ref().is_some_and(|(_, count)| decisions.len() != *count && decisions.len() != 1) {
+            return Err(PyValueError::new_err("it does not answer each request"));
+        }
+        drop(guard);
+        if let Some((reply, _)) = self.take()? {
+            reply.send(machine::Answer { decisions, seen: None });
+        }
+        Ok(())
+    }
+
+    /// Says that there is no answer, and why.
+    #[pyo3(name = "fail")]
+    fn fail_from_python(&self, note: &str) -> PyResult<()> {
+        let Some(_inside) = Inside::enter() else { return Ok(()) };
+        self.fail(note)
+    }
+}
+
+/// Keeps the record, if there is one, and notes where a question came from before it is asked.
+pub(crate) struct Noting {
+    pub(crate) origins: Arc<Origins>,
+    pub(crate) ledger: Option<Arc<dyn Recorder>>,
+}
+
+impl Recorder for Noting {
+    fn record(&self, record: &Record, durability: Durability) -> Result<(), RecordFailed> {
+        match record {
+            Record::Requested(call) => self.origins.note(&call.call_id),
+            Record::Session(_) | Record::Decided(_) | Record::Executed(_) => {}
+        }
+        self.ledger.as_ref().map_or(Ok(()), |ledger| ledger.record(record, durability))
+    }
+}

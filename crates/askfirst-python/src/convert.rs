@@ -1,0 +1,235 @@
+//! Python values as JSON and back. What a tool could tell apart stays apart, what JSON cannot hold is refused, and
+//! nothing is guessed.
+//!
+//! Plain values become what they are. Anything else is asked of `askfirst._json`, which tags it: `Path("x")` is
+//! `{"$path": "x"}`. A plain dict with a key that starts with `$` is wrapped, so that it can never pass for a tag.
+
+use askfirst::Args;
+use askfirst::json::MAX_DEPTH;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Number, Value};
+
+/// So many values and so many bytes of text are taken at the most.
+const MAX_VALUES: usize = 1_000_000;
+const MAX_BYTES: usize = 64 << 20;
+
+/// What a dict that could pass for a tag is wrapped in.
+const WRAPPED: &str = "$dict";
+
+/// A value as JSON.
+pub(crate) fn to_value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    Reader::default().read(value, 0)
+}
+
+/// A dict, or something whose fields `askfirst._json` knows, as a JSON object.
+pub(crate) fn to_args(value: &Bound<'_, PyAny>) -> PyResult<Args> {
+    match value.cast_exact::<PyDict>() {
+        Ok(dict) => Reader::default().object(dict, 0),
+        Err(_) => Reader::default().object(hook(value, "fields")?.cast_exact::<PyDict>()?, 0),
+    }
+}
+
+/// A dict of plain values as one of our types.
+pub(crate) fn to_typed<T: DeserializeOwned>(value: &Bound<'_, PyAny>) -> PyResult<T> {
+    serde_json::from_value(to_value(value)?).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+/// The same, where what looks like a tag is one: for answers about what was shown with tags.
+pub(crate) fn to_typed_as_tagged<T: DeserializeOwned>(value: &Bound<'_, PyAny>) -> PyResult<T> {
+    let value = Reader { tags: Tags::Kept, ..Reader::default() }.read(value, 0)?;
+    serde_json::from_value(value).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+/// JSON as Python values.
+pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
+        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(value), _) => value.into_pyobject(py)?.into_any(),
+            (None, Some(value)) => value.into_pyobject(py)?.into_any(),
+            (None, None) => PyFloat::new(py, number.as_f64().unwrap_or(f64::NAN)).into_any(),
+        },
+        Value::String(text) => PyString::new(py, text).into_any(),
+        Value::Array(items) => {
+            let list = PyList::empty(py);
+            for item in items {
+                list.append(to_python(py, item)?)?;
+            }
+            list.into_any()
+        }
+        Value::Object(map) => object_to_python(py, map)?.into_any(),
+    })
+}
+
+/// A JSON object as a dict.
+pub(crate) fn object_to_python<'py>(
+    py: Python<'py>,
+    map: &Map<String, Value>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (key, value) in map {
+        dict.set_item(key, to_python(py, value)?)?;
+    }
+    Ok(dict)
+}
+
+/// One of our types as Python values.
+pub(crate) fn typed_to_python<'py>(
+    py: Python<'py>,
+    value: &impl serde::Serialize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let value = serde_json::to_value(value).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    to_python(py, &value)
+}
+
+/// Calls a function of `askfirst._json`.
+pub(crate) fn hook<'py>(value: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let py = value.py();
+    let module = MODULE.get_or_try_init(py, || py.import("askfirst._json").map(Bound::unbind))?;
+    module.bind(py).getattr(name)?.call1((value,))
+}
+
+/// Reads a value, and stops when it has read too much: what is shared can be a tree of any size.
+#[derive(Default)]
+struct Reader {
+    values: usize,
+    bytes: usize,
+    tags: Tags,
+}
+
+/// What becomes of a plain dict that looks like a tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Tags {
+    #[default]
+    Wrapped,
+    Kept,
+}
+
+impl Reader {
+    fn read(&mut self, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+        self.count(1, 0)?;
+        if let Ok(text) = value.cast_exact::<PyString>() {
+            return self.text(text).map(Value::String);
+        }
+        if value.is_none() {
+            return Ok(Value::Null);
+        }
+        if let Ok(value) = value.cast_exact::<PyBool>() {
+            return Ok(Value::Bool(value.is_true()));
+        }
+        if value.is_exact_instance_of::<PyInt>() {
+            return integer(value);
+        }
+        if let Ok(value) = value.cast_exact::<PyFloat>() {
+            let number = Number::from_f64(value.value());
+            return number
+                .map(Value::Number)
+                .ok_or_else(|| fault(&format!("`{value}` is not a finite number")));
+        }
+        if depth >= MAX_DEPTH {
+            return Err(fault(&format!("it is nested deeper than {MAX_DEPTH}, or contains itself")));
+        }
+        if let Ok(dict) = value.cast_exact::<PyDict>() {
+            let map = self.object(dict, depth)?;
+            if self.tags == Tags::Wrapped && map.keys().any(|key| key.starts_with('$')) {
+                return Ok(Value::Object(Map::from_iter([(WRAPPED.to_owned(), Value::Object(map))])));
+            }
+            return Ok(Value::Object(map));
+        }
+        if let Ok(list) = value.cast_exact::<PyList>() {
+            return self.list(list.iter(), depth);
+        }
+        if let Ok(tuple) = value.cast_exact::<PyTuple>() {
+            return self.list(tuple.iter(), depth);
+        }
+        let known = hook(value, "encode")?;
+        match known.cast_exact::<PyDict>() {
+            Ok(tagged) => self.object(tagged, depth).map(Value::Object),
+            Err(_) if known.is_exact_instance_of::<PyList>() => self.read(&known, depth),
+            Err(_) => Err(PyTypeError::new_err("askfirst._json.encode gave neither a dict nor a list")),
+        }
+    }
+
+    fn object(&mut self, dict: &Bound<'_, PyDict>, depth: usize) -> PyResult<Map<String, Value>> {
+        // Reading a value may run Python, which may change the dict: so what it holds is taken out first.
+        let items: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)> = dict.iter().collect();
+        let mut map = Map::new();
+        for (key, value) in items {
+            let Ok(name) = key.cast_exact::<PyString>() else {
+                return Err(PyTypeError::new_err(format!(
+                    "a key must be a str, not {}",
+                    key.get_type().name()?
+                )));
+            };
+            map.insert(self.text(name)?, self.read(&value, depth + 1)?);
+        }
+        Ok(map)
+    }
+
+    fn list<'py>(&mut self, items: impl Iterator<Item = Bound<'py, PyAny>>, depth: usize) -> PyResult<Value> {
+        items.map(|item| self.read(&item, depth + 1)).collect::<PyResult<Vec<_>>>().map(Value::Array)
+    }
+
+    fn text(&mut self, text: &Bound<'_, PyString>) -> PyResult<String> {
+        let text = text.to_str().map_err(|_| fault("a text contains half of a surrogate pair"))?;
+        self.count(0, text.len())?;
+        Ok(text.to_owned())
+    }
+
+    fn count(&mut self, values: usize, bytes: usize) -> PyResult<()> {
+        self.values += values;
+        self.bytes += bytes;
+        if self.values > MAX_VALUES || self.bytes > MAX_BYTES {
+            return Err(fault("it is too large"));
+        }
+        Ok(())
+    }
+}
+
+fn integer(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if let Ok(small) = value.extract::<i64>() {
+        return Ok(Value::from(small));
+    }
+    match value.extract::<u64>() {
+        Ok(large) => Ok(Value::from(large)),
+        Err(_) => Err(fault("an integer is too large to be held exactly")),
+    }
+}
+
+fn fault(text: &str) -> PyErr {
+    PyValueError::new_err(text.to_owned())
+}
+
+/// The JSON text that a value is judged, shown and remembered as. With `tagged`, what looks like a tag is one.
+#[pyfunction]
+#[pyo3(signature = (value, tagged=false))]
+pub(crate) fn to_json(value: &Bound<'_, PyAny>, tagged: bool) -> PyResult<String> {
+    let tags = if tagged { Tags::Kept } else { Tags::Wrapped };
+    Ok(Reader { tags, ..Reader::default() }.read(value, 0)?.to_string())
+}
+
+/// The plain values that a value is judged, shown and remembered as.
+#[pyfunction]
+pub(crate) fn plain<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    to_python(value.py(), &to_value(value)?)
+}
+
+/// What went wrong in Python, in one line.
+pub(crate) fn in_words(py: Python<'_>, error: &PyErr) -> String {
+    let name = error.get_type(py).getattr(intern!(py, "__name__")).and_then(|name| name.extract::<String>());
+    let text = error.value(py).str().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = name.unwrap_or_else(|_| "an exception".to_owned());
+    if text.is_empty() { name } else { format!("{name}: {text}") }
+}
+
+/// A config given as a dict, as JSON text.
+pub(crate) fn config_text(config: &Bound<'_, PyAny>) -> PyResult<String> {
+    hook(config, "config_text")?.extract()
+}

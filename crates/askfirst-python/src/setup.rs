@@ -1,0 +1,149 @@
+//! What a session is made of: the config, the record, the terminal, the walls.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once};
+
+use askfirst::ports::{Approver, Clock, Durability, Recorder};
+use askfirst::record::{Record, SessionRecord};
+use askfirst::{Mode, Policy, Walls};
+use askfirst_runtime::config::{
+    self, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, DEFAULT_ROTATE,
+    LoadOptions, OnDenial, Places, from_json, load,
+};
+use askfirst_runtime::launcher::walls_when_asked;
+use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
+use askfirst_runtime::offered::{ledger_path, redactor, warnings};
+use askfirst_runtime::redact::Redactor;
+use askfirst_runtime::walls::{Helper, machine, use_helper};
+use askfirst_terminal::{Options, Style, TerminalApprover};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::ConfigError;
+use crate::convert;
+
+/// A config that was read.
+#[pyclass(frozen, module = "askfirst")]
+pub struct Config(pub(crate) config::Config);
+
+#[pymethods]
+impl Config {
+    /// A config from a file, or from a dict; without either, the one that is in force in this folder.
+    #[new]
+    #[pyo3(signature = (path=None, data=None))]
+    fn new(path: Option<PathBuf>, data: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let options =
+            LoadOptions { explicit: path, folder: std::env::current_dir()?, places: Places::from_env() };
+        let read = match data {
+            Some(data) => {
+                let text = convert::config_text(data)?;
+                let value = askfirst::json::parse(text.as_bytes());
+                from_json(&value.map_err(|e| ConfigError::new_err(e.to_string()))?, &options)
+            }
+            None => load(&options),
+        };
+        read.map(Self).map_err(|faults| ConfigError::new_err(faults.to_string()))
+    }
+
+    /// Older spellings and other things to say once.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings.iter().map(ToString::to_string).collect()
+    }
+
+    /// How many seconds a question waits.
+    #[getter]
+    fn approval_timeout(&self) -> f64 {
+        self.0.main.approval_timeout.unwrap_or(DEFAULT_APPROVAL_TIMEOUT).as_secs_f64()
+    }
+
+    /// After how many seconds a decision is forgotten.
+    #[getter]
+    fn memory_expire(&self) -> f64 {
+        self.0.main.memory_expire.unwrap_or(DEFAULT_MEMORY_EXPIRE).as_secs_f64()
+    }
+
+    /// `return` or `stop`.
+    #[getter]
+    fn on_denial(&self) -> &'static str {
+        match self.0.main.on_denial {
+            OnDenial::Return => "return",
+            OnDenial::Stop => "stop",
+        }
+    }
+}
+
+impl Config {
+    /// The policy of the config, for tools that live elsewhere.
+    pub(crate) fn policy(&self) -> Policy {
+        self.0.policy(Walls::default()).with_walls_found_by(walls_when_asked(&self.0))
+    }
+}
+
+/// Asks at the terminal.
+pub(crate) fn terminal(config: Option<&Config>) -> PyResult<Arc<dyn Approver>> {
+    let bad = |e: askfirst_runtime::redact::BadGlob| PyValueError::new_err(e.to_string());
+    let (lines, redactor) = match config {
+        Some(Config(config)) => (config.main.preview_lines, redactor(config).map_err(bad)?),
+        None => {
+            let values = askfirst_runtime::redact::secret_env(&[], std::env::vars_os()).map_err(bad)?;
+            (None, Redactor::new(&[], values).map_err(bad)?)
+        }
+    };
+    let options = Options {
+        style: Style::of_environment(),
+        preview_lines: lines.unwrap_or(DEFAULT_PREVIEW_LINES),
+        redactor: Arc::new(redactor),
+    };
+    Ok(Arc::new(TerminalApprover::new(options)))
+}
+
+/// Opens the record and says first how the session is set up.
+pub(crate) fn ledger(
+    Config(config): &Config,
+    policy: &Policy,
+    mode: Mode,
+    path: Option<PathBuf>,
+    session: SessionId,
+    clock: Arc<dyn Clock>,
+) -> PyResult<Arc<Ledger>> {
+    let failed = |e: String| PyOSError::new_err(e);
+    let settings = LedgerSettings {
+        path: path.unwrap_or_else(|| ledger_path(config, &Places::from_env().state)),
+        sync: config.main.ledger.sync,
+        rotate: config.main.ledger.rotate.unwrap_or(DEFAULT_ROTATE),
+    };
+    let redactor = redactor(config).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let ledger = Ledger::open(settings, session, Arc::new(redactor), clock);
+    let ledger = Arc::new(ledger.map_err(|e| failed(e.to_string()))?);
+    let begun = Record::Session(SessionRecord {
+        program: format!("askfirst {}", env!("CARGO_PKG_VERSION")),
+        door: "python".to_owned(),
+        mode,
+        policy: policy.digest(),
+        warnings: warnings(config, mode),
+    });
+    ledger.record(&begun, Durability::Written).map_err(|e| failed(e.to_string()))?;
+    Ok(ledger)
+}
+
+/// Names the program that makes the walls: the one that lies beside the library, if it is the one that came with it.
+/// Nothing happens without one: then no walls hold, and what follows from that is the config's word.
+pub(crate) fn find_helper(library: &Path) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if let Ok(helper) = Helper::beside(library) {
+            use_helper(helper);
+        }
+    });
+}
+
+/// Which walls hold here: their tier, or why there are none.
+#[pyfunction]
+pub(crate) fn walls(library: PathBuf) -> (Option<String>, Option<String>) {
+    find_helper(&library);
+    match &machine().any {
+        Ok(walls) => (Some(walls.tier().to_string()), None),
+        Err(why) => (None, Some(why.clone())),
+    }
+}

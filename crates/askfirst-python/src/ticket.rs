@@ -1,0 +1,463 @@
+//! One call, or one question, on its way: polled by Python, never by a thread of ours.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+use askfirst::toolset::BoxFuture;
+use askfirst::{ApprovalDecision, ApprovalRequest, Cause, Invocation, Outcome, Refusal, ToolError};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use serde_json::Value;
+
+use crate::call::{Busy, Call, Current, Edited, Origin, Stage};
+use crate::convert;
+use crate::gate;
+use crate::process::Ours;
+
+/// How long Ctrl-C may have to wait.
+const NAP: Duration = Duration::from_millis(100);
+
+const WAIT: u8 = 0;
+const RUN: u8 = 1;
+const DONE: u8 = 2;
+
+/// What became of it.
+pub(crate) enum End {
+    Outcome(Outcome),
+    Decision(ApprovalDecision),
+}
+
+/// Whether Python's lock is given back while the pipeline works. Where it writes a record, others should not wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum While {
+    Attached,
+    Detached,
+}
+
+/// One call on its way, or one question.
+#[pyclass(frozen, weakref, module = "askfirst")]
+pub struct Ticket(Ours<Inner>);
+
+struct Inner {
+    state: AtomicU8,
+    given_up: AtomicBool,
+    way: Mutex<Way>,
+    call: Option<Arc<Call>>,
+    origin: Arc<Origin>,
+    signal: Arc<Signal>,
+    during: While,
+}
+
+struct Way {
+    future: Option<BoxFuture<'static, End>>,
+    end: Option<End>,
+    args: Option<Py<PyAny>>,
+    edited: Edited,
+    invocation: Option<Invocation>,
+    waited: bool,
+}
+
+/// Tells whoever waits that it is worth looking again.
+#[derive(Default)]
+struct Signal {
+    state: Mutex<Woken>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Woken {
+    woken: bool,
+    tell: Option<Py<PyAny>>,
+}
+
+impl Wake for Signal {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let mut state = self.lock();
+        state.woken = true;
+        let tell = state.tell.take();
+        drop(state);
+        self.changed.notify_all();
+        if let Some(tell) = tell {
+            // When Python has ended there is nobody to tell.
+            gate::attach(|py| call_back(py, &tell));
+        }
+    }
+}
+
+impl Signal {
+    fn lock(&self) -> MutexGuard<'_, Woken> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn nap(&self, time: Duration) {
+        let state = self.lock();
+        let woken = |state: &mut Woken| !state.woken;
+        drop(self.changed.wait_timeout_while(state, time, woken));
+    }
+}
+
+fn call_back(py: Python<'_>, tell: &Py<PyAny>) {
+    if let Err(error) = tell.call0(py) {
+        error.write_unraisable(py, Some(tell.bind(py)));
+    }
+}
+
+impl Ticket {
+    /// A future on its way, already polled once.
+    pub(crate) fn start(
+        py: Python<'_>,
+        future: BoxFuture<'static, End>,
+        call: Option<Arc<Call>>,
+        origin: Arc<Origin>,
+        during: While,
+    ) -> PyResult<Self> {
+        let way = Way {
+            future: Some(future),
+            end: None,
+            args: None,
+            edited: Edited::No,
+            invocation: None,
+            waited: false,
+        };
+        let inner = Inner {
+            state: AtomicU8::new(WAIT),
+            given_up: AtomicBool::new(false),
+            way: Mutex::new(way),
+            call,
+            origin,
+            signal: Arc::default(),
+            during,
+        };
+        inner.poll(py)?;
+        Ok(Self(Ours::new(inner)))
+    }
+}
+
+impl Inner {
+    fn state(&self) -> u8 {
+        self.state.load(Ordering::Acquire)
+    }
+
+    /// Goes on as far as it can. Whoever comes while another thread is at it does not wait: that thread might need
+    /// what this one holds.
+    fn poll(&self, py: Python<'_>) -> PyResult<u8> {
+        if self.state() != WAIT {
+            return Ok(self.state());
+        }
+        let mut way = match self.way.try_lock() {
+            Ok(way) => way,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(WAIT),
+        };
+        self.signal.lock().woken = false;
+        let state = match self.during {
+            While::Attached => self.step(&mut way),
+            While::Detached => {
+                let way = &mut *way;
+                gate::detach(py, || self.step(way))
+            }
+        };
+        if let (RUN, Some(call), Some(invocation)) = (state, &self.call, &way.invocation) {
+            // Without a wait nothing can have changed.
+            let args = if way.waited {
+                call.args_of(py, &invocation.call).map(|(args, edited)| (args.into_any().unbind(), edited))
+            } else {
+                Ok((call.args.clone_ref(py), Edited::No))
+            };
+            match args {
+                Ok((args, edited)) => (way.args, way.edited) = (Some(args), edited),
+                Err(error) => {
+                    let why = format!("the arguments cannot be made: {}", convert::in_words(py, &error));
+                    call.ran(Err(ToolError::BadArgs(why)));
+                    let state = self.step(&mut way);
+                    self.state.store(state, Ordering::Release);
+                    return Ok(state);
+                }
+            }
+        }
+        if self.given_up.load(Ordering::Acquire) && state == WAIT {
+            give_up(&mut way);
+        }
+        let state = if way.end.is_some() { DONE } else { state };
+        self.state.store(state, Ordering::Release);
+        drop(way);
+        if let Some(call) = &self.call {
+            call.raise()?;
+        }
+        Ok(state)
+    }
+
+    fn step(&self, way: &mut Way) -> u8 {
+        let Some(future) = way.future.as_mut() else { return DONE };
+        let (call, origin) = (self.call.clone(), Arc::clone(&self.origin));
+        let busy = Busy::with(Current { call, origin, stage: Stage::OnItsWay });
+        let waker = Waker::from(Arc::clone(&self.signal));
+        let polled = Pin::new(future).poll(&mut Context::from_waker(&waker));
+        drop(busy);
+        match polled {
+            Poll::Ready(end) => {
+                (way.end, way.future) = (Some(end), None);
+                DONE
+            }
+            Poll::Pending => match self.call.as_ref().and_then(|call| call.permitted()) {
+                Some(invocation) => {
+                    way.invocation = Some(invocation);
+                    RUN
+                }
+                None => {
+                    way.waited = true;
+                    WAIT
+                }
+            },
+        }
+    }
+
+    /// The way itself, unless another thread is at it.
+    fn way(&self) -> PyResult<MutexGuard<'_, Way>> {
+        match self.way.try_lock() {
+            Ok(way) => Ok(way),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                Err(PyRuntimeError::new_err("another thread is busy with this ticket"))
+            }
+        }
+    }
+
+    fn cancel(&self) {
+        if self.state() != WAIT {
+            return;
+        }
+        self.given_up.store(true, Ordering::Release);
+        if let Ok(mut way) = self.way() {
+            give_up(&mut way);
+            self.state.store(DONE, Ordering::Release);
+        }
+        self.signal.wake_by_ref();
+    }
+}
+
+/// Takes the question back, and says so to whoever looks.
+fn give_up(way: &mut Way) {
+    if way.future.take().is_some() {
+        let refusal = Refusal::new("", Cause::Cancelled, "it was cancelled");
+        way.end = Some(End::Outcome(Outcome::Denied(refusal)));
+    }
+}
+
+fn word(py: Python<'_>, state: u8) -> &Bound<'_, PyString> {
+    match state {
+        RUN => intern!(py, "run"),
+        DONE => intern!(py, "done"),
+        _ => intern!(py, "wait"),
+    }
+}
+
+#[pymethods]
+impl Ticket {
+    /// `"run"`: the tool may run now. `"wait"`: somebody is asked, or a built-in tool works. `"done"`: see `outcome`.
+    #[getter]
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        Ok(word(py, self.0.get()?.state()).clone())
+    }
+
+    /// Goes on as far as it can without waiting, and gives the state.
+    fn poll<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        Ok(word(py, self.0.get()?.poll(py)?).clone())
+    }
+
+    /// Waits until it is no longer `"wait"`, or for so many seconds. Ctrl-C takes the question back.
+    #[pyo3(signature = (timeout=None))]
+    fn wait<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyString>> {
+        let inner = self.0.get()?;
+        let until = timeout
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).ok())
+            .and_then(|time| Instant::now().checked_add(time));
+        loop {
+            let state = inner.poll(py)?;
+            let left = until.map_or(NAP, |until| until.saturating_duration_since(Instant::now()).min(NAP));
+            if state != WAIT || left.is_zero() {
+                return Ok(word(py, state).clone());
+            }
+            gate::detach(py, || inner.signal.nap(left));
+            if let Err(error) = py.check_signals() {
+                inner.cancel();
+                return Err(error);
+            }
+        }
+    }
+
+    /// Calls `callback` once, from any thread, when it is worth to `poll` again.
+    fn on_change(&self, py: Python<'_>, callback: Py<PyAny>) -> PyResult<()> {
+        let inner = self.0.get()?;
+        let mut state = inner.signal.lock();
+        if state.woken || inner.state() != WAIT {
+            drop(state);
+            callback.call0(py)?;
+        } else {
+            state.tell = Some(callback);
+        }
+        Ok(())
+    }
+
+    /// Waits on the running event loop until it is no longer `"wait"`. Cancelled, it takes the question back.
+    fn changed<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        py.import(intern!(py, "askfirst._wait"))?.call_method1(intern!(py, "changed"), (slf,))
+    }
+
+    /// Gives the call or question up while it waits.
+    fn cancel(&self) -> PyResult<()> {
+        self.0.get()?.cancel();
+        Ok(())
+    }
+
+    /// What the tool is to be called with, once it may run.
+    #[getter]
+    fn args(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        Ok(self.0.get()?.way()?.args.as_ref().map(|args| args.clone_ref(py)))
+    }
+
+    /// Whether a person has edited the arguments.
+    #[getter]
+    fn edited(&self) -> PyResult<bool> {
+        Ok(self.0.get()?.way()?.edited == Edited::Yes)
+    }
+
+    /// Says that the tool ran, and how: with a result, or with an error. Gives `"done"` or `"failed"`.
+    #[pyo3(signature = (result=None, error=None))]
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        result: Option<&Bound<'py, PyAny>>,
+        error: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let inner = self.0.get()?;
+        let not_now = || PyRuntimeError::new_err("nothing runs: the state is not `run`");
+        let call = inner.call.as_ref().ok_or_else(not_now)?;
+        let mut way = inner.way()?;
+        if inner.state() != RUN {
+            return Err(not_now());
+        }
+        call.ran(match (error, inner.during) {
+            (Some(error), _) => Err(ToolError::Failed(failure(error))),
+            (None, While::Attached) => Ok(Value::Null),
+            (None, While::Detached) => Ok(result.map_or(Value::Null, recorded)),
+        });
+        way.invocation = None;
+        let step = match inner.during {
+            While::Attached => inner.step(&mut way),
+            While::Detached => {
+                let way = &mut *way;
+                gate::detach(py, || inner.step(way))
+            }
+        };
+        if step != DONE {
+            way.future = None;
+            let lost = ToolError::Failed("the tool ran, and the call did not end".to_owned());
+            way.end = Some(End::Outcome(Outcome::Failed(lost)));
+        }
+        inner.state.store(DONE, Ordering::Release);
+        Ok(match &way.end {
+            Some(End::Outcome(Outcome::Done(_))) => intern!(py, "done").clone(),
+            Some(End::Outcome(Outcome::Denied(_) | Outcome::Failed(_)) | End::Decision(_)) | None => {
+                intern!(py, "failed").clone()
+            }
+        })
+    }
+
+    /// Asks while the tool runs. Gives a ticket whose outcome is a decision.
+    fn ask(&self, py: Python<'_>, request: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let inner = self.0.get()?;
+        let request: ApprovalRequest = convert::to_typed(request)?;
+        let way = inner.way()?;
+        let Some(invocation) = &way.invocation else {
+            return Err(PyRuntimeError::new_err("only a tool that runs can ask"));
+        };
+        let asked = invocation.request_approval(request);
+        drop(way);
+        let decided = Box::pin(async move { End::Decision(asked.await) });
+        Self::start(py, decided, None, Arc::default(), inner.during)
+    }
+
+    /// What became of it: an `askfirst.Outcome`, or nothing before it is done.
+    #[getter]
+    fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let way = self.0.get()?.way()?;
+        let Some(end) = &way.end else { return Ok(None) };
+        let dict = PyDict::new(py);
+        match end {
+            End::Outcome(Outcome::Done(value)) => {
+                dict.set_item("kind", "done")?;
+                dict.set_item("result", convert::to_python(py, value)?)?;
+            }
+            End::Outcome(Outcome::Denied(refusal)) => {
+                dict.set_item("kind", "denied")?;
+                dict.set_item("text", refusal.to_string())?;
+                dict.set_item("tool_name", &refusal.tool_name)?;
+                dict.set_item("cause", convert::typed_to_python(py, &refusal.cause)?)?;
+                dict.set_item("reason", &refusal.reason)?;
+                dict.set_item("note", refusal.note.as_deref())?;
+                dict.set_item("because", convert::typed_to_python(py, &refusal.because)?)?;
+            }
+            End::Outcome(Outcome::Failed(error)) => {
+                dict.set_item("kind", "failed")?;
+                dict.set_item("text", error.to_string())?;
+                dict.set_item("error", kind_of(error))?;
+                if let ToolError::Ended { result, .. } = error {
+                    dict.set_item("result", convert::to_python(py, result)?)?;
+                }
+            }
+            End::Decision(decision) => {
+                dict.set_item("kind", "decided")?;
+                dict.set_item("decision", convert::typed_to_python(py, decision)?)?;
+            }
+        }
+        drop(way);
+        let types = py.import(intern!(py, "askfirst._outcome"))?;
+        types.call_method1(intern!(py, "outcome_from_native"), (dict,)).map(Some)
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        let state = match self.0.get()?.state() {
+            RUN => "run",
+            DONE => "done",
+            _ => "wait",
+        };
+        Ok(format!("<askfirst.Ticket {state}>"))
+    }
+}
+
+fn kind_of(error: &ToolError) -> &'static str {
+    match error {
+        ToolError::Unknown(_) => "unknown",
+        ToolError::BadArgs(_) => "bad_args",
+        ToolError::Failed(_) => "failed",
+        ToolError::Ended { .. } => "ended",
+        ToolError::Stale(_) => "stale",
+        ToolError::Denied(_) => "denied",
+        ToolError::Unrecorded(_) => "unrecorded",
+    }
+}
+
+/// What is recorded of an error.
+fn failure(error: &Bound<'_, PyAny>) -> String {
+    let name = error.get_type().name().map(|name| name.to_string()).unwrap_or_default();
+    let text = error.str().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
+    if text.is_empty() { name } else { format!("{name}: {text}") }
+}
+
+/// What the digest of a result is taken over: the value, or what Python prints for it where JSON cannot hold it.
+fn recorded(result: &Bound<'_, PyAny>) -> Value {
+    convert::to_value(result).unwrap_or_else(|_| {
+        Value::String(result.repr().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default())
+    })
+}

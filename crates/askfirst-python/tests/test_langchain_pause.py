@@ -1,0 +1,238 @@
+"""With a checkpointer: a run that pauses for its answer, in this process or another, and one that was killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from frameworks import Person, chat, yes
+from langchain.agents import create_agent
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from askfirst import ApprovalController, ApprovalDecision
+from askfirst.langchain import ApprovalMiddleware
+
+ran: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    ran.clear()
+
+
+@tool
+def send(to: str) -> str:
+    """Sends."""
+    ran.append(to)
+    return f"sent to {to}"
+
+
+class Paused:
+    """An agent that pauses, and the thread it runs in."""
+
+    config: Any = {"configurable": {"thread_id": "t"}}
+
+    def __init__(self, *steps: Any, **options: Any) -> None:
+        self.middleware = ApprovalMiddleware(pause=True, **options)
+        self.agent = create_agent(chat(*steps), [send], middleware=[self.middleware], checkpointer=InMemorySaver())
+        self.result = self.agent.invoke({"messages": [("user", "go")]}, self.config)
+
+    @property
+    def questions(self) -> list[Any]:
+        return [each.value for each in self.result.get("__interrupt__", [])]
+
+    def resume(self, answer: Any) -> list[ToolMessage]:
+        self.result = self.agent.invoke(Command(resume=answer), self.config)
+        return [message for message in self.result["messages"] if isinstance(message, ToolMessage)]
+
+
+CALL = [("send", {"to": "ada"})]
+
+
+def test_a_paused_run_shows_its_question_as_plain_json() -> None:
+    paused = Paused(CALL)
+    assert ran == [] and len(paused.questions) == 1
+    shown = json.loads(json.dumps(paused.questions[0]))
+    assert shown["name"] == "send" and shown["args"] == {"to": "ada"} and shown["tool_call_id"] == "c0-0"
+    assert shown["type"] == "tool_approval" and shown["description"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ApprovalDecision(approved=True).to_dict(),
+        {"approved": True},
+        {"type": "approve"},
+        {"decisions": [{"type": "approve"}]},
+    ],
+    ids=["decision", "fields", "langchain", "langchain batch"],
+)
+def test_an_approval_goes_on(answer: Any) -> None:
+    result = Paused(CALL).resume(answer)
+    assert [message.content for message in result] == ["sent to ada"] and ran == ["ada"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"approved": False, "note": "not today"}, {"type": "reject", "message": "not today"}],
+    ids=["fields", "langchain"],
+)
+def test_a_rejection_is_a_message_to_the_model(answer: Any) -> None:
+    paused = Paused(CALL)
+    result = paused.resume(answer)
+    assert result[0].status == "error" and "not today" in result[0].content and ran == []
+    assert paused.result["messages"][-1].content == "done"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"approved": True, "edited_args": {"to": "eve"}},
+        {"type": "edit", "edited_action": {"name": "send", "args": {"to": "eve"}}},
+    ],
+    ids=["fields", "langchain"],
+)
+def test_an_edit_runs_with_what_was_put_in(answer: Any) -> None:
+    assert Paused(CALL).resume(answer)[0].content == "sent to eve" and ran == ["eve"]
+
+
+def test_an_edit_is_judged_again() -> None:
+    entry: Any = [{"approval": "deny", "when": {"to": ["eve"]}}, {"approval": "required"}]
+    result = Paused(CALL, tool_configs={"send": entry}).resume({"approved": True, "edited_args": {"to": "eve"}})
+    assert result[0].status == "error" and ran == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        True,
+        "yes",
+        {"approved": 1},
+        {"approved": True, "force": True},
+        {"type": "approved"},
+        {"decisions": []},
+        {"decisions": [{"type": "approve"}, {"type": "approve"}]},
+        {"type": "edit", "edited_action": {"name": "other", "args": {}}},
+        {"type": "edit", "edited_action": {"name": "send", "args": "all"}},
+        {"type": "respond", "message": "I did it"},
+    ],
+    ids=str,
+)
+def test_an_answer_that_is_none_approves_nothing(answer: Any) -> None:
+    result = Paused(CALL).resume(answer)
+    assert result[0].status == "error" and ran == []
+
+
+def test_a_remembered_answer_does_not_pause_again() -> None:
+    paused = Paused(CALL, CALL)
+    paused.resume({"type": "approve", "remember": "session"})
+    assert paused.questions == [] and ran == ["ada", "ada"]
+
+
+def test_what_needs_no_question_does_not_pause() -> None:
+    assert Paused(CALL, tool_configs={"send": {"approval": "none"}}).questions == [] and ran == ["ada"]
+    ran.clear()
+    assert Paused(CALL, tool_configs={"send": {"approval": "deny"}}).questions == [] and ran == []
+    assert Paused(CALL, controller=ApprovalController(mode="strict")).questions == [] and ran == []
+    assert Paused(CALL, controller=ApprovalController(mode="approve_all")).questions == [] and ran == ["ada"]
+
+
+def test_parallel_calls_pause_together_and_each_gets_its_answer() -> None:
+    paused = Paused([("send", {"to": "ada"}), ("send", {"to": "bob"})])
+    assert sorted(question["args"]["to"] for question in paused.questions) == ["ada", "bob"]
+    kinds = {"ada": "approve", "bob": "reject"}
+    answers = {each.id: {"type": kinds[each.value["args"]["to"]]} for each in paused.result["__interrupt__"]}
+    result = paused.resume(answers)
+    assert [message.status for message in result] == ["success", "error"] and ran == ["ada"]
+
+
+def test_a_paused_async_run() -> None:
+    async def main() -> Any:
+        middleware = ApprovalMiddleware(pause=True)
+        agent = create_agent(chat(CALL), [send], middleware=[middleware], checkpointer=InMemorySaver())
+        first = await agent.ainvoke({"messages": [("user", "go")]}, Paused.config)
+        assert len(first["__interrupt__"]) == 1 and ran == []
+        return await agent.ainvoke(Command(resume={"type": "approve"}), Paused.config)
+
+    assert asyncio.run(main())["messages"][-1].content == "done" and ran == ["ada"]
+
+
+def test_a_run_that_waits_at_its_callback_needs_no_pause_with_a_checkpointer() -> None:
+    person = Person(yes())
+    middleware = ApprovalMiddleware(approval_callback=person)
+    agent = create_agent(chat(CALL), [send], middleware=[middleware], checkpointer=InMemorySaver())
+    agent.invoke({"messages": [("user", "go")]}, Paused.config)
+    assert person.names == ["send"] and ran == ["ada"]
+
+
+PROGRAM = '''
+import sys
+from pathlib import Path
+from langchain.agents import create_agent
+from langchain_core.tools import tool
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Command
+from askfirst import ApprovalDecision
+from askfirst.langchain import ApprovalMiddleware
+from frameworks import chat
+
+folder, way = Path(sys.argv[1]), sys.argv[2]
+
+@tool
+def act(x: int) -> str:
+    """Acts."""
+    with (folder / "ran").open("a") as file:
+        file.write(f"{x}\\n")
+    return f"did {x}"
+
+def ask(request):
+    if way == "die":
+        print("asking", flush=True)
+        sys.stdin.read()
+    return ApprovalDecision(approved=True)
+
+paused = way in ("pause", "resume")
+middleware = ApprovalMiddleware(pause=True) if paused else ApprovalMiddleware(approval_callback=ask)
+steps = ([("act", {"x": 7})],) if way in ("die", "pause") else ()
+given = {"die": {"messages": [("user", "go")]}, "pause": {"messages": [("user", "go")]}, "go on": None,
+         "resume": Command(resume={"type": "approve"})}[way]
+with SqliteSaver.from_conn_string(str(folder / "state.db")) as saver:
+    agent = create_agent(chat(*steps), [act], middleware=[middleware], checkpointer=saver)
+    result = agent.invoke(given, {"configurable": {"thread_id": "t"}}, durability="sync")
+print([each.value["name"] for each in result.get("__interrupt__", [])], result["messages"][-1].content)
+'''
+
+
+def program(folder: Path, way: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(folder), way],
+        capture_output=True, text=True, cwd=Path(__file__).parent, timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_paused_run_goes_on_in_another_process(tmp_path: Path) -> None:
+    assert program(tmp_path, "pause").startswith("['act']") and not (tmp_path / "ran").exists()
+    assert program(tmp_path, "resume") == "[] done"
+    assert (tmp_path / "ran").read_text() == "7\n"
+
+
+def test_a_run_that_was_killed_while_it_asked_goes_on_and_the_call_runs_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path), "die"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == "asking\n"
+        process.kill()
+    assert not (tmp_path / "ran").exists()
+    assert program(tmp_path, "go on") == "[] done"
+    assert (tmp_path / "ran").read_text() == "7\n"

@@ -1,0 +1,175 @@
+"""``ApprovalToolWrapper``: one LangChain tool, gated, sync and async."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import pytest
+from frameworks import Person, chat, edit, no, yes
+from langchain.agents import create_agent
+from langchain.tools import ToolRuntime
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import InjectedToolCallId, tool
+from langgraph.prebuilt import ToolNode
+
+from askfirst import ApprovalController, ApprovalDenied, ApprovalRequest
+from askfirst.langchain import ApprovalToolWrapper
+
+ran: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    ran.clear()
+
+
+@tool
+def send(to: str, n: int = 1) -> str:
+    """Sends."""
+    ran.append((to, n))
+    return f"sent to {to}"
+
+
+def call(way: str, wrapper: ApprovalToolWrapper, given: Any, config: Any = None) -> Any:
+    if way == "invoke":
+        return wrapper.invoke(given, config)
+    if way == "ainvoke":
+        return asyncio.run(wrapper.ainvoke(given, config))
+
+    async def awaited() -> Any:
+        return await wrapper.invoke(given, config)
+
+    return asyncio.run(awaited())
+
+
+ways = pytest.mark.parametrize("way", ["invoke", "ainvoke", "awaited invoke"])
+
+
+@ways
+def test_an_approved_call_runs(way: str) -> None:
+    person = Person(yes())
+    wrapper = ApprovalToolWrapper(send, ApprovalController(approval_callback=person))
+    assert call(way, wrapper, {"to": "ada"}) == "sent to ada" and ran == [("ada", 1)]
+    assert person.names == ["send"]
+
+
+@ways
+def test_a_denied_call_raises_a_permission_error(way: str) -> None:
+    wrapper = ApprovalToolWrapper(send, ApprovalController(approval_callback=Person(no("not today"))))
+    with pytest.raises(PermissionError, match="not today") as raised:
+        call(way, wrapper, {"to": "ada"})
+    assert isinstance(raised.value, ApprovalDenied) and ran == []
+
+
+@ways
+def test_an_edit_runs_with_what_the_person_put_in(way: str) -> None:
+    wrapper = ApprovalToolWrapper(send, approval_callback=Person(edit(to="eve", n=2), yes()))
+    assert call(way, wrapper, {"to": "ada"}) == "sent to eve" and ran == [("eve", 2)]
+
+
+@ways
+def test_a_tools_own_check_sees_the_config(way: str) -> None:
+    seen: list[Any] = []
+
+    def pay(amount: int) -> str:
+        """Pays."""
+        return f"paid {amount}"
+
+    def check(ctx: Any) -> Any:
+        seen.append(ctx)
+        request = ApprovalRequest(tool_name=ctx.tool_name, description="Pay", payload={})
+        return request if ctx.args["amount"] > 5 else None
+
+    pay.check_approval = check  # type: ignore[attr-defined]
+    person = Person(yes())
+    wrapper = ApprovalToolWrapper(tool(pay), ApprovalController(approval_callback=person))
+    config: Any = {"configurable": {"user": "ada"}}
+    assert call(way, wrapper, {"amount": 1}, config) == "paid 1" and person.asked == []
+    assert call(way, wrapper, {"amount": 9}, config) == "paid 9" and len(person.asked) == 1
+    assert seen[0].metadata["config"]["configurable"]["user"] == "ada"
+
+
+def test_a_remembered_answer_is_not_asked_again() -> None:
+    person = Person(yes(remember="session"))
+    wrapper = ApprovalToolWrapper(send, approval_callback=person)
+    assert [wrapper.invoke({"to": "ada"}), wrapper.invoke({"to": "ada"})] == ["sent to ada"] * 2
+    assert len(person.asked) == 1
+
+
+def test_every_way_to_run_it_asks() -> None:
+    person = Person(each=lambda request: no())
+    wrapper = ApprovalToolWrapper(send, approval_callback=person)
+    with pytest.raises(PermissionError):
+        wrapper.run({"to": "a"})
+    with pytest.raises(PermissionError):
+        wrapper.batch([{"to": "b"}])
+    with pytest.raises(PermissionError):
+        list(wrapper.stream({"to": "c"}))
+    with pytest.raises(PermissionError):
+        asyncio.run(wrapper.arun({"to": "d"}))
+    with pytest.raises(NotImplementedError):
+        wrapper._run(to="e")
+    assert len(person.asked) == 4 and ran == []
+
+
+def test_it_looks_like_the_tool_to_a_model() -> None:
+    wrapper = ApprovalToolWrapper(send, approval_callback=Person())
+    assert (wrapper.name, wrapper.description, wrapper.args) == (send.name, send.description, send.args)
+    assert wrapper.tool is send
+
+
+def test_an_agent_gets_a_message_about_a_denial() -> None:
+    wrapper = ApprovalToolWrapper(send, approval_callback=Person(no("not today"), yes()))
+    steps = [("send", {"to": "ada"})], [("send", {"to": "bob"})]
+    result = create_agent(chat(*steps), [wrapper]).invoke({"messages": [("user", "go")]})
+    messages = [message for message in result["messages"] if isinstance(message, ToolMessage)]
+    assert [message.status for message in messages] == ["error", "success"] and "not today" in messages[0].content
+    assert ran == [("bob", 1)]
+
+
+def test_a_tool_node_takes_it() -> None:
+    from langchain_core.messages import AIMessage
+    from langgraph.graph import END, START, MessagesState, StateGraph
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", ToolNode([ApprovalToolWrapper(send, approval_callback=Person(yes()))]))
+    graph.add_edge(START, "tools")
+    graph.add_edge("tools", END)
+    message = AIMessage("", tool_calls=[{"name": "send", "args": {"to": "ada"}, "id": "1"}])
+    assert graph.compile().invoke({"messages": [message]})["messages"][-1].content == "sent to ada"
+
+
+def test_what_the_framework_puts_in_is_not_asked_about() -> None:
+    @tool
+    def act(x: int, runtime: ToolRuntime, call_id: Annotated[str, InjectedToolCallId]) -> str:
+        """Acts."""
+        ran.append((x, call_id, len(runtime.state["messages"])))
+        return "acted"
+
+    person = Person(edit(x=2), yes())
+    wrapper = ApprovalToolWrapper(act, approval_callback=person)
+    result = create_agent(chat([("act", {"x": 1})]), [wrapper]).invoke({"messages": [("user", "go")]})
+    assert result["messages"][-1].content == "done"
+    assert person.asked[0].args == {"x": 1} and ran == [(2, "c0-0", 2)]
+
+
+def test_a_tool_that_takes_one_text() -> None:
+    person = Person(yes())
+    wrapper = ApprovalToolWrapper(send, approval_callback=person)
+    assert wrapper.invoke("ada") == "sent to ada" and person.asked[0].args == {"to": "ada"}
+
+
+def test_an_exception_of_the_tool_comes_out_unchanged() -> None:
+    @tool
+    def fail() -> str:
+        """Fails."""
+        raise ZeroDivisionError("broken pipe")
+
+    with pytest.raises(ZeroDivisionError, match="broken pipe"):
+        ApprovalToolWrapper(fail, approval_callback=Person(yes())).invoke({})
+
+
+def test_what_is_no_tool_is_refused() -> None:
+    with pytest.raises(TypeError, match="not a LangChain tool"):
+        ApprovalToolWrapper(len)  # type: ignore[arg-type]

@@ -1,0 +1,254 @@
+"""What ``ApprovalToolset`` takes: configs of every form, contradictions, deprecations, overrides."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from frameworks import Person, scripted, tool_returns, yes
+from pydantic_ai import Agent
+from pydantic_ai.toolsets import FunctionToolset
+
+from askfirst import ApprovalController, ApprovalMemory, ConfigError
+from askfirst.pydantic_ai import ApprovalHandler, ApprovalToolset
+
+
+def get_time() -> str:
+    return "noon"
+
+
+def shell_exec(command: str) -> str:
+    return f"ran {command}"
+
+
+INNER: Any = FunctionToolset([get_time, shell_exec])
+
+
+def outcome(gated: Any, name: str = "get_time", **args: Any) -> str:
+    agent = Agent(scripted([(name, args)]), toolsets=[gated])
+    return tool_returns(agent.run_sync("go").all_messages())[0][2]
+
+
+def asked(**options: Any) -> list[str]:
+    """Which of the two tools are asked about with these options."""
+    person = Person(each=lambda request: yes())
+    gated: Any = ApprovalToolset(INNER, approval_callback=person, **options)
+    outcome(gated)
+    outcome(gated, "shell_exec", command="ls")
+    return person.names
+
+
+def test_tools_that_nobody_speaks_for_are_asked_about() -> None:
+    assert asked() == ["get_time", "shell_exec"]
+
+
+def test_default_approval_speaks_for_them() -> None:
+    assert asked(default_approval="none") == []
+    gated: Any = ApprovalToolset(INNER, approval_callback=Person(), default_approval="deny")
+    assert outcome(gated) == "denied"
+
+
+def test_entries_by_tool_name_as_config_or_as_tool_configs() -> None:
+    assert asked(config={"get_time": {"pre_approved": True}}) == ["shell_exec"]
+    assert asked(tool_configs={"get_time": {"approval": "none"}}) == ["shell_exec"]
+    assert asked(tool_configs={"get_time": {}}) == ["get_time", "shell_exec"]
+
+
+def test_a_whole_config_as_a_mapping() -> None:
+    whole = {"version": 1, "default_approval": "none", "tools": {"get_time": {"approval": "required"}}}
+    assert asked(config=whole) == ["get_time"]
+
+
+def test_a_config_file(tmp_path: Path) -> None:
+    file = tmp_path / "askfirst.yaml"
+    file.write_text("version: 1\ntools:\n  get_time: { approval: none }\n  shell_exec: { approval: required }\n")
+    assert asked(config=file) == ["shell_exec"]
+    assert asked(config=str(file)) == ["shell_exec"]
+
+
+def test_a_config_file_with_a_fault_raises_with_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "askfirst.yaml"
+    file.write_text("version: 1\ntools:\n  get_time: { aproval: none }\n")
+    with pytest.raises(ValueError, match=r"askfirst\.yaml:3"):
+        ApprovalToolset(INNER, config=file)
+
+
+def test_pre_approved_warns_and_becomes_none() -> None:
+    with pytest.warns(DeprecationWarning, match="pre_approved"):
+        assert asked(pre_approved=["get_time"]) == ["shell_exec"]
+
+
+def test_the_warning_points_at_the_callers_line() -> None:
+    with pytest.warns(DeprecationWarning) as caught:
+        ApprovalToolset(INNER, pre_approved=["get_time"])
+    assert caught[0].filename == __file__
+
+
+def test_pre_approved_loses_against_stricter_tool_configs() -> None:
+    with pytest.warns(DeprecationWarning):
+        configs = {"get_time": {"approval": "required"}, "shell_exec": {}}
+        assert asked(pre_approved=["get_time", "shell_exec"], tool_configs=configs) == ["get_time"]
+
+
+def test_the_given_entries_are_not_changed() -> None:
+    entries: dict[str, dict[str, Any]] = {"shell_exec": {}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ApprovalToolset(INNER, tool_configs=entries, pre_approved=["get_time", "shell_exec"])
+    assert entries == {"shell_exec": {}}
+
+
+def test_the_config_is_public_and_read_only() -> None:
+    gated: Any = ApprovalToolset(INNER, config={"get_time": {"pre_approved": True, "colour": "red"}})
+    assert gated.config["get_time"]["colour"] == "red"
+    with pytest.raises(TypeError):
+        gated.config["get_time"] = {}
+    with pytest.raises(AttributeError):
+        gated.config = {}
+
+
+CALLBACK = Person()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"controller": ApprovalController(mode="strict"), "approval_callback": CALLBACK},
+        {"controller": ApprovalController(mode="strict"), "prompt_fn": CALLBACK},
+        {"controller": ApprovalController(mode="strict"), "memory": ApprovalMemory()},
+        {"approval_callback": CALLBACK, "prompt_fn": Person()},
+        {"config": {"a": {}}, "tool_configs": {"b": {}}},
+        {"config": {"version": 1, "default_approval": "none"}, "default_approval": "deny"},
+        {"default_approval": "sometimes"},
+    ],
+    ids=str,
+)
+def test_arguments_that_contradict_each_other_raise(options: Any) -> None:
+    with pytest.raises(ConfigError):
+        ApprovalToolset(INNER, **options)
+
+
+def test_pre_approved_beside_a_config_file_raises(tmp_path: Path) -> None:
+    file = tmp_path / "askfirst.yaml"
+    file.write_text("version: 1\n")
+    with pytest.raises(ConfigError), pytest.warns(DeprecationWarning):
+        ApprovalToolset(INNER, config=file, pre_approved=["get_time"])
+    with pytest.raises(ConfigError):
+        ApprovalToolset(INNER, config=file, default_approval="none")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"controller": "interactive"},
+        {"approval_callback": 7},
+        {"memory": {}},
+        {"config": 7},
+        {"tool_configs": ["get_time"]},
+        {"tool_configs": {"get_time": "none"}},
+        {"approval_func": True},
+        {"pre_approved": "get_time"},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_arguments_of_a_wrong_type_raise(options: Any) -> None:
+    with pytest.raises(TypeError):
+        ApprovalToolset(INNER, **options)
+
+
+def test_what_is_no_toolset_is_refused() -> None:
+    with pytest.raises(TypeError, match="not a toolset"):
+        ApprovalToolset([get_time])  # type: ignore[arg-type]
+
+
+def test_a_handler_refuses_the_same_contradictions() -> None:
+    with pytest.raises(ConfigError):
+        ApprovalHandler(ApprovalController(mode="strict"), approval_callback=CALLBACK)
+
+
+class Shell(ApprovalToolset[Any]):
+    """The subclass of the older design: commands by prefix, dangers by pattern."""
+
+    def needs_approval(self, name: str, args: dict[str, Any]) -> bool | dict[str, Any]:
+        entry = self.config.get(name, {})
+        if entry.get("pre_approved"):
+            return False
+        if name != "shell_exec":
+            return super().needs_approval(name, args)
+        command = args.get("command", "")
+        if command.split()[0] == "format":
+            raise PermissionError("never")
+        for pattern in entry.get("dangerous_patterns", []):
+            if re.search(pattern, command):
+                return {"description": f"Dangerous command: {command}"}
+        return command.split()[0] not in entry.get("safe_commands", [])
+
+
+ENTRIES = {"shell_exec": {"safe_commands": ["ls", "echo"], "dangerous_patterns": [r"[|>]"]}}
+
+
+def described(command: str, **options: Any) -> tuple[str, list[str]]:
+    person = Person(each=lambda request: yes())
+    result = outcome(Shell(INNER, approval_callback=person, config=ENTRIES, **options), "shell_exec", command=command)
+    return result, [request.description for request in person.asked]
+
+
+def test_an_override_decides() -> None:
+    assert described("ls -la") == ("success", [])
+    assert described("echo x > y") == ("success", ["Dangerous command: echo x > y"])
+    result, asked = described("make")
+    assert result == "success" and len(asked) == 1
+    assert described("format c")[0] == "denied"
+
+
+def test_an_override_may_ask_what_config_and_tool_say() -> None:
+    person = Person(each=lambda request: yes())
+    gated = Shell(INNER, approval_callback=person, tool_configs={"get_time": {"approval": "none"}})
+    assert outcome(gated) == "success" and person.asked == []
+    gated = Shell(INNER, approval_callback=person, tool_configs={"get_time": {"approval": "required"}})
+    assert outcome(gated) == "success" and person.names == ["get_time"]
+
+
+def test_no_override_lifts_what_the_config_denies() -> None:
+    entries = {"shell_exec": {"approval": "deny", "safe_commands": ["ls"]}}
+    gated = Shell(INNER, ApprovalController(mode="approve_all"), config=entries)
+    assert outcome(gated, "shell_exec", command="ls") == "denied"
+
+
+def test_no_override_lifts_what_the_tool_blocks() -> None:
+    def wipe() -> str:
+        return "wiped"
+
+    def check(ctx: Any) -> None:
+        raise PermissionError("the disk is mounted")
+
+    wipe.check_approval = check  # type: ignore[attr-defined]
+
+    class Lax(ApprovalToolset[Any]):
+        def needs_approval(self, name: str, args: dict[str, Any]) -> bool:
+            return False
+
+    assert outcome(Lax(FunctionToolset([wipe]), ApprovalController(mode="approve_all")), "wipe") == "denied"
+
+
+@pytest.mark.parametrize("answer", ["yes", 0, 1, [], object()], ids=repr)
+def test_an_override_that_returns_nonsense_allows_nothing(answer: Any) -> None:
+    class Odd(ApprovalToolset[Any]):
+        def needs_approval(self, name: str, args: dict[str, Any]) -> Any:
+            return answer
+
+    assert outcome(Odd(INNER, ApprovalController(mode="approve_all"))) == "denied"
+
+
+def test_needs_approval_can_be_called_by_itself() -> None:
+    gated: Any = ApprovalToolset(
+        INNER, approval_callback=Person(), tool_configs={"get_time": {"approval": "none"}, "x": {"approval": "deny"}}
+    )
+    assert gated.needs_approval("get_time", {}) is False
+    assert gated.needs_approval("shell_exec", {"command": "ls"})
+    with pytest.raises(PermissionError):
+        gated.needs_approval("x", {})

@@ -1,0 +1,64 @@
+"""``ApprovalToolset`` around a real MCP server that runs as a process of its own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from fastmcp.client import Client
+from fastmcp.client.transports import StdioTransport
+from frameworks import Board, Person, no, scripted, tool_returns, yes
+from pydantic_ai import Agent
+from pydantic_ai.mcp import MCPToolset
+
+from askfirst.pydantic_ai import ApprovalToolset
+
+SERVER = Path(__file__).with_name("mcp_server.py")
+
+
+def notes(folder: Path) -> tuple[MCPToolset[Any], Path]:
+    file = folder / "notes.txt"
+    transport = StdioTransport(sys.executable, [str(SERVER)], env={"NOTES": str(file)}, keep_alive=False)
+    return MCPToolset(Client(transport)), file
+
+
+def run(gated: Any, *steps: Any) -> list[tuple[str, Any, str]]:
+    return tool_returns(Agent(scripted(*steps), toolsets=[gated]).run_sync("go").all_messages())
+
+
+def test_the_servers_process_is_started_and_its_tools_are_asked_about(tmp_path: Path) -> None:
+    server, file = notes(tmp_path)
+    person = Person(each=lambda request: no("no secrets") if "secret" in request.args["text"] else yes())
+    gated: Any = ApprovalToolset(server, approval_callback=person, tool_configs={"count_notes": {"approval": "none"}})
+    returns = run(gated, [("add_note", {"text": "hello"}), ("add_note", {"text": "secret"})], [("count_notes", {})])
+    assert [outcome for _, _, outcome in returns] == ["success", "denied", "success"]
+    assert person.names == ["add_note", "add_note"]
+    assert file.read_text() == "hello\n" and "1" in str(returns[2][1])
+
+
+def test_parallel_calls_to_a_prefixed_server_come_in_one_dialog(tmp_path: Path) -> None:
+    server, file = notes(tmp_path)
+    board = Board(lambda request: yes())
+    gated: Any = ApprovalToolset(server.prefixed("notes"), approval_callback=board)
+    run(gated, [("notes_add_note", {"text": text}) for text in "ab"])
+    assert [[request.tool_name for request in group] for group in board.groups] == [["notes_add_note"] * 2]
+    assert sorted(file.read_text().split()) == ["a", "b"]
+
+
+def test_a_denied_server_never_sees_the_call(tmp_path: Path) -> None:
+    server, file = notes(tmp_path)
+    assert run(ApprovalToolset(server, approval_callback=Person()), [("add_note", {"text": "x"})])[0][2] == "denied"
+    assert not file.exists()
+
+
+def test_a_remembered_yes_does_not_reach_a_tool_that_the_server_changed(tmp_path: Path) -> None:
+    server, file = notes(tmp_path)
+    person = Person(yes(remember="session"), no("it has changed"))
+    gated: Any = ApprovalToolset(server, approval_callback=person)
+    call = [("add_note", {"text": "x"})]
+    assert [outcome for _, _, outcome in run(gated, call, call)] == ["success", "success"]
+    assert len(person.asked) == 1 and person.asked[0].risk == "high"
+    (tmp_path / "changed").touch()
+    assert [outcome for _, _, outcome in run(gated, call)] == ["denied"]
+    assert len(person.asked) == 2 and file.read_text() == "x\nx\n"

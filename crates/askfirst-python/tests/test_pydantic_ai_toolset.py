@@ -1,0 +1,307 @@
+"""``ApprovalToolset`` around a function toolset, in real agents driven by a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from datetime import datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from frameworks import Board, Person, edit, no, scripted, tool_returns, yes
+from pydantic_ai import Agent, ModelRetry, RunContext
+from pydantic_ai.toolsets import FunctionToolset
+
+from askfirst import ApprovalController, ApprovalDenied, ApprovalMemory
+from askfirst.pydantic_ai import ApprovalToolset
+
+ran: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    ran.clear()
+
+
+def delete(path: str) -> str:
+    ran.append(path)
+    return f"deleted {path}"
+
+
+def read(path: str) -> str:
+    ran.append(path)
+    return f"read {path}"
+
+
+def toolset(**options: Any) -> ApprovalToolset[Any]:
+    return ApprovalToolset(FunctionToolset([delete, read]), **options)
+
+
+def run(gated: Any, *steps: Any, deps: Any = None) -> list[tuple[str, Any, str]]:
+    agent = Agent(scripted(*steps), toolsets=[gated], deps_type=object)
+    return tool_returns(agent.run_sync("go", deps=deps).all_messages())
+
+
+def test_an_approved_call_runs_with_its_arguments() -> None:
+    person = Person(yes())
+    assert run(toolset(approval_callback=person), [("delete", {"path": "a"})]) == [("delete", "deleted a", "success")]
+    assert person.names == ["delete"] and person.asked[0].args == {"path": "a"}
+
+
+def test_a_denied_call_is_a_message_to_the_model_and_the_run_goes_on() -> None:
+    person = Person(no("keep it"), yes())
+    returns = run(toolset(approval_callback=person), [("delete", {"path": "a"})], [("read", {"path": "a"})])
+    assert [(name, outcome) for name, _, outcome in returns] == [("delete", "denied"), ("read", "success")]
+    assert "keep it" in returns[0][1] and ran == ["a"]
+
+
+def test_a_denied_call_does_not_drop_its_siblings() -> None:
+    person = Person(each=lambda request: no("not b") if request.args["path"] == "b" else yes())
+    steps = [("delete", {"path": name}) for name in "abc"]
+    returns = run(toolset(approval_callback=person), steps)
+    assert [outcome for _, _, outcome in returns] == ["success", "denied", "success"]
+    assert sorted(ran) == ["a", "c"]
+
+
+def test_parallel_calls_are_asked_about_in_one_dialog() -> None:
+    board = Board(lambda request: yes())
+    run(toolset(approval_callback=board), [("delete", {"path": name}) for name in "abc"])
+    assert [len(group) for group in board.groups] == [3]
+    assert sorted(ran) == ["a", "b", "c"]
+
+
+def test_two_equal_parallel_calls_share_one_question() -> None:
+    person = Person(yes())
+    returns = run(toolset(approval_callback=person), [("delete", {"path": "a"}), ("delete", {"path": "a"})])
+    assert len(person.asked) == 1
+    assert [outcome for _, _, outcome in returns] == ["success", "success"] and ran == ["a", "a"]
+
+
+def test_an_edit_runs_with_what_the_person_put_in() -> None:
+    person = Person(edit(path="b"), yes())
+    returns = run(toolset(approval_callback=person), [("delete", {"path": "a"})])
+    assert returns == [("delete", "deleted b", "success")] and ran == ["b"]
+
+
+def test_a_callback_that_always_edits_the_same_way_comes_to_an_end() -> None:
+    person = Person(each=lambda request: edit(path="b"))
+    assert run(toolset(approval_callback=person), [("delete", {"path": "a"})])[0][1] == "deleted b"
+
+
+def test_an_edit_is_judged_again() -> None:
+    gated = toolset(
+        approval_callback=Person(each=lambda request: edit(path="secret")),
+        tool_configs={"delete": [{"approval": "deny", "when": {"path": ["secret"]}}, {"approval": "required"}]},
+    )
+    assert run(gated, [("delete", {"path": "a"})])[0][2] == "denied"
+    assert ran == []
+
+
+def test_edited_arguments_are_brought_to_the_types_of_the_tool() -> None:
+    def wait(until: datetime, where: Path) -> str:
+        ran.append((until, where))
+        return "waited"
+
+    person = Person(edit(until="2026-01-02T03:04:05", where="b"), yes())
+    gated: ApprovalToolset[Any] = ApprovalToolset(FunctionToolset([wait]), approval_callback=person)
+    returns = run(gated, [("wait", {"until": "2025-01-01T00:00:00", "where": "a"})])
+    assert returns[0][2] == "success"
+    assert ran == [(datetime(2026, 1, 2, 3, 4, 5), Path("b"))]
+
+
+def test_edited_arguments_that_do_not_fit_fail_and_do_not_run() -> None:
+    person = Person(edit(path=7), yes())
+    returns = run(toolset(approval_callback=person), [("delete", {"path": "a"})])
+    assert returns[0][2] == "failed" and "do not fit" in returns[0][1] and ran == []
+
+
+def test_a_remembered_answer_is_not_asked_again() -> None:
+    person = Person(yes(remember="session"))
+    call = [("delete", {"path": "a"})]
+    run(toolset(approval_callback=person), call, call, [("delete", {"path": "b"})])
+    assert [request.args["path"] for request in person.asked] == ["a", "b"] and ran == ["a", "a"]
+
+
+def test_an_empty_memory_that_is_passed_in_is_kept() -> None:
+    memory = ApprovalMemory()
+    gated = toolset(approval_callback=Person(yes(remember="session")), memory=memory)
+    run(gated, [("delete", {"path": "a"})])
+    assert gated.memory is memory and len(memory.list()) == 1
+
+
+def test_modes_decide_without_the_callback() -> None:
+    person = Person(yes(), yes())
+    controller = ApprovalController(mode="approve_all", approval_callback=person)
+    assert run(toolset(controller=controller), [("delete", {"path": "a"})])[0][2] == "success"
+    strict = ApprovalController(mode="strict", approval_callback=person)
+    assert run(toolset(controller=strict), [("delete", {"path": "b"})])[0][2] == "denied"
+    assert person.asked == [] and ran == ["a"]
+
+
+def test_the_run_ends_with_an_exception_where_a_no_is_to_stop_it() -> None:
+    with pytest.raises(ApprovalDenied, match="enough"):
+        run(toolset(approval_callback=Person(no("enough")), on_denial="stop"), [("delete", {"path": "a"})])
+    assert ran == []
+
+
+@pytest.mark.parametrize("answer", [True, "yes", 1, None, object(), {"approved": "yes"}, {"approve": True}])
+def test_what_is_no_decision_approves_nothing(answer: Any) -> None:
+    returns = run(toolset(approval_callback=Person(answer)), [("delete", {"path": "a"})])
+    assert returns[0][2] == "denied" and ran == []
+
+
+def test_a_callback_that_raises_approves_nothing() -> None:
+    def broken(request: Any) -> Any:
+        raise RuntimeError("the service is down")
+
+    returns = run(toolset(approval_callback=broken), [("delete", {"path": "a"})])
+    assert returns[0][2] == "denied" and ran == []
+
+
+def test_an_exception_of_the_tool_comes_out_unchanged() -> None:
+    class Odd(Exception):
+        pass
+
+    def fail() -> str:
+        raise Odd("broken pipe")
+
+    gated: ApprovalToolset[Any] = ApprovalToolset(FunctionToolset([fail]), approval_callback=Person(yes()))
+    with pytest.raises(Odd, match="broken pipe"):
+        run(gated, [("fail", {})])
+
+
+def test_a_retry_that_the_tool_asks_for_reaches_the_model() -> None:
+    def pick(n: int) -> int:
+        if n < 2:
+            raise ModelRetry("larger")
+        return n
+
+    inner: Any = FunctionToolset([pick], max_retries=2)
+    gated: ApprovalToolset[Any] = ApprovalToolset(inner, approval_callback=Person(yes(), yes()))
+    returns = run(gated, [("pick", {"n": 1})], [("pick", {"n": 2})])
+    assert returns[-1][1:] == (2, "success")
+
+
+def test_an_async_prompt_does_not_block_the_event_loop() -> None:
+    async def main() -> tuple[int, str]:
+        ticks = 0
+        answered = asyncio.Event()
+
+        async def ask(request: Any) -> Any:
+            await answered.wait()
+            return yes()
+
+        async def tick() -> None:
+            nonlocal ticks
+            for _ in range(20):
+                ticks += 1
+                await asyncio.sleep(0)
+            answered.set()
+
+        agent = Agent(scripted([("delete", {"path": "a"})]), toolsets=[toolset(approval_callback=ask)])
+        result, _ = await asyncio.gather(agent.run("go"), tick())
+        return ticks, result.output
+
+    assert asyncio.run(main()) == (20, "done")
+
+
+def test_a_blocking_prompt_does_not_block_the_event_loop() -> None:
+    async def main() -> None:
+        go_on = threading.Event()
+
+        def ask(request: Any) -> Any:
+            assert go_on.wait(30)
+            return yes()
+
+        async def release() -> None:
+            await asyncio.sleep(0.01)
+            go_on.set()
+
+        agent = Agent(scripted([("delete", {"path": "a"})]), toolsets=[toolset(approval_callback=ask)])
+        await asyncio.gather(agent.run("go"), release())
+
+    asyncio.run(main())
+    assert ran == ["a"]
+
+
+def test_a_cancelled_run_takes_its_question_with_it() -> None:
+    async def main() -> None:
+        asked = asyncio.Event()
+        withdrawn = asyncio.Event()
+
+        async def ask(request: Any) -> Any:
+            asked.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                withdrawn.set()
+                raise
+
+        agent = Agent(scripted([("delete", {"path": "a"})]), toolsets=[toolset(approval_callback=ask)])
+        task = asyncio.create_task(agent.run("go"))
+        await asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(withdrawn.wait(), 30)
+
+    asyncio.run(main())
+    assert ran == []
+
+
+def test_the_context_of_a_call_tells_run_session_and_caller() -> None:
+    seen: list[Any] = []
+
+    def tell(x: int) -> int:
+        return x
+
+    tell.check_approval = lambda ctx: seen.append(ctx)  # type: ignore[attr-defined]
+    gated: ApprovalToolset[Any] = ApprovalToolset(FunctionToolset([tell]), approval_callback=Person())
+    run(gated, [("tell", {"x": 1})], deps=SimpleNamespace(session_id="s1", worker_name="scribe"))
+    assert seen[0].tool_name == "tell" and seen[0].args == {"x": 1}
+    metadata = seen[0].metadata
+    assert metadata["session_id"] == "s1" and metadata["caller"] == "scribe" and metadata["run_id"]
+
+
+def test_the_person_sees_who_calls() -> None:
+    person = Person(yes())
+    run(toolset(approval_callback=person), [("delete", {"path": "a"})], deps={"worker_name": "scribe"})
+    assert person.asked[0].caller == "scribe"
+
+
+def test_an_agent_inside_a_tool_asks_through_the_same_controller() -> None:
+    person = Person(each=lambda request: yes(remember="session"))
+    controller = ApprovalController(approval_callback=person)
+
+    async def delegate(ctx: RunContext[Any], task: str) -> str:
+        steps = ([("delete", {"path": task})], [("read", {"path": task})])
+        inner = Agent(scripted(*steps), toolsets=[toolset(controller=controller)], name="inner")
+        return (await inner.run(task)).output
+
+    outer: ApprovalToolset[Any] = ApprovalToolset(FunctionToolset([delegate]), controller)
+    both = [outer, toolset(controller=controller)]
+    agent = Agent(scripted([("delegate", {"task": "a"})]), toolsets=both, name="outer")
+    assert agent.run_sync("go").output == "done"
+    assert person.names == ["delegate", "delete", "read"]
+    assert [request.caller for request in person.asked] == ["outer", "inner", "inner"]
+    assert ran == ["a", "a"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), 10**400], ids=["nan", "huge"])
+def test_arguments_that_are_no_json_are_never_approved(value: Any) -> None:
+    def take(x: Any) -> str:
+        ran.append(x)
+        return "taken"
+
+    gated: ApprovalToolset[Any] = ApprovalToolset(FunctionToolset([take]), ApprovalController(mode="approve_all"))
+
+    async def call() -> Any:
+        return await gated.call_tool("take", {"x": value}, None, None)  # type: ignore[arg-type]
+
+    try:
+        result = asyncio.run(call())
+    except (ValueError, TypeError, OverflowError):
+        result = None
+    assert ran == [] and (result is None or "take" in result.message)

@@ -1,0 +1,312 @@
+"""Sessions: what runs, what does not, and what the agent is told."""
+
+import asyncio
+import json
+
+import pytest
+
+import askfirst
+from askfirst import ApprovalController, Session
+
+
+def of(callback, config=None, **more):
+    return Session(config, controller=ApprovalController(approval_callback=callback), **more)
+
+
+def test_the_verdicts_are_the_configs(asked):
+    config = {"tools": {"free": {"approval": "none"}, "never": {"approval": "deny"}, "ask": {"approval": "required"}}}
+    callback = asked()
+    session = of(callback, config)
+    assert session.run("free", {"a": 1}, lambda a: a + 1) == 2
+    assert callback.times == 0
+    assert session.run("never", {"a": 1}, lambda a: a).cause == "policy"
+    assert session.run("ask", {"a": 1}, lambda a: a) == 1
+    assert session.run("unknown", {"a": 1}, lambda a: a) == 1
+    assert [request.tool_name for request in callback.requests] == ["ask", "unknown"]
+    assert [session.decide(name)["verdict"] for name in ("free", "never", "ask")] == ["allow", "deny", "ask"]
+
+
+def test_a_denial_is_data_or_stops_the_run(asked, no):
+    returned = of(asked(no(note="use the test list"))).run("send", {"to": "ada"}, print)
+    assert isinstance(returned, str)
+    assert (returned.cause, returned.note, returned.tool_name) == ("person", "use the test list", "send")
+    assert "use the test list" in returned
+    assert json.dumps(returned)
+    session = of(asked(no(note="use the test list")), on_denial="stop")
+    with pytest.raises(askfirst.ApprovalDenied, match="use the test list") as error:
+        session.run("send", {"to": "ada"}, print)
+    assert (error.value.cause, error.value.note) == ("person", "use the test list")
+    with pytest.raises(askfirst.ApprovalBlocked):
+        of(asked(), {"tools": {"t": {"approval": "deny"}}}, on_denial="stop").run("t", {}, print)
+    assert of(asked(), {"on_denial": "stop"}).on_denial == "stop"
+    assert of(asked(), {"on_denial": "stop"}, on_denial="return").on_denial == "return"
+
+
+def test_exceptions_of_the_tool_pass_through_unchanged(asked):
+    session = of(asked(), {"default_approval": "none"})
+    error = KeyError("mine")
+
+    def fails():
+        raise error
+
+    with pytest.raises(KeyError) as raised:
+        session.run("t", {}, fails)
+    assert raised.value is error
+
+    async def fails_async():
+        raise error
+
+    with pytest.raises(KeyError) as raised:
+        asyncio.run(session.run_async("t", {}, fails_async))
+    assert raised.value is error
+
+
+def test_calls_that_belong_together_lose_no_sibling(asked, yes, no):
+    session = of(lambda request: no() if request.tool_name == "b" else yes())
+
+    async def tool(n):
+        await asyncio.sleep(0)
+        return n
+
+    async def main():
+        return await session.run_many_async([(name, {"n": at}, tool) for at, name in enumerate("abc")])
+
+    first, second, third = asyncio.run(main())
+    assert (first, third, second.cause) == (0, 2, "person")
+
+
+def test_tools_by_name(asked, yes):
+    @askfirst.requires_approval
+    def send(to):
+        return f"sent to {to}"
+
+    def add(a, b):
+        return a + b
+
+    callback = asked()
+    session = of(callback, {"tools": {"add": {"approval": "none"}}}, tools=[send, add])
+    assert session.call("add", {"a": 1, "b": 2}) == 3
+    assert session.call("send", {"to": "ada"}) == "sent to ada"
+    assert asyncio.run(session.call_async("send", {"to": "ada"})) == "sent to ada"
+    assert callback.times == 2
+    with pytest.raises(LookupError, match="nothing"):
+        session.call("nothing")
+    with pytest.raises(ValueError, match="two tools"):
+        of(callback, tools=[send, send])
+
+
+def test_guarded_functions_keep_their_signature(asked, yes):
+    def tool(a, /, b, *more, c=3, **rest):
+        """What it does."""
+        return (a, b, more, c, rest)
+
+    callback = asked()
+    session = of(callback)
+    guarded = session.guard(tool)
+    assert guarded.__doc__ == "What it does."
+    assert guarded(1, 2, 5, 6, c=4, d=7) == (1, 2, (5, 6), 4, {"d": 7})
+    assert callback.requests[-1].args == {"a": 1, "b": 2, "more": [5, 6], "c": 4, "d": 7}
+    with pytest.raises(TypeError):
+        guarded()
+    assert callback.times == 1
+    edited = of(lambda request: yes() if request.args["b"] == 9 else yes(edited_args={**request.args, "b": 9, "d": 8}))
+    assert edited.guard(tool)(1, 2, 5, c=4, d=7) == (1, 9, (5,), 4, {"d": 8})
+
+
+def test_guarded_async_functions_and_methods(asked):
+    class Tools:
+        async def send(self, to):
+            return f"sent to {to}"
+
+    callback = asked()
+    session = of(callback)
+    guarded = session.guard(Tools().send)
+    assert asyncio.iscoroutinefunction(guarded)
+    assert asyncio.run(guarded("ada")) == "sent to ada"
+    assert callback.requests[0].args == {"to": "ada"}
+    assert callback.requests[0].tool_name == "send"
+    with pytest.raises(TypeError):
+        askfirst.guard(3)
+
+
+def test_guard_belongs_to_the_session_around(asked, no):
+    def tool(a):
+        return a
+
+    guarded = askfirst.guard(tool)
+    with askfirst.session({"tools": {"tool": {"approval": "none"}}}, ledger=False) as outer:
+        assert askfirst.current_session() is outer
+        assert guarded(1) == 1
+        with askfirst.session({}, approval_callback=asked(no()), ledger=False):
+            assert guarded(1).cause == "person"
+        assert guarded(1) == 1
+    assert askfirst.current_session() is None
+
+
+def test_guard_alone_obeys_the_config_in_force(python, tmp_path):
+    (tmp_path / "home" / "askfirst").mkdir(mode=0o700)
+    config = tmp_path / "home" / "askfirst" / "askfirst.yaml"
+    config.write_text("version: 1\ntools: { free: { approval: none }, never: { approval: deny } }\n")
+    config.chmod(0o600)
+    text = "import askfirst\ndef free(): return 1\ndef never(): return 2\nprint(askfirst.guard(free)(), askfirst.guard(never)().cause)"
+    assert python(text) == "1 policy"
+    records = [json.loads(line) for line in (tmp_path / "home" / "askfirst" / "ledger.jsonl").read_text().splitlines()]
+    assert [record["kind"] for record in records] == ["session", "decided", "executed", "decided"]
+    assert records[0]["door"] == "python"
+
+
+def test_the_ledger_holds_what_was_asked_decided_and_executed(tmp_path, asked):
+    ledger = tmp_path / "ledger.jsonl"
+    session = of(asked(), ledger=ledger)
+    session.run("t", {"a": 1, "password": "hunter2hunter2"}, lambda **args: "result")
+    with pytest.raises(ZeroDivisionError):
+        session.run("t", {"a": 2}, lambda a: 1 / 0)
+    records = [json.loads(line) for line in ledger.read_text().splitlines()]
+    kinds = [record["kind"] for record in records]
+    assert kinds == ["session", "requested", "decided", "executed", "requested", "decided", "executed"]
+    assert records[3]["ended"] == "done"
+    assert (records[6]["ended"], records[6]["error"]) == ("failed", "ZeroDivisionError: division by zero")
+    assert "hunter2" not in ledger.read_text()
+    assert records[2]["call"]["args"]["a"] == 1
+
+
+def test_what_cannot_be_recorded_does_not_run(tmp_path, asked):
+    with pytest.raises(OSError):
+        of(asked(), ledger="/dev/full")
+    ledger = tmp_path / "ledger.jsonl"
+    session = of(asked(), {"default_approval": "none"}, ledger=ledger)
+    ran = []
+    session.run("t", {}, lambda: ran.append(1))
+    ledger.unlink()
+    ledger.mkdir()
+    denied = session.run("t", {}, lambda: ran.append(2))
+    assert denied.cause == "record_failed"
+    assert ran == [1]
+
+
+def test_metadata_reaches_the_record_and_the_tool(tmp_path, asked):
+    seen = []
+    session = of(asked(), ledger=tmp_path / "l.jsonl")
+    view = lambda name, args, metadata: seen.append(metadata)  # noqa: E731
+    session.run("t", {}, lambda: None, metadata={"run_id": "r1", "caller": "worker"}, assess=view)
+    assert seen == [{"run_id": "r1", "caller": "worker"}]
+    assert '"run_id":"r1"' in (tmp_path / "l.jsonl").read_text()
+
+
+def test_a_tool_may_ask_while_it_runs(tmp_path, asked, yes, no):
+    callback = asked(yes(), lambda request: no(note="not that") if request.description == "delete too" else yes())
+    session = of(callback, ledger=tmp_path / "l.jsonl")
+    request = askfirst.ApprovalRequest("sub", "delete too", {"x": 1})
+
+    def tool():
+        return askfirst.request_approval_sync(request)
+
+    async def tool_async():
+        return await askfirst.request_approval({"tool_name": "sub", "description": "other", "payload": {}})
+
+    assert session.run("t", {}, tool).note == "not that"
+    assert asyncio.run(session.run_async("t", {}, tool_async)).approved
+    assert [request.tool_name for request in callback.requests] == ["t", "sub", "t", "sub"]
+    assert callback.requests[1].call_id.startswith(callback.requests[0].call_id + ".")
+    with pytest.raises(RuntimeError, match="runs"):
+        askfirst.request_approval_sync(request)
+
+
+def test_the_decision_point_can_be_ones_own(asked):
+    seen = []
+
+    def override(name, args, metadata, entry):
+        seen.append((name, args, entry))
+        if args.get("blocked"):
+            raise PermissionError("never here")
+        return {"description": "mine"} if args.get("custom") else args["ask"]
+
+    config = {"tools": {"t": {"level": 3}, "never": {"approval": "deny"}}}
+    callback = asked()
+    session = of(callback, config, override=override)
+    assert session.run("t", {"ask": False}, lambda ask: "ran") == "ran"
+    assert (callback.times, seen[0]) == (0, ("t", {"ask": False}, {"level": 3}))
+    session.run("t", {"ask": True}, lambda ask: "ran")
+    session.run("t", {"ask": True, "custom": True}, lambda **args: "ran")
+    assert [request.description for request in callback.requests] == ["t(ask=true)", "mine"]
+    assert "never here" in session.run("t", {"blocked": True}, print)
+    assert session.run("never", {"ask": False}, print).cause == "policy"
+    assert of(callback, override=lambda *given: "sure").run("t", {}, print).cause == "policy"
+    assert of(callback, override=lambda *given: 1 / 0).run("t", {}, print).cause == "policy"
+
+
+def test_a_tool_that_changed_is_asked_about_again(asked, yes):
+    callback = asked(yes(remember="session"))
+    session = of(callback)
+    definition = {"name": "t", "description": "reads", "input_schema": {"type": "object"}}
+    session.define(definition)
+    for _ in range(2):
+        session.run("t", {}, lambda: None)
+    assert callback.times == 1
+    session.define({**definition, "description": "reads and sends"})
+    session.run("t", {}, lambda: None)
+    assert callback.times == 2
+
+
+def test_a_bad_config_is_told_with_every_fault(tmp_path):
+    config = tmp_path / "askfirst.yaml"
+    config.write_text("version: 1\ntols: {}\ndefault_approval: maybe\n")
+    for make in (lambda: Session(config), lambda: askfirst.session(str(config)), lambda: askfirst.Judge(config)):
+        with pytest.raises(askfirst.ConfigError, match="tols") as error:
+            make()
+        assert "maybe" in str(error.value)
+        assert isinstance(error.value, ValueError)
+    with pytest.raises(askfirst.ConfigError):
+        Session({"default_approval": "maybe"})
+    with pytest.raises((TypeError, ValueError)):
+        Session({"tools": {"t": {"approval": object()}}})
+    with pytest.raises(askfirst.ConfigError):
+        Session(tmp_path / "missing.yaml")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"controller": 3}, {"on_denial": "maybe"}, {"session_id": 3}, {"ledger": 3}, {"config": 3}],
+    ids=str,
+)
+def test_wrong_arguments_are_told(arguments):
+    with pytest.raises((TypeError, ValueError)):
+        Session(**arguments)
+
+
+def test_a_controller_brings_its_own_mode():
+    with pytest.raises(ValueError, match="controller"):
+        askfirst.session({}, mode="strict", controller=ApprovalController(), ledger=False)
+
+
+def test_tickets_are_driven_by_hand(asked):
+    session = of(asked(), {"default_approval": "none"})
+    ticket = session.start("t", {"a": 1})
+    assert (ticket.state, ticket.args, ticket.outcome, ticket.edited) == ("run", {"a": 1}, None, False)
+    assert ticket.poll() == "run"
+    assert ticket.finish("anything") == "done"
+    assert ticket.state == "done"
+    assert ticket.outcome.kind == "done"
+    with pytest.raises(RuntimeError):
+        ticket.finish("again")
+    failed = session.start("t", {})
+    assert failed.finish(error=ValueError("no")) == "failed"
+    assert failed.outcome.text == "ValueError: no"
+    assert "run" in repr(session.start("t", {}))
+
+
+def test_changes_of_a_ticket_are_told(yes):
+    import threading
+
+    go, told = threading.Event(), threading.Event()
+    session = of(lambda request: (go.wait(20), yes())[1])
+    ticket = session.start("t", {})
+    ticket.on_change(told.set)
+    assert ticket.wait(0.05) == "wait"
+    assert not told.is_set()
+    go.set()
+    assert told.wait(20)
+    assert ticket.poll() == "run"
+    again = threading.Event()
+    ticket.on_change(again.set)
+    assert again.is_set()

@@ -1,0 +1,121 @@
+//! Calls that are submitted together and then driven, or given up, each by itself.
+
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use askfirst::machine::{Answer, Question, QuestionId};
+use askfirst::ports::{Approver, Reply};
+use askfirst::{
+    ApprovalContext, ApprovalDecision, Cause, FunctionTool, FunctionToolset, Mode, Outcome, Policy,
+    ToolDefinition,
+};
+use serde_json::json;
+
+use super::ApprovalToolset;
+use crate::assess::Unknown;
+use crate::block_on::block_on;
+use crate::controller::ApprovalController;
+
+/// An approver that keeps questions until it is told.
+#[derive(Default)]
+struct Keeping {
+    open: Mutex<Vec<(Question, Reply)>>,
+    withdrawn: Mutex<Vec<QuestionId>>,
+}
+
+impl Approver for Keeping {
+    fn ask(&self, question: Question, reply: Reply) {
+        self.open.lock().unwrap().push((question, reply));
+    }
+
+    fn withdraw(&self, question: QuestionId, _: Cause) {
+        self.withdrawn.lock().unwrap().push(question);
+    }
+}
+
+impl Keeping {
+    fn answer_next(&self) -> Question {
+        loop {
+            let next = self.open.lock().unwrap().pop();
+            if let Some((question, reply)) = next {
+                reply.send(Answer::all(ApprovalDecision::yes(Cause::Person)));
+                return question;
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn tools(approver: &Arc<Keeping>) -> ApprovalToolset {
+    let tool = |name: &str| {
+        FunctionTool::dynamic(ToolDefinition::new(name, "", json!({})), |invocation| {
+            Box::pin(std::future::ready(Ok(json!(invocation.args()))))
+        })
+    };
+    let controller = ApprovalController::setup(Mode::Interactive).approver(Arc::clone(approver) as _).build();
+    ApprovalToolset::new(
+        FunctionToolset::new().with(tool("a")).with(tool("b")),
+        controller,
+        Policy::default(),
+    )
+}
+
+fn call(name: &str, n: i32) -> ApprovalContext {
+    let args = json!({ "n": n }).as_object().unwrap().clone();
+    ApprovalContext::new(name, args)
+}
+
+#[test]
+fn each_call_goes_its_own_way() {
+    let approver = Arc::new(Keeping::default());
+    let mut calls = tools(&approver).submit([call("a", 1), call("b", 2)]);
+    let second = calls.pop().unwrap();
+    let mut first = calls.pop().unwrap();
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    assert_eq!(approver.answer_next().members[0].request.tool_name, "a");
+    assert_eq!(approver.answer_next().members[0].request.tool_name, "b");
+    // The later one can be driven to its end before the first.
+    assert_eq!(block_on(second), Outcome::Done(json!({"n": 2})));
+    assert_eq!(block_on(first), Outcome::Done(json!({"n": 1})));
+}
+
+#[test]
+fn a_call_that_is_given_up_takes_its_question_back_and_leaves_the_others() {
+    let approver = Arc::new(Keeping::default());
+    let mut calls = tools(&approver).submit([call("a", 1), call("b", 2)]);
+    let second = calls.pop().unwrap();
+    while approver.open.lock().unwrap().is_empty() {
+        std::thread::yield_now();
+    }
+    let asked = approver.open.lock().unwrap()[0].0.id;
+    drop(calls);
+    assert_eq!(*approver.withdrawn.lock().unwrap(), [asked]);
+    approver.open.lock().unwrap().retain(|(question, _)| question.id != asked);
+    assert_eq!(approver.answer_next().members[0].request.tool_name, "b");
+    assert_eq!(block_on(second), Outcome::Done(json!({"n": 2})));
+}
+
+#[test]
+fn what_is_submitted_is_asked_before_anybody_polls() {
+    let approver = Arc::new(Keeping::default());
+    let mut calls = tools(&approver).submit([call("a", 1)]);
+    assert_eq!(approver.answer_next().members[0].request.tool_name, "a");
+    let mut only = calls.pop().unwrap();
+    match only.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => assert_eq!(outcome, Outcome::Done(json!({"n": 1}))),
+        Poll::Pending => panic!("it was answered"),
+    }
+}
+
+#[test]
+fn a_name_without_a_definition_is_blocked_unless_the_toolset_runs_whatever_is_called() {
+    let approver = Arc::new(Keeping::default());
+    let refused = block_on(tools(&approver).call(call("other", 1)));
+    assert!(matches!(refused, Outcome::Denied(refusal) if refusal.cause == Cause::Policy));
+    assert!(approver.open.lock().unwrap().is_empty());
+    let silent = tools(&approver).unknown(Unknown::Silent);
+    let mut calls = silent.submit([call("other", 1)]);
+    assert_eq!(approver.answer_next().members[0].request.tool_name, "other");
+    drop(calls.pop());
+}
