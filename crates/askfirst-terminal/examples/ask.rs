@@ -14,7 +14,7 @@ use askfirst::machine::Question;
 use askfirst::ports::{Approver, Reply};
 use askfirst_terminal::{Options, Schemas, Style, TerminalApprover};
 
-fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let mut options = Options::default();
     let mut questions: Vec<Question> = Vec::new();
     let mut withdraw = None;

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use askfirst::Cause;
 use askfirst::machine::{Answer, Question, QuestionId, Somebody};
 use askfirst::ports::{Approver, Reply};
+use askfirst_runtime::present::Rule;
 use askfirst_runtime::present::page::summary;
 use askfirst_runtime::redact::Mark;
 use rustix::event::{EventfdFlags, eventfd};
@@ -144,7 +145,8 @@ fn start(options: Options, schemas: Schemas) -> std::io::Result<Worker> {
 
 fn work(queue: &Receiver<Job>, shared: &Shared, options: &Options, schemas: &Schemas) {
     let mut memory = Memory::default();
-    while let Ok(Job { question, reply }) = queue.recv() {
+    let mut waiting = Vec::new();
+    while let Some(Job { question, reply }) = next(queue, &mut waiting) {
         let id = question.id;
         let question = Arc::new(question);
         // A panic drops the reply, which answers that the approver failed; the terminal is put back on the way.
@@ -160,6 +162,19 @@ fn work(queue: &Receiver<Job>, shared: &Shared, options: &Options, schemas: &Sch
         }
     }
 }
+
+/// The job that came first.
+fn next(queue: &Receiver<Job>, waiting: &mut Vec<Job>) -> Option<Job> {
+    if Rule::Queue.holds() {
+        return queue.recv().ok();
+    }
+    waiting.extend(queue.try_iter());
+    waiting.pop().or_else(|| queue.recv().ok())
+}
+
+/// Said where nobody can be asked.
+const NOBODY: &str =
+    "there is no terminal to ask on: `--approve-all` runs what would ask, `--strict` refuses it";
 
 /// More calls from before are not kept.
 const MAX_HISTORY: usize = 200;
@@ -194,8 +209,7 @@ impl Prompt<'_> {
             return None;
         }
         let Some(fd) = find() else {
-            let note =
-                "there is no terminal to ask on: `--approve-all` runs what would ask, `--strict` refuses it";
+            let note = if Rule::Flags.holds() { NOBODY } else { "there is no terminal" };
             return Some(Answer::failed(Cause::NobodyToAsk, note));
         };
         let Ok(mut tty) = Tty::take(fd, shared.wake.as_fd(), options.style) else {

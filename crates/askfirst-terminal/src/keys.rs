@@ -10,7 +10,7 @@ mod question;
 use std::time::Duration;
 
 use askfirst::{ApprovalDecision, Cause, Risk};
-use askfirst_runtime::present::{Choice, Offers};
+use askfirst_runtime::present::{Choice, Offers, Rule};
 
 use crate::decode::{Input, Key};
 pub use field::Field;
@@ -148,25 +148,6 @@ enum Act {
     Scope(usize),
     Word,
     Escape,
-}
-
-/// A rule that a test can switch off, to show what it is for. Nothing else can.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rule {
-    /// Keys before it is armed are discarded.
-    Arming,
-    /// A key does something only if it stays alone.
-    Alone,
-    /// Several keys at once and pasted text decide nothing.
-    Several,
-    /// The end of what is risky was on screen.
-    End,
-    /// All that must be seen was on screen.
-    MustSee,
-    /// What was drawn anew must stand a while.
-    Repaint,
-    /// Nothing is decided before the content is there.
-    Content,
 }
 
 /// The state of one prompt.
@@ -426,7 +407,10 @@ impl Keys {
         }
         self.last_input = now;
         match (key, &self.screen) {
-            (Key::Escape, _) => self.wait(Act::Escape, now),
+            (Key::Escape, _) if self.holds(Rule::Escape) => self.wait(Act::Escape, now),
+            (Key::Enter | Key::Char(' '), Screen::Question) if !self.holds(Rule::Enter) => {
+                self.wait(Act::Choose(Choice::Once), now)
+            }
             (Key::Char(c), Screen::Scope(marked)) => {
                 let marked = *marked;
                 self.scope_key(c, marked, now)
@@ -455,13 +439,13 @@ impl Keys {
 
     #[cfg(test)]
     fn holds(&self, rule: Rule) -> bool {
-        self.off != Some(rule)
+        self.off != Some(rule) && rule.holds()
     }
 
     #[cfg(not(test))]
-    #[expect(clippy::unused_self, reason = "outside of tests every rule holds")]
-    fn holds(&self, _: Rule) -> bool {
-        true
+    #[expect(clippy::unused_self, reason = "outside of tests every prompt keeps every rule")]
+    fn holds(&self, rule: Rule) -> bool {
+        rule.holds()
     }
 }
 

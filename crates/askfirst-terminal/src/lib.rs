@@ -19,6 +19,7 @@ mod words;
 
 use std::sync::Arc;
 
+use askfirst_runtime::present::Rule;
 use askfirst_runtime::redact::Redactor;
 
 pub use approver::TerminalApprover;
@@ -43,11 +44,18 @@ impl Style {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         match (dumb, is_set("NO_COLOR")) {
-            (true, _) => Self::Plain,
-            (false, true) => Self::Uncoloured,
-            (false, false) => Self::Coloured,
+            (true, _) if Rule::Dumb.holds() => Self::Plain,
+            (_, true) if Rule::NoColour.holds() => Self::Uncoloured,
+            (_, _) => Self::Coloured,
         }
     }
+}
+
+/// How many columns a line that is printed may take: those of the screen that it is printed on, or 80.
+#[must_use]
+pub fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok();
+    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
 }
 
 /// What the prompt is made with.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use askfirst::machine::{Answer, Question};
 use askfirst::{ApprovalDecision, Cause};
-use askfirst_runtime::present::Page;
+use askfirst_runtime::present::{Page, Rule};
 
 use crate::Options;
 use crate::decode::{Decoder, Input, Key};
@@ -15,7 +15,7 @@ use crate::keys::Event;
 use crate::schema::Schemas;
 use crate::surface::{Ansi, Surface};
 use crate::tty::{Ended, Gone, Tty, Waited};
-use crate::ui::{Past, Ui, Wish, fits, prepare};
+use crate::ui::{Colouring, Past, Ui, Wish, fits, prepare};
 use crate::words::{echo, now};
 
 /// A page that is ready within this time is the first that is drawn.
@@ -76,7 +76,7 @@ pub(crate) fn ask(
     }
     let (sender, coming) = channel();
     let (theirs, for_page) = (Arc::clone(question), options.clone());
-    let work = move || drop(sender.send(prepare(&theirs, &for_page, now())));
+    let work = move || drop(sender.send(prepare(&theirs, &for_page, now(), Colouring::BRIEF)));
     // Without a thread the page is never ready, which ends the prompt below.
     drop(std::thread::Builder::new().name("askfirst-page".to_owned()).spawn(work));
     let surface = Ansi::new(options.style, size.0);
@@ -125,7 +125,7 @@ impl Live<'_, '_> {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(failed()),
         }
-        if *self.focus == Focus::Elsewhere {
+        if *self.focus == Focus::Elsewhere || !Rule::Bell.holds() {
             self.call()?;
         }
         loop {
@@ -133,7 +133,7 @@ impl Live<'_, '_> {
             let event = self.wait()?;
             let mut wishes = Vec::new();
             let size = self.tty.size();
-            if size != self.ui.size() {
+            if size != self.ui.size() && Rule::Repaint.holds() {
                 // Keys that came with it were meant for what stood there before.
                 self.surface.resized(size.0);
                 wishes.extend(self.ui.resize(size, self.start.elapsed()));

@@ -12,7 +12,7 @@ use crate::decode::Decoder;
 use crate::keys::Event;
 use crate::schema::Schemas;
 use crate::surface::{Ansi, Surface};
-use crate::ui::{Ui, Wish, prepare};
+use crate::ui::{Colouring, Ui, Wish, prepare};
 
 /// A prompt with a clock that is turned by hand.
 pub struct Still {
@@ -31,8 +31,9 @@ impl Still {
     pub fn new(question: Question, options: &Options, size: (u16, u16), wall: Timestamp) -> Self {
         let question = Arc::new(question);
         let schemas = Schemas::default();
-        let mut ui = Ui::new(Arc::clone(&question), options, &schemas, Arc::default(), size, wall);
-        ui.complete(prepare(&question, options, wall), Duration::ZERO);
+        let ui = Ui::new(Arc::clone(&question), options, &schemas, Arc::default(), size, wall);
+        let mut ui = ui.coloured(Colouring::WHOLE);
+        ui.complete(prepare(&question, options, wall, Colouring::WHOLE), Duration::ZERO);
         let surface = Ansi::new(options.style, size.0);
         let decoder = Decoder::default();
         let mut still =

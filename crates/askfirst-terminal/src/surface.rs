@@ -1,6 +1,7 @@
 //! What a frame is drawn upon. It writes rows that changed and nothing else, and never asks the terminal anything:
 //! an answer would stand among the keys.
 
+use askfirst_runtime::present::Rule;
 use askfirst_runtime::present::escape::width;
 use crossterm::Command;
 use crossterm::cursor::{MoveDown, MoveTo, MoveToColumn, MoveUp};
@@ -115,6 +116,10 @@ impl Surface for Ansi {
         let height = |rows: &[String]| u16::try_from(rows.len()).unwrap_or(u16::MAX);
         if !self.begun {
             self.begun = true;
+            if !Rule::Inline.holds() {
+                put(&mut out, &Clear(ClearType::All));
+                put(&mut out, &MoveTo(0, 0));
+            }
             // From within a line this goes to the next; from the beginning of one it stays there.
             out.push_str(&" ".repeat(self.columns.into()));
             out.push('\r');
@@ -199,7 +204,7 @@ fn row(buffer: &Buffer, y: u16, style: Style) -> String {
         let next = Look::new().fg(cell.fg).add_modifier(cell.modifier);
         if style == Style::Coloured
             && next != look
-            && (symbol != " " || next.add_modifier.contains(Modifier::REVERSED))
+            && (symbol != " " || (next.add_modifier | look.add_modifier).contains(Modifier::REVERSED))
         {
             ink(&mut text, next);
             look = next;

@@ -13,6 +13,7 @@ use rustix::termios::{
 };
 
 use crate::Style;
+use askfirst_runtime::present::Rule;
 
 /// Why the terminal is of no more use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -54,7 +55,7 @@ pub(crate) enum Waited {
 pub(crate) fn find() -> Option<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let stdin = rustix::stdio::stdin();
-    let controlling = || open("/dev/tty", flags, Mode::empty()).ok();
+    let controlling = || open("/dev/tty", flags, Mode::empty()).ok().filter(|_| Rule::Controlling.holds());
     if !isatty(stdin) {
         return controlling();
     }
@@ -121,7 +122,9 @@ impl<'a> Tty<'a> {
 
     /// Throws away what was typed and not read.
     pub(crate) fn flush(&self) {
-        let _ = tcflush(&self.fd, QueueSelector::IFlush);
+        if Rule::Flush.holds() {
+            let _ = tcflush(&self.fd, QueueSelector::IFlush);
+        }
     }
 
     pub(crate) fn columns(&self) -> usize {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use askfirst::machine::{Question, Seen};
 use askfirst::{ApprovalDecision, Cause, Timestamp};
-use askfirst_runtime::present::{Line, Page, PageOptions, Stand};
+use askfirst_runtime::present::{Line, Page, PageOptions, Rule, Stand};
 use serde_json::Value;
 
 use crate::Options;
@@ -24,10 +24,24 @@ use crate::words::notice_words;
 pub(crate) use draw::fits;
 use pane::{Spot, Watched};
 
-/// Colouring what comes on screen may take so long.
-const HIGHLIGHT: Duration = Duration::from_millis(20);
-/// Colouring the first screen, beside the one that draws, may take so long.
-const HIGHLIGHT_FIRST: Duration = Duration::from_millis(150);
+/// How long colouring may take: what is not coloured by then is shown plain.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Colouring {
+    /// The first screen, beside the one that draws.
+    first: Duration,
+    /// What comes on screen later.
+    later: Duration,
+}
+
+impl Colouring {
+    /// For somebody who waits.
+    pub(crate) const BRIEF: Self =
+        Self { first: Duration::from_millis(150), later: Duration::from_millis(20) };
+    /// For pictures, which must not depend on how busy a machine is.
+    pub(crate) const WHOLE: Self =
+        Self { first: Duration::from_secs(3_600), later: Duration::from_secs(3_600) };
+}
+
 /// So many lines are coloured before they are looked at.
 const FIRST_LINES: usize = 60;
 
@@ -65,13 +79,14 @@ pub(crate) struct Ui {
     notice: Option<String>,
     facts: Vec<Line>,
     pane_height: usize,
+    colouring: Colouring,
 }
 
 /// The whole page of a question, its beginning coloured.
-pub(crate) fn prepare(question: &Question, options: &Options, now: Timestamp) -> Page {
+pub(crate) fn prepare(question: &Question, options: &Options, now: Timestamp, colouring: Colouring) -> Page {
     let page_options = PageOptions { preview_lines: options.preview_lines, redactor: &options.redactor, now };
     let page = Page::of(question, &page_options);
-    page.highlight_until(Instant::now() + HIGHLIGHT_FIRST);
+    page.highlight_until(Instant::now() + colouring.first);
     (0..page.len(80).min(FIRST_LINES)).for_each(|at| drop(page.rows(at, 80)));
     page
 }
@@ -106,7 +121,13 @@ impl Ui {
             notice: None,
             facts: Vec::new(),
             pane_height: 1,
+            colouring: Colouring::BRIEF,
         }
+    }
+
+    /// The same, coloured for as long as is said.
+    pub(crate) fn coloured(self, colouring: Colouring) -> Self {
+        Self { colouring, ..self }
     }
 
     /// The whole page is there.
@@ -136,7 +157,9 @@ impl Ui {
     /// How much of the page was on screen.
     pub(crate) fn seen(&self) -> Seen {
         let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        Seen { lines: count(self.watched.count()), of: count(self.page.len(self.room())) }
+        let of = self.page.len(self.room());
+        let lines = if Rule::Seen.holds() { self.watched.count() } else { of };
+        Seen { lines: count(lines), of: count(of) }
     }
 
     /// The terminal has another size.
@@ -246,7 +269,7 @@ impl Ui {
 
     /// The frame as it should stand now. What it shows counts as seen.
     pub(crate) fn frame(&mut self, now: Timestamp) -> Frame {
-        self.page.highlight_until(Instant::now() + HIGHLIGHT);
+        self.page.highlight_until(Instant::now() + self.colouring.later);
         let frame = draw::frame(self, now);
         if !fits(self, now) {
             self.keys.content_hidden();

@@ -1,21 +1,29 @@
 //! `run`: a list of calls, one session. Neighbouring lines with one `batch_id` are judged before the first question.
+//! Each call is told as soon as it is over; after a stop, what is left is listed.
+
+mod line;
+mod live;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use anyhow::Context;
-use askfirst::{ApprovalContext, Outcome};
+use askfirst::{ApprovalContext, Outcome, Toolset};
 use askfirst_runtime::block_on::block_on;
 use askfirst_runtime::config::Places;
+use askfirst_runtime::present::page::summary;
+use askfirst_runtime::redact::{Mark, Redactor};
 use askfirst_runtime::sessions;
 use serde_json::{Value, json};
 
 use crate::args::{Common, ModeFlags};
 use crate::commands::decide::{Read, parse, read_line};
 use crate::exit::Exit;
-use crate::session::{Offered, Session, read_config};
+use crate::session::{Offered, Session, read_config, redactor};
+use live::{Coming, Live, Over, Told, Watched};
 
 /// How long a batch waits for its next line when lines come one by one.
 const BATCH_PATIENCE: Duration = Duration::from_millis(200);
@@ -41,39 +49,90 @@ pub fn run(common: &Common, mode: ModeFlags, file: &Path) -> anyhow::Result<Exit
         Box::new(BufReader::new(opened.with_context(|| format!("`{}` cannot be read", file.display()))?))
     };
     let offered = Offered::new(read_config(common)?)?;
-    let session = Session::open(offered, common, mode, "run", &Places::from_env().state)?;
+    let redactor = Arc::new(redactor(&offered.config)?);
+    let told = if common.json { Told::Program } else { Told::Person };
+    let live = Arc::new(Live::new(told, Arc::clone(&redactor)));
+    let toolset: Arc<dyn Toolset> = Arc::new(Watched { tools: offered.toolset, live: Arc::clone(&live) });
+    let offered = Offered { toolset, ..offered };
+    let mut session = Session::open(offered, common, mode, "run", &Places::from_env().state)?;
+    live.records_into(Arc::clone(&session.ledger) as _);
+    session.tools = session.tools.recorder(Arc::clone(&live) as _);
     let listening = sessions::listen(&session.state, &session.id, session.tools.controller());
     if let Err(e) = &listening {
         crate::print::err(&format!("warning: this session cannot be looked at from outside: {e}"));
     }
-    Ok(calls(&session, common, &lines_of(input)))
+    let run = Run { session: &session, common, redactor, live };
+    Ok(run.calls(&lines_of(input)))
 }
 
-fn calls(session: &Session, common: &Common, lines: &Receiver<Item>) -> Exit {
-    let mut exit = Exit::Done;
-    let mut next = lines.recv().ok();
-    let mut not_run = 0;
-    while let Some(first) = next.take() {
-        let batch = first.batch().map(str::to_owned);
-        let mut together = vec![first];
-        next = match &batch {
-            None => None,
-            Some(batch) => gather(&mut together, batch, lines),
-        };
-        if session.tools.controller().is_stopped() {
-            not_run += together.len();
-            together.iter().for_each(|item| print_not_run(item, common));
-        } else {
-            exit = exit.max(make(session, common, together));
+/// A run on its way.
+struct Run<'a> {
+    session: &'a Session,
+    common: &'a Common,
+    redactor: Arc<Redactor>,
+    live: Arc<Live>,
+}
+
+impl Run<'_> {
+    fn calls(&self, lines: &Receiver<Item>) -> Exit {
+        let Self { session, common, .. } = self;
+        let mut exit = Exit::Done;
+        let mut next = lines.recv().ok();
+        let mut not_run = 0;
+        while let Some(first) = next.take() {
+            let batch = first.batch().map(str::to_owned);
+            let mut together = vec![first];
+            next = match &batch {
+                None => None,
+                Some(batch) => gather(&mut together, batch, lines),
+            };
+            if session.tools.controller().is_stopped() {
+                not_run += together.len();
+                together.iter().for_each(|item| print_not_run(item, common));
+            } else {
+                exit = exit.max(self.make(together));
+            }
+            if next.is_none() {
+                next = lines.recv().ok();
+            }
         }
-        if next.is_none() {
-            next = lines.recv().ok();
+        if not_run > 0 && !common.json {
+            crate::print::out(&format!("stopped: {not_run} not run"));
         }
+        exit
     }
-    if not_run > 0 && !common.json {
-        crate::print::out(&format!("stopped: {not_run} not run"));
+
+    fn make(&self, items: Vec<Item>) -> Exit {
+        let common = self.common;
+        let mut exit = Exit::Done;
+        let mut good = Vec::new();
+        for item in items {
+            match item.call {
+                Ok((id, call)) => good.push((item.number, id, call)),
+                Err(why) => {
+                    print_bad_line(item.number, &why, common);
+                    exit = exit.max(Exit::Usage);
+                }
+            }
+        }
+        self.live
+            .expect(good.iter().map(|(number, _, call)| Coming { number: *number, what: self.what(call) }));
+        let calls = good.iter().map(|(_, _, call)| call.clone()).collect();
+        let outcomes = block_on(self.session.tools.call_many(calls));
+        let overs = self.live.settle(&outcomes);
+        if common.json {
+            for (((number, id, call), outcome), over) in good.iter().zip(&outcomes).zip(&overs) {
+                print_outcome(*number, id, &call.tool_name, outcome, over);
+            }
+        }
+        outcomes.iter().map(Exit::of).fold(exit, Exit::max)
     }
-    exit
+
+    /// A call in short, without its secrets.
+    fn what(&self, call: &ApprovalContext) -> String {
+        let args = summary(&self.redactor.args(&call.args, Mark::Screen).left);
+        if args.is_empty() { call.tool_name.clone() } else { format!("{} ({args})", call.tool_name) }
+    }
 }
 
 /// Adds the lines of a batch. Gives the first line that is not of it.
@@ -87,38 +146,15 @@ fn gather(together: &mut Vec<Item>, batch: &str, lines: &Receiver<Item>) -> Opti
     }
 }
 
-fn make(session: &Session, common: &Common, items: Vec<Item>) -> Exit {
-    let mut exit = Exit::Done;
-    let mut good = Vec::new();
-    for item in items {
-        match item.call {
-            Ok((id, call)) => good.push((item.number, id, call)),
-            Err(why) => {
-                print_bad_line(item.number, &why, common);
-                exit = exit.max(Exit::Usage);
-            }
-        }
+fn print_outcome(number: u32, id: &Value, tool: &str, outcome: &Outcome, over: &Over) {
+    let mut line = json!({
+        "line": number, "id": id, "tool": tool, "by": over.by,
+        "took_ms": over.took_ms, "waited_ms": over.waited_ms,
+    });
+    if let (Some(line), Value::Object(more)) = (line.as_object_mut(), crate::outcome::as_json(outcome)) {
+        line.extend(more);
     }
-    let started = session.clock.now();
-    let outcomes = block_on(session.tools.call_many(good.iter().map(|(_, _, call)| call.clone()).collect()));
-    let took = session.clock.now().0.saturating_sub(started.0);
-    for ((number, id, call), outcome) in good.iter().zip(&outcomes) {
-        exit = exit.max(Exit::of(outcome));
-        print_outcome(*number, id, &call.tool_name, outcome, took, common);
-    }
-    exit
-}
-
-fn print_outcome(number: u32, id: &Value, tool: &str, outcome: &Outcome, took: u64, common: &Common) {
-    if common.json {
-        let mut line = json!({"line": number, "id": id, "tool": tool});
-        if let (Some(line), Value::Object(more)) = (line.as_object_mut(), crate::outcome::as_json(outcome)) {
-            line.extend(more);
-        }
-        return crate::print::json(&line);
-    }
-    let (word, rest) = crate::outcome::in_words(outcome);
-    crate::print::out(format!("{number:>4}  {word:<8} {tool:<24} {took:>6} ms  {rest}").trim_end());
+    crate::print::json(&line);
 }
 
 fn print_bad_line(number: u32, why: &str, common: &Common) {

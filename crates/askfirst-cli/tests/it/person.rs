@@ -10,6 +10,8 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::commands::Place;
 
+mod stories;
+
 const CONFIG: &str = r#"
 version: 1
 sandbox: { require_os_sandbox: false }
@@ -18,7 +20,7 @@ tools:
 "#;
 
 /// A terminal with askfirst in it.
-struct Terminal {
+pub(crate) struct Terminal {
     master: File,
     child: Child,
     seen: Arc<Mutex<Vec<u8>>>,
@@ -26,7 +28,16 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn start(place: &Place, args: &[&str]) -> Self {
+    pub(crate) fn start(place: &Place, args: &[&str]) -> Self {
+        Self::with(place, args, &[])
+    }
+
+    fn with(place: &Place, args: &[&str], env: &[(&str, &str)]) -> Self {
+        Self::program(place, env!("CARGO_BIN_EXE_askfirst"), args, env)
+    }
+
+    /// A terminal with any program in it.
+    fn program(place: &Place, program: &str, args: &[&str], env: &[(&str, &str)]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -36,8 +47,9 @@ impl Terminal {
         rustix::termios::tcsetwinsize(&master, size).unwrap();
         let side = || File::options().read(true).write(true).open(&name).unwrap();
         let mut command = Command::new("setsid");
-        command.args(["--ctty", "--wait", env!("CARGO_BIN_EXE_askfirst")]).args(args);
+        command.args(["--ctty", "--wait", program]).args(args);
         command.current_dir(place.path()).env("TERM", "xterm").env("NO_COLOR", "1");
+        command.env_remove("VISUAL").env_remove("EDITOR").envs(env.iter().copied());
         command.stdin(side()).stdout(side()).stderr(side());
         place.alone(&mut command);
         let child = command.spawn().unwrap();
@@ -61,7 +73,7 @@ impl Terminal {
     }
 
     /// Waits until a text was printed, after what was waited for before.
-    fn wait_for(&mut self, text: &str) -> String {
+    pub(crate) fn wait_for(&mut self, text: &str) -> String {
         for _ in 0..3000 {
             let seen = self.seen.lock().unwrap().clone();
             let printed = String::from_utf8_lossy(&seen[self.read_to..]).into_owned();
@@ -75,13 +87,29 @@ impl Terminal {
     }
 
     /// Presses a key once the prompt is armed.
-    fn press(&mut self, key: &str) -> String {
+    pub(crate) fn press(&mut self, key: &str) -> String {
         let page = self.wait_for("ready:");
-        self.master.write_all(key.as_bytes()).unwrap();
+        self.type_keys(key);
         page
     }
 
-    fn end(mut self) -> (i32, String) {
+    /// Types at once.
+    fn type_keys(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Sends a signal to the program in it.
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Kills the program in it.
+    pub(crate) fn kill(&mut self) {
+        self.signal(rustix::process::Signal::KILL);
+        self.child.wait().unwrap();
+    }
+
+    pub(crate) fn end(mut self) -> (i32, String) {
         let code = self.child.wait().unwrap().code().unwrap();
         std::thread::sleep(Duration::from_millis(50));
         let seen = self.seen.lock().unwrap().clone();
@@ -137,13 +165,13 @@ fn a_reason_reaches_the_agent_and_stopping_lists_the_rest() {
     terminal.wait_for("reason");
     for key in ["n", "o", "t", " ", "n", "o", "w", "\r"] {
         std::thread::sleep(Duration::from_millis(150));
-        terminal.master.write_all(key.as_bytes()).unwrap();
+        terminal.type_keys(key);
     }
     terminal.wait_for("a person said no: not now");
     terminal.press("q");
     let (code, rest) = terminal.end();
     assert_eq!(code, 4);
-    assert!(rest.contains("not run  note") && rest.contains("stopped: 2 not run"), "{rest}");
+    assert!(rest.contains("not run") && rest.contains("stopped: 2 not run"), "{rest}");
 }
 
 #[test]

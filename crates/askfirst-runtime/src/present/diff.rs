@@ -2,6 +2,7 @@
 //! each other where there is room. Colour carries nothing that does not stand there as text too.
 
 mod summary;
+mod unified;
 
 use std::ops::Range;
 use std::time::Duration;
@@ -10,9 +11,11 @@ use similar::{ChangeTag, TextDiff};
 
 use super::escape::{Piece, visible_toned, width};
 use super::line::{Change, Entry, GUTTER, Line, Part, Row};
+use super::rule::Rule;
 use super::text::{STRIDE, Slot, Text};
 use super::tone::Tone;
 use summary::Tally;
+pub use unified::unified;
 
 /// From so many columns on, both sides stand beside each other.
 pub const SIDES_FROM: usize = 120;
@@ -23,19 +26,8 @@ const MAX_WORDS: usize = 1_000;
 const MAX_BLOCK: usize = 96;
 /// A longer diff is never shown in two sides.
 const MAX_SIDES: usize = 1_000_000;
-/// A diff that takes longer is coarser, never shorter.
-const DIFF_TIME: Duration = Duration::from_millis(500);
 /// Words are compared for so long.
 const WORDS_TIME: Duration = Duration::from_millis(2);
-
-/// The unified diff of two texts.
-#[must_use]
-pub fn unified(name: &str, before: &str, after: &str) -> String {
-    // A name must not be able to look like a line of the diff.
-    let name: String = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(before, after);
-    diff.unified_diff().context_radius(3).header(&name, &name).to_string()
-}
 
 /// A diff that is read where it is looked at.
 #[derive(Debug, Clone)]
@@ -101,7 +93,7 @@ impl Diff {
 
     /// How much is added and removed, and what else should be said in words.
     pub(super) fn words(&self) -> Vec<String> {
-        self.tally.words()
+        if Rule::DiffWords.holds() { self.tally.words() } else { Vec::new() }
     }
 
     pub(super) fn len(&self, columns: usize) -> usize {
@@ -174,7 +166,8 @@ impl Diff {
             Change::Added => (ChangeTag::Insert, Tone::AddedWord),
             Change::Same | Change::Hunk | Change::Header | Change::Sides => return Vec::new(),
         };
-        let Some(other) = self.counterpart(at, known.change) else { return Vec::new() };
+        let counterpart = self.counterpart(at, known.change).filter(|_| Rule::Emphasis.holds());
+        let Some(other) = counterpart else { return Vec::new() };
         let (this, other) = (known.body(), other.body());
         if this.len() > MAX_WORDS || other.len() > MAX_WORDS || this == other {
             return Vec::new();

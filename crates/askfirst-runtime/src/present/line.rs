@@ -3,6 +3,7 @@
 use askfirst::PresentationKind;
 
 use super::escape::{Piece, PieceKind, width};
+use super::rule::Rule;
 
 /// What changed in a line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -99,6 +100,7 @@ impl Line {
     pub fn gutter(&self) -> &'static str {
         match (self.part.has_gutter(), self.row) {
             (false, _) => "",
+            (true, _) if !Rule::Gutter.holds() => "",
             (true, Row::First) => "│ ",
             (true, Row::Continued) => "┆ ",
         }

@@ -8,9 +8,10 @@ use std::time::Instant;
 use askfirst::machine::{Member, Question};
 use askfirst::{Args, Risk, Timestamp};
 
-use super::escape::{Piece, odd_letters};
+use super::escape::Piece;
 use super::line::{Entry, Line, Part};
 use super::offer::Offers;
+use super::rule::Rule;
 use super::time::later;
 use super::tone::Tone;
 use super::tree::Counted;
@@ -21,9 +22,11 @@ mod lines;
 mod options;
 mod scope;
 mod summary;
+mod words;
 
 use lines::Body;
 pub use summary::summary;
+use words::{kept_mark, plural, risk_words, title, warning};
 
 /// What a page is made with.
 #[derive(Debug, Clone, Copy)]
@@ -293,7 +296,7 @@ impl Page {
             preview.of += len;
             preview.shown += most;
             let left = len - most;
-            if left > 0 {
+            if left > 0 && Rule::Uncut.holds() {
                 let text = format!("... {left} more {} not shown: [v] shows all", plural(left, "line"));
                 preview.lines.extend(Entry::ours(Part::Count, text).wrap(columns));
             }
@@ -337,7 +340,7 @@ impl Page {
             (collapsed, "blank", "shown as a count"),
         ];
         let words = |(number, thing, how): (usize, &str, &str)| {
-            (number > 0).then(|| format!("{number} {} {how}", plural(number, thing)))
+            (number > 0 && Rule::Counts.holds()).then(|| format!("{number} {} {how}", plural(number, thing)))
         };
         counts.into_iter().filter_map(words).collect()
     }
@@ -348,23 +351,6 @@ impl Page {
             counts.push(format!("refused {}, if nobody answers", later(self.now, at)));
         }
         counts.into_iter().flat_map(|text| Entry::ours(Part::Count, text).wrap(columns)).collect()
-    }
-}
-
-/// `thing` or `things`.
-pub(super) fn plural(number: usize, thing: &str) -> String {
-    if number == 1 { thing.to_owned() } else { format!("{thing}s") }
-}
-
-fn title(question: &Question) -> String {
-    let count = match question.members.len() {
-        1 => "approval needed".to_owned(),
-        many => format!("approval needed for {many} requests together"),
-    };
-    if question.of > 1 {
-        format!("{count}: question {} of {}", question.position, question.of)
-    } else {
-        count
     }
 }
 
@@ -383,7 +369,8 @@ impl Maker<'_> {
     /// The members of a group, each with its risk.
     fn list(&mut self, members: &[Member]) {
         let mut entries = Vec::new();
-        for (at, member) in members.iter().enumerate() {
+        let listed = if Rule::Members.holds() { members.len() } else { 1 };
+        for (at, member) in members.iter().enumerate().take(listed) {
             let request = &member.request;
             let mut pieces = vec![Piece::ours(format!("{:>2} ", at + 1)), kept_mark(true)];
             pieces.push(match request.risk {
@@ -453,6 +440,11 @@ impl Maker<'_> {
         clean.left
     }
 
+    /// The same of a text that is not needed any more.
+    fn clean_text(&mut self, text: String) -> String {
+        if self.options.redactor.is_clean(text.as_bytes()) { text } else { self.clean(&text) }
+    }
+
     /// Arguments without their secrets.
     fn clean_args(&mut self, args: &Args) -> Args {
         let clean = self.options.redactor.args(args, Mark::Screen);
@@ -467,28 +459,6 @@ impl Maker<'_> {
     fn headed(&mut self, place: Place, head: Vec<Entry>, body: Body) {
         self.sections.push(Section { place, head, body });
     }
-}
-
-fn kept_mark(kept: bool) -> Piece {
-    if kept { Piece::ours("as answered ") } else { Piece::toned("refused     ", Tone::Warning) }
-}
-
-fn risk_words(risk: Risk) -> &'static str {
-    match risk {
-        Risk::Low => "low",
-        Risk::High => "high",
-        Risk::Irreversible => "irreversible (it cannot be undone)",
-    }
-}
-
-/// A name with letters that may look like others.
-fn warning(label: &str, name: &str) -> Option<Entry> {
-    let odd = odd_letters(name);
-    let list = odd.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
-    let more = odd.len().saturating_sub(4);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let text = format!("warning: the {label} has letters that are not ASCII: {list}{more}");
-    (!odd.is_empty()).then(|| Entry::ours(Part::Warning, text))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use super::escape::{MAX_BLANK_LINES, Piece, PieceKind, Visible, blank_lines, is_plain, visible_line};
 use super::line::Row;
+use super::rule::Rule;
 use super::tone::Tone;
 
 /// Every so many lines the index knows where they begin.
@@ -151,7 +152,7 @@ impl<'a> Iterator for Slots<'a> {
         let rest = self.rest();
         if row == Row::First && rest.starts_with([' ', '\t', '\n']) || rest.is_empty() {
             let (count, bytes) = self.blank_run();
-            if count > MAX_BLANK_LINES {
+            if count > MAX_BLANK_LINES && Rule::Collapse.holds() {
                 self.step(bytes, count);
                 return Some(Slot { raw: "", number, row, blanks: count, start });
             }

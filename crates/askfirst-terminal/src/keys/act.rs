@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use askfirst::{ApprovalDecision, ApprovalScope, Cause, Risk};
-use askfirst_runtime::present::Choice;
+use askfirst_runtime::present::{Choice, Rule};
 
-use super::{Act, Doc, Effect, Field, Front, Keys, Notice, Reach, Rule, Screen};
+use super::{Act, Doc, Effect, Field, Front, Keys, Notice, Reach, Screen};
 
 impl Keys {
     pub(super) fn act(&mut self, act: Act, now: Duration) -> Vec<Effect> {
@@ -81,17 +81,18 @@ impl Keys {
     fn approve(&self, remember: ApprovalScope) -> Vec<Effect> {
         let decide = |kept: &bool| match kept {
             true => ApprovalDecision::yes(Cause::Person).remembered(remember),
+            false if !self.holds(Rule::LeftOut) => ApprovalDecision::yes(Cause::Person).remembered(remember),
             false => ApprovalDecision::no(Cause::Person),
         };
         vec![Effect::Answer(self.kept.iter().map(decide).collect())]
     }
 
     pub(super) fn refuse(&self, cause: Cause) -> Vec<Effect> {
-        self.all(ApprovalDecision::no(cause))
+        self.all(ApprovalDecision::no(if self.holds(Rule::Cause) { cause } else { Cause::Person }))
     }
 
     pub(super) fn stop(&self) -> Vec<Effect> {
-        self.all(ApprovalDecision { stop: true, ..ApprovalDecision::no(Cause::Person) })
+        self.all(ApprovalDecision { stop: self.holds(Rule::Stop), ..ApprovalDecision::no(Cause::Person) })
     }
 
     pub(super) fn all(&self, decision: ApprovalDecision) -> Vec<Effect> {

@@ -3,7 +3,7 @@
 use askfirst::Timestamp;
 use askfirst_runtime::present::escape::width;
 use askfirst_runtime::present::time::span;
-use askfirst_runtime::present::{Line, Part, Piece, Row, visible_line};
+use askfirst_runtime::present::{Line, Part, Piece, Row, Rule, visible_line};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -66,8 +66,23 @@ fn inline(ui: &mut Ui, now: Timestamp) -> Frame {
 }
 
 fn title(ui: &Ui, now: Timestamp) -> String {
-    let left = ui.page.deadline().map(|at| format!(", refused in {}", span(now.until(at))));
-    format!("{}{}", ui.page.title(), left.unwrap_or_default())
+    let (title, left) = (ui.page.title(), ui.page.deadline().map(|at| span(now.until(at))));
+    let bare = title.strip_prefix("approval needed").unwrap_or(title);
+    let bare = bare.strip_prefix(": ").or(bare.strip_prefix(" for ")).unwrap_or(title);
+    let Some(left) = left else {
+        let last = title.rsplit(": ").next().unwrap_or(title);
+        return roomiest(ui, [title.to_owned(), bare.to_owned(), last.to_owned()]);
+    };
+    let ways =
+        [format!("{title}, refused in {left}"), format!("{bare}, {left} left"), format!("{left} left")];
+    roomiest(ui, ways)
+}
+
+/// The first that fits on a frame's line, or the last.
+fn roomiest<const N: usize>(ui: &Ui, ways: [String; N]) -> String {
+    let room = ui.room().saturating_sub(7);
+    let fits = ways.iter().position(|way| width(way) <= room).unwrap_or(N - 1);
+    ways.into_iter().nth(fits).unwrap_or_default()
 }
 
 /// Everything below the content, and where the cursor stands in it.
@@ -104,7 +119,7 @@ fn below(ui: &Ui, _now: Timestamp) -> (Vec<Drawn>, Option<(usize, usize)>) {
             typed(&mut rows, "arguments (Enter sends them to be judged, Esc goes back): ", field, room)
         }
         Screen::Question | Screen::Scope(_) | Screen::View(..) => {
-            let (mark, style) = if ui.keys.is_armed() {
+            let (mark, style) = if ui.keys.is_armed() || !Rule::Mark.holds() {
                 ("ready: ", colours::ready())
             } else if ui.is_whole() {
                 ("[not yet] ", colours::dim())
@@ -153,6 +168,9 @@ fn typed(
 
 /// Which part of the page is in the window.
 fn position(ui: &Ui) -> String {
+    if !Rule::Uncut.holds() {
+        return String::new();
+    }
     let len = ui.page.len(ui.room());
     let shown = ui.window(ui.top, ui.pane_height.max(1));
     let (first, last) = (ui.top.at + 1, shown.last().map_or(0, |row| row.at + 1));
@@ -164,8 +182,14 @@ fn position(ui: &Ui) -> String {
     {
         return format!("all {len} lines");
     }
-    let more = if last < len || !whole(ui, &shown, len) { ": more below, PgDn" } else { ": the end, PgUp" };
-    format!("lines {first} to {last} of {len}{more}")
+    let (more, key) =
+        if last < len || !whole(ui, &shown, len) { ("more below", "PgDn") } else { ("the end", "PgUp") };
+    let ways = [
+        format!("lines {first} to {last} of {len}: {more}, {key}"),
+        format!("{first} to {last} of {len}: {more}"),
+        format!("{first}-{last}/{len}, {key}"),
+    ];
+    roomiest(ui, ways)
 }
 
 /// Whether a window reaches the last row of the page.
@@ -240,8 +264,15 @@ fn full(ui: &mut Ui, doc: Doc, find: Option<&str>) -> Frame {
             let body: Vec<Drawn> = shown.iter().map(|row| folded(ui, row)).collect();
             let foldable =
                 (0..len.min(2_000)).any(|at| ui.page.depth(at, ui.room()).is_some_and(|depth| depth > 0));
-            let fold = if foldable { "  [-] fold  [+] unfold" } else { "" };
-            let keys = format!("[v] [Esc] back  [/] find  [n] [N] next, previous  [Space] [b] page{fold}");
+            let fold = if foldable { "  [-] [+] fold" } else { "" };
+            let keys = roomiest(
+                ui,
+                [
+                    format!("[v] [Esc] back  [/] find  [n] [N] next  [Space] [b] page{fold}"),
+                    format!("[v] back  [/] find  [n] next{fold}"),
+                    "[v] back  [/] find  [n] next".to_owned(),
+                ],
+            );
             (format!("all of it, lines {first} to {last} of {len}"), body, keys)
         }
         Doc::Facts => {

@@ -13,7 +13,7 @@ fn ui(size: (u16, u16)) -> Ui {
     let options = Options::default();
     let mut ui =
         Ui::new(Arc::clone(&question), &options, &Schemas::default(), Arc::default(), size, Timestamp(0));
-    ui.complete(prepare(&question, &options, Timestamp(0)), Duration::ZERO);
+    ui.complete(prepare(&question, &options, Timestamp(0), Colouring::BRIEF), Duration::ZERO);
     ui.frame(Timestamp(0));
     ui
 }

@@ -14,7 +14,7 @@ use askfirst::machine::{Answer, Member, Question, QuestionId};
 use askfirst::{ApprovalDecision, ApprovalRequest, Args, simple_approval_request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 
 /// Longer than anything takes; then the test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,6 +41,8 @@ pub(crate) struct Desk {
     rows: u16,
     seat: Seat,
     typed_ahead: Vec<u8>,
+    raw: bool,
+    program: PathBuf,
 }
 
 /// What was drawn so far.
@@ -54,6 +56,7 @@ struct Drawn {
 /// A program that asks.
 pub(crate) struct Asking {
     size: (u16, u16),
+    before: LocalModes,
     master: Option<Arc<OwnedFd>>,
     drawn: Arc<Drawn>,
     reader: Option<JoinHandle<()>>,
@@ -108,11 +111,14 @@ impl Desk {
             rows: 40,
             seat: Seat::Stdin,
             typed_ahead: Vec::new(),
+            raw: false,
+            program: program(),
         }
     }
 
     pub(crate) fn and_then(mut self, request: ApprovalRequest) -> Self {
-        let next = Question { id: QuestionId(2), ..question(vec![request]) };
+        let id = u64::try_from(self.questions.len()).unwrap() + 1;
+        let next = Question { id: QuestionId(id), ..question(vec![request]) };
         self.questions.push(next);
         self
     }
@@ -152,6 +158,18 @@ impl Desk {
         self
     }
 
+    /// On a terminal that another program left without lines and signals.
+    pub(crate) fn left_raw(mut self) -> Self {
+        self.raw = true;
+        self
+    }
+
+    /// Another build of the program that asks.
+    pub(crate) fn program(mut self, program: PathBuf) -> Self {
+        self.program = program;
+        self
+    }
+
     pub(crate) fn start(self) -> Asking {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -170,6 +188,12 @@ impl Desk {
             let noctty = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).unwrap();
             OpenOptions::new().read(true).write(true).custom_flags(noctty).open(&name).unwrap()
         };
+        if self.raw {
+            let mut modes = tcgetattr(&slave).unwrap();
+            modes.make_raw();
+            tcsetattr(&slave, OptionalActions::Now, &modes).unwrap();
+        }
+        let before = tcgetattr(&slave).unwrap().local_modes;
         rustix::io::write(&master, &self.typed_ahead).unwrap();
         let (stdin, session) = match self.seat {
             Seat::Stdin | Seat::OutlivesHangUp => (Stdio::from(slave), "stdin"),
@@ -179,10 +203,10 @@ impl Desk {
         let mut command = match self.seat {
             Seat::OutlivesHangUp => {
                 let mut sh = Command::new("sh");
-                sh.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(program());
+                sh.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(&self.program);
                 sh
             }
-            Seat::Stdin | Seat::Controlling | Seat::None => Command::new(program()),
+            Seat::Stdin | Seat::Controlling | Seat::None => Command::new(&self.program),
         };
         let child = command
             .args(["--session", session])
@@ -205,12 +229,21 @@ impl Desk {
             std::thread::spawn(move || read_all(&master, &drawn))
         };
         let size = (self.rows, self.columns);
-        Asking { size, master: Some(master), drawn, reader: Some(reader), child, looked: 0, _folder: folder }
+        Asking {
+            size,
+            before,
+            master: Some(master),
+            drawn,
+            reader: Some(reader),
+            child,
+            looked: 0,
+            _folder: folder,
+        }
     }
 }
 
 /// The example, which is built with the tests.
-fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
     let this = std::env::current_exe().unwrap();
     let program = this.parent().and_then(|deps| deps.parent()).unwrap().join("examples/ask");
     assert!(program.exists(), "build the example first: `cargo build --example ask`");
@@ -251,6 +284,35 @@ impl Asking {
         }
     }
 
+    /// Waits until one of the texts is drawn or the program ended: which text it was, if any.
+    pub(crate) fn which(&mut self, texts: &[&str]) -> Option<usize> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let ended = self.child.try_wait().unwrap().is_some();
+            let bytes = self.drawn.bytes.lock().unwrap();
+            let new = &bytes[self.looked..];
+            let place = |text: &&str| new.windows(text.len()).position(|window| window == text.as_bytes());
+            let first = texts.iter().enumerate().filter_map(|(at, text)| Some((place(text)?, at))).min();
+            if let Some((place, at)) = first {
+                self.looked += place + texts[at].len();
+                return Some(at);
+            }
+            if ended {
+                return None;
+            }
+            assert!(Instant::now() < until, "none of {texts:?}:\n{}", String::from_utf8_lossy(&bytes));
+            drop(self.drawn.more.wait_timeout(bytes, Duration::from_millis(20)).unwrap());
+        }
+    }
+
+    /// Says no, unless something was decided already.
+    pub(crate) fn refuse(&mut self) -> Ended {
+        if self.which(&["ready:"]).is_some() {
+            self.send(b"n");
+        }
+        self.end()
+    }
+
     pub(crate) fn ready(&mut self) -> &mut Self {
         self.wait_for("ready:")
     }
@@ -280,10 +342,9 @@ impl Asking {
         self
     }
 
-    /// Whether the terminal reads lines and echoes, as before any prompt.
-    pub(crate) fn is_cooked(&self) -> bool {
-        let modes = tcgetattr(self.master.as_deref().unwrap()).unwrap().local_modes;
-        modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+    /// Whether the terminal is as before any prompt.
+    pub(crate) fn is_put_back(&self) -> bool {
+        tcgetattr(self.master.as_deref().unwrap()).unwrap().local_modes == self.before
     }
 
     pub(crate) fn hang_up(&mut self) -> &mut Self {
@@ -311,7 +372,7 @@ impl Asking {
         let mut out = String::new();
         self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
         if self.master.is_some() {
-            assert!(self.is_cooked(), "the terminal was not put back");
+            assert!(self.is_put_back(), "the terminal was not put back");
         }
         std::thread::sleep(Duration::from_millis(50));
         self.stop_reading();

@@ -15,6 +15,7 @@ mod hostile;
 mod keys;
 mod losing;
 mod pictures;
+mod rules;
 mod screens;
 mod stills;
 mod stories;

@@ -29,6 +29,7 @@ fn screen(request: askfirst::ApprovalRequest, columns: u16, keys: &[&str]) -> St
 fn a_simple_call() {
     insta::assert_snapshot!("simple_80", screen(email(), 80, &["y"]));
     insta::assert_snapshot!("simple_40", screen(email(), 40, &["y"]));
+    insta::assert_snapshot!("simple_120", screen(email(), 120, &["y"]));
 }
 
 #[test]
@@ -43,7 +44,8 @@ fn a_diff_that_must_be_viewed() {
     request.args = args(serde_json::json!({"path": "notes.md"}));
     request.presentation = Some(ApprovalPresentation::new(PresentationKind::Diff, diff));
     insta::assert_snapshot!("diff_80", screen(request.clone(), 80, &["y", "v", "?", "y"]));
-    insta::assert_snapshot!("diff_40", screen(request, 40, &["v", "n"]));
+    insta::assert_snapshot!("diff_40", screen(request.clone(), 40, &["v", "n"]));
+    insta::assert_snapshot!("diff_120", screen(request, 120, &["v", "n"]));
 }
 
 #[test]
@@ -51,5 +53,6 @@ fn a_call_that_cannot_be_undone() {
     let mut request = email();
     request.risk = Risk::Irreversible;
     insta::assert_snapshot!("irreversible_80", screen(request.clone(), 80, &["q"]));
-    insta::assert_snapshot!("irreversible_40", screen(request, 40, &["q"]));
+    insta::assert_snapshot!("irreversible_40", screen(request.clone(), 40, &["q"]));
+    insta::assert_snapshot!("irreversible_120", screen(request, 120, &["q"]));
 }

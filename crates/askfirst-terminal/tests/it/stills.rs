@@ -38,35 +38,69 @@ fn press(still: &mut Still, keys: &[&str]) {
     still.wait(Duration::from_secs(2));
 }
 
-/// The pages that a question leads to.
-const PAGES: [(&str, &[&str]); 6] = [
-    ("question", &[]),
-    ("all", &["v"]),
-    ("facts", &["?"]),
-    ("reason", &["r", "n", "o", "t", " ", "n", "o", "w"]),
-    ("args", &["e"]),
-    ("scope", &["s", "2"]),
+/// The pages that a question leads to, and the keys that lead there.
+const PAGES: [(&str, &str, &[&str]); 11] = [
+    ("edit", "all", &["v"]),
+    ("edit", "found", &["v", "/", "p", "a", "r", "s", "e", "r", "\r"]),
+    ("edit", "find", &["v", "/", "p", "a", "r"]),
+    ("edit", "facts", &["?"]),
+    ("edit", "reason", &["r", "n", "o", "t", " ", "n", "o", "w"]),
+    ("edit", "args", &["e"]),
+    ("edit", "scope", &["s", "2"]),
+    ("data", "all", &["v"]),
+    ("data", "folded", &["v", "-"]),
+    ("mail", "word", &["b", "o", "b"]),
+    ("group", "left_out", &["2"]),
 ];
+
+fn drawn(question: &Question, keys: &[&str], style: Style, columns: u16) -> vt100::Parser {
+    let mut still = still(question.clone(), style, columns, ROWS);
+    press(&mut still, keys);
+    screen(&still, columns, ROWS)
+}
 
 #[test]
 fn every_screen_is_as_it_was() {
-    for (name, question) in fixtures::all() {
-        for (page, keys) in PAGES {
-            if page != "question" && name != "edit" && !(page == "all" && name == "data") {
-                continue;
-            }
-            for columns in [80, 120, 40] {
-                let mut drawn = Vec::new();
-                for style in [Style::Uncoloured, Style::Coloured] {
-                    let mut still = still(question.clone(), style, columns, ROWS);
-                    press(&mut still, keys);
-                    drawn.push(screen(&still, columns, ROWS).screen().contents());
-                }
-                assert_eq!(drawn[0], drawn[1], "colour carries something in {name} {page} {columns}");
-                insta::assert_snapshot!(format!("still_{name}_{page}_{columns}"), drawn[0]);
-            }
+    let questions = fixtures::all();
+    let pages = questions.iter().map(|(name, question)| (*name, "question", question, &[][..]));
+    let more = PAGES.iter().map(|(name, page, keys)| {
+        let question =
+            questions.iter().find(|(other, _)| other == name).map(|(_, question)| question).unwrap();
+        (*name, *page, question, *keys)
+    });
+    for (name, page, question, keys) in pages.chain(more) {
+        for columns in [80, 120, 40] {
+            let plain = drawn(question, keys, Style::Uncoloured, columns);
+            let coloured = drawn(question, keys, Style::Coloured, columns);
+            let plain = plain.screen().contents();
+            assert_eq!(
+                plain,
+                coloured.screen().contents(),
+                "colour carries something in {name} {page} {columns}"
+            );
+            insta::assert_snapshot!(format!("still_{name}_{page}_{columns}"), plain);
+            insta::assert_snapshot!(
+                format!("still_{name}_{page}_{columns}_coloured"),
+                painted(&coloured, columns)
+            );
         }
     }
+}
+
+/// A screen with a letter for the colour of each cell that has one.
+fn painted(parser: &vt100::Parser, columns: u16) -> String {
+    let letter = |cell: &vt100::Cell| match (cell.fgcolor(), cell.bold(), cell.underline(), cell.inverse()) {
+        (_, _, _, true) => '#',
+        (vt100::Color::Default, false, false, _) => ' ',
+        (vt100::Color::Default, _, _, _) => '*',
+        (vt100::Color::Idx(at), false, false, _) => "krgybmcwd".chars().nth(at.into()).unwrap_or('?'),
+        (vt100::Color::Idx(at), _, _, _) => "KRGYBMCWD".chars().nth(at.into()).unwrap_or('?'),
+        (vt100::Color::Rgb(..), _, _, _) => '?',
+    };
+    let row = |at: u16| -> String {
+        (0..columns).filter_map(|column| parser.screen().cell(at, column)).map(letter).collect()
+    };
+    (0..ROWS).map(|at| row(at).trim_end().to_owned()).collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::present::diff::{Diff, unified};
 use crate::present::escape::visible;
 use crate::present::highlight::Highlight;
 use crate::present::line::{Entry, Part};
+use crate::present::rule::Rule;
 use crate::present::text::Text;
 use crate::present::tree::Tree;
 
@@ -32,7 +33,8 @@ impl Maker<'_> {
         let text = self.clean(&request.description);
         let lines = self.counted.take(visible(&text));
         let entries = lines.into_iter().map(|pieces| Entry::new(Part::Claim, pieces)).collect();
-        self.section(Place::Content, "agent says (not checked):", Body::Entries(entries));
+        let heading = if Rule::Apart.holds() { "agent says (not checked):" } else { "facts:" };
+        self.section(Place::Content, heading, Body::Entries(entries));
     }
 
     pub(super) fn facts(&mut self, request: &ApprovalRequest) {
@@ -120,37 +122,39 @@ impl Maker<'_> {
 
     fn presentation(&mut self, presentation: &ApprovalPresentation) {
         let kind = presentation.kind;
-        let mut more = presentation.metadata.clone();
-        if more.get("full_content").is_some_and(Value::is_string) {
-            more.remove("full_content");
-        }
-        if let Some(diff) = compared(presentation) {
-            more.remove("before");
-            more.remove("after");
-            let diff = self.clean(&diff);
-            return self.one(kind, presentation, &diff, more);
+        let diff = compared(presentation);
+        let is_more = |(key, value): &(&String, &Value)| match key.as_str() {
+            "full_content" => !value.is_string(),
+            "before" | "after" => diff.is_none(),
+            _ => true,
+        };
+        let more = presentation.metadata.iter().filter(is_more);
+        let more: Args = more.map(|(key, value)| (key.clone(), value.clone())).collect();
+        if let Some(diff) = diff {
+            let diff = self.clean_text(diff);
+            return self.one(kind, presentation, diff, more);
         }
         let full = presentation.full_content();
         if !is_beginning(&presentation.content, full) {
             let short = self.clean(&presentation.content);
-            self.one(kind, presentation, &short, Args::new());
+            self.one(kind, presentation, short, Args::new());
             self.section(Place::Content, "and in full:", Body::Entries(Vec::new()));
         }
         let full = self.clean(full);
-        self.one(kind, presentation, &full, more);
+        self.one(kind, presentation, full, more);
     }
 
     /// One content, its secrets taken out.
-    fn one(&mut self, kind: PresentationKind, shown: &ApprovalPresentation, content: &str, more: Args) {
+    fn one(&mut self, kind: PresentationKind, shown: &ApprovalPresentation, content: String, more: Args) {
         let mut more = more;
         let parts = match kind {
-            PresentationKind::Command => Parts::take(&mut more, content),
+            PresentationKind::Command => Parts::take(&mut more, &content),
             PresentationKind::Text
             | PresentationKind::Diff
             | PresentationKind::FileContent
             | PresentationKind::Structured => None,
         };
-        let lines = content.lines().count();
+        let lines = content.as_bytes().split_inclusive(|byte| *byte == b'\n').count();
         let heading = format!(
             "the tool shows this {} ({} bytes, {lines} {}):",
             kind_words(kind),
@@ -193,12 +197,12 @@ impl Maker<'_> {
         &mut self,
         kind: PresentationKind,
         shown: &ApprovalPresentation,
-        content: &str,
+        content: String,
         parts: Option<&Parts>,
     ) -> Body {
         let (before, language) = match kind {
             PresentationKind::Diff => {
-                let diff = Diff::new(content.to_owned());
+                let diff = Diff::new(content);
                 self.counted.escaped += diff.text.escaped;
                 self.counted.collapsed += diff.text.collapsed;
                 return Body::Diff(Box::new(diff));
@@ -221,7 +225,7 @@ impl Maker<'_> {
         let marks =
             parts.filter(|_| content == shown.content).map(|parts| parts.tones.clone()).unwrap_or_default();
         let highlight = language.and_then(Highlight::new);
-        let text = self.text(content.to_owned());
+        let text = self.text(content);
         Body::Text(Box::new(Lines { text, part: Part::Content(kind), before, highlight, marks }))
     }
 }

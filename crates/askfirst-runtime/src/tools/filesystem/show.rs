@@ -1,11 +1,8 @@
 //! What a person is shown before files change: a diff, the content, or what is lost. Data only; whoever shows it
 //! escapes it.
 
-use std::time::Duration;
-
 use askfirst::{ApprovalPresentation, Fact, PresentationKind, Shown};
 use serde_json::{Value, json};
-use similar::TextDiff;
 
 use super::basis::{self, MAX_SHOWN};
 use super::edit;
@@ -18,8 +15,6 @@ use super::read;
 use super::tree;
 use super::wish::{Change, Matching, Wish};
 
-/// A diff that takes longer is coarser, never shorter.
-const DIFF_TIME: Duration = Duration::from_millis(500);
 /// How often a file that changes while it is looked at is looked at again.
 const TRIES: usize = 3;
 
@@ -124,20 +119,15 @@ fn write(ground: &Ground<'_>, spot: &Spot, new: &[u8]) -> Result<Content, Troubl
     }
     let (mut file, _) = ground.open(spot)?;
     let old = read::bytes(&mut file, &spot.label, 0, MAX_SHOWN)?;
-    match (plain_text(&old), plain_text(new)) {
-        (Some(old), Some(new)) => Ok((Some(diff(&spot.label, old, new)), facts)),
+    match (owned_text(old), plain_text(new)) {
+        (Ok(old), Some(text)) => Ok((Some(both(&spot.label, old, text.to_owned())), facts)),
         (old, _) => {
-            if old.is_none() {
-                facts.push(Fact::new("was", binary(&old_bytes(&file, &spot.label)?)));
+            if let Err(old) = old {
+                facts.push(Fact::new("was", binary(&old)));
             }
             Ok((Some(whole(spot, new)), facts))
         }
     }
-}
-
-fn old_bytes(file: &std::fs::File, label: &str) -> Result<Vec<u8>, Trouble> {
-    let mut file = file.try_clone().map_err(|e| Trouble::failed(label, e))?;
-    read::bytes(&mut file, label, 0, MAX_SHOWN)
 }
 
 /// The whole content of a file, or what it is if it is no text.
@@ -158,10 +148,15 @@ pub(crate) fn plain_text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| !read::has_nul(text.as_bytes()))
 }
 
+/// The same, or the bytes if they are none.
+fn owned_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
+    if read::has_nul(&bytes) { Err(bytes) } else { String::from_utf8(bytes).map_err(|e| e.into_bytes()) }
+}
+
 fn edit(ground: &Ground<'_>, spot: &Spot, change: &Change) -> Result<Content, Trouble> {
     let (old, new) = edited(ground, spot, change)?;
     let facts = vec![Fact::new("size", format!("{} bytes, {} before", new.len(), old.len()))];
-    Ok((Some(diff(&spot.label, &old, &new)), facts))
+    Ok((Some(both(&spot.label, old, new)), facts))
 }
 
 /// A file's text before and after an edit.
@@ -172,20 +167,19 @@ pub(crate) fn edited(ground: &Ground<'_>, spot: &Spot, change: &Change) -> Resul
     }
     let (mut file, _) = ground.open(spot)?;
     let old = read::bytes(&mut file, &spot.label, 0, MAX_SHOWN)?;
-    let old = String::from_utf8(old).ok().filter(|text| !read::has_nul(text.as_bytes()));
-    let old = old.ok_or_else(|| Trouble::Failed(format!("`{}` is no text", spot.label)))?;
+    let old = owned_text(old).map_err(|_| Trouble::Failed(format!("`{}` is no text", spot.label)))?;
     let new = edit::apply(&old, change).map_err(|e| Trouble::Failed(format!("`{}`: {e}", spot.label)))?;
     ground.refuse_size(spot, new.len() as u64)?;
     Ok((old, new))
 }
 
-fn diff(label: &str, old: &str, new: &str) -> ApprovalPresentation {
+/// A text before and after. Whoever shows it compares the two: that may take a while, and nothing waits for it.
+fn both(label: &str, old: String, new: String) -> ApprovalPresentation {
     if old == new {
         return text("nothing changes".to_owned());
     }
-    // A name must not be able to look like a line of the diff.
-    let label: String = label.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new);
-    let content = diff.unified_diff().context_radius(3).header(&label, &label).to_string();
-    ApprovalPresentation::new(PresentationKind::Diff, content)
+    let mut shown = ApprovalPresentation::new(PresentationKind::Diff, label);
+    shown.metadata.insert("before".to_owned(), old.into());
+    shown.metadata.insert("after".to_owned(), new.into());
+    shown
 }

@@ -9,6 +9,12 @@ fn world() -> World {
     World::new().root("w", "w", asking())
 }
 
+/// The diff that is shown, made of the texts before and after.
+fn diff(shown: &askfirst::ApprovalPresentation) -> String {
+    let text = |key: &str| shown.metadata[key].as_str().unwrap();
+    crate::present::diff::unified(&shown.content, text("before"), text("after"))
+}
+
 #[test]
 fn an_overwrite_and_an_edit_are_shown_as_a_diff() {
     let world = world().put("w/a.md", "# A\n\none\ntwo\n");
@@ -19,7 +25,7 @@ fn an_overwrite_and_an_edit_are_shown_as_a_diff() {
     ] {
         let shown = world.shown(tool, args).1.presentation.unwrap();
         assert_eq!(shown.kind, PresentationKind::Diff);
-        assert_eq!(shown.content, "--- w:a.md\n+++ w:a.md\n@@ -1,4 +1,4 @@\n # A\n \n-one\n+1\n two\n");
+        assert_eq!(diff(&shown), "--- w:a.md\n+++ w:a.md\n@@ -1,4 +1,4 @@\n # A\n \n-one\n+1\n two\n");
     }
 }
 
@@ -84,7 +90,7 @@ fn an_edit_that_does_not_fit_says_so_and_fails() {
 fn a_name_cannot_pass_for_a_line_of_the_diff() {
     let world = world().put("w/a\n+b", "1\n");
     let shown = world.shown("write_file", json!({"path": "w:a\n+b", "content": "2\n"})).1;
-    let content = shown.presentation.unwrap().content;
+    let content = diff(&shown.presentation.unwrap());
     assert_eq!(content.lines().filter(|line| line.starts_with('+')).count(), 2, "{content}");
 }
 
@@ -121,14 +127,15 @@ fn what_is_shown_and_what_it_rests_on_are_of_one_moment() {
         let mut seen = 0;
         while seen < 300 {
             let shown = world.shown("write_file", json!({"path": "w:a", "content": "new\n"})).1;
-            let content = shown.presentation.unwrap().content;
-            let Some(old) = content.lines().skip(2).find_map(|line| line.strip_prefix('-')) else {
+            let shown_as = shown.presentation.unwrap();
+            let Some(old) = shown_as.metadata.get("before").and_then(|text| text.as_str()) else {
+                let content = shown_as.content;
                 assert!(content.starts_with("this cannot be done as it stands"), "{content}");
                 assert_eq!(shown.basis, Some(Value::Null));
                 continue;
             };
             let rests_on = shown.basis.unwrap()["was"][0]["digest"].clone();
-            if rests_on != json!(askfirst::Digest::of(format!("{old}\n")).to_string()) {
+            if rests_on != json!(askfirst::Digest::of(old).to_string()) {
                 stop.store(true, Ordering::Relaxed);
                 panic!("line {old} was shown, and another one was looked at");
             }

@@ -1,0 +1,142 @@
+//! One call of a run as a row, or as several where the screen is narrow. What is long is cut with a mark; what went
+//! wrong is told whole.
+
+use askfirst_runtime::present::escape::width;
+use askfirst_runtime::present::visible_line;
+use serde_json::Value;
+
+use super::live::Over;
+
+/// With fewer columns what is called stands in a row of its own.
+const NARROW: usize = 64;
+/// Where the columns begin.
+const INDENT: usize = 6;
+const HEAD: usize = 35;
+
+/// One call that is over.
+pub struct Line<'a> {
+    pub number: u32,
+    pub word: &'static str,
+    pub over: &'a Over,
+    pub what: &'a str,
+    pub result: &'a str,
+    pub rest: &'a str,
+}
+
+impl Line<'_> {
+    /// The rows on a screen of so many columns.
+    pub fn rows(&self, columns: usize) -> Vec<String> {
+        let columns = columns.max(24);
+        let by = self.over.by.unwrap_or("");
+        let head = format!("{:>4}  {:<8} {:>8}  {by:<8}  ", self.number, self.word, self.time());
+        let result = if self.result.is_empty() { String::new() } else { format!("→ {}", self.result) };
+        let (what, result) = (visible_line(self.what).text(), visible_line(&result).text());
+        let mut rows = Vec::new();
+        let indent = if columns < NARROW {
+            rows.push(head);
+            rows.push(format!("{}{}", " ".repeat(INDENT), cut(&what, columns - INDENT)));
+            if !result.is_empty() {
+                rows.push(format!("{}{}", " ".repeat(INDENT), cut(&result, columns - INDENT)));
+            }
+            INDENT
+        } else {
+            let room = columns - HEAD;
+            let for_result = if result.is_empty() { 0 } else { width(&result).min(room / 3) + 1 };
+            let what = cut(&what, room - for_result);
+            let left = room.saturating_sub(width(&what) + 1);
+            rows.push(format!("{head}{what} {}", cut(&result, left)));
+            HEAD
+        };
+        for row in wrapped(&visible_line(self.rest).text(), columns - indent) {
+            rows.push(format!("{}{row}", " ".repeat(indent)));
+        }
+        rows.iter().map(|row| row.trim_end().to_owned()).collect()
+    }
+
+    fn time(&self) -> String {
+        match self.over.took_ms {
+            None => "-".to_owned(),
+            Some(ms @ 0..10_000) => format!("{ms} ms"),
+            Some(ms @ 10_000..600_000) => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
+            Some(ms) => format!("{} min", ms / 60_000),
+        }
+    }
+}
+
+/// What a tool gave, in a few words.
+pub fn result_words(result: &Value) -> String {
+    let text = |key: &str| result.get(key).and_then(Value::as_str);
+    let lines = |text: &str| {
+        let (first, more) = (text.lines().find(|line| !line.trim().is_empty()), text.lines().count());
+        let first: String = first.unwrap_or_default().chars().take(200).collect();
+        if more > 1 { format!("{first} (of {more} lines)") } else { first }
+    };
+    match (text("stdout"), result) {
+        (Some(stdout), _) if !stdout.trim().is_empty() => lines(stdout),
+        (Some(_), _) => text("stderr").map(lines).unwrap_or_default(),
+        (None, Value::String(text)) => lines(text),
+        (None, Value::Null) => String::new(),
+        (None, Value::Object(fields)) => match fields.get("content").and_then(Value::as_str) {
+            Some(content) => format!("{} bytes", content.len()),
+            None => {
+                let short = |(key, value): (&String, &Value)| match value {
+                    Value::Array(items) => format!("{key}: {} items", items.len()),
+                    Value::Object(fields) => format!("{key}: {} fields", fields.len()),
+                    Value::String(text) => format!("{key}: {}", lines(text)),
+                    Value::Null | Value::Bool(_) | Value::Number(_) => format!("{key}: {value}"),
+                };
+                fields.iter().map(short).collect::<Vec<_>>().join(", ")
+            }
+        },
+        (None, Value::Bool(_) | Value::Number(_) | Value::Array(_)) => {
+            result.to_string().chars().take(200).collect()
+        }
+    }
+}
+
+/// A text that fits, with a mark where it was cut.
+fn cut(text: &str, room: usize) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    for c in text.chars() {
+        if width(&short) + width(c.encode_utf8(&mut [0; 4])) + 1 > room {
+            break;
+        }
+        short.push(c);
+    }
+    if room > 0 {
+        short.push('…');
+    }
+    short
+}
+
+/// Rows of whole words, and of parts of words that are longer than a row.
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let room = room.max(8);
+    let mut rows: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match rows.last_mut() {
+            Some(row) if width(row) + 1 + width(word) <= room => {
+                row.push(' ');
+                row.push_str(word);
+            }
+            Some(_) | None => {
+                let mut row = String::new();
+                for c in word.chars() {
+                    if width(&row) + width(c.encode_utf8(&mut [0; 4])) > room {
+                        rows.push(std::mem::take(&mut row));
+                    }
+                    row.push(c);
+                }
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+#[path = "line/tests.rs"]
+mod tests;

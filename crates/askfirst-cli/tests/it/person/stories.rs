@@ -1,0 +1,385 @@
+//! What a person must be able to do, with the whole program: each story as it should go, and that its opposite does not.
+
+use serde_json::Value;
+
+use super::{CONFIG, Terminal, calls};
+use crate::commands::Place;
+
+const FILES: &str = r#"
+version: 1
+sandbox:
+  require_os_sandbox: false
+  paths:
+    notes: { root: ./notes, mode: rw, approval: { read: none, write: required } }
+    free: { root: ./free, mode: rw, approval: { read: none, write: none } }
+shell:
+  known_read_only: none
+  rules:
+    - { pattern: "touch ok", approval: none }
+    - { pattern: "sudo", approval: deny }
+tools:
+  quick: { command: [echo, quick], approval: none }
+  human: { command: [echo, human], approval: human }
+"#;
+
+fn place() -> Place {
+    let place = Place::new(FILES);
+    for folder in ["notes", "free"] {
+        std::fs::create_dir(place.path().join(folder)).unwrap();
+    }
+    std::fs::write(place.path().join("notes/plan.md"), "# Plan\n\nShip the old parser.\n").unwrap();
+    place
+}
+
+fn list(place: &Place, calls: &[Value]) {
+    let lines: Vec<String> = calls.iter().map(Value::to_string).collect();
+    std::fs::write(place.path().join("calls.jsonl"), lines.join("\n")).unwrap();
+}
+
+fn write(path: &str, content: &str) -> Value {
+    serde_json::json!({"tool": "write_file", "args": {"path": path, "content": content}})
+}
+
+fn shell(command: &str) -> Value {
+    serde_json::json!({"tool": "shell", "args": {"command": command, "cwd": "notes"}})
+}
+
+fn run(place: &Place, more: &[&str]) -> Terminal {
+    Terminal::start(place, &[&["run", "calls.jsonl", "--config", "c.yaml"], more].concat())
+}
+
+/// Runs the list without a terminal.
+fn outcomes(place: &Place, more: &[&str]) -> (i32, Vec<Value>, String) {
+    let (code, printed, complaint) =
+        place.run(&[&["run", "calls.jsonl", "--json", "--config", "c.yaml"], more].concat());
+    (code, printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), complaint)
+}
+
+#[test]
+fn the_run_pauses_and_nothing_has_happened_until_it_is_approved() {
+    let place = place();
+    list(
+        &place,
+        &[serde_json::json!({"tool": "quick"}), write("notes:new.md", "hello\n"), write("notes:b.md", "b\n")],
+    );
+    let mut terminal = run(&place, &[]);
+    let page = terminal.press("y");
+    assert!(page.contains("quick"), "what ran before stays on screen: {page}");
+    for part in ["tool: write_file", "notes:new.md", "hello", "approval: required"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let told = terminal.wait_for("tool: write_file");
+    assert!(told.contains("approved once: write_file") && told.contains(" UTC"), "{told}");
+    assert!(told.contains("   2  ran"), "the result follows: {told}");
+    assert_eq!(std::fs::read_to_string(place.path().join("notes/new.md")).unwrap(), "hello\n");
+    assert!(!place.path().join("notes/b.md").exists(), "the next one pauses on its own");
+    terminal.press("n");
+    assert_eq!(terminal.end().0, 4);
+    assert!(!place.path().join("notes/b.md").exists());
+}
+
+#[test]
+fn before_the_answer_the_file_is_not_there() {
+    let place = place();
+    list(&place, &[write("notes:new.md", "hello\n")]);
+    let mut terminal = run(&place, &[]);
+    terminal.wait_for("ready:");
+    assert!(!place.path().join("notes/new.md").exists());
+    terminal.type_keys("n");
+    assert_eq!(terminal.end().0, 4);
+    assert!(!place.path().join("notes/new.md").exists());
+}
+
+#[test]
+fn a_refusal_stops_the_run_where_the_config_says_so_and_a_new_run_asks_again() {
+    for (setting, rest) in [("on_denial: return", "   2  ran"), ("on_denial: stop", "stopped: 1 not run")] {
+        let place = Place::new(&format!(
+            "{setting}\n{CONFIG}  quick: {{ command: [echo, quick], approval: none }}\n"
+        ));
+        list(
+            &place,
+            &[
+                serde_json::json!({"tool": "note", "args": {"text": "one"}}),
+                serde_json::json!({"tool": "quick"}),
+            ],
+        );
+        for _ in 0..2 {
+            let mut terminal = run(&place, &[]);
+            terminal.press("n");
+            let (code, told) = terminal.end();
+            assert!(code == 4 && told.contains(rest), "{setting}: {told}");
+        }
+    }
+}
+
+#[test]
+fn what_the_config_names_is_skipped_and_nothing_else() {
+    let place = place();
+    list(
+        &place,
+        &[
+            write("free:a", "a"),
+            serde_json::json!({"tool": "shell", "args": {"command": "touch ok", "cwd": "free"}}),
+            serde_json::json!({"tool": "quick"}),
+            write("notes:a", "a"),
+            shell("touch other"),
+            serde_json::json!({"tool": "human"}),
+        ],
+    );
+    let verdicts = |more: &[&str]| -> Vec<String> {
+        outcomes(&place, more).1.iter().map(|line| line["outcome"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(verdicts(&["--strict"]), ["done", "done", "done", "denied", "denied", "denied"]);
+    let without = FILES
+        .replace("    - { pattern: \"touch ok\", approval: none }\n", "")
+        .replace("approval: { read: none, write: none }", "approval: { write: required }")
+        .replace("quick], approval: none", "quick]");
+    std::fs::write(place.path().join("c.yaml"), without).unwrap();
+    assert_eq!(verdicts(&["--strict"]), ["denied"; 6], "undone by removing the line");
+}
+
+#[test]
+fn with_approve_all_nothing_asks_but_what_needs_a_person_and_it_says_that_it_is_unsafe() {
+    let place = place();
+    list(&place, &[write("notes:a", "a"), serde_json::json!({"tool": "human"}), shell("sudo ls")]);
+    let mut terminal = run(&place, &["--approve-all"]);
+    let page = terminal.press("y");
+    assert!(page.contains("UNSAFE") && page.contains("   1  ran") && page.contains("mode"), "{page}");
+    assert!(page.contains("tool: human") && !page.contains("tool: write_file"), "{page}");
+    let (code, told) = terminal.end();
+    assert!(code == 3 && told.contains("   3  refused"), "what is blocked stays blocked: {told}");
+    let (_, help, _) = place.run(&["run", "--help"]);
+    assert!(help.to_lowercase().contains("unsafe"), "{help}");
+}
+
+#[test]
+fn with_strict_what_would_ask_fails_at_once_and_says_why() {
+    let place = place();
+    list(&place, &[write("notes:a", "a"), write("free:a", "a")]);
+    let (code, lines, _) = outcomes(&place, &["--strict"]);
+    let message = lines[0]["message"].as_str().unwrap();
+    assert!(message.contains("write_file") && message.contains("strict"), "{message}");
+    assert_eq!((code, lines[1]["outcome"].as_str()), (3, Some("done")));
+}
+
+#[test]
+fn a_command_is_seen_whole_with_every_part_its_folder_and_the_rule() {
+    let place = place();
+    list(&place, &[shell("cat plan.md | sort > sorted.md && touch today.md")]);
+    let mut terminal = run(&place, &[]);
+    let page = terminal.press("n");
+    for part in [
+        "$ cat plan.md | sort > sorted.md && touch today.md",
+        "cat plan.md",
+        "sort",
+        "touch today.md",
+        "> sorted.md",
+        "notes",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    terminal.end();
+    assert!(!place.path().join("notes/sorted.md").exists());
+}
+
+#[test]
+fn without_a_terminal_it_says_which_flags_help_and_never_hangs() {
+    let place = place();
+    list(&place, &[write("notes:a", "a")]);
+    let (code, lines, _) = outcomes(&place, &[]);
+    let told = lines[0].to_string();
+    assert!(code == 5 && told.contains("--approve-all") && told.contains("--strict"), "{told}");
+    assert_eq!(outcomes(&place, &["--approve-all", "--strict"]).0, 2, "the flags exclude each other");
+}
+
+#[test]
+fn an_edit_is_a_diff_and_what_runs_is_what_was_shown() {
+    let place = place();
+    let edit = serde_json::json!({"tool": "edit_file", "args": {"path": "notes:plan.md", "old": "old", "new": "new"}});
+    list(&place, &[edit]);
+    let mut terminal = run(&place, &[]);
+    let page = terminal.press("y");
+    for part in ["- Ship the old parser.", "+ Ship the new parser.", "  # Plan", "1 line added, 1 removed"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let (code, told) = terminal.end();
+    assert_eq!(code, 0, "{told}");
+    assert_eq!(
+        std::fs::read_to_string(place.path().join("notes/plan.md")).unwrap(),
+        "# Plan\n\nShip the new parser.\n"
+    );
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_looked_at_is_shown_again() {
+    let place = place();
+    list(&place, &[write("notes:plan.md", "mine\n")]);
+    let mut terminal = run(&place, &[]);
+    terminal.wait_for("ready:");
+    std::fs::write(place.path().join("notes/plan.md"), "somebody else's\n").unwrap();
+    terminal.type_keys("y");
+    let page = terminal.press("n");
+    assert!(page.contains("- somebody else's"), "{page}");
+    assert_eq!(terminal.end().0, 4);
+    assert_eq!(std::fs::read_to_string(place.path().join("notes/plan.md")).unwrap(), "somebody else's\n");
+}
+
+#[test]
+fn something_huge_says_how_much_there_is_and_is_one_key_away() {
+    let place = place();
+    let content: String = (1..=3_000).map(|n| format!("row {n}\n")).collect();
+    list(&place, &[write("notes:big.txt", &content)]);
+    let mut terminal = run(&place, &[]);
+    let page = terminal.press("v");
+    assert!(
+        page.contains("3000 lines") && page.contains("more below") && !page.contains("row 200"),
+        "{page}"
+    );
+    terminal.wait_for("all of it");
+    terminal.type_keys("G");
+    terminal.wait_for("row 3000");
+    terminal.type_keys("v");
+    terminal.press("n");
+    assert_eq!(terminal.end().0, 4);
+    std::fs::write(place.path().join("c.yaml"), format!("prompt: {{ preview_lines: 5 }}\n{FILES}")).unwrap();
+    let mut terminal = run(&place, &[]);
+    let page = terminal.press("q");
+    assert!(page.contains("lines 1 to 5 of"), "how much is shown can be chosen: {page}");
+    assert_eq!(terminal.end().0, 4);
+}
+
+#[test]
+fn several_at_once_are_one_list_and_one_can_be_left_out() {
+    let place = place();
+    let one = |name: &str| {
+        let mut call = write(&format!("notes:{name}"), "x\n");
+        call["metadata"] = serde_json::json!({"batch_id": "b"});
+        call
+    };
+    list(&place, &[one("a"), one("b"), one("c")]);
+    let mut terminal = run(&place, &[]);
+    let page = terminal.press("2");
+    assert!(page.contains("approval needed for 3 requests together"), "{page}");
+    terminal.wait_for("refused");
+    // What must be seen of the last one is further down.
+    terminal.press("\u{1b}[F");
+    terminal.press("y");
+    let (code, told) = terminal.end();
+    assert_eq!(code, 4, "{told}");
+    let there = ["a", "b", "c"].map(|name| place.path().join("notes").join(name).exists());
+    assert_eq!(there, [true, false, true]);
+    for row in ["   1  ran", "   2  refused", "   3  ran"] {
+        assert!(told.contains(row), "{row}: {told}");
+    }
+}
+
+#[test]
+fn edited_arguments_are_judged_and_shown_again_and_recorded_as_edited() {
+    let place = place();
+    list(&place, &[write("notes:a.md", "one\n")]);
+    let editor = place.path().join("editor.sh");
+    std::fs::write(&editor, "n=$(cat n 2>/dev/null || echo 0); echo $((n+1)) > n\ncase $n in 0) echo '{\"path\": 7, \"content\": \"two\"}';; *) echo '{\"path\": \"notes:b.md\", \"content\": \"two\"}';; esac > \"$1\"\n").unwrap();
+    let mut terminal = Terminal::with(
+        &place,
+        &["run", "calls.jsonl", "--config", "c.yaml"],
+        &[("EDITOR", &format!("sh {}", editor.display()))],
+    );
+    terminal.press("e");
+    terminal.wait_for("do not fit");
+    terminal.press("e");
+    terminal.wait_for("edited, to be judged again");
+    let page = terminal.press("y");
+    assert!(page.contains("notes:b.md") && page.contains("two"), "{page}");
+    let (code, told) = terminal.end();
+    assert_eq!(code, 0, "{told}");
+    assert_eq!(std::fs::read_to_string(place.path().join("notes/b.md")).unwrap(), "two");
+    assert!(!place.path().join("notes/a.md").exists());
+    let (_, log, _) = place.run(&["log", "--json", "--config", "c.yaml"]);
+    assert!(log.contains("\"edited_from\":"), "{log}");
+}
+
+#[test]
+fn a_yes_is_widened_to_what_the_tool_offers_and_no_further() {
+    let place = place();
+    list(&place, &[write("notes:a.md", "a\n"), write("notes:b.md", "b\n"), shell("touch today.md")]);
+    let mut terminal = run(&place, &[]);
+    let page = terminal.press("s");
+    assert!(page.contains("or wider: "), "{page}");
+    terminal.wait_for("how far?");
+    terminal.press("2");
+    terminal.wait_for("would have covered");
+    terminal.press("s");
+    let told = terminal.wait_for("tool: shell");
+    assert!(
+        told.contains("approved for the session, widened")
+            && told.contains("   2  ran")
+            && told.contains("session"),
+        "{told}"
+    );
+    let (_, listed, _) = place.run(&["memory"]);
+    assert!(
+        listed.contains("yes to `write_file` for ") && listed.contains("since ") && listed.contains("until "),
+        "{listed}"
+    );
+    terminal.press("q");
+    assert_eq!(terminal.end().0, 4);
+    let mut terminal = run(&place, &[]);
+    let page = terminal.press("q");
+    assert!(page.contains("notes:a.md"), "gone with the run: {page}");
+    terminal.end();
+}
+
+#[test]
+fn equal_calls_share_one_answer_and_who_asks_is_named() {
+    let place = place();
+    let by = |caller: &str, path: &str| {
+        let mut call = write(path, "x\n");
+        call["metadata"] = serde_json::json!({"batch_id": "b", "caller": caller});
+        call
+    };
+    list(&place, &[by("ada", "notes:a"), by("bob", "notes:a")]);
+    let mut terminal = run(&place, &[]);
+    let page = terminal.press("n");
+    assert!(page.contains("asked by: ada"), "{page}");
+    let (_, told) = terminal.end();
+    assert!(told.contains("   1  refused"), "{told}");
+}
+
+#[test]
+fn walking_away_is_refused_as_timed_out() {
+    let place = Place::new(&format!("approval_timeout: 2s\n{CONFIG}"));
+    calls(&place, &["one"]);
+    let mut terminal = run(&place, &[]);
+    terminal.wait_for("refused in ");
+    terminal.wait_for("nobody answered in time");
+    let (code, told) = terminal.end();
+    assert!(code == 5 && told.contains("time-out") && !told.contains("a person said no"), "{told}");
+}
+
+#[test]
+fn tools_have_no_terminal_to_type_an_answer_on() {
+    let probe = "exec 2>/dev/null; if (: > /dev/tty); then echo HAS-A-TERMINAL; else echo has none; fi; test -t 0 && echo STDIN-IS-ONE; head -c1 | wc -c";
+    let quoted = serde_json::to_string(probe).unwrap();
+    let place = Place::new(&format!(
+        "version: 1\nsandbox: {{ require_os_sandbox: false }}\ntools:\n  probe: {{ command: [sh, -c, {quoted}], approval: none }}\n"
+    ));
+    list(&place, &[serde_json::json!({"tool": "probe"})]);
+    let mut terminal = run(&place, &["--json"]);
+    let told = terminal.wait_for("\"tool\":\"probe\"") + &terminal.end().1;
+    assert!(told.contains("has none\\n0\\n"), "{told}");
+    // The same probe as a child of the terminal itself finds one: the test could fail.
+    let mut terminal = Terminal::program(&place, "sh", &["-c", probe], &[]);
+    terminal.type_keys("\u{4}");
+    assert!(terminal.wait_for("STDIN-IS-ONE").contains("HAS-A-TERMINAL"));
+}
+
+#[test]
+fn the_rest_is_listed_as_not_run_after_a_stop_also_for_programs() {
+    let place = Place::new(CONFIG);
+    calls(&place, &["one", "two", "three"]);
+    let mut terminal = run(&place, &["--json"]);
+    terminal.press("q");
+    let (code, told) = terminal.end();
+    assert_eq!(code, 4);
+    assert_eq!(told.matches("\"outcome\":\"not_run\"").count(), 2, "{told}");
+}

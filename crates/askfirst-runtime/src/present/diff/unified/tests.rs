@@ -1,0 +1,116 @@
+//! Tests of comparing two texts.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// What a diff says stood there before (`-`) or stands there after (`+`), with the rest of the text before.
+fn side(diff: &str, before: &str, sign: char) -> String {
+    let old: Vec<&str> = before.split_inclusive('\n').collect();
+    let (mut text, mut done) = (String::new(), 0);
+    let mut lines = diff.split_inclusive('\n').skip(2).peekable();
+    while let Some(line) = lines.next() {
+        if let Some(rest) = line.strip_prefix("@@ -") {
+            let (start, count) = rest.split_once(" +").unwrap().0.split_once(',').unwrap_or((rest, "1"));
+            let start: usize = start.split(' ').next().unwrap().parse().unwrap();
+            let first = if count == "0" { start } else { start - 1 };
+            old[done..first].iter().for_each(|line| text.push_str(line));
+            done = first;
+            continue;
+        }
+        let (own, rest) = line.split_at(1);
+        let unended = lines.next_if(|next| next.starts_with('\\')).is_some();
+        let rest = if unended { rest.strip_suffix('\n').unwrap() } else { rest };
+        if own == " " || own == sign.to_string() {
+            text.push_str(rest);
+        }
+        if own != "+" {
+            assert_eq!(old[done], rest);
+            done += 1;
+        }
+    }
+    old[done..].iter().for_each(|line| text.push_str(line));
+    text
+}
+
+#[test]
+fn changes_stand_with_the_lines_around_them() {
+    let before: String = (1..=20).map(|n| format!("{n}\n")).collect();
+    let after = before.replace("\n5\n", "\nfive\n").replace("\n8\n", "\n").replace("19\n20\n", "19\n20\n21");
+    assert_eq!(
+        unified("n", &before, &after),
+        "--- n\n+++ n\n@@ -2,10 +2,9 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n-8\n 9\n 10\n 11\n\
+         @@ -18,3 +17,4 @@\n 18\n 19\n 20\n+21\n\\ No newline at end of file\n"
+    );
+}
+
+#[test]
+fn only_a_line_feed_ends_a_line() {
+    assert_eq!(unified("n", "a\rb\n", "a\rc\n"), "--- n\n+++ n\n@@ -1 +1 @@\n-a\rb\n+a\rc\n");
+}
+
+#[test]
+fn everything_or_nothing_can_be_before_or_after() {
+    assert_eq!(unified("n", "", "a\n"), "--- n\n+++ n\n@@ -0,0 +1 @@\n+a\n");
+    assert_eq!(unified("n", "a\n", ""), "--- n\n+++ n\n@@ -1 +0,0 @@\n-a\n");
+    assert_eq!(unified("n", "a\n", "a\n"), "--- n\n+++ n\n");
+    assert_eq!(unified("n", "a", "a\n"), "--- n\n+++ n\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n");
+}
+
+#[test]
+fn a_name_cannot_pass_for_a_line() {
+    assert!(unified("a\n+b", "1\n", "2\n").starts_with("--- a\u{fffd}+b\n+++ a\u{fffd}+b\n@@ "));
+}
+
+#[test]
+fn large_texts_are_taken_apart_and_only_what_changed_is_shown() {
+    let line = |n: usize| if n.is_multiple_of(3) { format!("{n}\n") } else { "again\n".to_owned() };
+    let before: String = (0..30_000).map(line).collect();
+    let after = before.replacen("\n9000\n", "\nnine\n", 1).replacen("\n21000\n", "\n", 1);
+    let after = format!("{after}{}", before.get(..200).unwrap());
+    let diff = unified("n", &before, &after);
+    assert_eq!(side(&diff, &before, '+'), after);
+    assert!(diff.contains("\n-9000\n+nine\n") && diff.contains("\n-21000\n"), "{diff}");
+    assert!(diff.len() < 1_500, "{} bytes", diff.len());
+}
+
+#[test]
+fn texts_without_any_line_that_is_there_once_are_still_compared_rightly() {
+    let before: String = (0..9_000).map(|n| format!("{}\n", n * n % 7)).collect();
+    let after: String = (0..9_000).map(|n| format!("{}\n", n * 5 % 7)).collect();
+    let diff = unified("n", &before, &after);
+    assert_eq!((side(&diff, &before, '-'), side(&diff, &before, '+')), (before.clone(), after));
+}
+
+proptest! {
+    #[test]
+    fn large_texts_come_out_right_too(seed in any::<u64>(), kinds in 2_u64..4_000) {
+        let mut state = seed;
+        let mut next = || { state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1); state >> 33 };
+        let before: Vec<String> = (0..3_000).map(|_| format!("{}\n", next() % kinds)).collect();
+        let mut after = before.clone();
+        for _ in 0..next() % 60 {
+            let at = usize::try_from(next()).unwrap() % after.len();
+            match next() % 3 {
+                0 => drop(after.remove(at)),
+                1 => after.insert(at, "new\n".to_owned()),
+                _ => after.rotate_left(at % 50),
+            }
+        }
+        let (before, after) = (before.concat(), after.concat());
+        prop_assume!(before != after);
+        let diff = unified("n", &before, &after);
+        prop_assert_eq!(side(&diff, &before, '+'), after);
+    }
+
+    #[test]
+    fn applied_to_the_text_before_it_gives_the_text_after(
+        before in "([ab]{0,2}\n){0,24}[ab]{0,1}",
+        after in "([ab]{0,2}\n){0,24}[ab]{0,1}",
+    ) {
+        prop_assume!(before != after);
+        let diff = unified("n", &before, &after);
+        prop_assert_eq!(side(&diff, &before, '-'), before.clone());
+        prop_assert_eq!(side(&diff, &before, '+'), after);
+    }
+}

@@ -1,0 +1,212 @@
+//! Input, rules 1 to 4 and 6. That tools have no terminal (5) is shown with the whole program.
+
+use std::time::{Duration, Instant};
+
+use askfirst::{Approval, ApprovalPresentation, Cause, PresentationKind, Risk};
+use askfirst_runtime::present::Rule;
+
+use super::only;
+use crate::desk::{Asking, Desk, Seat, args, email};
+
+#[test]
+fn what_was_typed_before_the_question_is_thrown_away() {
+    only(Rule::Flush, |office| {
+        let ended = office.mail().left_raw().typed_ahead(b"\x03").start().refuse();
+        ended.decision().stop
+    });
+}
+
+#[test]
+fn a_yes_before_ready_is_discarded() {
+    only(Rule::Arming, |office| {
+        let mut asking = office.mail().start();
+        asking.wait_for("[not yet]").send(b"y").refuse().decision().approved
+    });
+}
+
+#[test]
+fn a_yes_to_one_question_is_none_to_the_next() {
+    only(Rule::Arming, |office| {
+        let mut asking = office.mail().and_then(email()).start();
+        asking.ready().send(b"y").wait_for("approved once").wait_for("[not yet]").send(b"y");
+        asking.refuse().answers[1].decisions[0].approved
+    });
+}
+
+#[test]
+fn whether_keys_count_stands_on_screen() {
+    only(Rule::Mark, |office| {
+        let mut asking = office.mail().start();
+        let first = asking.which(&["[not yet]", "ready:"]);
+        asking.send(b"\x03").end();
+        first == Some(1)
+    });
+}
+
+#[test]
+fn a_key_that_was_meant_for_another_size_is_discarded() {
+    only(Rule::Repaint, |office| {
+        let mut asking = office.mail().start();
+        asking.ready().resize(60).send(b"y");
+        asking.refuse().decision().approved
+    });
+}
+
+#[test]
+fn what_was_pasted_approves_nothing() {
+    for keys in [&b"\x1b[200~y\x1b[201~"[..], b"y\r"] {
+        only(Rule::Several, |office| {
+            let mut asking = office.mail().start();
+            asking.ready().send(keys);
+            asking.refuse().decision().approved
+        });
+    }
+}
+
+/// Presses a key twice, as a held key would: two reads, close together.
+fn hold(asking: &mut Asking) -> bool {
+    for _ in 0..20 {
+        asking.ready();
+        let start = Instant::now();
+        asking.send(b"y");
+        std::thread::sleep(Duration::from_millis(20));
+        asking.send(b"y");
+        if start.elapsed() < Duration::from_millis(90) {
+            return true;
+        }
+        // Too slow to be a held key; had it approved, this would end below.
+        if asking.which(&["[not yet]"]).is_none() {
+            return false;
+        }
+    }
+    false
+}
+
+#[test]
+fn a_held_key_approves_nothing() {
+    only(Rule::Alone, |office| {
+        loop {
+            let mut asking = office.mail().start();
+            if hold(&mut asking) {
+                return asking.refuse().decision().approved;
+            }
+        }
+    });
+}
+
+#[test]
+fn enter_and_space_are_no_yes() {
+    for key in [b"\r", b" "] {
+        only(Rule::Enter, |office| {
+            let mut asking = office.mail().start();
+            asking.ready().send(key);
+            asking.refuse().decision().approved
+        });
+    }
+}
+
+#[test]
+fn a_key_that_is_not_offered_does_nothing() {
+    only(Rule::Meaning, |office| {
+        let mut request = email();
+        request.approval = Approval::Human;
+        let mut asking = office.asks(request).start();
+        asking.ready().send(b"s");
+        asking.refuse().decision().approved
+    });
+}
+
+#[test]
+fn what_is_risky_is_approved_once_its_end_was_on_screen() {
+    only(Rule::End, |office| {
+        let mut request = email();
+        request.risk = Risk::High;
+        request.args = args(serde_json::json!({"body": "line\n".repeat(60)}));
+        let mut asking = office.asks(request).start();
+        asking.ready().send(b"y");
+        asking.refuse().decision().approved
+    });
+}
+
+#[test]
+fn nothing_is_armed_before_the_content_is_there() {
+    let lines = |word: &str| {
+        (0..60_000).map(|n| format!("line {n} of a file, {word} {}\n", n % 9)).collect::<String>()
+    };
+    let (before, after) = (lines("old"), lines("new"));
+    only(Rule::Content, |office| {
+        let mut request = email();
+        let mut shown = ApprovalPresentation::new(PresentationKind::Diff, "notes:a.txt");
+        shown.metadata.insert("before".into(), before.clone().into());
+        shown.metadata.insert("after".into(), after.clone().into());
+        request.presentation = Some(shown);
+        let mut asking = office.asks(request).start();
+        let first = asking.wait_for("being prepared").which(&["the tool shows this diff", "ready:"]);
+        asking.send(b"\x03").end();
+        first == Some(1)
+    });
+}
+
+#[test]
+fn escape_refuses() {
+    only(Rule::Escape, |office| {
+        let mut asking = office.mail().start();
+        let goes_on = asking.ready().send(b"\x1b").which(&["[not yet]"]).is_some();
+        asking.send(b"\x03").end();
+        goes_on
+    });
+}
+
+#[test]
+fn ctrl_c_stops_the_run() {
+    only(Rule::Stop, |office| !office.mail().start().ready().send(b"\x03").end().decision().stop);
+}
+
+#[test]
+fn the_end_of_input_and_a_hang_up_are_no_persons_no() {
+    only(Rule::Cause, |office| {
+        let ended = office.mail().start().ready().send(b"\x04").end();
+        ended.decision().cause != Cause::EndOfInput
+    });
+    only(Rule::Cause, |office| {
+        let mut asking = office.mail().seat(Seat::OutlivesHangUp).start();
+        asking.ready().hang_up().end().decision().cause != Cause::TerminalLost
+    });
+}
+
+#[test]
+fn what_cannot_be_undone_is_approved_by_its_word_alone() {
+    only(Rule::Word, |office| {
+        let mut request = email();
+        request.risk = Risk::Irreversible;
+        let mut asking = office.asks(request).start();
+        asking.ready().send(b"y");
+        asking.refuse().decision().approved
+    });
+}
+
+#[test]
+fn the_controlling_terminal_is_asked_where_standard_input_is_none() {
+    only(Rule::Controlling, |office| {
+        let ended = office.mail().seat(Seat::Controlling).start().refuse();
+        ended.decision().cause == Cause::NobodyToAsk
+    });
+}
+
+#[test]
+fn where_nobody_can_be_asked_both_flags_are_named() {
+    only(Rule::Flags, |office| {
+        let ended = office.mail().seat(Seat::None).start().end();
+        let note = ended.decision().note.clone().unwrap_or_default();
+        assert!(!ended.decision().approved);
+        !(note.contains("--approve-all") && note.contains("--strict"))
+    });
+}
+
+#[test]
+fn the_ordinary_build_heeds_no_switch() {
+    let desk = Desk::new(email()).env("ASKFIRST_RULE_OFF", "Enter");
+    let mut asking = desk.start();
+    asking.ready().send(b"\r");
+    assert!(!asking.refuse().decision().approved);
+}
