@@ -1,5 +1,6 @@
 //! The gateway: the round trip of a call through it, beside the server alone and a pipe that only copies bytes; how
-//! long it takes to start, and how much memory it keeps. The program's path is the one argument.
+//! long it takes to start, and how much memory it keeps. The first argument is the program's path. Others to measure
+//! beside it follow as `NAME=COMMAND`: a shell command that stands before the server whose command is in `$SERVER`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -19,14 +20,20 @@ fn main() -> Result<(), Failure> {
         _ => {}
     }
     let program = std::path::absolute(argument)?;
+    let others: Vec<(String, String)> = std::env::args()
+        .skip(2)
+        .filter_map(|other| {
+            other.split_once('=').map(|(name, command)| (name.to_owned(), command.to_owned()))
+        })
+        .collect();
     let folder = std::env::temp_dir().join(format!("askfirst-bench-{}", std::process::id()));
     std::fs::create_dir(&folder)?;
-    let done = measure(&program, &folder);
+    let done = measure(&program, &folder, &others);
     std::fs::remove_dir_all(&folder)?;
     done
 }
 
-fn measure(program: &Path, folder: &Path) -> Result<(), Failure> {
+fn measure(program: &Path, folder: &Path, others: &[(String, String)]) -> Result<(), Failure> {
     std::fs::write(
         folder.join("askfirst.yaml"),
         "version: 1\ntools: { mcp__bench__echo: { approval: none } }\n",
@@ -35,6 +42,15 @@ fn measure(program: &Path, folder: &Path) -> Result<(), Failure> {
         let mut direct = Line::start(own("server")?)?;
         let mut copied = Line::start(own("pipe")?)?;
         let mut gated = Line::start(gate(program, folder)?)?;
+        let mut beside = Vec::new();
+        for (name, command) in others {
+            beside.push((name, Line::start(other(command)?)?));
+        }
+        for line in
+            [&mut direct, &mut copied, &mut gated].into_iter().chain(beside.iter_mut().map(|(_, line)| line))
+        {
+            line.greet();
+        }
         let call = |n: usize| {
             let text = "x".repeat(size);
             format!(
@@ -42,11 +58,15 @@ fn measure(program: &Path, folder: &Path) -> Result<(), Failure> {
             ) + "\n"
         };
         let line = call(7);
-        let mut contestants = [
-            Contestant::waiting("direct", |_| direct.round(&line)),
-            Contestant::waiting("byte pipe", |_| copied.round(&line)),
-            Contestant::waiting("askfirst mcp", |_| gated.round(&line)),
+        let line = &line;
+        let mut contestants = vec![
+            Contestant::waiting("direct", |_| direct.round(line)),
+            Contestant::waiting("byte pipe", |_| copied.round(line)),
+            Contestant::waiting("askfirst mcp", |_| gated.round(line)),
         ];
+        for (name, other) in &mut beside {
+            contestants.push(Contestant::waiting(name, move |_| other.round(line)));
+        }
         print_race(&format!("round trip, {label}"), &mut contestants);
         drop(contestants);
         println!("{:<28} askfirst mcp {} KiB resident", "", gated.resident()?);
@@ -72,6 +92,13 @@ fn own(role: &str) -> Result<Command, Failure> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(role);
     Ok(command)
+}
+
+fn other(command: &str) -> Result<Command, Failure> {
+    let mut shell = Command::new("sh");
+    let server = format!("{} server", std::env::current_exe()?.display());
+    shell.args(["-c", command]).env("SERVER", server).stderr(Stdio::null());
+    Ok(shell)
 }
 
 fn gate(program: &Path, folder: &Path) -> Result<Command, Failure> {
@@ -104,6 +131,17 @@ impl Line {
         let input = child.stdin.take().ok_or("no input")?;
         let output = BufReader::with_capacity(1 << 16, child.stdout.take().ok_or("no output")?);
         Ok(Self { child, input, output, answer: Vec::new() })
+    }
+
+    /// Says hello, as some do not go on without.
+    fn greet(&mut self) {
+        self.round(concat!(
+            r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
+            r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#,
+            "\n"
+        ));
+        let ready = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+        assert!(self.input.write_all(ready.as_bytes()).is_ok(), "it ended");
     }
 
     fn round(&mut self, line: &str) {
@@ -139,12 +177,24 @@ fn serve() -> Result<(), Failure> {
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
         let text = std::str::from_utf8(&line)?;
+        if !text.contains("\"id\":") {
+            line.clear();
+            continue;
+        }
         let id =
             text.split_once("\"id\":").and_then(|(_, rest)| rest.split_once(',')).map_or("0", |(id, _)| id);
-        let id = id.trim_end_matches('}');
-        let answer = if text.contains("tools/list") {
+        let id = id.trim_end_matches('}').trim();
+        let answer = if text.contains("\"initialize\"") {
             format!(
-                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"tools\":[{{\"name\":\"echo\",\"inputSchema\":{{}}}}]}}}}\n"
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{{\"tools\":{{}}}},\"serverInfo\":{{\"name\":\"bench\",\"version\":\"1\"}}}}}}\n"
+            )
+        } else if text.contains("tools/list") {
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"tools\":[{{\"name\":\"echo\",\"inputSchema\":{{\"type\":\"object\"}}}}]}}}}\n"
+            )
+        } else if !text.contains("tools/call") && !text.contains("\"ping\"") {
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-32601,\"message\":\"no such method\"}}}}\n"
             )
         } else {
             let size = line.len().saturating_sub(80);

@@ -34,7 +34,7 @@ fn race_from(label: &str, walls: &Walls, folder: &Path) -> Result<(), Failure> {
         others.push(("bubblewrap", bubblewrap(&path, &work)));
     }
     if let Some(path) = found("codex") {
-        let words = ["sandbox", "linux", "--", "/bin/true"].map(String::from).to_vec();
+        let words = ["sandbox", "--", "/bin/true"].map(String::from).to_vec();
         others.push(("Codex", (path, words)));
     }
     if let Some(path) = found("srt") {

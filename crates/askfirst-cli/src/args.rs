@@ -88,6 +88,8 @@ pub struct McpFlags {
 /// A gateway over HTTP, on either side.
 #[derive(Debug, Clone, Args)]
 pub struct HttpFlags {
+    #[command(flatten)]
+    pub listen: ListenFlags,
     /// The server is behind this address
     #[arg(long, value_name = "URL", conflicts_with = "server")]
     pub url: Option<String>,
@@ -100,6 +102,11 @@ pub struct HttpFlags {
     /// Trust a server behind https by the authorities in this file, and by no others
     #[arg(long, value_name = "FILE")]
     pub ca: Option<PathBuf>,
+}
+
+/// How clients come in over HTTP.
+#[derive(Debug, Clone, Args)]
+pub struct ListenFlags {
     /// Let clients come in over HTTP at this address instead of standard streams, such as 127.0.0.1:8700
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<std::net::SocketAddr>,
@@ -190,6 +197,18 @@ pub enum Command {
         #[arg(last = true, value_name = "SERVER")]
         server: Vec<String>,
     },
+    /// Offer the config's file, shell and command tools as an MCP server, on standard streams or over HTTP
+    Serve {
+        #[command(flatten)]
+        listen: Box<ListenFlags>,
+        #[command(flatten)]
+        mode: ModeFlags,
+        /// Who is asked, in turn
+        #[arg(long, value_name = "WAY", value_delimiter = ',', default_value = "terminal")]
+        ask_by: Vec<Way>,
+    },
+    /// Answer for gateways and servers that have no terminal of their own
+    Watch,
     /// Run a program behind the walls that the config sets up: all roots as their modes say, nothing else
     ///
     /// The flags take away from what the config grants, for this run; what it does not grant is an error.
@@ -278,6 +297,17 @@ pub enum MemoryCommand {
         /// The decision, as `memory` names it
         id: String,
     },
+}
+
+/// A way to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Way {
+    /// The own terminal, or else whoever runs `askfirst watch`
+    Terminal,
+    /// Whoever runs `askfirst watch`
+    Watch,
+    /// The client, which could answer by itself
+    Elicitation,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -1,6 +1,7 @@
 //! The one binary: reads the command line, hands over to a command, ends with its exit code.
 
 mod args;
+mod asking;
 mod commands;
 mod exit;
 mod outcome;
@@ -16,8 +17,8 @@ use args::{Cli, Command, LogCommand, McpCommand, MemoryCommand, Shell};
 use askfirst_mcp::wrap::Way;
 use clap::CommandFactory;
 use commands::{
-    call, decide, demo, doctor, effective, explain, init, log, mcp, memory, migrate, run, sandbox, trust,
-    wrap,
+    call, decide, demo, doctor, effective, explain, init, log, mcp, memory, migrate, run, sandbox, serve,
+    trust, watch, wrap,
 };
 use exit::Exit;
 
@@ -50,8 +51,10 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             wrap::rewrite(common, &what, Way::Unwrap)
         }
         Command::Mcp { command: None, name, mode, server } => {
-            mcp::mcp(common, mode, name.as_deref(), &server)
+            mcp::mcp(common, *mode, name.as_deref(), &server)
         }
+        Command::Serve { listen, mode, ask_by } => serve::serve(common, &listen, mode, &ask_by),
+        Command::Watch => watch::watch(common),
         Command::Log { command: None, last } => log::list(common, last),
         Command::Log { command: Some(LogCommand::Verify { expect }), .. } => {
             log::verify(common, expect.as_deref())

@@ -15,8 +15,9 @@ use askfirst_runtime::config::{
 use askfirst_runtime::launcher::{WalledLauncher, lacks_demanded_walls};
 use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
 pub use askfirst_runtime::offered::{Offered, ledger_path, redactor, warnings};
+use askfirst_runtime::redact::Redactor;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
-use askfirst_terminal::{Options, Style, TerminalApprover};
+use askfirst_terminal::{Options, Schemas, Style, TerminalApprover};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -39,6 +40,20 @@ pub fn read_config_in(explicit: Option<PathBuf>, folder: PathBuf, places: Places
     })
 }
 
+/// What there is to ask with.
+pub struct Asking<'a> {
+    /// The config.
+    pub config: &'a Config,
+    /// The session's name.
+    pub session: &'a str,
+    /// The terminal of this process.
+    pub terminal: Arc<dyn Approver>,
+    /// Finds what is not shown.
+    pub redactor: Arc<Redactor>,
+    /// The session's clock.
+    pub clock: &'a Arc<dyn Clock>,
+}
+
 /// Everything around the calls of one process.
 pub struct Session {
     pub id: String,
@@ -56,6 +71,18 @@ impl Session {
         mode: ModeFlags,
         door: &str,
         state: &Path,
+    ) -> anyhow::Result<Self> {
+        Self::open_asking(offered, common, mode, door, state, |asking| asking.terminal)
+    }
+
+    /// The same, asking whoever `ask` says.
+    pub fn open_asking(
+        offered: Offered,
+        common: &Common,
+        mode: ModeFlags,
+        door: &str,
+        state: &Path,
+        ask: impl FnOnce(Asking<'_>) -> Arc<dyn Approver>,
     ) -> anyhow::Result<Self> {
         let Offered { config, policy, toolset, launcher } = offered;
         if lacks_demanded_walls(&config) && config.main.sandbox.os_sandbox_fallback == Fallback::FailFast {
@@ -95,9 +122,12 @@ impl Session {
         let options = Options {
             style: if common.plain { Style::Plain } else { Style::of_environment() },
             preview_lines: config.main.preview_lines.unwrap_or(DEFAULT_PREVIEW_LINES),
-            redactor,
+            redactor: Arc::clone(&redactor),
         };
-        let approver: Arc<dyn Approver> = Arc::new(TerminalApprover::new(options));
+        let tools = Arc::clone(&toolset);
+        let schemas = Schemas::new(move |tool| tools.definition(tool).map(|tool| tool.input_schema));
+        let terminal = Arc::new(TerminalApprover::new(options).with_schemas(schemas));
+        let approver = ask(Asking { config: &config, session: &id, terminal, redactor, clock: &clock });
         let controller = ApprovalController::setup(mode)
             .approver(approver)
             .memory(ApprovalMemory::new(Some(config.main.memory_expire.unwrap_or(DEFAULT_MEMORY_EXPIRE))))

@@ -2,12 +2,15 @@
 //!
 //! It relays original bytes and parses strictly: what does not parse in exactly one way is refused, never passed on.
 
+pub mod elicit;
+pub mod framing;
 pub mod gateway;
 pub mod http;
 mod lines;
 mod message;
 mod out;
 mod pins;
+pub mod serve;
 mod task;
 mod upstream;
 pub mod wrap;

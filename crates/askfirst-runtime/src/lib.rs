@@ -9,12 +9,14 @@ pub mod clock;
 pub mod config;
 pub mod controller;
 mod history;
+pub mod in_turn;
 pub mod launcher;
 pub mod ledger;
 pub mod offered;
 mod offload;
 pub mod pipeline;
 pub mod present;
+pub mod random;
 pub mod redact;
 pub mod sessions;
 #[cfg(test)]
@@ -22,6 +24,7 @@ mod skip;
 pub mod tools;
 pub mod toolset;
 pub mod walls;
+pub mod watch;
 
 pub use controller::ApprovalController;
 pub use toolset::ApprovalToolset;

@@ -1,6 +1,6 @@
 //! `mcp`: a gateway in front of an MCP server that it starts, between the client's standard streams and the server's.
 
-mod http;
+pub mod http;
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,17 @@ use std::time::Duration;
 
 use anyhow::Context;
 use askfirst::Policy;
+use askfirst_mcp::elicit::Elicit;
 use askfirst_mcp::{Gateway, Pins, Setup, Ways};
 use askfirst_runtime::ApprovalController;
 use askfirst_runtime::config::{Config, McpServer, Places, Upstream};
 use askfirst_runtime::sessions::{self, Listening};
 
 use crate::args::{Common, McpFlags, ModeFlags};
+use crate::asking::{self, Door};
 use crate::exit::Exit;
 use crate::print::err;
-use crate::session::{Offered, Session, read_config};
+use crate::session::{Asking, Offered, Session, read_config};
 
 /// How often a client that waits for a person hears of it.
 const BEAT: Duration = Duration::from_secs(5);
@@ -31,13 +33,8 @@ const UPSTREAM_TOKEN: &str = "ASKFIRST_UPSTREAM_TOKEN";
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Stands between a client and its servers.
-pub fn mcp(
-    common: &Common,
-    flags: Box<McpFlags>,
-    name: Option<&str>,
-    command: &[String],
-) -> anyhow::Result<Exit> {
-    let McpFlags { http, mode } = *flags;
+pub fn mcp(common: &Common, flags: McpFlags, name: Option<&str>, command: &[String]) -> anyhow::Result<Exit> {
+    let McpFlags { http, mode } = flags;
     let config = read_config(common)?;
     let mut servers = match (name, http.url.as_deref(), command) {
         (None, None, []) => all(&config)?,
@@ -45,7 +42,7 @@ pub fn mcp(
     };
     let plain = matches!(servers.as_slice(), [McpServer { upstream: Upstream::Command(_), .. }]);
     let server = match servers.pop() {
-        Some(server) if plain && !http.all && http.listen.is_none() => server,
+        Some(server) if plain && !http.all && http.listen.listen.is_none() => server,
         last => {
             servers.extend(last);
             return self::http::serve(common, mode, config, &servers, &http);
@@ -152,8 +149,8 @@ fn serve(
     server: &McpServer,
     child: &mut Child,
 ) -> anyhow::Result<Exit> {
-    let opened = Opened::new(common, mode, config)?;
-    let gateway = opened.gateway(server)?;
+    let opened = Opened::new(common, mode, config, std::slice::from_ref(server))?;
+    let gateway = opened.gateway(server, opened.elicit.clone())?;
     let to_server = child.stdin.take().context("the server has no input")?;
     let from_server = child.stdout.take().context("the server has no output")?;
     let ways = Ways::lines(Box::new(std::io::stdout()), Box::new(to_server));
@@ -190,25 +187,35 @@ struct Opened {
     policy: Policy,
     controller: ApprovalController,
     state: PathBuf,
+    /// The way to ask the client, if it is one of the ways.
+    elicit: Option<Arc<Elicit>>,
     _listening: Option<Listening>,
 }
 
 impl Opened {
-    fn new(common: &Common, mode: ModeFlags, config: Config) -> anyhow::Result<Self> {
+    fn new(common: &Common, mode: ModeFlags, config: Config, servers: &[McpServer]) -> anyhow::Result<Self> {
         let policy = config.policy(askfirst::Walls::Settled);
         let state = Places::from_env().state;
-        let session = Session::open(Offered::new(config)?, common, mode, "mcp", &state)?;
+        let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
+        let door = Door { door: "mcp", name: &names.join(", "), state: &state };
+        let mut elicit = None;
+        let ask = |asking: Asking<'_>| {
+            let asked = asking::by(&asking::common(servers), &door, &asking);
+            elicit = asked.elicit;
+            asked.approver
+        };
+        let session = Session::open_asking(Offered::new(config)?, common, mode, "mcp", &state, ask)?;
         let controller = session.tools.controller().clone();
         let listening = sessions::listen(&session.state, &session.id, &controller);
         if let Err(e) = &listening {
             err(&format!("warning: this session cannot be looked at from outside: {e}"));
         }
-        Ok(Self { session, policy, controller, state, _listening: listening.ok() })
+        Ok(Self { session, policy, controller, state, elicit, _listening: listening.ok() })
     }
 
     /// A gateway before a server.
-    fn gateway(&self, server: &McpServer) -> anyhow::Result<Arc<Gateway>> {
-        Ok(Gateway::new(Setup {
+    fn gateway(&self, server: &McpServer, elicit: Option<Arc<Elicit>>) -> anyhow::Result<Arc<Gateway>> {
+        let setup = Setup {
             server: server.name.clone(),
             policy: self.policy.clone(),
             controller: self.controller.clone(),
@@ -218,7 +225,8 @@ impl Opened {
             pins: Pins::open(&self.state, &server.name)?,
             hide_denied: server.hide_denied,
             tell: Box::new(|text| err(&format!("askfirst: {text}"))),
-        }))
+        };
+        Ok(Gateway::asking(setup, elicit))
     }
 }
 

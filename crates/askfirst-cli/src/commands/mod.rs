@@ -13,5 +13,7 @@ pub mod memory;
 pub mod migrate;
 pub mod run;
 pub mod sandbox;
+pub mod serve;
 pub mod trust;
+pub mod watch;
 pub mod wrap;

@@ -6,7 +6,8 @@ use askfirst::{ApprovalContext, Args};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Call, Link, MAX_IN_FLIGHT, Waiting, refuse};
+use super::{Call, Link, MAX_IN_FLIGHT, Results, Waiting, refuse};
+use crate::http::mirror::{is_stateless, version_of};
 use crate::message::{From, Id, Message, read};
 use crate::out::Ways;
 use crate::task::Task;
@@ -36,6 +37,7 @@ impl Link {
     ) -> std::io::Result<()> {
         let to_client = &*ways.to_client;
         match message {
+            Message::Response { id: Some(id), result } if self.answers_us(&id, result) => Ok(()),
             Message::Response { id, .. } => {
                 let wanted = id.as_ref().is_some_and(|id| self.asked().remove(id));
                 if !wanted {
@@ -65,6 +67,7 @@ impl Link {
                     "tools/call" => return self.call(ways, id, params, line),
                     "tools/list" => self.state().waiting.insert(id, Waiting::List(back)),
                     "initialize" => {
+                        self.client_came(params, ways);
                         let mut state = self.state();
                         state.client = params.and_then(client_name);
                         state.waiting.insert(id, Waiting::Passed(back))
@@ -74,6 +77,21 @@ impl Link {
                 ways.to_server.line(line)
             }
         }
+    }
+
+    /// Whether it answers a question of the gateway's own.
+    fn answers_us(&self, id: &Id, result: Option<&RawValue>) -> bool {
+        let result = result.map(|result| result.get().as_bytes());
+        self.gateway.elicit.as_ref().is_some_and(|elicit| elicit.answered(id, result))
+    }
+
+    /// A client that offers to ask is asked from now on, where it is one of the ways.
+    fn client_came(&self, params: Option<&RawValue>, ways: &Ways) {
+        let Some(elicit) = &self.gateway.elicit else { return };
+        let params = params.and_then(|params| askfirst::json::parse_object(params.get().as_bytes()).ok());
+        let to_client = Arc::clone(&ways.to_client);
+        let out = move |line: &[u8]| to_client.line(line).is_ok();
+        elicit.client_came(&params.unwrap_or_default(), Arc::new(out));
     }
 
     fn may_begin(&self, id: &Id) -> Result<(), &'static str> {
@@ -121,6 +139,7 @@ impl Link {
         let mut context = ApprovalContext::new(self.gateway.upstream.config_name(&name), args)
             .with_metadata(FLIGHT, key.as_str())
             .with_metadata("mcp_tool", name.as_str());
+        let version = meta.as_ref().and_then(version_of);
         let client = meta.as_ref().and_then(client_of_meta).or_else(|| self.state().client.clone());
         if let Some(client) = client {
             context = context.with_metadata("caller", client.as_str());
@@ -132,6 +151,7 @@ impl Link {
             task: Mutex::default(),
             to_client: Arc::clone(&ways.to_client),
             progress,
+            results: if is_stateless(version) { Results::Typed } else { Results::Plain },
         };
         let call = Arc::new(call);
         let (link, of) = (Arc::downgrade(self), id.clone());

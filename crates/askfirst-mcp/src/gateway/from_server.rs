@@ -36,6 +36,10 @@ impl Link {
                 }
                 pass()
             }
+            Ok(Message::Request { id, .. }) if super::is_own(&id) => {
+                self.tell("the server asks with an id that is not its own: dropped");
+                Ok(Took::Kept)
+            }
             Ok(Message::Request { id, .. }) => {
                 {
                     let mut asked = self.asked();

@@ -19,6 +19,7 @@ use askfirst::{Outcome, Policy, Refusal, ToolError};
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
 
+use crate::elicit::Elicit;
 use crate::lines::{self, Next};
 use crate::message::Id;
 use crate::out::{Out, Ways};
@@ -63,6 +64,7 @@ pub struct Gateway {
     pub(crate) upstream: Arc<Upstream>,
     pub(crate) tools: ApprovalToolset,
     pub(crate) hide_denied: bool,
+    pub(crate) elicit: Option<Arc<Elicit>>,
     pub(crate) tell: Box<dyn Fn(&str) + Send + Sync>,
     pub(crate) lists: list::Lists,
     links: Mutex<Vec<Weak<Link>>>,
@@ -112,6 +114,17 @@ pub(crate) struct Call {
     pub(crate) to_client: Arc<dyn Out>,
     /// Who is told that it still waits.
     pub(crate) progress: Option<Value>,
+    /// How the client reads results.
+    pub(crate) results: Results,
+}
+
+/// How results are written in a client's revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Results {
+    /// As they are.
+    Plain,
+    /// With a word on whether they are all.
+    Typed,
 }
 
 impl Call {
@@ -147,6 +160,12 @@ impl Gateway {
     /// A gateway before a server.
     #[must_use]
     pub fn new(setup: Setup) -> Arc<Self> {
+        Self::asking(setup, None)
+    }
+
+    /// The same with the client as one who may be asked. For a gateway with one client only.
+    #[must_use]
+    pub fn asking(setup: Setup, elicit: Option<Arc<Elicit>>) -> Arc<Self> {
         let upstream = Arc::new(Upstream::new(&setup.server, setup.pins));
         let tools = ApprovalToolset::new(Arc::clone(&upstream), setup.controller, setup.policy)
             .recorder(setup.recorder)
@@ -157,6 +176,7 @@ impl Gateway {
             upstream,
             tools,
             hide_denied: setup.hide_denied,
+            elicit,
             tell: setup.tell,
             lists: list::Lists::default(),
             links: Mutex::default(),
@@ -284,7 +304,7 @@ impl Link {
     /// A call has come to its end: the client gets the server's answer as it came, or the reason why there is none.
     pub(crate) fn finish(&self, id: &Id, outcome: Outcome) {
         let Some(Waiting::Call(call)) = self.state().waiting.remove(id) else { return };
-        let say = |why: &str| failure(id, why);
+        let say = |why: &str| failure(id, why, call.results);
         let (answer, back) = match call.flight.take_answer() {
             Some(answer) => (Some((answer.line, answer.edited)), Some(answer.back)),
             None => (None, None),
@@ -350,7 +370,7 @@ impl Link {
         let _ = match waiting {
             Waiting::Call(call) => {
                 self.end_without_answer(&call, why);
-                call.to_client.line(&failure(id, why))
+                call.to_client.line(&failure(id, why, call.results))
             }
             Waiting::Passed(to_client) | Waiting::List(to_client) => {
                 refuse(&*to_client, Some(id), -32000, why)
@@ -370,6 +390,9 @@ impl Link {
 
     /// Nobody waits any more: questions are withdrawn. What the server was sent runs to its end and is recorded.
     pub(crate) fn client_is_gone(&self) {
+        if let Some(elicit) = &self.gateway.elicit {
+            elicit.client_left();
+        }
         for _ in 0..PATIENCE_STEPS {
             if !self.holds_calls() {
                 break;
@@ -411,8 +434,12 @@ pub(crate) fn refuse(to: &dyn Out, id: Option<&Id>, code: i32, why: &str) -> std
 }
 
 /// A result that says that a call did not run.
-fn failure(id: &Id, why: &str) -> Vec<u8> {
-    let result = json!({"content": [{"type": "text", "text": why}], "isError": true});
+fn failure(id: &Id, why: &str, results: Results) -> Vec<u8> {
+    let content = json!([{"type": "text", "text": why}]);
+    let result = match results {
+        Results::Plain => json!({"content": content, "isError": true}),
+        Results::Typed => json!({"content": content, "isError": true, "resultType": "complete"}),
+    };
     json!({"jsonrpc": "2.0", "id": id.json(), "result": result}).to_string().into_bytes()
 }
 

@@ -1,5 +1,7 @@
 //! One request of a client and what becomes of it: judged, sent on, and its answer relayed event by event.
 
+mod relay;
+
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,17 +9,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
-use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
-};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{Method, Response, StatusCode};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use self::relay::take_aside;
 use super::mirror::{self, METHOD, NAME, VERSION};
 use super::proxy::Proxy;
 use super::reply::{self, Body, Client, Reply, SLOW, is_json, is_stream, session_of, status_of};
-use super::sse::{self, Event, Splitter};
+use super::sse;
 use super::target::{ANSWER, TargetError, cause};
 use crate::gateway::{Link, Took, is_own};
 use crate::lines::MAX_LINE;
@@ -383,146 +384,6 @@ impl Exchange {
         let page = tokio::time::timeout(SLOW, page).await;
         let page = page.ok().and_then(Result::ok).map(|page| page.to_bytes()).filter(|page| !page.is_empty());
         self.client.reply(reply::with(status, passed_back(&head.headers), Body::Whole(page)));
-    }
-
-    /// Relays a stream of events until it ends, or the client leaves.
-    async fn relay(&mut self, response: Response<Incoming>) {
-        let (head, mut body) = response.into_parts();
-        if head.headers.contains_key(CONTENT_ENCODING) {
-            return self.fail_with(StatusCode::BAD_GATEWAY, "the server packs its answers").await;
-        }
-        self.client.hear(passed_back(&head.headers));
-        let (mut splitter, stateless) = (Splitter::default(), self.is_stateless());
-        let why = loop {
-            let idle = if self.id.is_some() { ANSWER } else { Duration::MAX };
-            let chunk = tokio::select! {
-                chunk = tokio::time::timeout(idle, body.frame()) => chunk,
-                news = self.news.recv() => {
-                    // An answer that came another way, or a reminder.
-                    if let Some(News::ToClient(line) | News::Note(line)) = news {
-                        self.client.send(sse::of(&line)).await;
-                    }
-                    continue;
-                }
-                () = self.client.left() => {
-                    self.client = Client::Done;
-                    Ok(None)
-                }
-            };
-            if self.client.is_done() {
-                if self.answered {
-                    return;
-                }
-                // A request of an older revision that cannot be asked for again runs to its end and is recorded.
-                if stateless || self.resumable || self.id.is_none() {
-                    return self.leave(stateless);
-                }
-            }
-            match chunk {
-                Err(_) => break TargetError::Late.to_string(),
-                Ok(None) => break "the server ended before it answered".to_owned(),
-                Ok(Some(Err(e))) => break format!("the server's answer broke off: {}", cause(&e)),
-                Ok(Some(Ok(frame))) => {
-                    let Ok(data) = frame.into_data() else { continue };
-                    if splitter.push(&data).is_err() {
-                        break crate::lines::TooLong.to_string();
-                    }
-                    match self.take_events(&mut splitter).await {
-                        Ok(()) => {}
-                        Err(why) => break why,
-                    }
-                }
-            }
-        };
-        if self.answered || self.id.is_none() || self.resumable {
-            self.client = Client::Done;
-            return;
-        }
-        self.fail_with(StatusCode::BAD_GATEWAY, &why).await;
-    }
-
-    /// The client has left in the middle.
-    fn leave(&mut self, stateless: bool) {
-        if stateless || !self.resumable {
-            self.abandon();
-        }
-    }
-
-    async fn take_events(&mut self, splitter: &mut Splitter) -> Result<(), String> {
-        while let Some(event) = splitter.next().map_err(|e| e.to_string())? {
-            self.take_event(event).await;
-        }
-        Ok(())
-    }
-
-    async fn take_event(&mut self, event: Event) {
-        self.resumable |= event.id.is_some();
-        let Some(data) = event.data.as_deref().filter(|data| !data.is_empty()) else {
-            return self.client.send(event.raw).await;
-        };
-        let message = read(data, From::Server);
-        if event.kind.is_some() {
-            // Some clients look at the type of an event and some do not: they must not disagree on a message.
-            if message.is_ok() {
-                self.link.tell("the server sent a message as another kind of event: dropped");
-                return;
-            }
-            return self.client.send(event.raw).await;
-        }
-        let ours = match &message {
-            Ok(Message::Response { id, .. }) => id.is_some() && *id == self.id,
-            Ok(Message::Request { .. } | Message::Notification { .. }) | Err(_) => false,
-        };
-        if !matches!(self.link.from_server(&self.ways, data), Ok(Took::Passed)) {
-            return;
-        }
-        let Some(line) = self.answer().await else { return };
-        self.answered |= ours;
-        let bytes = if line == data { event.raw } else { sse::with_data(&event, &line) };
-        self.client.send(bytes).await;
-    }
-}
-
-/// Takes the answer to a request of the gateway's own.
-async fn take_aside(
-    door: &Proxy,
-    link: &Arc<Link>,
-    ways: &Ways,
-    headers: HeaderMap,
-    line: Vec<u8>,
-) -> Result<(), String> {
-    let response = door.target.send(Method::POST, headers, line.into()).await.map_err(|e| e.to_string())?;
-    let streams = is_stream(&response);
-    if !streams && !is_json(&response) {
-        return Err(response.status().to_string());
-    }
-    let mut body = Limited::new(response.into_body(), MAX_LINE);
-    let (mut splitter, mut whole) = (Splitter::default(), Vec::new());
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|e| e.to_string())?;
-        let Ok(data) = frame.into_data() else { continue };
-        if !streams {
-            whole.extend_from_slice(&data);
-            continue;
-        }
-        splitter.push(&data).map_err(|e| e.to_string())?;
-        while let Some(event) = splitter.next().map_err(|e| e.to_string())? {
-            let data = event.data.unwrap_or_default();
-            let answers = matches!(read(&data, From::Server), Ok(Message::Response { .. }));
-            link.from_server(ways, &data).map_err(|e| e.to_string())?;
-            if answers {
-                return Ok(());
-            }
-        }
-    }
-    if streams {
-        return Err("no answer".to_owned());
-    }
-    match read(&whole, From::Server) {
-        Ok(Message::Response { id: Some(_), .. }) => {
-            link.from_server(ways, &whole).map(drop).map_err(|e| e.to_string())
-        }
-        Ok(_) | Err(_) => Err("no answer".to_owned()),
     }
 }
 

@@ -93,7 +93,12 @@ pub(crate) fn check(headers: &HeaderMap, message: &Message<'_>) -> Result<(), Mi
 
 /// The revision that a request names in itself.
 pub(crate) fn version_in(params: Option<&Value>) -> Option<&str> {
-    params?.get("_meta")?.get("io.modelcontextprotocol/protocolVersion")?.as_str()
+    version_of(params?.get("_meta")?)
+}
+
+/// The revision that is named beside a request.
+pub(crate) fn version_of(meta: &Value) -> Option<&str> {
+    meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()
 }
 
 /// What `Mcp-Name` says for a method.
@@ -101,7 +106,7 @@ fn name_in<'a>(method: &str, params: Option<&'a Value>) -> Option<&'a str> {
     let key = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
-        "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/result" => "taskId",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return None,
     };
     params?.get(key)?.as_str()

@@ -13,7 +13,7 @@ mod peer;
 mod proxy;
 mod reply;
 mod sessions;
-mod sse;
+pub(crate) mod sse;
 mod target;
 mod token;
 
@@ -22,8 +22,10 @@ use std::net::IpAddr;
 
 pub use front::{Front, FrontError, Listen};
 pub use lines::serve_lines;
+pub(crate) use peer::Peer;
 pub use peer::{Backend, Names};
 pub use proxy::serve;
+pub(crate) use sessions::serve_opened;
 pub use sessions::serve_sessions;
 pub use target::{Target, TargetError};
 pub use token::{Token, TokenError};

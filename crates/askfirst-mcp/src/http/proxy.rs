@@ -20,10 +20,8 @@ use super::target::Target;
 use crate::gateway::{Asked as Questions, Gateway, Link};
 use crate::message::{From, Id, Message, read};
 
-/// How many sessions there may be.
+/// How many sessions are remembered. One in which nobody waits makes room for others.
 const SESSIONS: usize = 1024;
-/// A session that nobody has used for so long makes room for others.
-const IDLE: Duration = Duration::from_secs(3600);
 /// How often whoever waits for a person hears of it.
 const BEAT: Duration = Duration::from_secs(5);
 
@@ -141,13 +139,9 @@ impl Proxy {
             return Some(Arc::clone(link));
         }
         if sessions.len() >= SESSIONS {
-            let old = |used: &Instant| now.duration_since(*used) > IDLE;
-            let gone: Vec<Arc<Link>> =
-                sessions.extract_if(|_, (_, used)| old(used)).map(|(_, (link, _))| link).collect();
-            gone.iter().for_each(|link| link.server_is_gone("the session was not used for too long"));
-        }
-        if sessions.len() >= SESSIONS {
-            return None;
+            let idle = sessions.iter().filter(|(_, (link, _))| link.is_idle());
+            let oldest = idle.min_by_key(|(_, (_, used))| *used).map(|(name, _)| name.clone())?;
+            sessions.remove(&oldest);
         }
         let link = link();
         sessions.insert(name.to_owned(), (Arc::clone(&link), now));

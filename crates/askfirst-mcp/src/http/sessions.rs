@@ -44,14 +44,24 @@ pub fn serve_sessions(front: Front, backends: Vec<Backend>, names: Names) -> Res
         for backend in &backends {
             tokio::spawn(beat(Arc::clone(&backend.gateway)));
         }
-        let door = Arc::new(Sessions { backends, names, runtime: Handle::current(), open: Mutex::default() });
-        front.serve(door).await
+        let opener = move |unasked, runtime: &Handle| super::peer::open(&backends, names, unasked, runtime);
+        let door = Sessions { opener: Box::new(opener), runtime: Handle::current(), open: Mutex::default() };
+        front.serve(Arc::new(door)).await
     })
 }
 
+/// Lets clients in over HTTP, each in a conversation that `opener` begins, for as long as the process lives.
+pub(crate) fn serve_opened(front: Front, opener: Opener) -> Result<(), FrontError> {
+    super::run(async move {
+        front.serve(Arc::new(Sessions { opener, runtime: Handle::current(), open: Mutex::default() })).await
+    })
+}
+
+/// Begins a conversation. What is said without having been asked goes to the way that it is given.
+pub(crate) type Opener = Box<dyn Fn(Arc<dyn Out>, &Handle) -> std::io::Result<Arc<dyn Peer>> + Send + Sync>;
+
 struct Sessions {
-    backends: Vec<Backend>,
-    names: Names,
+    opener: Opener,
     runtime: Handle,
     open: Mutex<Open>,
 }
@@ -78,9 +88,9 @@ struct Work {
 }
 
 impl Session {
-    fn start(backends: &[Backend], names: Names, runtime: &Handle) -> std::io::Result<Arc<Self>> {
+    fn start(opener: &Opener, runtime: &Handle) -> std::io::Result<Arc<Self>> {
         let board = Arc::<Board>::default();
-        let peer = super::peer::open(backends, names, Arc::clone(&board) as _, runtime)?;
+        let peer = opener(Arc::clone(&board) as _, runtime)?;
         let (work, mut given) = mpsc::channel::<Work>(QUEUE);
         let (taking, watched) = (Arc::clone(&peer), Arc::clone(&board));
         std::thread::spawn(move || {
@@ -222,7 +232,7 @@ impl Sessions {
             let why = "there are too many sessions; hint: end one".to_owned();
             return Err((StatusCode::SERVICE_UNAVAILABLE, why));
         }
-        let session = Session::start(&self.backends, self.names, &self.runtime).map_err(unstarted)?;
+        let session = Session::start(&self.opener, &self.runtime).map_err(unstarted)?;
         let name = Token::random().map_err(|e| (StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?;
         let name = name.reveal().to_owned();
         open.named.insert(name.clone(), Arc::clone(&session));
@@ -245,7 +255,7 @@ impl Sessions {
             let why = "too many requests with this id wait for an answer".to_owned();
             return Err((StatusCode::SERVICE_UNAVAILABLE, why));
         }
-        let session = Session::start(&self.backends, self.names, &self.runtime).map_err(unstarted)?;
+        let session = Session::start(&self.opener, &self.runtime).map_err(unstarted)?;
         open.shared.push(Arc::clone(&session));
         Ok(Some(session))
     }

@@ -2,6 +2,9 @@
 
 use crate::lines::{MAX_LINE, TooLong};
 
+/// A stream may begin with a mark of its encoding, which is no part of it.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// One event, with the bytes that it came in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Event {
@@ -32,11 +35,12 @@ impl Splitter {
     /// Takes bytes as they arrive.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
         self.buffer.extend_from_slice(bytes);
-        if !self.begun && self.buffer.len() >= 3 {
-            self.begun = true;
-            if self.buffer.starts_with(b"\xef\xbb\xbf") {
-                self.buffer.drain(..3);
+        if !self.begun {
+            if self.buffer.starts_with(MARK) {
+                self.buffer.drain(..MARK.len());
+                self.begun = true;
             }
+            self.begun |= !MARK.starts_with(&self.buffer);
         }
         // What has come may hold whole events that nobody has taken yet; those are taken before more is read.
         if self.buffer.len() > 2 * MAX_LINE { Err(TooLong) } else { Ok(()) }
@@ -44,6 +48,9 @@ impl Splitter {
 
     /// The next whole event.
     pub(crate) fn next(&mut self) -> Result<Option<Event>, TooLong> {
+        if !self.begun {
+            return Ok(None);
+        }
         loop {
             let from = self.scanned.max(self.looked_at);
             let Some((end, next)) = next_line(self.buffer.get(from..).unwrap_or_default()) else {

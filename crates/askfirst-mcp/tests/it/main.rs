@@ -8,8 +8,17 @@
     reason = "a test says no by panicking"
 )]
 
+mod elicit;
+mod elicit_gateway;
 mod fixture;
+mod http_front;
+mod http_lines;
+mod http_relay;
+mod http_tls;
 mod relay;
 mod rug_pull;
+mod serve;
+mod shop;
 mod smuggling;
 mod waiting;
+mod web;

@@ -75,6 +75,16 @@ fn a_denied_call_never_reaches_the_server_and_the_agent_is_told_why() {
 }
 
 #[test]
+fn a_refusal_is_written_as_the_clients_revision_wants_it() {
+    let mut desk = Desk::new(&[("wipe", Deny)]);
+    desk.list(&[tool("wipe")]);
+    desk.call(1, "wipe", json!({}));
+    assert_eq!(desk.hear_json()["result"].get("resultType"), None);
+    desk.say(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wipe","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#);
+    assert_eq!(desk.hear_json()["result"]["resultType"], "complete");
+}
+
+#[test]
 fn a_call_before_any_list_waits_for_the_gateways_own_look() {
     let mut desk = Desk::new(&[("add", Free)]);
     let call = desk.call(1, "add", json!({"a": 1}));

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::fixture::{Desk, tool};
 
 /// Every line here tries to bring `wipe` past a gateway that allows `add`.
-const SMUGGLED: [&str; 30] = [
+pub const SMUGGLED: [&str; 30] = [
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","name":"wipe"}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"},"params":{"name":"wipe"}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"wipe"}}"#,
@@ -102,4 +102,17 @@ fn a_line_without_an_end_is_no_message() {
     let line = vec![b' '; askfirst_mcp::MAX_LINE + 10];
     desk.say(line);
     assert_eq!(desk.hear_json()["error"]["code"], -32600);
+}
+
+#[test]
+fn an_end_of_line_inside_a_message_reaches_nobody_as_one() {
+    let mut desk = Desk::new(&[("add", Free)]);
+    desk.list(&[tool("add"), tool("wipe")]);
+    // Many servers read lines with universal newlines: what stands between two of them would be a message of its own.
+    let inner = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wipe"}}"#;
+    desk.say(format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{{\"x\":\r{inner}\r}}}}"
+    ));
+    let received = desk.received();
+    assert!(received.contains(inner) && !received.contains('\r'), "{received:?}");
 }

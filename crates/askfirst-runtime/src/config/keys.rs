@@ -170,7 +170,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("mcp.*.env", Section, "", "The environment of the program."),
     key("mcp.*.env.pass", EnvNames, "[]", "The environment variables that are passed on."),
     key("mcp.*.hide_denied", Bool, "false", "Whether tools that are denied are left out of lists."),
-    key("mcp.*.ask_by", Words(&["terminal", "elicitation"]), "[terminal]", "Who is asked."),
+    key("mcp.*.ask_by", Words(&["terminal", "watch", "elicitation"]), "[terminal]", "Who is asked, in turn: the terminal, or else whoever watches; only whoever watches; the client."),
 ];
 
 /// The key at a path of the table.

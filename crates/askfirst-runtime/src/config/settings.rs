@@ -474,8 +474,10 @@ pub enum Upstream {
 /// Who is asked about calls through the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskBy {
-    /// A terminal.
+    /// The process's own terminal; if it has none, whoever runs `askfirst watch`.
     Terminal,
+    /// Whoever runs `askfirst watch`.
+    Watch,
     /// The client, by elicitation.
     Elicitation,
 }

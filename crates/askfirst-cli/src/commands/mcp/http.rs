@@ -8,7 +8,7 @@ use askfirst_mcp::http::{self, Backend, Front, Listen, Names, Target, Token};
 use askfirst_runtime::config::{Config, McpServer, Upstream};
 
 use super::{Opened, TOKEN, UPSTREAM_TOKEN, start};
-use crate::args::{Common, HttpFlags, ModeFlags};
+use crate::args::{Common, HttpFlags, ListenFlags, ModeFlags};
 use crate::exit::Exit;
 use crate::print::err;
 
@@ -26,12 +26,12 @@ pub fn serve(
         "which of the servers the token is for is not known; hint: `token_file` in the config"
     );
     let targets = servers.iter().map(|server| target(server, flags)).collect::<anyhow::Result<Vec<_>>>()?;
-    let opened = Opened::new(common, mode, config)?;
+    let opened = Opened::new(common, mode, config, servers)?;
     let mut gated = Vec::new();
     for (server, target) in servers.iter().zip(targets) {
-        gated.push((server, opened.gateway(server)?, target));
+        gated.push((server, opened.gateway(server, None)?, target));
     }
-    let front = front(flags)?;
+    let front = front(&flags.listen)?;
     match (front, gated.pop()) {
         (Some(front), Some((_, gateway, Some(target)))) if gated.is_empty() && !flags.all => {
             http::serve(front, gateway, target)?;
@@ -63,7 +63,7 @@ fn backend((server, gateway, target): (&McpServer, Arc<Gateway>, Option<Target>)
 }
 
 /// The door for clients, open from here on.
-fn front(flags: &HttpFlags) -> anyhow::Result<Option<Front>> {
+pub fn front(flags: &ListenFlags) -> anyhow::Result<Option<Front>> {
     let Some(address) = flags.listen else { return Ok(None) };
     anyhow::ensure!(
         address.ip().is_loopback() || flags.remote,

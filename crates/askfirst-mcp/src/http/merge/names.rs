@@ -72,5 +72,5 @@ pub(super) fn beginning(template: &str) -> Cow<'_, str> {
 }
 
 #[cfg(test)]
-#[path = "names_tests.rs"]
+#[path = "names/tests.rs"]
 mod tests;

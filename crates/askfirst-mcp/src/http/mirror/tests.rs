@@ -1,3 +1,5 @@
+//! Headers that go with a body, and those that do not.
+
 use serde_json::json;
 
 use super::*;

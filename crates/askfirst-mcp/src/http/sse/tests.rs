@@ -1,3 +1,5 @@
+//! Streams cut anywhere give the same events.
+
 use super::*;
 
 fn all(parts: &[&[u8]]) -> Vec<Event> {
@@ -33,6 +35,12 @@ fn events_are_the_same_however_the_bytes_arrive() {
     }
     let raw: Vec<u8> = whole.into_iter().flat_map(|event| event.raw).collect();
     assert_eq!(raw, STREAM[3..]);
+}
+
+#[test]
+fn a_mark_counts_at_the_beginning_only() {
+    assert_eq!(all(&[b"\n", b"\xef\xbb\xbfdata: x\n\n"]).last().unwrap().data, None);
+    assert_eq!(all(&[b"\xef", b"\xbb", b"\xbfdata: x\n\n"]).last().unwrap().data.as_deref(), Some(&b"x"[..]));
 }
 
 #[test]

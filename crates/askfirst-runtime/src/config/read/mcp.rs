@@ -98,6 +98,7 @@ impl Reader<'_> {
 fn ask_by(node: &Node) -> Vec<AskBy> {
     let word = |item: &Node| match text(Some(item)) {
         Some("terminal") => Some(AskBy::Terminal),
+        Some("watch") => Some(AskBy::Watch),
         Some("elicitation") => Some(AskBy::Elicitation),
         Some(_) | None => None,
     };

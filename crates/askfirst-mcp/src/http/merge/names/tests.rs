@@ -1,3 +1,5 @@
+//! One name changes, and nothing else.
+
 use super::*;
 
 #[test]

@@ -1,0 +1,83 @@
+//! Who is asked: the ways that a config or a flag names, tried in turn.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use askfirst::ports::Approver;
+use askfirst_mcp::elicit::Elicit;
+use askfirst_runtime::config::{AskBy, Config, DEFAULT_PREVIEW_LINES, McpServer};
+use askfirst_runtime::in_turn::InTurn;
+use askfirst_runtime::redact::secret_env;
+use askfirst_runtime::watch::{Asker, Look, WatchApprover};
+
+use crate::args::Way;
+use crate::session::Asking;
+
+/// The config's word for a flag's.
+pub fn of(way: Way) -> AskBy {
+    match way {
+        Way::Terminal => AskBy::Terminal,
+        Way::Watch => AskBy::Watch,
+        Way::Elicitation => AskBy::Elicitation,
+    }
+}
+
+/// The ways that all servers name, in the order of the first.
+pub fn common(servers: &[McpServer]) -> Vec<AskBy> {
+    let Some((first, others)) = servers.split_first() else { return Vec::new() };
+    let all = |way: &&AskBy| others.iter().all(|server| server.ask_by.contains(way));
+    first.ask_by.iter().filter(all).copied().collect()
+}
+
+/// Who asks for whom.
+pub struct Door<'a> {
+    /// What kind of session.
+    pub door: &'a str,
+    /// Its name among its kind.
+    pub name: &'a str,
+    /// The folder where watchers are found.
+    pub state: &'a Path,
+}
+
+/// Those who are asked.
+pub struct Asked {
+    /// All of them, in turn.
+    pub approver: Arc<dyn Approver>,
+    /// The client, if it is one of them.
+    pub elicit: Option<Arc<Elicit>>,
+}
+
+/// Tries these ways in turn; none named means the terminal.
+pub fn by(ways: &[AskBy], door: &Door<'_>, asking: &Asking<'_>) -> Asked {
+    let watch = || -> Arc<dyn Approver> {
+        let folder = std::env::current_dir().unwrap_or_default().display().to_string();
+        let asker = Asker {
+            door: door.door.to_owned(),
+            name: door.name.to_owned(),
+            session: asking.session.to_owned(),
+            folder,
+        };
+        Arc::new(WatchApprover::new(door.state, asker, look(asking.config)))
+    };
+    let ways = if ways.is_empty() { &[AskBy::Terminal] } else { ways };
+    let elicit = || Elicit::new(Arc::clone(&asking.redactor), Arc::clone(asking.clock));
+    let elicit = ways.contains(&AskBy::Elicitation).then(elicit);
+    let approvers = ways.iter().flat_map(|way| match way {
+        AskBy::Terminal => vec![Arc::clone(&asking.terminal), watch()],
+        AskBy::Watch => vec![watch()],
+        AskBy::Elicitation => elicit.iter().map(|elicit| Arc::clone(elicit) as _).collect(),
+    });
+    let approver = Arc::new(InTurn::new(approvers.collect()));
+    Asked { approver, elicit }
+}
+
+/// How questions look at the watcher: as they would here.
+fn look(config: &Config) -> Look {
+    let secrets = &config.main.secrets;
+    Look {
+        preview_lines: config.main.preview_lines.unwrap_or(DEFAULT_PREVIEW_LINES),
+        secret_args: secrets.args.clone(),
+        // A glob that cannot be read has been refused before.
+        secret_values: secret_env(&secrets.env, std::env::vars_os()).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,51 @@
+//! `watch`: questions of sessions that have no terminal are asked at this one.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use askfirst::machine::Somebody;
+use askfirst::ports::Approver;
+use askfirst_runtime::config::Places;
+use askfirst_runtime::present::escape::escaped;
+use askfirst_runtime::redact::Redactor;
+use askfirst_runtime::watch::{Desk, Left, Look};
+use askfirst_terminal::{Options, Style, TerminalApprover};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::args::Common;
+use crate::exit::Exit;
+use crate::print::err;
+
+/// Watches until it is told to leave, or the terminal is gone.
+pub fn watch(common: &Common) -> anyhow::Result<Exit> {
+    if TerminalApprover::somebody() == Somebody::Absent {
+        err("error: there is no terminal to ask on");
+        return Ok(Exit::Nobody);
+    }
+    let desk = Desk::open(&Places::from_env().state)?;
+    let leaving = desk.leaving();
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("signals cannot be watched")?;
+    std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
+        for (count, signal) in signals.forever().enumerate() {
+            if count > 0 {
+                std::process::exit(128 + signal);
+            }
+            leaving.leave();
+        }
+    })?;
+    err("askfirst: waiting for questions; Ctrl-C ends");
+    let style = if common.plain { Style::Plain } else { Style::of_environment() };
+    let left = desk.serve(|look| prompt(style, look), |text| err(&format!("askfirst: {}", escaped(text))))?;
+    Ok(match left {
+        Left::Told => Exit::Done,
+        Left::TerminalLost => Exit::Nobody,
+    })
+}
+
+/// A prompt that hides what the session that asks would hide.
+fn prompt(style: Style, look: &Look) -> Option<Arc<dyn Approver>> {
+    let redactor = Redactor::new(&look.secret_args, look.secret_values.clone()).ok()?;
+    let options = Options { style, preview_lines: look.preview_lines, redactor: Arc::new(redactor) };
+    Some(Arc::new(TerminalApprover::new(options)))
+}

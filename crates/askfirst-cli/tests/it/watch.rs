@@ -1,0 +1,206 @@
+//! A watcher at one terminal, sessions without one: real ptys, the real binary, real sockets.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::commands::Place;
+use crate::person::Terminal;
+
+const CONFIG: &str = r#"
+version: 1
+sandbox: { require_os_sandbox: false }
+ledger: { path: ./record.jsonl }
+tools:
+  note: { command: [echo, --, "{text}"], args: { text: { type: string } } }
+  free: { command: [echo, free], approval: none }
+"#;
+
+/// Secret to those who ask. The watcher's own environment does not have it.
+const SECRET: &str = "correct-horse-battery-staple";
+
+const SERVER: &str = r#"
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message: continue
+    if message["method"] == "tools/list":
+        result = {"tools": [{"name": "ask", "inputSchema": {"type": "object"}}]}
+    else:
+        result = {"content": [{"type": "text", "text": "ran"}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"#;
+
+/// A program without a terminal that is talked to in lines.
+struct Client {
+    child: Child,
+    to: Option<ChildStdin>,
+    from: BufReader<ChildStdout>,
+}
+
+impl Client {
+    fn start(place: &Place, args: &[&str]) -> Self {
+        let mut command = Command::new("setsid");
+        command.args(["--wait", env!("CARGO_BIN_EXE_askfirst"), "--config", "c.yaml"]).args(args);
+        command.current_dir(place.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        place.alone(&mut command);
+        command.env("MAIL_TOKEN", SECRET);
+        let mut child = command.spawn().unwrap();
+        let (to, from) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, to, from }
+    }
+
+    /// Our own server, with the handshake done.
+    fn served(place: &Place, args: &[&str], capabilities: &Value) -> Self {
+        let mut client = Self::start(place, &[&["serve"], args].concat());
+        client.say(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": capabilities,
+            "clientInfo": {"name": "desk", "version": "1"}}}));
+        assert!(client.hear()["result"]["serverInfo"]["name"] == "askfirst");
+        client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn gateway(place: &Place) -> Self {
+        std::fs::write(place.path().join("server.py"), SERVER).unwrap();
+        Self::start(place, &["mcp", "--name", "srv", "--", "python3", "server.py"])
+    }
+
+    fn say(&mut self, message: &Value) {
+        writeln!(self.to.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn call(&mut self, id: u32, tool: &str, args: Value) {
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": tool, "arguments": args}}));
+    }
+
+    fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        self.from.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"))
+    }
+
+    fn text(&mut self) -> (bool, String) {
+        let told = self.hear();
+        let text = told["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{told}"));
+        (told["result"]["isError"] == true, text.to_owned())
+    }
+
+    fn end(mut self) {
+        self.to = None;
+        self.child.wait().unwrap();
+    }
+}
+
+fn watch(place: &Place) -> Terminal {
+    let mut terminal = Terminal::start(place, &["watch"]);
+    terminal.wait_for("waiting for questions");
+    terminal
+}
+
+#[test]
+fn without_anybody_to_ask_it_is_refused_and_says_how_somebody_could_be() {
+    let place = Place::new(CONFIG);
+    let mut client = Client::served(&place, &[], &json!({}));
+    client.call(1, "free", json!({}));
+    assert!(!client.text().0);
+    client.call(2, "note", json!({"text": "one"}));
+    let (refused, text) = client.text();
+    assert!(refused && text.contains("nobody to ask") && text.contains("askfirst watch"), "{text}");
+    assert!(text.contains("`free`"), "what would be allowed is told: {text}");
+    client.end();
+    assert_eq!(place.run(&["watch"]).0, 5, "without a terminal nobody can watch");
+}
+
+#[test]
+fn a_gateway_and_a_server_are_answered_for_at_one_terminal_in_turn() {
+    let place = Place::new(CONFIG);
+    let mut terminal = watch(&place);
+    let (mut gateway, mut server) = (Client::gateway(&place), Client::served(&place, &[], &json!({})));
+    gateway.call(1, "ask", json!({"x": "from the gateway"}));
+    terminal.wait_for("from the gateway");
+    server.call(2, "note", json!({"text": format!("from the server {SECRET}")}));
+    let page = terminal.press("y");
+    assert!(page.contains("mcp `srv`"), "who asks is shown: {page}");
+    assert_eq!(gateway.text(), (false, "ran".to_owned()));
+    let page = terminal.press("n");
+    assert!(page.contains("serve in") && page.contains("from the server"), "{page}");
+    assert!(!page.contains(SECRET), "what the session hides is hidden here: {page}");
+    let (refused, text) = server.text();
+    assert!(refused && text.contains("person"), "{text}");
+    gateway.end();
+    server.end();
+    let (code, verified, _) = place.run(&["--config", "c.yaml", "log", "verify"]);
+    assert_eq!(code, 0, "{verified}");
+}
+
+#[test]
+fn a_session_that_is_killed_takes_its_question_off_the_screen() {
+    let place = Place::new(CONFIG);
+    let mut terminal = watch(&place);
+    let mut gateway = Client::gateway(&place);
+    gateway.call(1, "ask", json!({"x": "first"}));
+    terminal.wait_for("ready:");
+    gateway.child.kill().unwrap();
+    terminal.wait_for("taken back");
+    gateway.child.wait().unwrap();
+    let mut server = Client::served(&place, &[], &json!({}));
+    server.call(2, "note", json!({"text": "second"}));
+    terminal.wait_for("second");
+    terminal.press("y");
+    assert!(!server.text().0);
+    server.end();
+}
+
+#[test]
+fn a_watcher_that_is_killed_is_a_lost_terminal_and_the_next_one_is_asked() {
+    let place = Place::new(CONFIG);
+    let mut terminal = watch(&place);
+    let mut server = Client::served(&place, &[], &json!({}));
+    server.call(1, "note", json!({"text": "first"}));
+    terminal.wait_for("ready:");
+    terminal.kill();
+    let (refused, text) = server.text();
+    assert!(refused && text.contains("terminal lost"), "{text}");
+    server.call(2, "note", json!({"text": "second"}));
+    assert!(server.text().1.contains("nobody to ask"));
+    let mut next = watch(&place);
+    server.call(3, "note", json!({"text": "third"}));
+    next.wait_for("third");
+    next.press("y");
+    assert!(!server.text().0);
+    // A second one does not take over.
+    let mut other = Terminal::start(&place, &["watch"]);
+    other.wait_for("another `askfirst watch` runs already");
+    assert_eq!(other.end().0, 2);
+    server.end();
+}
+
+#[test]
+fn a_watcher_that_is_told_to_end_gives_its_terminal_back() {
+    let place = Place::new(CONFIG);
+    let mut terminal = watch(&place);
+    let mut server = Client::served(&place, &[], &json!({}));
+    server.call(1, "note", json!({"text": "first"}));
+    terminal.wait_for("ready:");
+    terminal.signal(rustix::process::Signal::TERM);
+    assert!(server.text().1.contains("terminal lost"));
+    terminal.wait_for("taken back");
+    assert_eq!(terminal.end().0, 0);
+    assert!(!place.path().join("state/askfirst/watch/socket").exists());
+    server.end();
+}
+
+#[test]
+fn a_cancelled_call_leaves_the_watchers_screen() {
+    let place = Place::new(CONFIG);
+    let mut terminal = watch(&place);
+    let mut server = Client::served(&place, &[], &json!({}));
+    server.call(1, "note", json!({"text": "first"}));
+    terminal.wait_for("ready:");
+    server.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
+    terminal.wait_for("taken back: the call was given up");
+    server.end();
+}

@@ -1,0 +1,162 @@
+//! A question as a form that a client shows, and the one way to read what comes back. Whatever is not exactly an
+//! answer that the form offered is a no.
+
+use askfirst::machine::{Answer, Question};
+use askfirst::{ApprovalDecision, ApprovalScope, Args, Cause, Timestamp};
+use askfirst_runtime::present::offer::Choice;
+use askfirst_runtime::present::page::{Page, PageOptions};
+use askfirst_runtime::redact::Redactor;
+use serde_json::{Value, json};
+
+/// A longer text is not read in a form: then nobody is asked by it.
+const MAX_TEXT: usize = 20_000;
+/// How wide the text is laid out.
+const COLUMNS: usize = 100;
+/// A longer reason is none.
+const MAX_REASON: usize = 2_000;
+
+const ANSWER: &str = "answer";
+const REASON: &str = "reason";
+const CONFIRM: &str = "confirm";
+
+/// The question does not fit into a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it is too long to be shown in a form")]
+pub(crate) struct TooLong;
+
+/// What may be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    Once,
+    Session,
+    No,
+}
+
+impl Says {
+    const ALL: [Self; 3] = [Self::Once, Self::Session, Self::No];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Once => "approve once",
+            Self::Session => "approve for the session",
+            Self::No => "deny",
+        }
+    }
+
+    fn choice(self) -> Choice {
+        match self {
+            Self::Once => Choice::Once,
+            Self::Session => Choice::Session,
+            Self::No => Choice::No,
+        }
+    }
+}
+
+/// A form.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Form {
+    text: String,
+    offered: Vec<Says>,
+    /// What must be typed to approve what cannot be undone.
+    confirm: Option<String>,
+}
+
+impl Form {
+    /// The form of a question: the page that a terminal would show, escaped and with its secrets hidden.
+    pub(crate) fn of(question: &Question, redactor: &Redactor, now: Timestamp) -> Result<Self, TooLong> {
+        let page = Page::of(question, &PageOptions { preview_lines: usize::MAX, redactor, now });
+        let options = page.options(COLUMNS).len();
+        let mut lines = page.lines(COLUMNS);
+        // The keys of a terminal mean nothing here.
+        lines.truncate(lines.len().saturating_sub(options));
+        let lines: Vec<String> =
+            lines.iter().map(|line| format!("{}{}", line.gutter(), line.text())).collect();
+        let text = lines.join("\n");
+        if text.chars().count() > MAX_TEXT {
+            return Err(TooLong);
+        }
+        let words: Vec<&str> = page.offers.words.iter().flatten().map(String::as_str).collect();
+        let confirm = (!words.is_empty()).then(|| words.join(" "));
+        let offered = match &confirm {
+            None => Says::ALL.into_iter().filter(|says| page.offers.has(says.choice())).collect(),
+            // Where a word must be typed there is no key for yes: the word is the key, for this once.
+            Some(_) => vec![Says::Once, Says::No],
+        };
+        Ok(Self { text, offered, confirm })
+    }
+
+    /// The parameters of `elicitation/create`.
+    pub(crate) fn params(&self) -> Value {
+        let words: Vec<&str> = self.offered.iter().map(|says| says.word()).collect();
+        let mut fields = json!({
+            ANSWER: {"type": "string", "title": "Answer", "enum": words},
+            REASON: {"type": "string", "title": "Reason, if you like", "maxLength": MAX_REASON},
+        });
+        if let (Some(word), Some(fields)) = (&self.confirm, fields.as_object_mut()) {
+            let title = format!("To approve what cannot be undone, type: {word}");
+            fields.insert(CONFIRM.to_owned(), json!({"type": "string", "title": title}));
+        }
+        let schema = json!({"type": "object", "properties": fields, "required": [ANSWER]});
+        json!({"message": self.text, "requestedSchema": schema})
+    }
+
+    /// What a client's result means.
+    pub(crate) fn read(&self, result: &Args) -> Answer {
+        let known = |key: &String| ["action", "content", "_meta", "resultType"].contains(&key.as_str());
+        if !result.keys().all(known) {
+            return not_an_answer("it has a key that was not asked for");
+        }
+        match (result.get("action").and_then(Value::as_str), result.get("content")) {
+            (Some("decline"), _) => Answer::all(ApprovalDecision::no(Cause::Person)),
+            (Some("cancel"), _) => {
+                Answer::all(ApprovalDecision::no(Cause::Person).with_note("the form was closed"))
+            }
+            (Some("accept"), Some(Value::Object(content))) => self.accepted(content),
+            (Some("accept"), _) => not_an_answer("nothing was filled in"),
+            (Some(_) | None, _) => not_an_answer("it says neither yes nor no"),
+        }
+    }
+
+    fn accepted(&self, content: &Args) -> Answer {
+        let known = |key: &String| {
+            [ANSWER, REASON].contains(&key.as_str()) || (key == CONFIRM && self.confirm.is_some())
+        };
+        if !content.keys().all(known) {
+            return not_an_answer("it fills in what was not asked for");
+        }
+        let said = content.get(ANSWER).and_then(Value::as_str);
+        let Some(says) = self.offered.iter().find(|says| Some(says.word()) == said) else {
+            return not_an_answer("it is none of those that were offered");
+        };
+        let reason = match content.get(REASON) {
+            None | Some(Value::Null) => None,
+            Some(Value::String(reason)) if reason.chars().count() <= MAX_REASON => {
+                Some(reason.trim()).filter(|reason| !reason.is_empty())
+            }
+            Some(_) => return not_an_answer("the reason is none"),
+        };
+        let decision = match says {
+            Says::No => ApprovalDecision::no(Cause::Person),
+            Says::Once | Says::Session => {
+                let typed = content.get(CONFIRM).and_then(Value::as_str);
+                if self.confirm.as_deref() != typed {
+                    return not_an_answer("what was to be typed was not");
+                }
+                let yes = ApprovalDecision::yes(Cause::Person);
+                if *says == Says::Session { yes.remembered(ApprovalScope::Session) } else { yes }
+            }
+        };
+        Answer::all(match reason {
+            Some(reason) => decision.with_note(reason),
+            None => decision,
+        })
+    }
+}
+
+fn not_an_answer(why: &str) -> Answer {
+    Answer::failed(Cause::ApproverFailed, format!("the client's answer was not taken: {why}"))
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,208 @@
+//! The server as rmcp calls it: lists the tools, and takes calls through the pipeline while other traffic goes on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use askfirst::{ApprovalContext, Args, Toolset};
+use askfirst_runtime::ApprovalToolset;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ErrorCode, Implementation, JsonObject, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value;
+use tokio::sync::{Semaphore, watch};
+
+use super::parked::{Call, Parked};
+use super::running::{REQUEST, Running};
+use super::transport::Conversation;
+use super::{MAX_IN_FLIGHT, Server, said};
+use crate::elicit::{Carried, Carrying, Elicit, offers};
+
+/// One client's server.
+pub(super) struct Handler {
+    tools: Arc<ApprovalToolset>,
+    running: Arc<Running>,
+    allowed: String,
+    beat: Duration,
+    gone: watch::Receiver<bool>,
+    calls: Arc<Semaphore>,
+    elicit: Option<Arc<Elicit>>,
+    parked: Parked,
+    next: AtomicU64,
+}
+
+impl Handler {
+    pub(super) fn new(server: &Server, conversation: &Conversation) -> Self {
+        Self {
+            tools: Arc::clone(&server.tools),
+            running: Arc::clone(&server.running),
+            allowed: server.allowed.clone(),
+            beat: server.beat,
+            gone: conversation.gone(),
+            calls: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
+            elicit: server.elicit.clone(),
+            parked: Parked::default(),
+            next: AtomicU64::new(1),
+        }
+    }
+
+    /// Each call holds one of these until it has ended.
+    pub(super) fn calls(&self) -> Arc<Semaphore> {
+        Arc::clone(&self.calls)
+    }
+
+    /// Takes a call to its end, or to a question that its client must answer first.
+    async fn call(
+        &self,
+        wanted: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = wanted;
+        let (tool, args) = (name.into_owned(), arguments.unwrap_or_default());
+        let mut call = match request_state {
+            None => self.begin(tool, args, context)?,
+            Some(handle) => {
+                let call = self.parked.take(&handle, &tool, &args);
+                let known = call.as_ref().and(self.elicit.as_ref());
+                let answered = known
+                    .is_some_and(|elicit| elicit.carried_back(&handle, &input_responses.unwrap_or_default()));
+                call.filter(|_| answered)
+                    .ok_or_else(|| error(ErrorCode::INVALID_PARAMS, "nothing waits for this answer"))?
+            }
+        };
+        let elicit = self.elicit.as_ref().filter(|_| can_carry(context));
+        let mut carrying = elicit.map(|elicit| elicit.carry(&call.tool, &call.args));
+        let (mut gone, mut left, mut beats) = (self.gone.clone(), false, 0_u32);
+        loop {
+            // The call comes first: what is allowed has begun before anybody hears that the client is gone.
+            tokio::select! {
+                biased;
+                outcome = &mut call.calling => return Ok(said::result(outcome, &self.allowed).into()),
+                () = context.ct.cancelled() => break,
+                () = ended(&mut gone), if !left => left = true,
+                carried = handed(&mut carrying) => return Ok(self.parked.put(carried, call)),
+                () = tokio::time::sleep(self.beat) => {
+                    beats += 1;
+                    self.still_waiting(context, &call.request, beats).await;
+                }
+            }
+            // Who has ended may still read the answer to what runs, but nobody waits for a person any more.
+            if left && !self.running.is_running(&call.request) {
+                break;
+            }
+        }
+        self.give_up(call);
+        Err(error(ErrorCode::INVALID_REQUEST, "the call was given up"))
+    }
+
+    fn begin(
+        &self,
+        tool: String,
+        args: Args,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Call, ErrorData> {
+        let busy = || error(ErrorCode::INVALID_REQUEST, "too many calls wait for their end");
+        let held = Arc::clone(&self.calls).try_acquire_owned().map_err(|_| busy())?;
+        let request = self.next.fetch_add(1, Ordering::Relaxed).to_string();
+        let mut wish =
+            ApprovalContext::new(tool.clone(), args.clone()).with_metadata(REQUEST, request.as_str());
+        if let Some(client) = context.client_info() {
+            wish = wish.with_metadata("caller", format!("{} {}", client.name, client.version).trim());
+        }
+        let tools = Arc::clone(&self.tools);
+        let calling = Box::pin(async move {
+            let _held = held;
+            ApprovalToolset::call(&tools, wish).await
+        });
+        Ok(Call { tool, args, request, calling })
+    }
+
+    /// A question is withdrawn. What runs already goes on to its end and is recorded.
+    fn give_up(&self, call: Call) {
+        if self.running.is_running(&call.request) {
+            // The record has it; nobody else wants to know.
+            tokio::spawn(async move { drop(call.calling.await) });
+        }
+    }
+
+    async fn still_waiting(&self, context: &RequestContext<RoleServer>, request: &str, beats: u32) {
+        let Some(token) = context.meta.get_progress_token() else { return };
+        let says =
+            if self.running.is_running(request) { "running" } else { "waiting for a person to approve" };
+        let mut told = ProgressNotificationParam::new(token, f64::from(beats));
+        told.message = Some(says.to_owned());
+        // A client that is gone is noticed by whoever reads it.
+        let _ = context.peer.notify_progress(told).await;
+    }
+}
+
+/// Whether the result of a call can carry a question to its client.
+fn can_carry(context: &RequestContext<RoleServer>) -> bool {
+    let newer = |version: rmcp::model::ProtocolVersion| {
+        version.as_str() >= rmcp::model::ProtocolVersion::V_2026_07_28.as_str()
+    };
+    let offered = context.client_capabilities().and_then(|all| serde_json::to_value(all).ok());
+    context.protocol_version().is_some_and(newer) && offers(offered.as_ref())
+}
+
+/// Waits for a question that the call must carry; without a carrier there is none.
+async fn handed(carrying: &mut Option<Carrying>) -> Carried {
+    match carrying {
+        Some(carrying) => carrying.handed().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until nothing more comes from the client.
+async fn ended(gone: &mut watch::Receiver<bool>) {
+    // The other side ends only after it has said so.
+    drop(gone.wait_for(|gone| *gone).await);
+}
+
+fn error(code: ErrorCode, message: &'static str) -> ErrorData {
+    ErrorData::new(code, message, None)
+}
+
+fn schema(schema: Value) -> JsonObject {
+    match schema {
+        Value::Object(schema) => schema,
+        // A tool without a schema takes an object of whatever kind.
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            JsonObject::from_iter([("type".to_owned(), Value::from("object"))])
+        }
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        info.server_info = Implementation::new("askfirst", env!("CARGO_PKG_VERSION"));
+        info.instructions = Some(format!(
+            "Calls are judged by the owner's rules; a person may be asked, and a refusal says why. {}",
+            self.allowed
+        ));
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tool = |tool: askfirst::ToolDefinition| {
+            Tool::new(tool.name, tool.description, schema(tool.input_schema))
+        };
+        Ok(ListToolsResult::with_all_items(self.tools.tools().into_iter().map(tool).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        wanted: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.call(wanted, &context).await
+    }
+}

@@ -1,0 +1,82 @@
+//! Calls that wait for their client to come back with an answer. Each is found by a handle that nobody can guess, and
+//! only by the call that it belongs to.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use askfirst::{Args, Outcome, ToolError};
+use rmcp::model::{CallToolResponse, InputRequest, InputRequiredResult};
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+use crate::elicit::{Carried, INPUT};
+
+/// A call on its way through the pipeline.
+pub(super) struct Call {
+    pub(super) tool: String,
+    pub(super) args: Args,
+    /// What it is known by while it runs.
+    pub(super) request: String,
+    pub(super) calling: Pin<Box<dyn Future<Output = Outcome> + Send>>,
+}
+
+/// A call that waits for its client.
+struct Waiting {
+    tool: String,
+    args: Args,
+    request: String,
+    task: Task,
+}
+
+/// A call that goes on by itself. Dropped, it is given up.
+struct Task(JoinHandle<Outcome>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Future for Task {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        let lost =
+            |e: tokio::task::JoinError| Outcome::Failed(ToolError::Failed(format!("the call was lost: {e}")));
+        Pin::new(&mut self.0).poll(context).map(|outcome| outcome.unwrap_or_else(lost))
+    }
+}
+
+/// All calls that wait for their client.
+#[derive(Default)]
+pub(super) struct Parked(Mutex<HashMap<String, Waiting>>);
+
+impl Parked {
+    /// Has the client asked. The call goes on by itself, so that it can time out.
+    pub(super) fn put(&self, carried: Carried, call: Call) -> CallToolResponse {
+        let Carried { handle, params } = carried;
+        let request = json!({"method": "elicitation/create", "params": params});
+        let Ok(request) = serde_json::from_value::<InputRequest>(request) else {
+            let lost = Outcome::Failed(ToolError::Failed("the question cannot be carried".to_owned()));
+            return super::said::result(lost, "").into();
+        };
+        let Call { tool, args, request: known_by, calling } = call;
+        let waiting = Waiting { tool, args, request: known_by, task: Task(tokio::spawn(calling)) };
+        let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // What has ended meanwhile was not answered in time.
+        parked.retain(|_, waiting| !waiting.task.0.is_finished());
+        parked.insert(handle.clone(), waiting);
+        let asked = [(INPUT.to_owned(), request)].into_iter().collect();
+        InputRequiredResult::new(Some(asked), Some(handle)).into()
+    }
+
+    /// The call that a handle belongs to. Another call cannot take its answer.
+    pub(super) fn take(&self, handle: &str, tool: &str, args: &Args) -> Option<Call> {
+        let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = parked.get(handle).is_some_and(|waiting| waiting.tool == tool && waiting.args == *args);
+        let Waiting { tool, args, request, task } = parked.remove(handle).filter(|_| same)?;
+        Some(Call { tool, args, request, calling: Box::pin(task) })
+    }
+}

@@ -1,0 +1,66 @@
+//! One client over HTTP: a conversation of its own with our server, on the runtime that all of them share.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::runtime::Handle;
+
+use super::Server;
+use super::transport::{Reader, Transport};
+use crate::http::Peer;
+use crate::message::Id;
+use crate::out::Out;
+
+/// A conversation.
+pub(super) struct Own {
+    /// Gone once the client is.
+    reader: Mutex<Option<Arc<Reader>>>,
+    over: Arc<AtomicBool>,
+}
+
+impl Own {
+    /// Begins one. What is said without having been asked goes to `unasked`.
+    pub(super) fn start(server: &Arc<Server>, unasked: Arc<dyn Out>, runtime: &Handle) -> Arc<Self> {
+        let (transport, conversation, reader) = Transport::routed(unasked, runtime);
+        let over = Arc::<AtomicBool>::default();
+        let (server, ended) = (Arc::clone(server), Arc::clone(&over));
+        runtime.spawn(async move {
+            // A client that did not begin as it should was told so.
+            let _ = server.converse(transport, &conversation).await;
+            ended.store(true, Ordering::Release);
+        });
+        Arc::new(Self { reader: Mutex::new(Some(Arc::new(reader))), over })
+    }
+
+    fn reader(&self) -> Option<Arc<Reader>> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Peer for Own {
+    fn take(&self, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
+        let reader = self.reader().ok_or(io::ErrorKind::BrokenPipe)?;
+        reader.take(line, Some(to_client)).map_err(io::Error::other)
+    }
+
+    fn withdraw(&self, id: &Id) -> bool {
+        self.reader().is_some_and(|reader| reader.give_up(id))
+    }
+
+    fn client_is_gone(&self) {
+        self.close();
+    }
+
+    fn is_idle(&self) -> bool {
+        self.reader().is_none_or(|reader| reader.is_idle())
+    }
+
+    fn close(&self) {
+        *self.reader.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+}

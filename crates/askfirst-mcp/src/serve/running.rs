@@ -1,0 +1,75 @@
+//! The tools as they are, noting which calls run at this moment: those can no longer be taken back.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use askfirst::toolset::BoxFuture;
+use askfirst::{ApprovalAware, Invocation, ToolDefinition, ToolError, Toolset};
+use serde_json::Value;
+
+/// The key in a call's metadata that names the request it came with.
+pub(super) const REQUEST: &str = "mcp_request";
+
+/// Tools that tell what runs.
+pub struct Running {
+    inner: Arc<dyn Toolset>,
+    now: Mutex<HashSet<String>>,
+}
+
+impl Running {
+    /// Notes what runs of these tools.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Toolset>) -> Self {
+        Self { inner, now: Mutex::default() }
+    }
+
+    /// Whether the call of a request runs.
+    pub(super) fn is_running(&self, request: &str) -> bool {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner).contains(request)
+    }
+}
+
+/// Notes that a call runs for as long as it lives.
+struct Noted<'a> {
+    running: &'a Running,
+    request: Option<String>,
+}
+
+impl<'a> Noted<'a> {
+    fn new(running: &'a Running, invocation: &Invocation) -> Self {
+        let request = invocation.call.metadata.get(REQUEST).and_then(Value::as_str).map(str::to_owned);
+        let mut now = running.now.lock().unwrap_or_else(PoisonError::into_inner);
+        now.extend(request.clone());
+        drop(now);
+        Self { running, request }
+    }
+}
+
+impl Drop for Noted<'_> {
+    fn drop(&mut self) {
+        if let Some(request) = &self.request {
+            self.running.now.lock().unwrap_or_else(PoisonError::into_inner).remove(request);
+        }
+    }
+}
+
+impl Toolset for Running {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        self.inner.tools()
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
+        Box::pin(async move {
+            let _noted = Noted::new(self, &invocation);
+            self.inner.call(invocation).await
+        })
+    }
+
+    fn approval(&self) -> Option<&dyn ApprovalAware> {
+        self.inner.approval()
+    }
+
+    fn definition(&self, name: &str) -> Option<ToolDefinition> {
+        self.inner.definition(name)
+    }
+}

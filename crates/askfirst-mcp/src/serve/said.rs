@@ -1,0 +1,59 @@
+//! What became of a call, as the agent is told: a result, or a result that says why there is none.
+
+use askfirst::{Outcome, ToolError};
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Value, json};
+
+/// The outcome as a result of the protocol. A refusal and a failure are results too, so that the model reads them.
+pub(super) fn result(outcome: Outcome, allowed: &str) -> CallToolResult {
+    match outcome {
+        Outcome::Done(value) => done(value),
+        Outcome::Denied(refusal) => {
+            let told = format!("{}\n{allowed}", crate::gateway::refused(&refusal));
+            with_data(
+                CallToolResult::error(vec![text(told)]),
+                json!({"outcome": "denied", "refusal": refusal}),
+            )
+        }
+        Outcome::Failed(ToolError::Ended { message, result }) => {
+            let content = vec![text(message.clone()), text(plain(&result))];
+            with_data(
+                CallToolResult::error(content),
+                json!({"outcome": "failed", "error": message, "result": result}),
+            )
+        }
+        Outcome::Failed(error) => {
+            let message = error.to_string();
+            with_data(
+                CallToolResult::error(vec![text(message.clone())]),
+                json!({"outcome": "failed", "error": message}),
+            )
+        }
+    }
+}
+
+fn done(value: Value) -> CallToolResult {
+    let result = CallToolResult::success(vec![text(plain(&value))]);
+    match value {
+        // Older revisions take nothing but an object here.
+        Value::Object(_) => with_data(result, value),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => result,
+    }
+}
+
+fn text(text: String) -> ContentBlock {
+    ContentBlock::text(text)
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}
+
+fn with_data(mut result: CallToolResult, data: Value) -> CallToolResult {
+    result.structured_content = Some(data);
+    result
+}

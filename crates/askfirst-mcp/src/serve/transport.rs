@@ -1,0 +1,292 @@
+//! Lines in and lines out, read strictly before rmcp gets to see them: one document per line, no key twice, no
+//! batches, no id in use. What does not hold is answered here.
+
+use std::collections::HashMap;
+use std::io::{BufRead, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use rmcp::RoleServer;
+use rmcp::model::{JsonRpcMessage, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+
+use super::MAX_IN_FLIGHT;
+use crate::elicit::Elicit;
+use crate::lines::{self, Next};
+use crate::message::{From, Id, Message, read};
+use crate::out::Out;
+
+/// How many messages wait between a thread and the server. Whoever fills it waits.
+const WAITING: usize = 64;
+
+/// The client went away while it was written to.
+#[derive(Debug, thiserror::Error)]
+#[error("the client is gone")]
+pub(super) struct Gone;
+
+/// Something for the client: where its request came from, if it answers one.
+pub(super) struct Said {
+    pub(super) line: Vec<u8>,
+    pub(super) to: Option<Arc<dyn Out>>,
+}
+
+type Incoming = RxJsonRpcMessage<RoleServer>;
+
+/// What rmcp reads and writes.
+pub(super) struct Transport {
+    incoming: mpsc::Receiver<Incoming>,
+    outgoing: Option<mpsc::Sender<Said>>,
+    ids: Arc<Ids>,
+    gone: watch::Sender<bool>,
+}
+
+/// What outlives the transport: whether the client is there, and the thread that writes to it.
+pub(super) struct Conversation {
+    gone: watch::Receiver<bool>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Conversation {
+    /// Tells when nothing more comes from the client.
+    pub(super) fn gone(&self) -> watch::Receiver<bool> {
+        self.gone.clone()
+    }
+
+    /// Waits until all that was said is written.
+    pub(super) fn end(&self) {
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer {
+            // It ends with the last sender, or with the client.
+            let _ = writer.join();
+        }
+    }
+}
+
+/// The requests that have no answer yet, and where the answer goes.
+#[derive(Default)]
+struct Ids(Mutex<HashMap<Id, Option<Arc<dyn Out>>>>);
+
+impl Ids {
+    fn begin(&self, id: &Id, to: Option<&Arc<dyn Out>>) -> Result<(), &'static str> {
+        let mut ids = self.open();
+        if ids.len() >= MAX_IN_FLIGHT {
+            return Err("too many requests wait for an answer");
+        }
+        if ids.contains_key(id) {
+            return Err("the id is in use");
+        }
+        ids.insert(id.clone(), to.cloned());
+        Ok(())
+    }
+
+    fn end(&self, id: &Id) -> Option<Arc<dyn Out>> {
+        self.open().remove(id).flatten()
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<Id, Option<Arc<dyn Out>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Transport {
+    /// Starts a thread that reads and one that writes.
+    pub(super) fn start(
+        input: impl BufRead + Send + 'static,
+        output: impl Write + Send + 'static,
+        elicit: Option<Arc<Elicit>>,
+    ) -> std::io::Result<(Self, Conversation)> {
+        let (transport, reader, to_client, gone) = Self::new(elicit);
+        std::thread::Builder::new().name("askfirst-read".to_owned()).spawn(move || reader.read(input))?;
+        let writer = std::thread::Builder::new()
+            .name("askfirst-write".to_owned())
+            .spawn(move || write(to_client, output))?;
+        Ok((transport, Conversation { gone, writer: Mutex::new(Some(writer)) }))
+    }
+
+    /// A transport whose messages are handed to the reader; what it says goes where the request came from, and what
+    /// answers none to `unasked`.
+    pub(super) fn routed(unasked: Arc<dyn Out>, runtime: &Handle) -> (Self, Conversation, Reader) {
+        // A client is asked by itself only where it is the only one.
+        let (transport, reader, mut to_client, gone) = Self::new(None);
+        runtime.spawn(async move {
+            while let Some(Said { line, to }) = to_client.recv().await {
+                // A client that leaves takes with it what was meant for it, and no more.
+                let _ = to.unwrap_or_else(|| Arc::clone(&unasked)).line(&line);
+            }
+            unasked.close();
+        });
+        (transport, Conversation { gone, writer: Mutex::default() }, reader)
+    }
+
+    fn new(elicit: Option<Arc<Elicit>>) -> (Self, Reader, mpsc::Receiver<Said>, watch::Receiver<bool>) {
+        let (to_server, incoming) = mpsc::channel(WAITING);
+        let (outgoing, said) = mpsc::channel(WAITING);
+        let (gone, is_gone) = watch::channel(false);
+        let ids = Arc::new(Ids::default());
+        let reader = Reader { elicit, to_server, to_client: outgoing.downgrade(), ids: Arc::clone(&ids) };
+        (Self { incoming, outgoing: Some(outgoing), ids, gone }, reader, said, is_gone)
+    }
+}
+
+fn write(mut lines: mpsc::Receiver<Said>, mut output: impl Write) {
+    while let Some(Said { mut line, .. }) = lines.blocking_recv() {
+        line.push(b'\n');
+        if output.write_all(&line).and_then(|()| output.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads what the client sends, and hands on what has one meaning.
+pub(super) struct Reader {
+    elicit: Option<Arc<Elicit>>,
+    to_server: mpsc::Sender<Incoming>,
+    /// Ends with the server, also while the client is still waited for.
+    to_client: mpsc::WeakSender<Said>,
+    ids: Arc<Ids>,
+}
+
+impl Reader {
+    /// Reads until the client ends, or sends what is too long.
+    fn read(&self, input: impl BufRead) {
+        self.read_all(input);
+        if let Some(elicit) = &self.elicit {
+            elicit.client_left();
+        }
+    }
+
+    fn read_all(&self, mut input: impl BufRead) {
+        let mut line = Vec::new();
+        loop {
+            match lines::next(&mut input, &mut line) {
+                Ok(Next::Line) => {
+                    if self.take(&line, None).is_err() {
+                        return;
+                    }
+                }
+                Ok(Next::End) | Err(_) => return,
+                Ok(Next::TooLong) => {
+                    // Whatever comes after it cannot be told apart from its rest.
+                    let _ = self.refuse(None, None, -32600, &lines::TooLong.to_string());
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Takes one message; its answer goes `to` where it came from.
+    pub(super) fn take(&self, line: &[u8], to: Option<&Arc<dyn Out>>) -> Result<(), Gone> {
+        if line.is_empty() {
+            return Ok(());
+        }
+        let id = match read(line, From::Client) {
+            Err(fault) => return self.refuse(to, None, fault.code(), &fault.to_string()),
+            Ok(Message::Request { id, method, params }) => {
+                if method == "initialize" {
+                    self.introduced(params);
+                }
+                if let Err(why) = self.ids.begin(&id, to) {
+                    return self.refuse(to, Some(&id), -32600, why);
+                }
+                Some(id)
+            }
+            Ok(Message::Response { id: Some(id), result }) if self.is_answer(&id, result) => return Ok(()),
+            Ok(Message::Notification { .. } | Message::Response { .. }) => None,
+        };
+        match serde_json::from_slice(line) {
+            Ok(message) => self.to_server.blocking_send(message).map_err(|_| Gone),
+            Err(e) => match id {
+                Some(id) => {
+                    self.ids.end(&id);
+                    self.refuse(to, Some(&id), -32602, &format!("the request cannot be read: {e}"))
+                }
+                // Nobody waits for an answer to it.
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// A client that offers to ask is asked from now on.
+    fn introduced(&self, params: Option<&RawValue>) {
+        let Some(elicit) = &self.elicit else { return };
+        let params = params.and_then(|params| askfirst::json::parse_object(params.get().as_bytes()).ok());
+        let to_client = self.to_client.clone();
+        let out = move |line: &[u8]| {
+            let out = to_client.upgrade();
+            out.is_some_and(|out| out.blocking_send(Said { line: line.to_vec(), to: None }).is_ok())
+        };
+        elicit.client_came(&params.unwrap_or_default(), Arc::new(out));
+    }
+
+    /// Whether it answers a question of ours.
+    fn is_answer(&self, id: &Id, result: Option<&RawValue>) -> bool {
+        let result = result.map(|result| result.get().as_bytes());
+        self.elicit.as_ref().is_some_and(|elicit| elicit.answered(id, result))
+    }
+
+    /// Gives a call up for a client that has left. Must not wait.
+    pub(super) fn give_up(&self, id: &Id) -> bool {
+        let told = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": {"requestId": id.json(), "reason": "the client left"}});
+        let waits = self.ids.open().contains_key(id);
+        waits && serde_json::from_value(told).is_ok_and(|told| self.to_server.try_send(told).is_ok())
+    }
+
+    /// Whether nobody waits for an answer.
+    pub(super) fn is_idle(&self) -> bool {
+        self.ids.open().is_empty()
+    }
+
+    fn refuse(&self, to: Option<&Arc<dyn Out>>, id: Option<&Id>, code: i32, why: &str) -> Result<(), Gone> {
+        let id = id.map_or(Value::Null, Id::json);
+        let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}});
+        let said = Said { line: error.to_string().into_bytes(), to: to.cloned() };
+        self.to_client.upgrade().ok_or(Gone)?.blocking_send(said).map_err(|_| Gone)
+    }
+}
+
+fn id_of(id: &RequestId) -> Id {
+    match id {
+        RequestId::Number(number) => Id::Number(*number),
+        RequestId::String(text) => Id::Text(text.to_string()),
+    }
+}
+
+impl rmcp::transport::Transport<RoleServer> for Transport {
+    type Error = Gone;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Gone>> + Send + 'static {
+        let answered = match &item {
+            JsonRpcMessage::Response(response) => Some(id_of(&response.id)),
+            JsonRpcMessage::Error(error) => error.id.as_ref().map(id_of),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        let (ids, outgoing) = (Arc::clone(&self.ids), self.outgoing.clone());
+        async move {
+            let line = serde_json::to_vec(&item).map_err(|_| Gone)?;
+            let to = answered.and_then(|id| ids.end(&id));
+            outgoing.ok_or(Gone)?.send(Said { line, to }).await.map_err(|_| Gone)
+        }
+    }
+
+    async fn receive(&mut self) -> Option<Incoming> {
+        let message = self.incoming.recv().await;
+        if message.is_none() {
+            self.gone.send_replace(true);
+        }
+        message
+    }
+
+    async fn close(&mut self) -> Result<(), Gone> {
+        self.outgoing = None;
+        self.incoming.close();
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! The gateway asks the client itself, in its own space of ids, and no server can answer in its place.
+
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
+use std::sync::Arc;
+
+use askfirst::Mode;
+use askfirst_mcp::elicit::Elicit;
+use askfirst_mcp::{Gateway, Pins, Setup, Ways};
+use askfirst_runtime::ApprovalController;
+use askfirst_runtime::clock::SystemClock;
+use serde_json::{Value, json};
+
+use crate::fixture::{Notes, policy, tool};
+
+struct Between {
+    to: PipeWriter,
+    from: BufReader<PipeReader>,
+    server_in: BufReader<PipeReader>,
+    server_out: PipeWriter,
+    _state: tempfile::TempDir,
+}
+
+impl Between {
+    fn new() -> Self {
+        let state = tempfile::tempdir().unwrap();
+        let (from_client, to) = pipe().unwrap();
+        let (from, to_client) = pipe().unwrap();
+        let (server_in, to_server) = pipe().unwrap();
+        let (from_server, server_out) = pipe().unwrap();
+        let clock = Arc::new(SystemClock::start());
+        let elicit = Elicit::new(Arc::default(), Arc::clone(&clock) as _);
+        let controller =
+            ApprovalController::setup(Mode::Interactive).approver(Arc::clone(&elicit) as _).build();
+        let setup = Setup {
+            server: "maths".to_owned(),
+            policy: policy(&[]),
+            controller,
+            recorder: Arc::new(Notes::default()),
+            clock,
+            session: "test".to_owned(),
+            pins: Pins::open(state.path(), "maths").unwrap(),
+            hide_denied: false,
+            tell: Box::new(|_| {}),
+        };
+        let gateway = Gateway::asking(setup, Some(elicit));
+        let ways = Ways::lines(Box::new(to_client), Box::new(to_server));
+        let (one, other, back) = (gateway.link(), ways.clone(), ways);
+        let link = Arc::clone(&one);
+        std::thread::spawn(move || one.serve_client(&other, BufReader::new(from_client)));
+        std::thread::spawn(move || link.serve_server(&back, BufReader::new(from_server)));
+        let (from, server_in) = (BufReader::new(from), BufReader::new(server_in));
+        let mut between = Self { to, from, server_in, server_out, _state: state };
+        between.say(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize",
+            "params": {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "c", "version": "1"}}}));
+        between.received();
+        between.reply(&json!({"jsonrpc": "2.0", "id": 0, "result": {}}));
+        between.hear();
+        between.say(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
+        between.received();
+        between.reply(&json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": [tool("ask")]}}));
+        between.hear();
+        between
+    }
+
+    fn say(&mut self, message: &Value) {
+        writeln!(self.to, "{message}").unwrap();
+    }
+
+    fn call(&mut self, id: u64) {
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "ask", "arguments": {"n": id}}}));
+    }
+
+    fn hear(&mut self) -> Value {
+        line(&mut self.from)
+    }
+
+    fn received(&mut self) -> Value {
+        line(&mut self.server_in)
+    }
+
+    fn reply(&mut self, message: &Value) {
+        writeln!(self.server_out, "{message}").unwrap();
+    }
+}
+
+fn line(from: &mut impl BufRead) -> Value {
+    let mut line = String::new();
+    from.read_line(&mut line).unwrap();
+    serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"))
+}
+
+fn answer(id: &Value, content: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": {"action": "accept", "content": content}})
+}
+
+#[test]
+fn the_gateway_asks_the_client_and_the_server_hears_of_neither_question_nor_answer() {
+    let mut between = Between::new();
+    between.call(5);
+    let asked = between.hear();
+    assert_eq!(asked["method"], "elicitation/create");
+    assert!(asked["id"].as_str().unwrap().starts_with("askfirst:ask-"));
+    assert!(asked["params"]["message"].as_str().unwrap().contains("mcp__maths__ask"), "{asked}");
+    between.say(&answer(&asked["id"], json!({"answer": "approve once"})));
+    assert_eq!(between.received()["method"], "tools/call", "the next that the server hears is the call");
+    between.reply(&json!({"jsonrpc": "2.0", "id": 5, "result": {"content": []}}));
+    assert_eq!(between.hear()["id"], 5);
+    between.call(6);
+    let asked = between.hear();
+    between.say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "decline"}}));
+    let told = between.hear();
+    assert_eq!((&told["id"], &told["result"]["isError"]), (&json!(6), &json!(true)));
+}
+
+#[test]
+fn a_server_cannot_have_its_own_question_answered_in_place_of_ours() {
+    let mut between = Between::new();
+    between.call(5);
+    let asked = between.hear();
+    // It asks with our id, so that the client's answer to it would be an answer to us.
+    between.reply(&json!({"jsonrpc": "2.0", "id": asked["id"], "method": "elicitation/create",
+        "params": {"message": "Is it sunny?", "requestedSchema": {"type": "object", "properties": {}}}}));
+    between.reply(&json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}}));
+    assert_eq!(between.hear()["method"], "notifications/message", "the question never reached the client");
+    // Nor can it answer.
+    between.reply(&answer(&asked["id"], json!({"answer": "approve once"})));
+    between.reply(&json!({"jsonrpc": "2.0", "id": 77, "method": "ping"}));
+    assert_eq!(between.hear()["method"], "ping");
+    between.say(&json!({"jsonrpc": "2.0", "id": 77, "result": {}}));
+    assert_eq!(between.received()["id"], 77, "the call was not sent");
+}

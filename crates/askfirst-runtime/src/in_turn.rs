@@ -1,0 +1,92 @@
+//! Several ways to ask, tried in turn: the next one gets a question only if nobody can be asked by the one before.
+//!
+//! An answer, also a no, is final. Only "nobody is there" and "whoever was asked is lost" lead on.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use askfirst::Cause;
+use askfirst::machine::{Answer, Question, QuestionId};
+use askfirst::ports::{Approver, Reply};
+
+/// Asks by the first way that leads to somebody.
+pub struct InTurn(Arc<Inner>);
+
+struct Inner {
+    ways: Vec<Arc<dyn Approver>>,
+    /// Questions that are not over.
+    open: Mutex<HashSet<QuestionId>>,
+}
+
+impl InTurn {
+    /// The ways, in order.
+    #[must_use]
+    pub fn new(ways: Vec<Arc<dyn Approver>>) -> Self {
+        Self(Arc::new(Inner { ways, open: Mutex::default() }))
+    }
+}
+
+impl Approver for InTurn {
+    fn ask(&self, question: Question, reply: Reply) {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner).insert(question.id);
+        ask(&self.0, 0, question, reply, None);
+    }
+
+    fn withdraw(&self, question: QuestionId, cause: Cause) {
+        self.0.over(question);
+        // Those that were never asked know nothing of it.
+        self.0.ways.iter().for_each(|way| way.withdraw(question, cause));
+    }
+}
+
+impl Inner {
+    /// Whether it was still open.
+    fn over(&self, question: QuestionId) -> bool {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&question)
+    }
+
+    fn is_open(&self, question: QuestionId) -> bool {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).contains(&question)
+    }
+}
+
+/// Asks by the way at `at`, which is tried because those before it led to `failed`.
+fn ask(inner: &Arc<Inner>, at: usize, question: Question, reply: Reply, failed: Option<Answer>) {
+    let id = question.id;
+    let Some(way) = inner.ways.get(at) else {
+        inner.over(id);
+        let nobody = || Answer::failed(Cause::NobodyToAsk, "there is no way to ask anybody");
+        return reply.send(failed.unwrap_or_else(nobody));
+    };
+    let (next, again) = (Arc::clone(inner), question.clone());
+    let reply = Reply::new(move |answer| {
+        if leads_on(&answer) && next.is_open(id) {
+            let failed = joined(failed, answer);
+            ask(&next, at + 1, again, reply, Some(failed));
+        } else {
+            next.over(id);
+            reply.send(answer);
+        }
+    });
+    way.ask(question, reply);
+}
+
+/// Whether nobody was asked, or whoever was is gone.
+fn leads_on(answer: &Answer) -> bool {
+    let nobody = |cause: Cause| matches!(cause, Cause::NobodyToAsk | Cause::TerminalLost);
+    !answer.decisions.is_empty()
+        && answer.decisions.iter().all(|decision| !decision.approved && nobody(decision.cause))
+}
+
+/// Why none of the ways led anywhere. That somebody was lost is worse than that nobody was there.
+fn joined(before: Option<Answer>, now: Answer) -> Answer {
+    let Some(before) = before else { return now };
+    let decisions = || before.decisions.iter().chain(&now.decisions);
+    let lost = decisions().any(|decision| decision.cause == Cause::TerminalLost);
+    let notes: Vec<&str> = decisions().filter_map(|decision| decision.note.as_deref()).collect();
+    Answer::failed(if lost { Cause::TerminalLost } else { Cause::NobodyToAsk }, notes.join("; "))
+}
+
+#[cfg(test)]
+#[path = "in_turn/tests.rs"]
+mod tests;

@@ -1,0 +1,142 @@
+//! The session's side: hands a question to whoever watches, and brings the answer back.
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use askfirst::Cause;
+use askfirst::machine::{Answer, Question, QuestionId};
+use askfirst::ports::{Approver, Reply};
+use serde_json::Value;
+
+use super::frame::{FrameError, Patience, read, write};
+use super::place::{Missing, Place};
+use super::{Asker, FromAsker, FromWatcher, Look, WatchError, hands};
+use crate::redact::{Mark, Redactor};
+
+/// The largest question and the largest answer.
+pub(super) const LIMIT: usize = 64 << 20;
+
+/// Asks whoever runs `askfirst watch`.
+pub struct WatchApprover(Arc<Inner>);
+
+struct Inner {
+    state: PathBuf,
+    asker: Asker,
+    look: Look,
+    open: Mutex<HashMap<QuestionId, Line>>,
+}
+
+/// How far a question has come.
+enum Line {
+    /// The watcher is being looked for.
+    Looking,
+    /// The watcher has it.
+    Asked(UnixStream),
+}
+
+impl WatchApprover {
+    /// An approver; nothing happens before the first question.
+    #[must_use]
+    pub fn new(state: &Path, asker: Asker, look: Look) -> Self {
+        Self(Arc::new(Inner { state: state.to_owned(), asker, look, open: Mutex::default() }))
+    }
+}
+
+impl Approver for WatchApprover {
+    fn ask(&self, question: Question, reply: Reply) {
+        let inner = Arc::clone(&self.0);
+        let id = question.id;
+        inner.open().insert(id, Line::Looking);
+        // If no thread can be had the reply is dropped, which answers that the approver failed.
+        drop(std::thread::Builder::new().name("askfirst-watched".to_owned()).spawn(move || {
+            let answer = inner.asked(question);
+            inner.open().remove(&id);
+            match answer {
+                Some(answer) => reply.send(answer),
+                None => drop(reply),
+            }
+        }));
+    }
+
+    fn withdraw(&self, question: QuestionId, cause: Cause) {
+        if let Some(Line::Asked(stream)) = self.0.open().remove(&question) {
+            // A watcher that does not hear of it sees that the line is closed.
+            let _ = write(&stream, &FromAsker::Withdraw { cause }, LIMIT);
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Inner {
+    fn open(&self) -> MutexGuard<'_, HashMap<QuestionId, Line>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer; nothing if the question was withdrawn.
+    fn asked(&self, question: Question) -> Option<Answer> {
+        let id = question.id;
+        let stream = match self.reach() {
+            Ok(stream) => stream,
+            Err(e) => {
+                let note = format!("{e}: `askfirst watch` in a terminal would be asked");
+                return Some(Answer::failed(Cause::NobodyToAsk, note));
+            }
+        };
+        let message = FromAsker::Ask {
+            asker: self.asker.clone(),
+            look: self.look_at(&question),
+            question: Box::new(question),
+        };
+        let ours = stream.try_clone().ok();
+        {
+            let mut open = self.open();
+            // Withdrawn while the watcher was looked for: it never hears of it.
+            let line = open.get_mut(&id)?;
+            *line = Line::Asked(ours?);
+        }
+        let said = write(&stream, &message, LIMIT).and_then(|()| read(&stream, LIMIT, Patience::Person));
+        self.open().contains_key(&id).then(|| answer(said))
+    }
+
+    /// A watcher that has proven to be one.
+    fn reach(&self) -> Result<UnixStream, WatchError> {
+        let place = Place::open(&self.state, Missing::Nobody)?;
+        let stream = UnixStream::connect(place.socket()).map_err(|e| match e.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => WatchError::Nobody,
+            _ => WatchError::Io(place.socket(), e),
+        })?;
+        hands::greet_watcher(&stream, &place.secret()?)?;
+        Ok(stream)
+    }
+
+    /// How the question should look. Of all secret values, only those that stand in it leave this process.
+    fn look_at(&self, question: &Question) -> Look {
+        let text = serde_json::to_value(question).unwrap_or(Value::Null);
+        let plain = Redactor::default().value(&text, Mark::Record).left;
+        let stands = |value: &&String| {
+            let finds = Redactor::new(&[], vec![(*value).clone()]);
+            finds.is_ok_and(|finds| finds.value(&text, Mark::Record).left != plain)
+        };
+        let secret_values = self.look.secret_values.iter().filter(stands).cloned().collect();
+        Look { secret_values, ..self.look.clone() }
+    }
+}
+
+fn answer(said: Result<FromWatcher, FrameError>) -> Answer {
+    match said {
+        Ok(FromWatcher::Answer { answer }) => answer,
+        Ok(FromWatcher::Hello { .. } | FromWatcher::Proof { .. }) => {
+            Answer::failed(Cause::ApproverFailed, "the watcher gave no answer")
+        }
+        Err(FrameError::Garbled | FrameError::TooLong) => {
+            Answer::failed(Cause::ApproverFailed, "the watcher's answer cannot be read")
+        }
+        Err(FrameError::Ended | FrameError::TooSlow | FrameError::Io(_)) => {
+            Answer::failed(Cause::TerminalLost, "the watcher went away")
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! The watcher's side: takes questions from sessions, has them asked one at a time, and sends the answers back.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::net::Shutdown;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use askfirst::machine::{Answer, Question, QuestionId};
+use askfirst::ports::{Approver, Reply};
+use askfirst::{Cause, Fact};
+
+use super::approver::LIMIT;
+use super::frame::{FrameError, Patience, read, write};
+use super::place::{Missing, Place, Secret};
+use super::{Asker, FromAsker, FromWatcher, Look, WatchError, hands};
+
+/// So many lines are open at the most; who comes then is sent away and finds nobody.
+const MAX_LINES: usize = 64;
+/// How long a session that has proven itself may take to say what it asks.
+const SOON: Duration = Duration::from_secs(10);
+/// So much that is odd is told one by one; the rest is counted.
+const MAX_ODD: usize = 8;
+/// So many prompts are kept, each with what it remembers of earlier questions.
+const MAX_PROMPTS: usize = 16;
+
+/// Why a watcher left its desk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// The terminal is gone, so nobody can be asked here any more.
+    TerminalLost,
+    /// It was told to.
+    Told,
+}
+
+/// Tells a watcher to leave.
+#[derive(Debug, Clone)]
+pub struct Leaving(Sender<News>);
+
+impl Leaving {
+    /// Whatever is asked is taken off the screen, and whoever asks finds that the watcher is gone.
+    pub fn leave(&self) {
+        // If nobody listens it has left.
+        drop(self.0.send(News::Leave));
+    }
+}
+
+/// A place where questions come in.
+pub struct Desk {
+    listener: UnixListener,
+    socket: PathBuf,
+    secret: Arc<Secret>,
+    news: Sender<News>,
+    come: Mutex<Receiver<News>>,
+    /// Held for as long as the desk is there.
+    _lock: File,
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.socket));
+    }
+}
+
+/// A question that a session asks.
+#[derive(Debug)]
+struct Asked {
+    id: QuestionId,
+    asker: Asker,
+    process: u32,
+    look: Look,
+    question: Question,
+    stream: UnixStream,
+}
+
+#[derive(Debug)]
+enum News {
+    Leave,
+    /// Somebody was sent away.
+    Odd(String),
+    Asked(Box<Asked>),
+    Withdrawn(QuestionId, Cause),
+    Answered(QuestionId, Answer),
+}
+
+impl Desk {
+    /// Opens the desk below `state`. There is one per user.
+    ///
+    /// # Errors
+    /// Fails if somebody watches already, or if the folder or the secret is not the user's alone.
+    pub fn open(state: &Path) -> Result<Self, WatchError> {
+        let place = Place::open(state, Missing::Make)?;
+        let lock = place.lock()?;
+        let secret = Arc::new(place.secret_or_new()?);
+        let socket = place.socket();
+        let io = |e| WatchError::Io(socket.clone(), e);
+        // Who holds the lock is the only watcher, so what lies there was left behind.
+        match std::fs::remove_file(&socket) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(io(e)),
+            Err(_) | Ok(()) => {}
+        }
+        let listener = UnixListener::bind(&socket).map_err(io)?;
+        std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o600)).map_err(io)?;
+        let (news, come) = channel();
+        Ok(Self { listener, socket, secret, news, come: Mutex::new(come), _lock: lock })
+    }
+
+    /// Where sessions find it.
+    #[must_use]
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// What tells it to leave.
+    #[must_use]
+    pub fn leaving(&self) -> Leaving {
+        Leaving(self.news.clone())
+    }
+
+    /// Has questions asked, one at a time and in the order in which they came, by the approver that `prompt` makes.
+    /// What it cannot make one for is refused.
+    /// `tell` hears what is odd, but never while a question is on the screen.
+    ///
+    /// # Errors
+    /// Fails if the socket cannot be listened to.
+    pub fn serve(
+        &self,
+        prompt: impl Fn(&Look) -> Option<Arc<dyn Approver>>,
+        tell: impl Fn(&str),
+    ) -> Result<Left, WatchError> {
+        let io = |e| WatchError::Io(self.socket.clone(), e);
+        let come = self.come.lock().unwrap_or_else(PoisonError::into_inner);
+        let door = Door {
+            secret: Arc::clone(&self.secret),
+            lines: Arc::default(),
+            next: Arc::new(AtomicU64::new(1)),
+            news: self.news.clone(),
+        };
+        let listener = self.listener.try_clone().map_err(io)?;
+        let thread = std::thread::Builder::new().name("askfirst-door".to_owned());
+        thread.spawn(move || door.stand_open(&listener)).map_err(io)?;
+        let mut queue = Queue::new(prompt, self.news.clone());
+        for event in come.iter() {
+            match event {
+                News::Leave => return Ok(Left::Told),
+                News::Odd(text) => queue.odd(text),
+                News::Asked(asked) => queue.waiting.push_back(*asked),
+                News::Withdrawn(id, cause) => queue.withdraw(id, cause),
+                News::Answered(id, answer) => {
+                    let lost = is_lost(&answer);
+                    queue.answer(id, answer);
+                    if lost {
+                        return Ok(Left::TerminalLost);
+                    }
+                }
+            }
+            queue.show_next();
+            if queue.shown.is_none() {
+                queue.take_odd().iter().for_each(|text| tell(text));
+            }
+        }
+        Ok(Left::TerminalLost)
+    }
+}
+
+fn is_lost(answer: &Answer) -> bool {
+    let lost = |cause: Cause| matches!(cause, Cause::TerminalLost | Cause::NobodyToAsk);
+    answer.decisions.iter().any(|decision| !decision.approved && lost(decision.cause))
+}
+
+/// Where sessions come in.
+struct Door {
+    secret: Arc<Secret>,
+    lines: Arc<AtomicUsize>,
+    next: Arc<AtomicU64>,
+    news: Sender<News>,
+}
+
+/// Counts a line for as long as it is open.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Door {
+    fn stand_open(&self, listener: &UnixListener) {
+        for stream in listener.incoming() {
+            match stream {
+                Ok(stream) => self.let_in(stream),
+                // Too many files are open, or whoever came has left again.
+                Err(_) => std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
+    }
+
+    fn let_in(&self, stream: UnixStream) {
+        let counted = Counted(Arc::clone(&self.lines));
+        if self.lines.fetch_add(1, Ordering::Relaxed) >= MAX_LINES {
+            return;
+        }
+        let (secret, news) = (Arc::clone(&self.secret), self.news.clone());
+        let id = QuestionId(self.next.fetch_add(1, Ordering::Relaxed));
+        // Without a thread the line is closed, and whoever asks finds nobody.
+        drop(std::thread::Builder::new().name("askfirst-line".to_owned()).spawn(move || {
+            let _counted = counted;
+            if let Err(e) = attend(id, stream, &secret, &news) {
+                drop(news.send(News::Odd(format!("somebody was sent away: {e}"))));
+            }
+        }));
+    }
+}
+
+/// One session from its greeting to its answer, or its end.
+fn attend(
+    id: QuestionId,
+    stream: UnixStream,
+    secret: &Secret,
+    news: &Sender<News>,
+) -> Result<(), WatchError> {
+    let process = match hands::greet_asker(&stream, secret) {
+        Ok(process) => process,
+        // Who only looks whether somebody is there is nothing odd.
+        Err(WatchError::Talk(FrameError::Ended)) => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    let FromAsker::Ask { asker, look, question } = read(&stream, LIMIT, Patience::Within(SOON))? else {
+        return Err(FrameError::Garbled.into());
+    };
+    if question.members.is_empty() {
+        return Err(FrameError::Garbled.into());
+    }
+    let talk = |e| WatchError::Talk(FrameError::Io(e));
+    let ours = stream.try_clone().map_err(talk)?;
+    let asked = Asked { id, asker, process, look, question: *question, stream };
+    // Nobody listens once the watcher has left.
+    let _ = news.send(News::Asked(Box::new(asked)));
+    let (cause, odd) = match read(&ours, 1 << 10, Patience::Person) {
+        Ok(FromAsker::Withdraw { cause }) => (cause, Ok(())),
+        Err(FrameError::Ended) => (Cause::Cancelled, Ok(())),
+        Ok(FromAsker::Hello { .. } | FromAsker::Ask { .. }) => {
+            (Cause::ApproverFailed, Err(FrameError::Garbled))
+        }
+        Err(e) => (Cause::ApproverFailed, Err(e)),
+    };
+    let _ = news.send(News::Withdrawn(id, cause));
+    odd.map_err(WatchError::Talk)
+}
+
+/// What is asked and what waits to be.
+struct Queue<P> {
+    prompt: P,
+    prompts: VecDeque<(String, Look, Arc<dyn Approver>)>,
+    waiting: VecDeque<Asked>,
+    shown: Option<(Asked, Arc<dyn Approver>)>,
+    position: usize,
+    /// What is told once the screen is free, and how much more there was.
+    odd: (Vec<String>, usize),
+    news: Sender<News>,
+}
+
+impl<P: Fn(&Look) -> Option<Arc<dyn Approver>>> Queue<P> {
+    fn new(prompt: P, news: Sender<News>) -> Self {
+        Self {
+            prompt,
+            prompts: VecDeque::new(),
+            waiting: VecDeque::new(),
+            shown: None,
+            position: 0,
+            odd: Default::default(),
+            news,
+        }
+    }
+
+    fn odd(&mut self, text: String) {
+        match self.odd.0.len() < MAX_ODD {
+            true => self.odd.0.push(text),
+            false => self.odd.1 += 1,
+        }
+    }
+
+    fn take_odd(&mut self) -> Vec<String> {
+        let (mut told, more) = std::mem::take(&mut self.odd);
+        if more > 0 {
+            told.push(format!("{more} more were sent away"));
+        }
+        told
+    }
+
+    fn withdraw(&mut self, id: QuestionId, cause: Cause) {
+        self.waiting.retain(|asked| asked.id != id);
+        if let Some((_, approver)) = self.shown.take_if(|(asked, _)| asked.id == id) {
+            approver.withdraw(id, cause);
+        }
+    }
+
+    /// An answer to what is no longer asked is none.
+    fn answer(&mut self, id: QuestionId, answer: Answer) {
+        let Some((asked, _)) = self.shown.take_if(|(asked, _)| asked.id == id) else { return };
+        // Who does not take it in time has gone, and denies by itself.
+        let _ = write(&asked.stream, &FromWatcher::Answer { answer }, LIMIT);
+        let _ = asked.stream.shutdown(Shutdown::Both);
+    }
+
+    /// Has the next question asked, if none is.
+    fn show_next(&mut self) {
+        if self.shown.is_some() {
+            return;
+        }
+        let Some(asked) = self.waiting.pop_front() else {
+            self.position = 0;
+            return;
+        };
+        self.position += 1;
+        let behind = |asked: &Asked| asked.question.of.saturating_sub(asked.question.position);
+        let more = behind(&asked) + self.waiting.iter().map(|other| behind(other) + 1).sum::<usize>();
+        let mut question = asked.question.clone();
+        (question.id, question.position, question.of) = (asked.id, self.position, self.position + more);
+        let from = Fact::new("comes from", told(&asked));
+        question.members.iter_mut().for_each(|member| member.request.facts.insert(0, from.clone()));
+        let (id, news) = (asked.id, self.news.clone());
+        // Nobody listens once the watcher has left.
+        let reply = Reply::new(move |answer| drop(news.send(News::Answered(id, answer))));
+        let approver = self.prompt_for(&asked).unwrap_or_else(|| Arc::new(Nobody));
+        self.shown = Some((asked, Arc::clone(&approver)));
+        approver.ask(question, reply);
+    }
+
+    /// One prompt per session, so that it remembers what was asked before.
+    fn prompt_for(&mut self, asked: &Asked) -> Option<Arc<dyn Approver>> {
+        let known = self
+            .prompts
+            .iter()
+            .find(|(session, look, _)| *session == asked.asker.session && *look == asked.look);
+        if let Some((_, _, approver)) = known {
+            return Some(Arc::clone(approver));
+        }
+        let approver = (self.prompt)(&asked.look)?;
+        self.prompts.push_back((asked.asker.session.clone(), asked.look.clone(), Arc::clone(&approver)));
+        if self.prompts.len() > MAX_PROMPTS {
+            self.prompts.pop_front();
+        }
+        Some(approver)
+    }
+}
+
+/// Whoever leaves takes what is asked off the screen, and closes every line.
+impl<P> Drop for Queue<P> {
+    fn drop(&mut self) {
+        if let Some((asked, approver)) = self.shown.take() {
+            approver.withdraw(asked.id, Cause::Cancelled);
+            self.waiting.push_front(asked);
+        }
+        for asked in &self.waiting {
+            let _ = asked.stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// Stands in where a question cannot be shown as it should be.
+struct Nobody;
+
+impl Approver for Nobody {
+    fn ask(&self, _: Question, reply: Reply) {
+        reply.send(Answer::failed(Cause::ApproverFailed, "the watcher cannot show it as it should be shown"));
+    }
+}
+
+fn told(asked: &Asked) -> String {
+    let Asker { door, name, folder, .. } = &asked.asker;
+    let name = if name.is_empty() { String::new() } else { format!(" `{name}`") };
+    format!("{door}{name} in {folder} (process {})", asked.process)
+}

@@ -1,0 +1,120 @@
+//! The handshake: both sides show that they hold the user's secret, each for this one conversation.
+//!
+//! What is proven covers two fresh numbers and both process ids as the kernel tells them. So a proof is worth nothing
+//! in another conversation, and whoever passes the words of two sides on to each other is found out: each sees the
+//! process in the middle, which neither has put into its proof.
+
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use super::frame::{FrameError, Patience, read, write};
+use super::place::{SIZE, Secret, random};
+use super::{FromAsker, FromWatcher, VERSION, WatchError};
+use crate::random::hex;
+
+/// A greeting is short.
+const LIMIT: usize = 1 << 10;
+/// A greeting needs no person.
+const SOON: Patience = Patience::Within(Duration::from_secs(2));
+
+/// Whose proof it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Watcher,
+    Asker,
+}
+
+/// What a proof is about.
+struct Both {
+    watcher: ([u8; SIZE], u32),
+    asker: ([u8; SIZE], u32),
+}
+
+impl Both {
+    fn mac(&self, secret: &Secret, side: Side) -> Option<Hmac<Sha256>> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&secret.0).ok()?;
+        let side: &[u8] = match side {
+            Side::Watcher => b"askfirst watch, the watcher\0",
+            Side::Asker => b"askfirst watch, who asks\0\0\0\0",
+        };
+        mac.update(side);
+        for (nonce, process) in [&self.watcher, &self.asker] {
+            mac.update(nonce);
+            mac.update(&process.to_be_bytes());
+        }
+        Some(mac)
+    }
+
+    fn proof(&self, secret: &Secret, side: Side) -> Result<String, WatchError> {
+        let mac = self.mac(secret, side).ok_or(WatchError::Stranger("no proof can be made"))?;
+        Ok(hex(&mac.finalize().into_bytes()))
+    }
+
+    fn check(&self, secret: &Secret, side: Side, proof: &str) -> Result<(), WatchError> {
+        let held = self.mac(secret, side).zip(unhex(proof));
+        let holds = held.is_some_and(|(mac, proof)| mac.verify_slice(&proof).is_ok());
+        if holds { Ok(()) } else { Err(WatchError::Stranger("its proof does not hold")) }
+    }
+}
+
+/// The process at the other end, which must be the user's.
+pub(super) fn peer(stream: &UnixStream) -> Result<u32, WatchError> {
+    let unknown = |_| WatchError::Stranger("the system does not say who it is");
+    let found = rustix::net::sockopt::socket_peercred(stream).map_err(unknown)?;
+    if found.uid != rustix::process::geteuid() {
+        return Err(WatchError::Stranger("it is another user"));
+    }
+    u32::try_from(found.pid.as_raw_nonzero().get())
+        .map_err(|_| WatchError::Stranger("the system does not say who it is"))
+}
+
+/// The watcher's side. Gives the process of whoever asks.
+pub(super) fn greet_asker(stream: &UnixStream, secret: &Secret) -> Result<u32, WatchError> {
+    let process = peer(stream)?;
+    let nonce = random()?;
+    let hello = FromWatcher::Hello { version: VERSION.to_owned(), nonce: hex(&nonce) };
+    write(stream, &hello, LIMIT)?;
+    let FromAsker::Hello { version, nonce: theirs, proof } = read(stream, LIMIT, SOON)? else {
+        return Err(FrameError::Garbled.into());
+    };
+    if version != VERSION {
+        return Err(WatchError::Version(version));
+    }
+    let both = Both { watcher: (nonce, std::process::id()), asker: (number(&theirs)?, process) };
+    both.check(secret, Side::Asker, &proof)?;
+    write(stream, &FromWatcher::Proof { proof: both.proof(secret, Side::Watcher)? }, LIMIT)?;
+    Ok(process)
+}
+
+/// The session's side. Once it is through, the other side is a watcher of the same user.
+pub(super) fn greet_watcher(stream: &UnixStream, secret: &Secret) -> Result<(), WatchError> {
+    let process = peer(stream)?;
+    let FromWatcher::Hello { version, nonce: theirs } = read(stream, LIMIT, SOON)? else {
+        return Err(FrameError::Garbled.into());
+    };
+    if version != VERSION {
+        return Err(WatchError::Version(version));
+    }
+    let nonce = random()?;
+    let both = Both { watcher: (number(&theirs)?, process), asker: (nonce, std::process::id()) };
+    let proof = both.proof(secret, Side::Asker)?;
+    write(stream, &FromAsker::Hello { version: VERSION.to_owned(), nonce: hex(&nonce), proof }, LIMIT)?;
+    let FromWatcher::Proof { proof } = read(stream, LIMIT, SOON)? else {
+        return Err(FrameError::Garbled.into());
+    };
+    both.check(secret, Side::Watcher, &proof)
+}
+
+fn number(text: &str) -> Result<[u8; SIZE], WatchError> {
+    unhex(text).and_then(|bytes| bytes.try_into().ok()).ok_or(FrameError::Garbled.into())
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |c: &u8| char::from(*c).to_digit(16).filter(|_| !c.is_ascii_uppercase());
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let byte = |[high, low]: &[u8; 2]| u8::try_from(digit(high)? * 16 + digit(low)?).ok();
+    rest.is_empty().then(|| pairs.iter().map(byte).collect())?
+}

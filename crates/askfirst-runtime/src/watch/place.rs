@@ -1,0 +1,108 @@
+//! Where watcher and sessions meet: a folder of the user's alone, with the socket and the secret that proves who is who.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+
+use super::WatchError;
+pub(super) use crate::random::SIZE;
+
+/// The secret that each of the user's processes can read and nobody else.
+pub(super) struct Secret(pub(super) [u8; SIZE]);
+
+/// The folder.
+pub(super) struct Place(PathBuf);
+
+/// Whether a folder that is not there is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    Make,
+    Nobody,
+}
+
+impl Place {
+    /// The folder below `state`, if it is the user's alone.
+    pub(super) fn open(state: &Path, missing: Missing) -> Result<Self, WatchError> {
+        let folder = state.join("watch");
+        let io = |e| WatchError::Io(folder.clone(), e);
+        if missing == Missing::Make {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(io)?;
+        }
+        match std::fs::symlink_metadata(&folder) {
+            Ok(found) if found.is_dir() && is_ours(&found) => Ok(Self(folder)),
+            Ok(_) => Err(WatchError::NotOurs(folder)),
+            Err(e) if e.kind() == ErrorKind::NotFound => Err(WatchError::Nobody),
+            Err(e) => Err(io(e)),
+        }
+    }
+
+    pub(super) fn socket(&self) -> PathBuf {
+        self.0.join("socket")
+    }
+
+    /// Makes sure that there is one watcher. As long as the file lives, there is no other.
+    pub(super) fn lock(&self) -> Result<File, WatchError> {
+        let path = self.0.join("lock");
+        let io = |e| WatchError::Io(path.clone(), e);
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(false).mode(0o600).custom_flags(nofollow());
+        let file = file.open(&path).map_err(io)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(file),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(WatchError::Busy),
+            Err(e) => Err(io(e.into())),
+        }
+    }
+
+    /// The secret, which must be there.
+    pub(super) fn secret(&self) -> Result<Secret, WatchError> {
+        let path = self.secret_path();
+        let io = |e| WatchError::Io(path.clone(), e);
+        let mut file = OpenOptions::new().read(true).custom_flags(nofollow()).open(&path).map_err(io)?;
+        let found = file.metadata().map_err(io)?;
+        if !found.is_file() || !is_ours(&found) || found.len() != SIZE as u64 {
+            return Err(WatchError::NotOurs(path));
+        }
+        let mut secret = [0; SIZE];
+        file.read_exact(&mut secret).map_err(io)?;
+        Ok(Secret(secret))
+    }
+
+    /// The secret, made if there is none.
+    pub(super) fn secret_or_new(&self) -> Result<Secret, WatchError> {
+        let path = self.secret_path();
+        let io = |e| WatchError::Io(path.clone(), e);
+        if std::fs::symlink_metadata(&path).is_err() {
+            let new = self.0.join(format!("secret.{}", crate::random::hex(&random()?)));
+            let mut options = OpenOptions::new();
+            let mut file = options.write(true).create_new(true).mode(0o600).open(&new).map_err(io)?;
+            file.write_all(&random()?).and_then(|()| file.sync_all()).map_err(io)?;
+            // If somebody else was faster, theirs is the one.
+            let linked = std::fs::hard_link(&new, &path);
+            drop(std::fs::remove_file(&new));
+            linked.or_else(|e| if e.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(io(e)) })?;
+        }
+        self.secret()
+    }
+
+    fn secret_path(&self) -> PathBuf {
+        self.0.join("secret")
+    }
+}
+
+fn nofollow() -> i32 {
+    (OFlags::NOFOLLOW | OFlags::CLOEXEC).bits().cast_signed()
+}
+
+/// Whether nobody else can do anything with it.
+fn is_ours(found: &std::fs::Metadata) -> bool {
+    found.uid() == rustix::process::geteuid().as_raw() && found.permissions().mode() & 0o077 == 0
+}
+
+/// Bytes that nobody can guess.
+pub(super) fn random() -> Result<[u8; SIZE], WatchError> {
+    crate::random::bytes().map_err(|e| WatchError::Io(PathBuf::from("getrandom"), e))
+}

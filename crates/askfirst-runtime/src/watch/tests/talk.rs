@@ -1,0 +1,160 @@
+//! What passes between a watcher and the sessions that ask.
+
+use askfirst::machine::Seen;
+use askfirst::{
+    ApprovalPresentation, ApprovalScope, Args, Fact, Loosen, OfferedPattern, PresentationKind, Risk,
+    Timestamp,
+};
+use serde_json::json;
+
+use super::*;
+
+fn rich(id: u64) -> Question {
+    let mut question = question(id);
+    let request = &mut question.members[0].request;
+    request.args =
+        json!({"text": "a\u{202e}b", "n": 1.5, "deep": [[[{"k": null}]]]}).as_object().unwrap().clone();
+    request.payload = json!({"text": "a"});
+    request.facts = vec![Fact::new("host", "example.org")];
+    let mut shown = ApprovalPresentation::new(PresentationKind::Diff, "-a\n+b\n").with_language("rust");
+    shown.metadata = json!({"full_content": "all"}).as_object().unwrap().clone();
+    request.presentation = Some(shown);
+    request.risk = Risk::Irreversible;
+    request.deadline = Some(Timestamp(1_800_000_000_000));
+    request.caller = Some("a client".to_owned());
+    let fields = request.payload.as_object().unwrap().clone();
+    request.patterns = vec![OfferedPattern::new("any text", fields, [("text", Loosen::Any)])];
+    request.exclude_keys = vec!["n".to_owned()];
+    question.members[0].remembered_until = Some(Timestamp(1_800_000_000_001));
+    question
+}
+
+#[test]
+fn a_question_is_shown_whole_with_who_asks_and_the_answer_comes_back_whole() {
+    let state = tempfile::tempdir().unwrap();
+    let watched = Watched::at(state.path());
+    let session = session(state.path(), "s1");
+    let answers = ask(&session, rich(3));
+    let mut shown = watched.person.question(1);
+    let from = shown.members[0].request.facts.remove(0);
+    assert_eq!(from.label, "comes from");
+    let who = format!("mcp `notes` in /home/me/project (process {})", std::process::id());
+    assert_eq!(from.text, who);
+    assert_eq!(shown.members, rich(3).members, "nothing is lost on the way");
+    let mut decision =
+        ApprovalDecision::yes(Cause::Person).remembered(ApprovalScope::Pattern).with_note("ok");
+    decision.pattern = Some(0);
+    decision.edited_args = Some(Args::new());
+    let answer = Answer { decisions: vec![decision], seen: Some(Seen { lines: 3, of: 9 }) };
+    watched.person.answer(1, answer.clone());
+    assert_eq!(answers.recv().unwrap(), answer);
+}
+
+#[test]
+fn where_nobody_watches_nobody_is_asked() {
+    let state = tempfile::tempdir().unwrap();
+    let answers = ask(&session(state.path(), "s1"), question(1));
+    assert_eq!(cause(&answers), Cause::NobodyToAsk);
+    let mut watched = Watched::at(state.path());
+    assert_eq!(watched.leave(), Left::Told);
+    assert_eq!(cause(&ask(&session(state.path(), "s1"), question(2))), Cause::NobodyToAsk);
+    // One that was killed leaves its socket behind.
+    let watch = state.path().join("watch");
+    drop(std::os::unix::net::UnixListener::bind(watch.join("socket")).unwrap());
+    assert!(watch.join("socket").exists());
+    assert_eq!(cause(&ask(&session(state.path(), "s1"), question(3))), Cause::NobodyToAsk);
+    let watched = Watched::at(state.path());
+    let session = session(state.path(), "s1");
+    let answers = ask(&session, question(4));
+    watched.person.answer(1, yes());
+    assert_eq!(answers.recv().unwrap(), yes());
+}
+
+#[test]
+fn a_watcher_that_goes_away_while_asked_is_a_lost_terminal() {
+    let state = tempfile::tempdir().unwrap();
+    let mut watched = Watched::at(state.path());
+    let session = session(state.path(), "s1");
+    let answers = ask(&session, question(1));
+    watched.person.question(1);
+    watched.leave();
+    assert_eq!(cause(&answers), Cause::TerminalLost);
+}
+
+#[test]
+fn a_watcher_that_loses_its_terminal_says_so_and_leaves() {
+    let state = tempfile::tempdir().unwrap();
+    let mut watched = Watched::at(state.path());
+    let session = session(state.path(), "s1");
+    let answers = ask(&session, question(1));
+    watched.person.answer(1, Answer::failed(Cause::TerminalLost, "hung up"));
+    assert_eq!(cause(&answers), Cause::TerminalLost);
+    assert_eq!(watched.serving.take().unwrap().join().unwrap(), Left::TerminalLost);
+    assert_eq!(cause(&ask(&session, question(2))), Cause::NobodyToAsk);
+}
+
+#[test]
+fn several_sessions_are_asked_about_one_at_a_time_in_order() {
+    let state = tempfile::tempdir().unwrap();
+    let watched = Watched::at(state.path());
+    let sessions: Vec<_> = (1..=3).map(|n| session(state.path(), &format!("s{n}"))).collect();
+    let first = ask(&sessions[0], question(1));
+    watched.person.question(1);
+    // The second has two more behind it.
+    let second = ask(&sessions[1], Question { of: 3, ..question(1) });
+    std::thread::sleep(Duration::from_millis(100));
+    let third = ask(&sessions[2], question(1));
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(watched.person.count(), 1, "one at a time");
+    watched.person.answer(1, yes());
+    assert_eq!(first.recv().unwrap(), yes());
+    let shown = watched.person.question(2);
+    assert_eq!((shown.position, shown.of), (2, 5));
+    watched.person.answer(2, Answer::all(ApprovalDecision::no(Cause::Person)));
+    assert_eq!(cause(&second), Cause::Person);
+    assert_eq!(watched.person.question(3).position, 3);
+    watched.person.answer(3, yes());
+    assert_eq!(third.recv().unwrap(), yes());
+}
+
+#[test]
+fn what_a_session_takes_back_leaves_the_screen_and_what_waits_is_never_shown() {
+    let state = tempfile::tempdir().unwrap();
+    let watched = Watched::at(state.path());
+    let (one, other, last) =
+        (session(state.path(), "s1"), session(state.path(), "s2"), session(state.path(), "s3"));
+    let _shown = ask(&one, question(1));
+    let id = watched.person.question(1).id;
+    let _waiting = ask(&other, question(2));
+    std::thread::sleep(Duration::from_millis(100));
+    other.withdraw(QuestionId(2), Cause::Cancelled);
+    std::thread::sleep(Duration::from_millis(100));
+    one.withdraw(QuestionId(1), Cause::TimeOut);
+    wait_for(|| (*watched.person.withdrawn.lock().unwrap() == [(id, Cause::TimeOut)]).then_some(()));
+    let answers = ask(&last, question(3));
+    assert_eq!(watched.person.question(2).members[0].request.description, "question 3");
+    // The answer to what was taken back goes nowhere.
+    watched.person.answer(1, yes());
+    watched.person.answer(2, Answer::all(ApprovalDecision::no(Cause::Person)));
+    assert_eq!(cause(&answers), Cause::Person);
+}
+
+#[test]
+fn of_all_secrets_only_those_that_stand_in_the_question_leave_the_session() {
+    let state = tempfile::tempdir().unwrap();
+    let watched = Watched::at(state.path());
+    let (used, other) = ("correct horse battery staple", "another long and secret value");
+    let look = Look {
+        preview_lines: 7,
+        secret_args: vec!["pin".to_owned()],
+        secret_values: vec![used.to_owned(), other.to_owned()],
+    };
+    let session = WatchApprover::new(state.path(), asker("s1"), look.clone());
+    let mut asked = question(1);
+    asked.members[0].request.args.insert("text".to_owned(), format!("it is {used}.").into());
+    let answers = ask(&session, asked);
+    watched.person.answer(1, yes());
+    assert_eq!(answers.recv().unwrap(), yes());
+    let seen = watched.looks.lock().unwrap().clone();
+    assert_eq!(seen, [Look { secret_values: vec![used.to_owned()], ..look }]);
+}
