@@ -8,6 +8,7 @@ mod outcome;
 mod print;
 mod replace;
 mod report;
+mod servers;
 mod session;
 
 use std::mem::ManuallyDrop;

@@ -18,10 +18,12 @@ pub use askfirst_runtime::offered::{Offered, ledger_path, redactor, warnings};
 use askfirst_runtime::redact::Redactor;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use askfirst_terminal::{Options, Schemas, Style, TerminalApprover};
+use rustix::process::Signal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::args::{Common, ModeFlags};
+use crate::servers;
 
 /// How long a session that was told to end may take to write down how it ended.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
@@ -151,12 +153,16 @@ fn end_on_signals(launcher: Arc<WalledLauncher>, controller: ApprovalController)
     std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
         for (count, signal) in signals.forever().enumerate() {
             if count > 0 {
+                servers::end(Signal::KILL);
                 std::process::exit(128 + signal);
             }
             controller.stop();
+            servers::end(Signal::TERM);
             launcher.stop();
             std::thread::spawn(move || {
-                std::thread::sleep(GRACE);
+                std::thread::sleep(GRACE / 2);
+                servers::end(Signal::KILL);
+                std::thread::sleep(GRACE / 2);
                 std::process::exit(128 + signal);
             });
         }

@@ -3,6 +3,7 @@
 pub mod http;
 
 use std::io::BufReader;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::args::{Common, McpFlags, ModeFlags};
 use crate::asking::{self, Door};
 use crate::exit::Exit;
 use crate::print::err;
+use crate::servers;
 use crate::session::{Asking, Offered, Session, read_config};
 
 /// How often a client that waits for a person hears of it.
@@ -139,7 +141,9 @@ fn start(server: &McpServer) -> anyhow::Result<Child> {
     }
     // The tokens of the gateway are not the server's affair.
     command.env_remove(TOKEN).env_remove(UPSTREAM_TOKEN);
-    Ok(command.spawn()?)
+    let child = command.process_group(0).spawn()?;
+    servers::started(child.id());
+    Ok(child)
 }
 
 fn serve(

@@ -59,6 +59,34 @@ fn a_server_behind_the_gateway_is_called_refused_and_recorded_and_its_exit_code_
 }
 
 #[test]
+fn a_gateway_that_is_told_to_end_takes_its_server_with_it() {
+    let place = Place::new(CONFIG);
+    let script = "echo $$ > id.new; mv id.new id; cat >/dev/null; trap '' TERM; sleep 600 & wait; wait";
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_askfirst"));
+    command.args(["--config", "c.yaml", "mcp", "--name", "srv", "--", "sh", "-c", script]);
+    command.current_dir(place.path()).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+    place.alone(&mut command);
+    let mut gateway = command.spawn().unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let eventually = |holds: &dyn Fn() -> bool| {
+        while !holds() && std::time::Instant::now() < until {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        holds()
+    };
+    // The record is there once the session is open, and with it whoever listens to signals.
+    assert!(eventually(&|| place.path().join("id").exists() && place.path().join("record.jsonl").exists()));
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let server = std::fs::read_to_string(place.path().join("id")).unwrap();
+    let there = || std::path::Path::new("/proc").join(server.trim()).exists();
+    assert!(there());
+    let id = rustix::process::Pid::from_child(&gateway);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    gateway.wait().unwrap();
+    assert!(eventually(&|| !there()), "the server goes on");
+}
+
+#[test]
 fn what_cannot_be_started_or_named_says_so() {
     let place = Place::new(CONFIG);
     let run = |args: &[&str]| place.run(&[&["--config", "c.yaml", "mcp"], args].concat());
