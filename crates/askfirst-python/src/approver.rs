@@ -7,6 +7,7 @@ use askfirst::machine::{self, Question, QuestionId};
 use askfirst::ports::{Approver, Durability, RecordFailed, Recorder, Reply};
 use askfirst::record::Record;
 use askfirst::{ApprovalDecision, Cause};
+use askfirst_runtime::approver::written_out;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -31,7 +32,7 @@ impl Approver for PythonApprover {
             let asked = Bound::new(py, answer).and_then(|answer| {
                 let requests = PyList::empty(py);
                 for member in &question.members {
-                    requests.append(convert::typed_to_python(py, &member.request)?)?;
+                    requests.append(convert::typed_to_python(py, &written_out(&member.request))?)?;
                 }
                 let origins = question.members.iter();
                 let origin = origins.filter_map(|member| self.origins.of(&member.request.call_id)).next();

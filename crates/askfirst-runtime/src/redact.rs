@@ -4,6 +4,7 @@
 //! A text is gone through in time that grows with its length, whatever stands in it. What was taken out once is
 //! left alone the second time.
 
+mod about;
 mod names;
 mod shapes;
 mod span;

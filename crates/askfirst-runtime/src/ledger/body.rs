@@ -21,7 +21,8 @@ pub(super) fn push(out: &mut Vec<u8>, record: &Record, redactor: &Redactor) -> R
         out.truncate(start);
         let mut value = serde_json::to_value(record)?;
         if let Value::Object(map) = &mut value {
-            clean_up(map, redactor, &mut hidden);
+            let args = call_of(record).map(|call| call.call.args.clone()).unwrap_or_default();
+            clean_up(map, &Cleaner { redactor, args: &args }, &mut hidden);
         }
         fields(out, &value)?;
     }
@@ -99,30 +100,36 @@ const OURS: [&str; 17] = [
 /// What the agent or the framework wrote, where names count.
 const THEIRS: [&str; 4] = ["args", "payload", "metadata", "edited_args"];
 
-fn clean_up(map: &mut Args, redactor: &Redactor, hidden: &mut Hidden) {
+/// What knows the secrets, those in the call's own arguments too.
+struct Cleaner<'a> {
+    redactor: &'a Redactor,
+    args: &'a Args,
+}
+
+fn clean_up(map: &mut Args, cleaner: &Cleaner<'_>, hidden: &mut Hidden) {
     for (key, value) in map.iter_mut() {
         if THEIRS.contains(&key.as_str()) {
-            let left = redactor.value(value, Mark::Record);
+            let left = cleaner.redactor.value(value, Mark::Record);
             hidden.all += left.hidden;
             if key == "args" {
                 hidden.in_args += left.hidden;
             }
             *value = left.left;
         } else if !OURS.contains(&key.as_str()) {
-            clean_text(value, redactor, hidden);
+            clean_text(value, cleaner, hidden);
         }
     }
 }
 
-fn clean_text(value: &mut Value, redactor: &Redactor, hidden: &mut Hidden) {
+fn clean_text(value: &mut Value, cleaner: &Cleaner<'_>, hidden: &mut Hidden) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
         Value::String(text) => {
-            let left = redactor.text(text, Mark::Record);
+            let left = cleaner.redactor.text_about(cleaner.args, text, Mark::Record);
             hidden.all += left.hidden;
             *text = left.left;
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| clean_text(item, redactor, hidden)),
-        Value::Object(map) => clean_up(map, redactor, hidden),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean_text(item, cleaner, hidden)),
+        Value::Object(map) => clean_up(map, cleaner, hidden),
     }
 }

@@ -440,6 +440,13 @@ impl Maker<'_> {
         clean.left
     }
 
+    /// The same of a text about a call.
+    fn clean_about(&mut self, args: &Args, text: &str) -> String {
+        let clean = self.options.redactor.text_about(args, text, Mark::Screen);
+        self.secrets += clean.hidden;
+        clean.left
+    }
+
     /// The same of a text that is not needed any more.
     fn clean_text(&mut self, text: String) -> String {
         if self.options.redactor.is_clean(text.as_bytes()) { text } else { self.clean(&text) }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use askfirst::machine::Answer;
 use askfirst::{
-    Approval, ApprovalContext, ApprovalDecision, Because, Cause, Mode, Outcome, Policy, PresentationKind,
-    Rules, ToolError,
+    Approval, ApprovalContext, ApprovalDecision, ApprovalPresentation, Because, Cause, Mode, Outcome, Policy,
+    PresentationKind, Rules, ToolError,
 };
 use askfirst_runtime::config::{Config, PathApproval, PathConfig, PathMode, Settings};
+use askfirst_runtime::present::diff::unified;
 use askfirst_runtime::tools::filesystem::FileToolset;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
@@ -74,6 +75,12 @@ impl Office {
     }
 }
 
+/// The diff that a page makes of it.
+fn diff_of(presentation: &ApprovalPresentation) -> String {
+    let text = |key: &str| presentation.metadata[key].as_str().unwrap();
+    unified(&presentation.content, text("before"), text("after"))
+}
+
 #[test]
 fn a_person_sees_the_diff_and_exactly_that_is_written() {
     let office = asking();
@@ -83,9 +90,24 @@ fn a_person_sees_the_diff_and_exactly_that_is_written() {
     let item = &question.members[0];
     let presentation = item.request.presentation.as_ref().unwrap();
     assert_eq!(presentation.kind, PresentationKind::Diff);
-    assert_eq!(presentation.content, "--- w:a.md\n+++ w:a.md\n@@ -1 +1 @@\n-one\n+two\n");
+    assert_eq!(diff_of(presentation), "--- w:a.md\n+++ w:a.md\n@@ -1 +1 @@\n-one\n+two\n");
     assert!(matches!(running.join().unwrap(), Outcome::Done(_)));
     assert_eq!(office.read("w/a.md").as_deref(), Some("two\n"));
+}
+
+#[test]
+fn a_function_that_is_asked_gets_the_diff() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), &[("w", "w", Approval::Required)]);
+    std::fs::write(folder.path().join("w/a"), "one\n").unwrap();
+    let controller = ApprovalController::interactive(|request| {
+        let shown = request.presentation.as_ref().unwrap();
+        let whole = shown.content.contains("\n-one\n+two\n") && !shown.metadata.contains_key("before");
+        if whole { yes() } else { no() }
+    });
+    let tools = ApprovalToolset::new(FileToolset::new(&config).unwrap(), controller, policy(&[]));
+    let args = json!({"path": "w:a", "content": "two\n"}).as_object().unwrap().clone();
+    assert!(matches!(tools.call_sync("write_file", args), Outcome::Done(_)));
 }
 
 #[test]
@@ -106,7 +128,7 @@ fn a_file_that_changes_under_the_diff_is_asked_about_again() {
     office.write("w/a", "zero\none\n");
     reply.send(Answer::all(yes()));
     let question = office.desk.answer(yes());
-    let content = &question.members[0].request.presentation.as_ref().unwrap().content;
+    let content = diff_of(question.members[0].request.presentation.as_ref().unwrap());
     assert!(content.contains(" zero\n-one\n+1\n"), "{content}");
     assert!(matches!(running.join().unwrap(), Outcome::Done(_)));
     assert_eq!(office.read("w/a").as_deref(), Some("zero\n1\n"));

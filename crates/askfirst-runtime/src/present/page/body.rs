@@ -30,7 +30,7 @@ impl Maker<'_> {
         if request.description.is_empty() {
             return;
         }
-        let text = self.clean(&request.description);
+        let text = self.clean_about(&request.args, &request.description);
         let lines = self.counted.take(visible(&text));
         let entries = lines.into_iter().map(|pieces| Entry::new(Part::Claim, pieces)).collect();
         let heading = if Rule::Apart.holds() { "agent says (not checked):" } else { "facts:" };

@@ -1,0 +1,101 @@
+//! What is said about a call: a value that its arguments hold under a secret name may stand in there, whole or cut short.
+
+use askfirst::Args;
+use serde_json::Value;
+
+use super::names::{self, Reach};
+use super::span::Kind;
+use super::{MAX_DEPTH, Mark, Redacted, Redactor};
+
+/// A beginning this long gives a secret away; a whole one that is shorter counts only where it stands alone.
+const TELLING: usize = 4;
+
+impl Redactor {
+    /// Takes the secrets out of a text about a call, those in its arguments too.
+    #[must_use]
+    pub fn text_about(&self, args: &Args, text: &str, mark: Mark) -> Redacted<String> {
+        let (mut left, mut hidden) = (text.to_owned(), 0);
+        for (kind, secret) in self.held(args) {
+            let escaped = Value::from(secret.as_str()).to_string();
+            let escaped = escaped.trim_matches('"');
+            let (without, count) = without(&left, [&secret, escaped], &kind.mark(&secret, mark));
+            (left, hidden) = (without, hidden + count);
+        }
+        let rest = self.text(&left, mark);
+        Redacted { left: rest.left, hidden: hidden + rest.hidden }
+    }
+
+    /// The values under secret names.
+    fn held(&self, args: &Args) -> Vec<(Kind, String)> {
+        let mut held = Vec::new();
+        self.held_in(args, 0, &mut held);
+        held
+    }
+
+    fn held_in(&self, map: &Args, depth: usize, held: &mut Vec<(Kind, String)>) {
+        for (key, item) in map {
+            self.held_by(item, self.0.names.reach(key), depth + 1, held);
+        }
+    }
+
+    fn held_by(
+        &self,
+        item: &Value,
+        named: Option<(Kind, Reach)>,
+        depth: usize,
+        held: &mut Vec<(Kind, String)>,
+    ) {
+        match (item, named) {
+            // What lies deeper is taken out whole, and described by nobody.
+            _ if depth > MAX_DEPTH => {}
+            (Value::Object(map), None) => self.held_in(map, depth, held),
+            (Value::Object(map), named) => {
+                map.values().for_each(|item| self.held_by(item, named, depth + 1, held));
+            }
+            (Value::Array(items), named) => {
+                items.iter().for_each(|item| self.held_by(item, named, depth + 1, held));
+            }
+            (Value::String(text), Some((kind, reach))) if names::hides(text, reach) => {
+                held.push((kind, text.clone()))
+            }
+            (Value::Number(number), Some((kind, Reach::Configured | Reach::All))) => {
+                held.push((kind, number.to_string()));
+            }
+            (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), _) => {}
+        }
+    }
+}
+
+/// A text in which a mark stands for a secret, in either form, and for every beginning of it that tells something.
+fn without(text: &str, forms: [&str; 2], mark: &str) -> (String, usize) {
+    let starts = forms.map(|form| form.chars().take(TELLING).collect::<String>());
+    if starts.iter().any(String::is_empty) {
+        return (text.to_owned(), 0);
+    }
+    let short = forms.iter().all(|form| form.chars().count() < TELLING);
+    let (mut left, mut rest, mut count) = (String::with_capacity(text.len()), text, 0);
+    while let Some(at) = starts.iter().filter_map(|start| rest.find(start)).min() {
+        let (before, found) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        let same = |form: &str| {
+            let same = found.chars().zip(form.chars()).take_while(|(a, b)| a == b);
+            same.map(|(a, _)| a.len_utf8()).sum::<usize>()
+        };
+        let same = forms.map(same).into_iter().max().unwrap_or_default();
+        let (same, after) = found.split_at_checked(same).unwrap_or((found, ""));
+        let inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        left.push_str(before);
+        if short && (inside(before.chars().next_back()) || inside(after.chars().next())) {
+            left.push_str(same);
+        } else {
+            left.push_str(mark);
+            count += 1;
+        }
+        rest = after;
+    }
+    left.push_str(rest);
+    (left, count)
+}
+
+#[cfg(test)]
+#[path = "about/tests.rs"]
+mod tests;
