@@ -9,6 +9,7 @@ use super::file;
 use super::floors;
 use super::merge;
 use super::node::{Place, Source};
+use super::own;
 use super::places::{self, Found, Places};
 use super::read::{Base, folder_of};
 use super::settings::{Config, ConfigFile, Layer, Settings};
@@ -277,6 +278,7 @@ impl<'a> Loading<'a> {
         for floor in &self.floors {
             floors::tighten(&mut main, floor);
         }
+        own::protect(&mut main, &self.options.places.state);
         let parts = self.parts.iter().flatten().map(Vec::as_slice);
         Ok(Config {
             main,

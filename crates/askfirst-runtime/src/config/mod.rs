@@ -14,6 +14,7 @@ mod merge;
 mod migrate;
 mod node;
 mod older;
+mod own;
 mod places;
 #[cfg(test)]
 mod properties;

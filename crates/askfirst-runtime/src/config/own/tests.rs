@@ -1,0 +1,33 @@
+//! What is askfirst's own, inside and outside of the roots.
+
+use askfirst::Because;
+
+use super::super::settings::{PathApproval, PathConfig, PathMode, Settings};
+use super::protect;
+
+fn rules(ledger: Option<&str>, state: &str) -> (Vec<String>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    std::fs::create_dir(&root).unwrap();
+    let mut main = Settings::default();
+    let approval = PathApproval {
+        read: askfirst::Approval::None,
+        write: askfirst::Approval::None,
+        attach: askfirst::Approval::None,
+    };
+    let origin = Because::built_in("sandbox.paths.r", "a root");
+    let config =
+        PathConfig { root, mode: PathMode::Rw, suffixes: Vec::new(), max_file_bytes: None, approval, origin };
+    main.sandbox.paths.insert("r".to_owned(), config);
+    main.ledger.path = ledger.map(|path| folder.path().join(path));
+    protect(&mut main, &folder.path().join(state));
+    (main.sandbox.never_read, main.sandbox.never_write)
+}
+
+#[test]
+fn what_lies_in_a_root_is_protected_and_nothing_else_changes() {
+    assert_eq!(rules(None, "state"), (vec![], vec![]));
+    assert_eq!(rules(Some("record.jsonl"), "state"), (vec![], vec![]));
+    let inside = rules(Some("root/a[1].jsonl"), "root/.local/state/askfirst");
+    assert_eq!(inside, (vec!["/.local/state/askfirst".to_owned()], vec!["/a\\[1\\].jsonl*".to_owned()]));
+}
