@@ -97,9 +97,11 @@ def test_a_child_that_forgets_a_session_hangs_on_no_lock(asked):
             time.sleep(0.01)
 
 
+# In the background, where a signal from the keyboard is ignored from the start, Python hears none unless told to.
 CTRL_C = """
 import os, signal, threading, time
 import askfirst
+signal.signal(signal.SIGINT, signal.default_int_handler)
 over = threading.Event()
 def callback(request):
     os.kill(os.getpid(), signal.SIGINT)

@@ -154,6 +154,7 @@ def test_without_a_terminal_nobody_can_be_asked(python):
 def test_the_terminal_is_given_back_on_ctrl_c(terminal):
     call = """
 import signal, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
     session.run("send", {"to": "ada"}, tool)
