@@ -171,7 +171,9 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         finally:
             running.reset(token)
         ctx = dataclasses.replace(ctx, tool_call_approved=True)
-        return await ApprovalToolset.call_tool(self, name, args, ctx, tool, _view=asking)
+        # By its class: a subclass that has its own was here already.
+        again: Any = ApprovalToolset.call_tool
+        return await again(self, name, args, ctx, tool, _view=asking)
 
     def _view(self, name: str, ctx: Any, tool: Any) -> _views.View | None:
         """What the inner toolsets, the function and ``approval_func`` say about a call, or ``None`` if nobody does."""
