@@ -1,5 +1,7 @@
 //! Listing a folder: streamed, capped, with a count of what was left out.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -54,27 +56,49 @@ pub(crate) fn roots(ground: &Ground<'_>) -> Value {
     json!({"roots": ground.roots.all.iter().map(root).collect::<Vec<_>>()})
 }
 
+/// Many names one after the other in one text: what is put in order is where they stand, so that each gets a place of
+/// its own only then, next to its neighbours.
+#[derive(Default)]
+struct Names {
+    text: String,
+    places: Vec<Range<usize>>,
+}
+
+impl Names {
+    fn add(&mut self, name: &str) {
+        let start = self.text.len();
+        self.text.push_str(name);
+        self.places.push(start..self.text.len());
+    }
+
+    fn into_json(mut self) -> Value {
+        let name = |place: &Range<usize>| self.text.get(place.clone()).unwrap_or_default();
+        self.places.sort_unstable_by(|a, b| name(a).cmp(name(b)));
+        Value::Array(self.places.iter().map(|place| name(place).into()).collect())
+    }
+}
+
 /// The names of some entries, from the folder that is listed.
 #[derive(Default)]
 struct Named {
-    files: Vec<String>,
-    folders: Vec<String>,
-    links: Vec<String>,
-    others: Vec<String>,
+    files: Names,
+    folders: Names,
+    links: Names,
+    others: Names,
     /// Those among them that no tool reads.
-    never_read: Vec<String>,
+    never_read: Names,
     /// Those whose name cannot be written in JSON, and so cannot be asked for.
-    not_utf8: Vec<String>,
+    not_utf8: Names,
 }
 
 impl Named {
     fn add(&mut self, entry: &tree::Entry<'_>, closed: bool) {
-        let name = || entry.path.to_string_lossy().into_owned();
+        let name = &entry.path.to_string_lossy();
         if closed {
-            self.never_read.push(name());
+            self.never_read.add(name);
         }
-        if entry.name.to_str().is_none() {
-            self.not_utf8.push(name());
+        if matches!(name, Cow::Owned(_)) {
+            self.not_utf8.add(name);
         }
         let list = match entry.kind {
             Kind::File => &mut self.files,
@@ -82,7 +106,7 @@ impl Named {
             Kind::Link => &mut self.links,
             Kind::Other(_) => &mut self.others,
         };
-        list.push(name());
+        list.add(name);
     }
 
     /// Files and folders always, the rest where there is any.
@@ -96,12 +120,8 @@ impl Named {
             ("not_utf8", self.not_utf8),
         ];
         let shown =
-            |(key, names): &(&str, Vec<String>)| !names.is_empty() || matches!(*key, "files" | "folders");
-        let sorted = |(key, mut names): (&str, Vec<String>)| {
-            names.sort_unstable();
-            (key.to_owned(), Value::Array(names.into_iter().map(Value::String).collect()))
-        };
-        lists.into_iter().filter(shown).map(sorted).collect()
+            |(key, names): &(&str, Names)| !names.places.is_empty() || matches!(*key, "files" | "folders");
+        lists.into_iter().filter(shown).map(|(key, names)| (key.to_owned(), names.into_json())).collect()
     }
 }
 

@@ -126,7 +126,7 @@ impl ApprovalAware for FileToolset {
             Err(trouble) => Assessment { firm: true, ..Assessment::blocked(trouble.to_string()) },
             Ok(plan) => {
                 self.0.sightings.saw(call, plan.at());
-                assessment(&ground, call, plan)
+                assessment(&ground, call, &plan)
             }
         }
     }
@@ -142,16 +142,18 @@ impl ApprovalAware for FileToolset {
     }
 }
 
-fn assessment(ground: &Ground<'_>, call: &ApprovalContext, plan: Plan) -> Assessment {
+fn assessment(ground: &Ground<'_>, call: &ApprovalContext, plan: &Plan) -> Assessment {
     let roots = plan.spots.iter().filter_map(|spot| ground.roots.all.get(spot.root));
     let because = roots.map(|root| root.origin.clone()).collect();
+    let facts = plan.facts();
     let base = if plan.approval == Approval::None {
         Assessment::harmless()
     } else {
-        let patterns = patterns(&plan);
-        let mut request = ApprovalRequest::new(&call.tool_name, plan.description, plan.payload);
+        let payload = plan.payload(ground);
+        let patterns = patterns(&payload);
+        let mut request = ApprovalRequest::new(&call.tool_name, plan.description(), Value::Object(payload));
         request.approval = plan.approval;
-        request.facts = plan.facts.clone();
+        request.facts = facts.clone();
         request.risk = plan.risk;
         request.patterns = patterns;
         Assessment::needs_approval(request)
@@ -159,12 +161,11 @@ fn assessment(ground: &Ground<'_>, call: &ApprovalContext, plan: Plan) -> Assess
     // What is written is shown, not recorded.
     let written = ["content", "old", "new", "patch"].into_iter().filter(|key| call.args.contains_key(*key));
     let exclude_keys = written.map(str::to_owned).collect();
-    Assessment { because, firm: true, facts: plan.facts, risk: plan.risk, exclude_keys, ..base }
+    Assessment { because, firm: true, facts, risk: plan.risk, exclude_keys, ..base }
 }
 
 /// The folder and the root of what is asked about; for two places, those of both.
-fn patterns(plan: &Plan) -> Vec<OfferedPattern> {
-    let Value::Object(payload) = &plan.payload else { return Vec::new() };
+fn patterns(payload: &Map<String, Value>) -> Vec<OfferedPattern> {
     let keys: Vec<&str> = ["path", "to"].into_iter().filter(|key| payload.contains_key(*key)).collect();
     let above = |fields: &Map<String, Value>, key: &str| {
         let path = fields.get(key).and_then(Value::as_str).unwrap_or_default();

@@ -3,6 +3,7 @@
 //! Rules are compared without regard to case and to how a name is put together from characters. A rule for a folder's
 //! content covers the folder too, so that it cannot be swapped for another one.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{LazyLock, OnceLock};
 
@@ -116,6 +117,8 @@ struct Rule {
 /// One list of rules.
 pub(crate) struct Rules {
     all: Vec<Rule>,
+    /// The rules without a glob, by the first name that each is made of.
+    by_name: HashMap<String, Vec<usize>>,
     /// Which rule each glob is of. What is looked for below a rule's own path has its glob too.
     globs: Vec<(usize, Glob)>,
     /// Put together when something is first compared with it; nothing if that is too much for this machine.
@@ -135,7 +138,8 @@ pub(crate) struct Names<'a> {
 
 impl Rules {
     pub(crate) fn new(rules: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, FilesError> {
-        let mut made = Self { all: Vec::new(), globs: Vec::new(), set: OnceLock::new() };
+        let mut made =
+            Self { all: Vec::new(), by_name: HashMap::new(), globs: Vec::new(), set: OnceLock::new() };
         for rule in rules {
             made.add(rule.as_ref())?;
         }
@@ -155,7 +159,10 @@ impl Rules {
             return Err(fault("it names nothing".to_owned()));
         }
         let plain = !text.contains(['*', '?', '[', ']', '{', '}', '\\', '!']) && !text.contains("//");
-        if !plain {
+        if plain {
+            let name = text.split('/').next().unwrap_or_default().to_owned();
+            self.by_name.entry(name).or_default().push(self.all.len());
+        } else {
             let head = if place != Place::Anywhere || text.starts_with("**/") { "" } else { "**/" };
             for tail in ["", "/**"] {
                 let glob = GlobBuilder::new(&format!("{head}{text}{tail}"))
@@ -201,13 +208,20 @@ impl Rules {
 
     fn covering_text(&self, text: &str, places: &[Place]) -> Option<&str> {
         let wanted = |rule: &&Rule| places.contains(&rule.place);
-        let plainly = |rule: &&Rule| match (&rule.plain, rule.place) {
+        let plainly = |(rest, depth): (&str, usize), rule: &Rule| match (&rule.plain, rule.place) {
             (None, _) => false,
-            (Some(plain), Place::Anywhere) => passes(text, plain),
-            (Some(plain), Place::Anchored | Place::Home) => begins(text, plain),
+            (Some(plain), Place::Anywhere) => begins(rest, plain),
+            (Some(plain), Place::Anchored | Place::Home) => depth == 0 && begins(rest, plain),
         };
-        if let Some(rule) = self.all.iter().filter(wanted).find(plainly) {
-            return Some(&rule.text);
+        let mut rest = Some(text);
+        for depth in 0.. {
+            let Some(from) = rest else { break };
+            let (name, below) = from.split_once('/').map_or((from, None), |(name, rest)| (name, Some(rest)));
+            let rules = self.by_name.get(name).into_iter().flatten().filter_map(|rule| self.all.get(*rule));
+            if let Some(rule) = rules.filter(wanted).find(|rule| plainly((from, depth), rule)) {
+                return Some(&rule.text);
+            }
+            rest = below;
         }
         let of = |index: usize| self.all.get(index).filter(wanted).map(|rule| rule.text.as_str());
         let mut globs = self.globs.iter();
@@ -226,14 +240,6 @@ impl Rules {
 /// Whether a path is `rule` or lies below it.
 fn begins(path: &str, rule: &str) -> bool {
     path.strip_prefix(rule).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Whether a path has `rule` on its way, at any depth.
-fn passes(path: &str, rule: &str) -> bool {
-    path.match_indices(rule).any(|(at, _)| {
-        let (before, rest) = path.split_at_checked(at).unwrap_or_default();
-        (before.is_empty() || before.ends_with('/')) && begins(rest, rule)
-    })
 }
 
 /// Whether the last name of a path is git's own, however it is spelled.

@@ -3,10 +3,12 @@
 //! Text only says which root to begin at. Where a path leads, the kernel says; and the rules of the place where the
 //! thing really lies hold for it, whatever the path was called.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use askfirst::ApprovalContext;
 use rustix::fs::{OFlags, Stat, fstat};
@@ -44,10 +46,11 @@ pub(crate) struct Spot {
     pub(crate) path: PathBuf,
     /// Where it lies on this machine. Never shown to anybody.
     pub(crate) real: PathBuf,
-    pub(crate) rights: Rights,
+    pub(crate) rights: Arc<Rights>,
     /// What is there, if anything is.
     pub(crate) thing: Option<Thing>,
-    pub(crate) asked: Asked,
+    /// Where the path that was asked for would lie without links, if that is elsewhere.
+    pub(crate) asked: Option<PathBuf>,
     /// `root:path` as people and agents write it.
     pub(crate) label: String,
     /// How it was asked for, where a link led elsewhere.
@@ -75,7 +78,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) roots: &'a Roots,
     /// Where each root lies now; nothing if it is gone.
     pub(crate) reals: Vec<Option<PathBuf>>,
-    floors: Vec<Vec<(usize, PathBuf)>>,
+    floors: Vec<Vec<(usize, Cow<'a, Path>)>>,
     /// The folder that plain paths begin at.
     from: From,
 }
@@ -93,9 +96,9 @@ enum From {
 impl<'a> Ground<'a> {
     pub(crate) fn new(roots: &'a Roots) -> Self {
         let reals = roots.all.iter().map(|root| real_of(&root.folder).ok()).collect();
-        let floor = |layer: &Vec<super::roots::Floor>| {
+        let floor = |layer: &'a Vec<super::roots::Floor>| {
             let reals = layer.iter().enumerate().map(|(index, floor)| (index, floor.reals()));
-            reals.flat_map(|(index, reals)| reals.into_iter().map(move |real| (index, real))).collect()
+            reals.flat_map(|(index, reals)| reals.map(move |real| (index, real))).collect()
         };
         Self { roots, reals, floors: roots.floors.iter().map(floor).collect(), from: From::Config }
     }
@@ -151,29 +154,30 @@ impl<'a> Ground<'a> {
         let (root, path) = found.ok_or_else(|| {
             Trouble::Blocked(format!("`{text}` is outside every root; {}", self.roots.text()))
         })?;
-        Ok(Asked { root, path })
+        Ok(Asked { root, path: path.to_owned() })
     }
 
     /// The deepest root that a location lies in, and the way from it.
-    fn deepest(&self, real: &Path) -> Option<(usize, PathBuf)> {
-        let within = |(index, root): (usize, &Option<PathBuf>)| {
-            Some((index, real.strip_prefix(root.as_ref()?).ok()?.to_owned()))
-        };
+    fn deepest<'p>(&self, real: &'p Path) -> Option<(usize, &'p Path)> {
+        let within =
+            |(index, root): (usize, &Option<PathBuf>)| Some((index, real.strip_prefix(root.as_ref()?).ok()?));
         let found = self.reals.iter().enumerate().filter_map(within);
         found.min_by_key(|(_, path)| path.components().count())
     }
 
     /// Who speaks for a location, the way from there, and the strictest of everything that is said about it.
-    pub(crate) fn speaks(&self, real: &Path) -> Option<(usize, PathBuf, Rights)> {
+    pub(crate) fn speaks<'p>(&self, real: &'p Path) -> Option<(usize, &'p Path, Arc<Rights>)> {
         let (index, path) = self.deepest(real)?;
-        let mut rights = self.roots.all.get(index)?.rights.clone();
+        let mut rights = Arc::clone(&self.roots.all.get(index)?.rights);
         for (layer, reals) in self.roots.floors.iter().zip(&self.floors) {
-            let within = |(floor, root): &(usize, PathBuf)| {
+            let within = |(floor, root): &(usize, Cow<'_, Path>)| {
                 Some((*floor, real.strip_prefix(root).ok()?.components().count()))
             };
             let found = reals.iter().filter_map(within).min_by_key(|(_, depth)| *depth);
-            if let Some(floor) = found.and_then(|(floor, _)| layer.get(floor)) {
-                rights = rights.and(&floor.rights);
+            if let Some(floor) =
+                found.and_then(|(floor, _)| layer.get(floor)).filter(|floor| floor.rights != rights)
+            {
+                rights = Arc::new(Rights::clone(&rights).and(&floor.rights));
             }
         }
         Some((index, path, rights))
@@ -188,8 +192,8 @@ impl<'a> Ground<'a> {
     /// system may take two spellings for one name.
     fn has_inner(&self, root: usize) -> bool {
         let Some(Some(outer)) = self.reals.get(root) else { return true };
-        let floors = self.floors.iter().flatten().map(|(_, real)| real);
-        let mut all = self.reals.iter().flatten().chain(floors);
+        let floors = self.floors.iter().flatten().map(|(_, real)| real.as_ref());
+        let mut all = self.reals.iter().flatten().map(PathBuf::as_path).chain(floors);
         all.any(|real| real != outer && real.starts_with(outer))
     }
 
@@ -208,6 +212,7 @@ impl<'a> Ground<'a> {
             let thing = look(Links::Refuse).ok().filter(|thing| thing.kind != Kind::Link)?;
             Some((plain, thing))
         });
+        let by_itself = plain.is_some();
         let (real, thing) = match plain {
             Some((plain, thing)) => (Ok(plain), Some(thing)),
             None => match look(links) {
@@ -221,8 +226,10 @@ impl<'a> Ground<'a> {
         if path.to_str().is_none() {
             return Err(Trouble::Blocked(format!("`{label}` leads to a name that is not UTF-8")));
         }
+        let path = path.to_owned();
+        let asked = if by_itself { None } else { self.plainly(&asked).filter(|plain| *plain != real) };
         let own = self.label(root, &path);
-        let through = (own != label && self.led_elsewhere(&asked, &real)).then_some(label);
+        let through = (own != label && asked.is_some()).then_some(label);
         Ok(Spot { root, path, real, rights, thing, asked, label: own, through })
     }
 
@@ -251,11 +258,6 @@ impl<'a> Ground<'a> {
         }
     }
 
-    fn led_elsewhere(&self, asked: &Asked, real: &Path) -> bool {
-        let plain = self.reals.get(asked.root).and_then(Option::as_ref).map(|root| root.join(&asked.path));
-        plain.is_none_or(|plain| plain != real)
-    }
-
     pub(crate) fn root(&self, index: usize) -> Result<&'a super::roots::Root, Trouble> {
         let gone = || Trouble::Failed("the root is gone".to_owned());
         self.roots.all.get(index).ok_or_else(gone)
@@ -264,7 +266,10 @@ impl<'a> Ground<'a> {
     /// `root:path` as people and agents write it.
     pub(crate) fn label(&self, root: usize, path: &Path) -> String {
         let name = self.roots.all.get(root).map_or("", |root| root.name.as_str());
-        format!("{name}:{}", path.display())
+        match path.to_str() {
+            Some(path) => [name, ":", path].concat(),
+            None => format!("{name}:{}", path.display()),
+        }
     }
 
     /// Opens the folder that a place lies in. Its name there is the second.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use askfirst::{Approval, Fact, Risk};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::error::Trouble;
 use super::handle::{Kind, Links};
@@ -27,13 +27,46 @@ pub(crate) struct Plan {
     /// One place, or source and target. None for the list of roots.
     pub(crate) spots: Vec<Spot>,
     pub(crate) approval: Approval,
-    pub(crate) description: String,
-    pub(crate) payload: Value,
-    pub(crate) facts: Vec<Fact>,
     pub(crate) risk: Risk,
+    verb: &'static str,
+    /// Who is handed the file.
+    receiver: Option<String>,
 }
 
 impl Plan {
+    /// In words, for a person.
+    pub(crate) fn description(&self) -> String {
+        let labels: Vec<&str> = self.spots.iter().map(|spot| spot.label.as_str()).collect();
+        let what = format!("{} {}", self.verb, labels.join(" to "));
+        match &self.receiver {
+            Some(receiver) => format!("{what} for {receiver}"),
+            None => what.trim_end().to_owned(),
+        }
+    }
+
+    /// What an answer is remembered by.
+    pub(crate) fn payload(&self, ground: &Ground<'_>) -> Map<String, Value> {
+        let mut payload = Map::new();
+        for (spot, [root, path]) in self.spots.iter().zip([["root", "path"], ["to_root", "to"]]) {
+            payload.insert(root.to_owned(), ground.name(spot).into());
+            payload.insert(path.to_owned(), spot.path.to_string_lossy().into());
+        }
+        if let Some(receiver) = &self.receiver {
+            payload.insert("receiver".to_owned(), receiver.clone().into());
+        }
+        payload
+    }
+
+    /// What a person should know about the places.
+    pub(crate) fn facts(&self) -> Vec<Fact> {
+        let mut facts: Vec<Fact> = self.spots.iter().flat_map(facts).collect();
+        if let Some(to) = self.spots.get(1).filter(|to| to.thing.is_some()) {
+            facts.push(Fact::new("in the way", format!("{}, {} bytes", to.label, to.size())));
+        }
+        facts.extend(self.receiver.iter().map(|receiver| Fact::new("receiver", receiver.clone())));
+        facts
+    }
+
     /// The places as they are called, to tell whether a later look saw the same.
     pub(crate) fn at(&self) -> Vec<String> {
         self.spots.iter().map(|spot| spot.label.clone()).collect()
@@ -60,28 +93,21 @@ impl Ground<'_> {
             Wish::List { path: None, .. } => Ok(Plan {
                 spots: Vec::new(),
                 approval: Approval::None,
-                description: "List the roots".to_owned(),
-                payload: json!({}),
-                facts: Vec::new(),
                 risk: Risk::Low,
+                verb: "List the roots",
+                receiver: None,
             }),
             Wish::Attach { path, receiver } => {
-                let mut plan = self.one(path, Access::Attach, Kind::File, "Attach")?;
-                plan.description = format!("{} for {receiver}", plan.description);
-                plan.facts.push(Fact::new("receiver", receiver.clone()));
-                if let Value::Object(payload) = &mut plan.payload {
-                    payload.insert("receiver".to_owned(), receiver.clone().into());
-                }
-                Ok(plan)
+                let plan = self.one(path, Access::Attach, Kind::File, "Attach")?;
+                Ok(Plan { receiver: Some(receiver.clone()), ..plan })
             }
             Wish::Write { path, content } => {
                 let plan = self.one(path, Access::Write, Kind::File, "Write")?;
                 let spot = plan.first()?;
                 self.refuse_folder(spot)?;
                 self.refuse_size(spot, content.len() as u64)?;
-                let new = spot.thing.is_none();
-                let verb = if new { "Write the new file" } else { "Overwrite" };
-                Ok(Plan { description: format!("{verb} {}", spot.label), ..plan })
+                let verb = if spot.thing.is_none() { "Write the new file" } else { "Overwrite" };
+                Ok(Plan { verb, ..plan })
             }
             Wish::Edit { path, change } => {
                 let plan = self.one(path, Access::Write, Kind::File, "Edit")?;
@@ -92,7 +118,7 @@ impl Ground<'_> {
                     Change::Replace { .. } => "Edit",
                     Change::Patch(_) => "Patch",
                 };
-                Ok(Plan { description: format!("{verb} {}", spot.label), ..plan })
+                Ok(Plan { verb, ..plan })
             }
             Wish::Make { path } => self.one(path, Access::Write, Kind::Folder, "Make the folder"),
             Wish::Delete { path, depth } => self.deletion(path, *depth),
@@ -101,22 +127,11 @@ impl Ground<'_> {
         }
     }
 
-    fn one(&self, path: &str, access: Access, kind: Kind, verb: &str) -> Result<Plan, Trouble> {
+    fn one(&self, path: &str, access: Access, kind: Kind, verb: &'static str) -> Result<Plan, Trouble> {
         let spot = self.find(path, Links::Follow)?;
         self.check(&spot, access, kind)?;
-        Ok(self.alone(spot, access, verb))
-    }
-
-    fn alone(&self, spot: Spot, access: Access, verb: &str) -> Plan {
         let approval = need(&spot, access);
-        Plan {
-            approval,
-            description: format!("{verb} {}", spot.label),
-            payload: json!({"root": self.name(&spot), "path": spot.path.to_string_lossy()}),
-            facts: facts(&spot),
-            risk: Risk::Low,
-            spots: vec![spot],
-        }
+        Ok(Plan { spots: vec![spot], approval, risk: Risk::Low, verb, receiver: None })
     }
 
     fn deletion(&self, path: &str, depth: Depth) -> Result<Plan, Trouble> {
@@ -126,9 +141,8 @@ impl Ground<'_> {
         if spot.kind() == Some(Kind::Folder) && depth == Depth::Everything {
             tree::check(self, &spot, None)?;
         }
-        let mut plan = self.alone(spot, Access::Write, "Delete");
-        plan.risk = Risk::Irreversible;
-        Ok(plan)
+        let approval = need(&spot, Access::Write);
+        Ok(Plan { spots: vec![spot], approval, risk: Risk::Irreversible, verb: "Delete", receiver: None })
     }
 
     fn moving(&self, path: &str, to: &str) -> Result<Plan, Trouble> {
@@ -152,7 +166,7 @@ impl Ground<'_> {
             approval = approval.max(need(&from, Access::Read));
         }
         self.refuse_denied(approval, &from)?;
-        Ok(self.pair(from, to, approval, "Move"))
+        Ok(pair(from, to, approval, "Move"))
     }
 
     fn copying(&self, path: &str, to: &str) -> Result<Plan, Trouble> {
@@ -168,26 +182,7 @@ impl Ground<'_> {
         self.refuse_folder(&to)?;
         self.refuse_size(&to, from.size())?;
         let approval = need(&from, Access::Read).max(need(&to, Access::Write));
-        Ok(self.pair(from, to, approval, "Copy"))
-    }
-
-    fn pair(&self, from: Spot, to: Spot, approval: Approval, verb: &str) -> Plan {
-        let mut all = facts(&from);
-        all.extend(facts(&to));
-        if to.thing.is_some() {
-            all.push(Fact::new("in the way", format!("{}, {} bytes", to.label, to.size())));
-        }
-        Plan {
-            approval,
-            description: format!("{verb} {} to {}", from.label, to.label),
-            payload: json!({
-                "root": self.name(&from), "path": from.path.to_string_lossy(),
-                "to_root": self.name(&to), "to": to.path.to_string_lossy(),
-            }),
-            facts: all,
-            risk: if to.thing.is_some() { Risk::High } else { Risk::Low },
-            spots: vec![from, to],
-        }
+        Ok(pair(from, to, approval, "Copy"))
     }
 
     pub(crate) fn name(&self, spot: &Spot) -> &str {
@@ -199,8 +194,8 @@ impl Ground<'_> {
         let blocked = |text: String| Err(Trouble::Blocked(text));
         let label = &spot.label;
         self.refuse_never(&spot.real, label, access)?;
-        if let Some(plain) = self.plainly(&spot.asked).filter(|plain| *plain != spot.real) {
-            self.refuse_never(&plain, label, access)?;
+        if let Some(plain) = &spot.asked {
+            self.refuse_never(plain, label, access)?;
         }
         if let Some(Kind::Other(kind)) = spot.kind().filter(|_| access != Access::Look) {
             return blocked(format!("`{label}` is a {kind}, not a file"));
@@ -270,6 +265,11 @@ impl Ground<'_> {
         }
         Ok(())
     }
+}
+
+fn pair(from: Spot, to: Spot, approval: Approval, verb: &'static str) -> Plan {
+    let risk = if to.thing.is_some() { Risk::High } else { Risk::Low };
+    Plan { spots: vec![from, to], approval, risk, verb, receiver: None }
 }
 
 /// What a place asks for.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::Stat;
 use serde_json::{Map, Value};
 
@@ -27,8 +28,22 @@ fn fresh(file: &mut File, label: &str, offset: u64, limit: u64, size: u64) -> Re
         file.seek(SeekFrom::Start(offset)).map_err(fault)?;
     }
     let room = limit.min(size.saturating_sub(offset).saturating_add(1));
-    let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or(0));
-    file.take(limit).read_to_end(&mut bytes).map_err(fault)?;
+    let room = usize::try_from(room).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(room);
+    // A regular file gives less than there is room for only at its end.
+    while bytes.len() < room {
+        match rustix::io::read(&*file, spare_capacity(&mut bytes)) {
+            Ok(0) => return Ok(bytes),
+            Ok(_) if bytes.len() < room && (bytes.len() as u64) >= size.saturating_sub(offset) => {
+                return Ok(bytes);
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(fault(error.into())),
+        }
+    }
+    // It has grown meanwhile.
+    let left = limit.saturating_sub(bytes.len() as u64);
+    file.take(left).read_to_end(&mut bytes).map_err(fault)?;
     Ok(bytes)
 }
 

@@ -1,5 +1,6 @@
 //! The roots: folders that are opened once, by name, with what may be done in them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use crate::config::{Config, PathConfig, PathMode};
 pub(crate) struct Root {
     pub(crate) name: String,
     pub(crate) folder: Arc<OwnedFd>,
-    pub(crate) rights: Rights,
+    pub(crate) rights: Arc<Rights>,
     pub(crate) origin: Because,
 }
 
@@ -29,16 +30,15 @@ pub(crate) struct Floor {
     /// Where the config says that it is.
     path: Option<PathBuf>,
     folder: Option<Arc<OwnedFd>>,
-    pub(crate) rights: Rights,
+    pub(crate) rights: Arc<Rights>,
 }
 
 impl Floor {
     /// Where it lies now, and where it lay: a folder that is swapped for another does not shake off its rules.
-    pub(crate) fn reals(&self) -> Vec<PathBuf> {
+    pub(crate) fn reals(&self) -> impl Iterator<Item = Cow<'_, Path>> {
         let now = self.folder.as_ref().and_then(|folder| real_of(folder).ok());
-        let mut reals: Vec<PathBuf> = self.path.iter().cloned().chain(now).collect();
-        reals.dedup();
-        reals
+        let now = now.filter(|now| self.path.as_ref() != Some(now)).map(Cow::Owned);
+        self.path.as_deref().map(Cow::Borrowed).into_iter().chain(now)
     }
 }
 
@@ -77,7 +77,7 @@ impl Roots {
         let floor = |path: &PathConfig| Floor {
             path: Some(path.root.clone()),
             folder: handle::open_root(&path.root).ok().map(Arc::new),
-            rights: Rights::of(path),
+            rights: Arc::new(Rights::of(path)),
         };
         let layer = |paths: &BTreeMap<String, PathConfig>| paths.values().map(floor).collect();
         let mut floors: Vec<Vec<Floor>> =
@@ -86,7 +86,7 @@ impl Roots {
         let said = |path: &PathConfig| Floor {
             path: Some(path.root.clone()),
             folder: None,
-            rights: Rights::of(path),
+            rights: Arc::new(Rights::of(path)),
         };
         floors.push(sandbox.paths.values().map(said).collect());
         let layers = || std::iter::once(&config.main).chain(&config.floors);
@@ -128,7 +128,7 @@ impl Roots {
         let floor = |root: &Root| Floor {
             path: None,
             folder: Some(Arc::clone(&root.folder)),
-            rights: root.rights.clone(),
+            rights: Arc::clone(&root.rights),
         };
         let mut floors = self.floors.clone();
         floors.push(self.all.iter().map(floor).collect());
@@ -140,7 +140,7 @@ impl Roots {
         let of = self.all.iter().find(|root| root.name == part.of);
         let of = of.ok_or_else(|| FilesError::NoSuchRoot(part.of.clone()))?;
         let wider = |what: String| FilesError::Wider { root: name.to_owned(), of: of.name.clone(), what };
-        let mut rights = of.rights.clone();
+        let mut rights = Rights::clone(&of.rights);
         if let Some(mode) = part.mode {
             if mode > rights.mode {
                 return Err(wider("it is read only".to_owned()));
@@ -187,7 +187,7 @@ impl Roots {
         Ok(Root {
             name: name.to_owned(),
             folder: Arc::new(folder.map_err(cause)?),
-            rights,
+            rights: Arc::new(rights),
             origin: of.origin.clone(),
         })
     }
@@ -209,7 +209,7 @@ fn open(name: &str, config: &PathConfig) -> Result<Root, FilesError> {
     Ok(Root {
         name: name.to_owned(),
         folder: Arc::new(folder),
-        rights: Rights::of(config),
+        rights: Arc::new(Rights::of(config)),
         origin: config.origin.clone(),
     })
 }

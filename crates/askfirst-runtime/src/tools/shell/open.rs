@@ -17,6 +17,9 @@ use super::start::{Kind, Opened, Start, Target, exported, is_defined, printed, s
 const MAX_DEPTH: usize = 16;
 /// So many programs may one line start.
 const MAX_STARTS: usize = 256;
+/// So many words may it have: each may be a path.
+const MAX_WORDS: usize = 512;
+const TOO_MANY_WORDS: &str = "more words than are looked at";
 /// So many words with wildcards may it have: each is looked for on the disk.
 const MAX_WILD: usize = 32;
 /// Shells whose scripts are read here.
@@ -40,7 +43,7 @@ struct Setting<'a> {
 
 /// Opens a command line.
 pub(super) fn open_text(text: &str, folder: &Path, home: Option<&Path>) -> Opened {
-    let mut opener = Opener { home, opened: Opened::default(), wild: 0 };
+    let mut opener = Opener { home, opened: Opened::default(), words: 0, wild: 0 };
     opener.text(&Setting {
         text,
         within: None,
@@ -55,7 +58,11 @@ pub(super) fn open_text(text: &str, folder: &Path, home: Option<&Path>) -> Opene
 
 /// Opens a program with its words, without a shell.
 pub(super) fn open_words(words: &[String], text: &str, folder: &Path, home: Option<&Path>) -> Opened {
-    let mut opener = Opener { home, opened: Opened::default(), wild: 0 };
+    let mut opener = Opener { home, opened: Opened::default(), words: 0, wild: 0 };
+    if words.len() > MAX_WORDS {
+        opener.gap(0..text.len(), TOO_MANY_WORDS);
+        return opener.opened;
+    }
     let Command { words, .. } = line::argv(words);
     let setting = Setting {
         text,
@@ -74,6 +81,7 @@ pub(super) fn open_words(words: &[String], text: &str, folder: &Path, home: Opti
 struct Opener<'a> {
     home: Option<&'a Path>,
     opened: Opened,
+    words: usize,
     wild: usize,
 }
 
@@ -124,9 +132,12 @@ impl Opener<'_> {
         for gap in &line.gaps {
             self.gap(setting.within.clone().unwrap_or(gap.span.clone()), &gap.why);
         }
-        let wild =
-            line.commands.iter().flat_map(|command| &command.words).filter(|word| word.has_glob()).count();
-        self.wild += wild;
+        let words = || line.commands.iter().flat_map(|command| &command.words);
+        self.words += words().count();
+        if self.words > MAX_WORDS {
+            return self.gap(whole, TOO_MANY_WORDS);
+        }
+        self.wild += words().filter(|word| word.has_glob()).count();
         if self.wild > MAX_WILD {
             return self.gap(whole, "more wildcards than are looked for");
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::glob::{Glob, Reach};
 use super::line::tree::{Piece, Word};
-use super::real::{plain, real};
+use super::real::{plain, real, real_in};
 
 /// So many names are looked at for one wildcard.
 const MAX_NAMES: usize = 4_000;
@@ -130,7 +130,7 @@ pub(super) fn word_text(word: &Word) -> String {
     word.pieces.iter().map(piece).collect()
 }
 
-/// The places that a word names.
+/// The places that a word names, from a folder that no link leads to.
 pub(super) fn named(word: &Word, folder: &Path, home: Option<&Path>) -> Named {
     let texts = match texts(word, folder, home) {
         Ok(texts) => texts,
@@ -142,7 +142,7 @@ pub(super) fn named(word: &Word, folder: &Path, home: Option<&Path>) -> Named {
             return Named::Unknown("a path has a NUL byte".to_owned());
         }
         let whole = folder.join(&text);
-        match real(&whole) {
+        match real_in(folder, Path::new(&text)) {
             Some(real) => places.push(Place { plain: plain(&whole), real, text }),
             None => return Named::Unknown(format!("`{text}` goes in circles")),
         }

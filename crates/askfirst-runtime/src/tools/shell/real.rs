@@ -9,9 +9,35 @@ const MAX_LINKS: usize = 40;
 
 /// Where an absolute path leads. Nothing if it goes in circles.
 pub(super) fn real(path: &Path) -> Option<PathBuf> {
-    let mut left: VecDeque<Part> = parts(path);
-    let mut at = PathBuf::from("/");
-    let mut links = 0;
+    real_in(Path::new("/"), path)
+}
+
+/// Where a path leads from a folder on whose own way there is no link.
+pub(super) fn real_in(folder: &Path, path: &Path) -> Option<PathBuf> {
+    let mut at = folder.to_owned();
+    let mut left = path.components();
+    while let Some(component) = left.next() {
+        match component {
+            Component::RootDir | Component::Prefix(_) => at = PathBuf::from("/"),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                at.pop();
+            }
+            Component::Normal(name) => {
+                at.push(name);
+                if let Ok(target) = std::fs::read_link(&at) {
+                    at.pop();
+                    return followed(at, parts(&target).into_iter().chain(parts(left.as_path())).collect());
+                }
+            }
+        }
+    }
+    Some(at)
+}
+
+/// Where the rest of a way leads after its first link.
+fn followed(mut at: PathBuf, mut left: VecDeque<Part>) -> Option<PathBuf> {
+    let mut links = 1;
     while let Some(part) = left.pop_front() {
         let name = match part {
             Part::Root => {
