@@ -4,12 +4,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use askfirst::Walls;
-use askfirst::ports::{Access, Ended, Finished, Launch, LaunchFailed, Launcher, Walled};
+use askfirst::ports::{Access, Ended, Finished, Launch, LaunchFailed, Launcher, Listener, Stream, Walled};
 use askfirst_sandbox::{
-    Captured, Descriptors, End, LaunchError, Limits, Network, OSProfile, Spec, Stdin, Stop, Tried, Violation,
+    Captured, Descriptors, End, Heard, LaunchError, Limits, Network, OSProfile, Output, Spec, Stdin, Stop,
+    Tried, Violation,
 };
 
 use crate::config::{Config, Settings, Tier};
@@ -211,13 +212,22 @@ fn moved(cause: &std::io::Error) -> bool {
 
 impl Launcher for WalledLauncher {
     fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed> {
-        let spec = spec(launch)?;
+        self.start(launch, &spec(launch)?)
+    }
+
+    fn launch_heard(&self, launch: &Launch, listener: &Arc<dyn Listener>) -> Result<Finished, LaunchFailed> {
+        self.start(launch, &Spec { heard: Some(heard(listener)), ..spec(launch)? })
+    }
+}
+
+impl WalledLauncher {
+    fn start(&self, launch: &Launch, spec: &Spec) -> Result<Finished, LaunchFailed> {
         let walls = match machine().walls(least(&self.config)) {
             Ok(walls) => walls,
             Err(why) => {
                 return match (accepted(&self.config), launch.access) {
                     (Accepted::Always, Access::Unasked | Access::Standing | Access::Approved)
-                    | (Accepted::IfAsked, Access::Standing | Access::Approved) => plain(&self.running, &spec),
+                    | (Accepted::IfAsked, Access::Standing | Access::Approved) => plain(&self.running, spec),
                     (Accepted::IfAsked, Access::Unasked) => {
                         Err(LaunchFailed(format!("no walls hold, and nobody was asked: {why}")))
                     }
@@ -228,7 +238,7 @@ impl Launcher for WalledLauncher {
             }
         };
         let run = |derived: &Derived, stop: &Stop| {
-            let over = askfirst_sandbox::launch_behind(walls, &derived.profile, &spec, stop)?;
+            let over = askfirst_sandbox::launch_behind(walls, &derived.profile, spec, stop)?;
             Ok((over.finished, over.violations))
         };
         let (over, violations) = self.behind(launch.access, run)?;
@@ -253,6 +263,22 @@ impl Launcher for PlainLauncher {
     fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed> {
         plain(&self.running, &spec(launch)?)
     }
+
+    fn launch_heard(&self, launch: &Launch, listener: &Arc<dyn Listener>) -> Result<Finished, LaunchFailed> {
+        plain(&self.running, &Spec { heard: Some(heard(listener)), ..spec(launch)? })
+    }
+}
+
+/// The port's listener as the launcher knows one.
+fn heard(listener: &Arc<dyn Listener>) -> Heard {
+    let listener = Arc::clone(listener);
+    Arc::new(move |output, bytes| {
+        let stream = match output {
+            Output::Stdout => Stream::Stdout,
+            Output::Stderr => Stream::Stderr,
+        };
+        listener.wrote(stream, bytes);
+    })
 }
 
 fn plain(running: &Running, spec: &Spec) -> Result<Finished, LaunchFailed> {
@@ -306,6 +332,7 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchFailed> {
             file: launch.file,
             output: launch.output,
         },
+        heard: None,
     })
 }
 
@@ -338,7 +365,7 @@ fn left_running(survivors: &[i32]) -> Vec<u8> {
 }
 
 /// Head and tail with a line between them that says how much is missing.
-fn joined(captured: Captured) -> Vec<u8> {
+pub(crate) fn joined(captured: Captured) -> Vec<u8> {
     let mut bytes = captured.head;
     if captured.dropped > 0 {
         bytes.extend(format!("\n... [{} bytes left out]\n", captured.dropped).into_bytes());

@@ -21,7 +21,8 @@ impl Captured {
 }
 
 /// A [`Captured`] being filled.
-pub(crate) struct Keeper {
+#[derive(Clone, Debug)]
+pub struct Keeper {
     head: Vec<u8>,
     head_room: usize,
     tail: VecDeque<u8>,
@@ -31,12 +32,13 @@ pub(crate) struct Keeper {
 
 impl Keeper {
     /// Keeps at most `budget` bytes; if it is odd, the head gets the odd one.
-    pub(crate) fn new(budget: usize) -> Self {
+    pub fn new(budget: usize) -> Self {
         let tail_room = budget / 2;
         Self { head: Vec::new(), head_room: budget - tail_room, tail: VecDeque::new(), tail_room, dropped: 0 }
     }
 
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
+    /// Adds bytes at the end.
+    pub fn push(&mut self, bytes: &[u8]) {
         let (first, rest) = bytes.split_at(bytes.len().min(self.head_room - self.head.len()));
         self.head.extend_from_slice(first);
 
@@ -47,7 +49,8 @@ impl Keeper {
         self.dropped += (skipped.len() + oldest) as u64;
     }
 
-    pub(crate) fn finish(self) -> Captured {
+    /// What was kept.
+    pub fn finish(self) -> Captured {
         Captured { head: self.head, tail: self.tail.into(), dropped: self.dropped }
     }
 }

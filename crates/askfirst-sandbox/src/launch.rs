@@ -15,7 +15,7 @@ use crate::feed::Feed;
 use crate::limits::Wanted;
 use crate::prepare::Prepared;
 use crate::spawn::{Ends, Extra, Session, spawn};
-use crate::spec::{End, Finished, Spec, Stdin};
+use crate::spec::{End, Finished, Heard, Output, Spec, Stdin};
 use crate::stop::{Stop, Watch};
 use crate::tree::{self, Hold, Tree};
 
@@ -220,8 +220,8 @@ impl<'a> Streams<'a> {
         let ends = Ends::new(stdin_end, stdout_end, stderr_end)?;
         let streams = Self {
             stdin,
-            stdout: Source::new(stdout, spec.limits.output)?,
-            stderr: Source::new(stderr, spec.limits.output)?,
+            stdout: Source::new(stdout, spec, Output::Stdout)?,
+            stderr: Source::new(stderr, spec, Output::Stderr)?,
             buffer: vec![0; PIECE],
         };
         Ok((streams, ends))
@@ -230,7 +230,7 @@ impl<'a> Streams<'a> {
     /// None: the program uses others.
     #[cfg(target_os = "linux")]
     fn none() -> Self {
-        let source = || Source { pipe: None, keeper: Keeper::new(0) };
+        let source = || Source { pipe: None, keeper: Keeper::new(0), heard: None };
         Self { stdin: None, stdout: source(), stderr: source(), buffer: Vec::new() }
     }
 
@@ -256,12 +256,14 @@ impl<'a> Streams<'a> {
 struct Source {
     pipe: Option<PipeReader>,
     keeper: Keeper,
+    heard: Option<(Heard, Output)>,
 }
 
 impl Source {
-    fn new(pipe: PipeReader, budget: usize) -> io::Result<Self> {
+    fn new(pipe: PipeReader, spec: &Spec, output: Output) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&pipe, true)?;
-        Ok(Self { pipe: Some(pipe), keeper: Keeper::new(budget) })
+        let heard = spec.heard.clone().map(|heard| (heard, output));
+        Ok(Self { pipe: Some(pipe), keeper: Keeper::new(spec.limits.output), heard })
     }
 
     /// Reads once. Says how much: nothing if there is nothing now or never again.
@@ -273,7 +275,11 @@ impl Source {
                 Ok(0)
             }
             Ok(count) => {
-                self.keeper.push(buffer.get(..count).unwrap_or_default());
+                let bytes = buffer.get(..count).unwrap_or_default();
+                self.keeper.push(bytes);
+                if let Some((heard, output)) = &self.heard {
+                    heard(*output, bytes);
+                }
                 Ok(count)
             }
             Err(Errno::AGAIN) => Ok(0),

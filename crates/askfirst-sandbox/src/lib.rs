@@ -47,11 +47,11 @@ mod walls;
 #[path = "elsewhere.rs"]
 mod walls;
 
-pub use capture::Captured;
+pub use capture::{Captured, Keeper};
 pub use error::{LaunchError, Place};
 pub use launch::launch;
 pub use profile::{Denial, Denied, Descriptors, Grant, Identity, Network, OSProfile, SYSTEM_PATHS, User};
-pub use spec::{End, Finished, Limits, Spec, Stdin};
+pub use spec::{End, Finished, Heard, Limits, Output, Spec, Stdin};
 pub use stop::Stop;
 pub use walls::{
     Behind, Helper, HelperError, NoWalls, Tier, Tried, Violation, Walls, attach_behind, landlock_version,

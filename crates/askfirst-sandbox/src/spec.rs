@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::capture::Captured;
@@ -24,6 +25,20 @@ pub struct Spec {
     pub stdin: Stdin,
     /// What the program may use up.
     pub limits: Limits,
+    /// Is told what the program writes, while it runs.
+    pub heard: Option<Heard>,
+}
+
+/// Is told what a program writes.
+pub type Heard = Arc<dyn Fn(Output, &[u8]) + Send + Sync>;
+
+/// Which of the two output streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
 }
 
 impl Spec {
@@ -36,6 +51,7 @@ impl Spec {
             folder: folder.into(),
             stdin: Stdin::Null,
             limits: Limits::default(),
+            heard: None,
         }
     }
 }

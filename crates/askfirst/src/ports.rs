@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -174,6 +175,21 @@ pub struct Finished {
 #[error("{0}")]
 pub struct LaunchFailed(pub String);
 
+/// Which of a process's two outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Is told what a process writes, while it runs.
+pub trait Listener: Send + Sync {
+    /// These bytes were read from it.
+    fn wrote(&self, stream: Stream, bytes: &[u8]);
+}
+
 /// Starts processes.
 pub trait Launcher: Send + Sync {
     /// Runs a process to its end.
@@ -181,4 +197,15 @@ pub trait Launcher: Send + Sync {
     /// # Errors
     /// Fails if it could not be started.
     fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed>;
+
+    /// The same, telling a listener of the output while it comes. Whoever cannot tells it at the end.
+    ///
+    /// # Errors
+    /// As [`Launcher::launch`].
+    fn launch_heard(&self, launch: &Launch, listener: &Arc<dyn Listener>) -> Result<Finished, LaunchFailed> {
+        let finished = self.launch(launch)?;
+        listener.wrote(Stream::Stdout, &finished.stdout);
+        listener.wrote(Stream::Stderr, &finished.stderr);
+        Ok(finished)
+    }
 }

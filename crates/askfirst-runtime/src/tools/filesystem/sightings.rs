@@ -56,5 +56,5 @@ impl Sightings {
 /// What says where a call leads: all that the tool is handed, and the folder that its plain paths begin in.
 fn key(call: &ApprovalContext) -> Digest {
     let folder = call.metadata.get("cwd").map(askfirst::json::canonical).unwrap_or_default();
-    Digest::of_parts([call.digest().to_string().as_bytes(), folder.as_bytes()])
+    Digest::of_parts([call.digest().as_bytes().as_slice(), folder.as_bytes()])
 }

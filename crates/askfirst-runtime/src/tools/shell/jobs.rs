@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use askfirst::ports::{Finished, Launch, LaunchFailed, Launcher};
+use askfirst::ports::{Finished, Launch, LaunchFailed, Launcher, Listener, Stream};
 use askfirst::{Invocation, ToolError};
+use askfirst_sandbox::Keeper;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::launcher::joined;
 use crate::offload::offload;
 use crate::tools::finished::result_of;
 
@@ -22,11 +24,59 @@ const GRACE: Duration = Duration::from_secs(5);
 
 type Ended = Result<Finished, LaunchFailed>;
 
-#[derive(Default)]
+/// One job.
+#[derive(Clone)]
+enum Job {
+    /// It runs, and has written this so far.
+    Running(Arc<Written>),
+    /// It ended.
+    Over(Arc<Ended>),
+}
+
+/// What a job has written so far, as much of it as is kept at the end too.
+struct Written(Mutex<(Keeper, Keeper)>);
+
+impl Written {
+    fn new(kept: usize) -> Self {
+        Self(Mutex::new((Keeper::new(kept), Keeper::new(kept))))
+    }
+
+    fn so_far(&self) -> Value {
+        let (stdout, stderr) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (stdout, stderr) = (stdout.finish(), stderr.finish());
+        let left_out = stdout.dropped + stderr.dropped;
+        let text = |captured| String::from_utf8_lossy(&joined(captured)).into_owned();
+        let mut told = json!({"state": "running", "stdout": text(stdout), "stderr": text(stderr)});
+        if let Some(told) = told.as_object_mut().filter(|_| left_out > 0) {
+            told.insert("left_out_bytes".to_owned(), left_out.into());
+        }
+        told
+    }
+}
+
+impl Listener for Written {
+    fn wrote(&self, stream: Stream, bytes: &[u8]) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match stream {
+            Stream::Stdout => kept.0.push(bytes),
+            Stream::Stderr => kept.1.push(bytes),
+        }
+    }
+}
+
 struct Shared {
-    /// How each ended; nothing while it runs.
-    jobs: Mutex<BTreeMap<String, Option<Arc<Ended>>>>,
+    /// Tells the jobs of this session from those of others in the same process.
+    session: u64,
+    jobs: Mutex<BTreeMap<String, Job>>,
     changed: Condvar,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        static SESSIONS: AtomicU64 = AtomicU64::new(0);
+        let session = SESSIONS.fetch_add(1, Ordering::Relaxed);
+        Self { session, jobs: Mutex::default(), changed: Condvar::default() }
+    }
 }
 
 /// The jobs of a session.
@@ -44,25 +94,27 @@ impl Jobs {
         mut launch: Launch,
         invocation: Invocation,
     ) -> Result<String, ToolError> {
+        let written = Arc::new(Written::new(launch.output));
         let id = format!("job-{}", self.next.fetch_add(1, Ordering::Relaxed) + 1);
         {
             let mut jobs = self.shared.lock();
-            if jobs.values().filter(|ended| ended.is_none()).count() >= MAX_RUNNING {
+            if jobs.values().filter(|job| matches!(job, Job::Running(_))).count() >= MAX_RUNNING {
                 return Err(ToolError::Failed(format!(
                     "{MAX_RUNNING} commands run in the background already"
                 )));
             }
-            jobs.insert(id.clone(), None);
+            jobs.insert(id.clone(), Job::Running(Arc::clone(&written)));
         }
-        launch.env.push((MARK.into(), mark(&id).into()));
+        launch.env.push((MARK.into(), self.shared.mark(&id).into()));
         let shared = Arc::clone(&self.shared);
         let key = id.clone();
         let work = move || {
-            let ended = launcher.launch(&launch);
+            let listener: Arc<dyn Listener> = written;
+            let ended = launcher.launch_heard(&launch, &listener);
             if let Ok(finished) = &ended {
                 invocation.ran_behind(finished.walled.clone());
             }
-            shared.lock().insert(key, Some(Arc::new(ended)));
+            shared.lock().insert(key, Job::Over(Arc::new(ended)));
             shared.changed.notify_all();
         };
         match std::thread::Builder::new().name("askfirst-job".to_owned()).spawn(work) {
@@ -101,7 +153,7 @@ impl Drop for Jobs {
             .shared
             .lock()
             .iter()
-            .filter(|(_, ended)| ended.is_none())
+            .filter(|(_, job)| matches!(job, Job::Running(_)))
             .map(|(id, _)| id.clone())
             .collect();
         for id in running {
@@ -111,50 +163,50 @@ impl Drop for Jobs {
 }
 
 impl Shared {
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Option<Arc<Ended>>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Job>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How one ended, waiting for a while; nothing within if it still runs, nothing at all if there is none.
-    fn wait(&self, id: &str, wait: Duration) -> Option<Option<Arc<Ended>>> {
+    /// What tells a job's processes from those of every other session.
+    fn mark(&self, id: &str) -> String {
+        format!("{}-{}-{id}", std::process::id(), self.session)
+    }
+
+    /// What became of one, waiting for its end for a while; nothing if there is none.
+    fn wait(&self, id: &str, wait: Duration) -> Option<Job> {
         let until = Instant::now() + wait;
         let mut jobs = self.lock();
         loop {
-            let ended = jobs.get(id)?.clone();
+            let job = jobs.get(id)?.clone();
             let left = until.saturating_duration_since(Instant::now());
-            if ended.is_some() || left.is_zero() {
-                return Some(ended);
+            if matches!(job, Job::Over(_)) || left.is_zero() {
+                return Some(job);
             }
             jobs = self.changed.wait_timeout(jobs, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    fn stop(&self, id: &str) -> Option<Option<Arc<Ended>>> {
+    fn stop(&self, id: &str) -> Option<Job> {
         let until = Instant::now() + GRACE;
         loop {
-            let ended = self.wait(id, Duration::from_millis(20))?;
-            if ended.is_some() || Instant::now() > until {
-                return Some(ended);
+            let job = self.wait(id, Duration::from_millis(20))?;
+            if matches!(job, Job::Over(_)) || Instant::now() > until {
+                return Some(job);
             }
-            kill_marked(&mark(id));
+            kill_marked(&self.mark(id));
         }
     }
 }
 
-fn told(ended: Option<Option<Arc<Ended>>>) -> Result<Value, ToolError> {
-    match ended {
+fn told(job: Option<Job>) -> Result<Value, ToolError> {
+    match job {
         None => Err(ToolError::BadArgs("there is no such job in this session".to_owned())),
-        Some(None) => Ok(json!({"state": "running"})),
-        Some(Some(ended)) => match &*ended {
+        Some(Job::Running(written)) => Ok(written.so_far()),
+        Some(Job::Over(ended)) => match &*ended {
             Ok(finished) => result_of(finished),
             Err(e) => Err(ToolError::Failed(e.to_string())),
         },
     }
-}
-
-/// What tells a job's processes from those of every other session.
-fn mark(id: &str) -> String {
-    format!("{}-{id}", std::process::id())
 }
 
 /// Ends every process that has the mark in its environment. When the first of them has ended, the launcher ends the rest.

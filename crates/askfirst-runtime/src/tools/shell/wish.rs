@@ -173,7 +173,7 @@ pub(super) fn definitions() -> Vec<ToolDefinition> {
         ),
         ToolDefinition::new(
             "shell_output",
-            "What became of a command that was started in the background: `running`, or its result.",
+            "What became of a command that was started in the background: `running` with its output so far, or its result.",
             job(
                 json!({"wait": {"type": "number", "minimum": 0, "description": "seconds to wait for its end"}}),
             ),

@@ -14,7 +14,8 @@ pub(super) struct File {
     pub(super) text: &'static str,
     /// The programs in it, by all their names.
     pub(super) programs: &'static [&'static str],
-    parsed: OnceLock<Vec<Table>>,
+    /// The tables, and where each program's is by its name.
+    parsed: OnceLock<(Vec<Table>, HashMap<String, usize>)>,
 }
 
 macro_rules! files {
@@ -132,6 +133,15 @@ pub(crate) fn table_of(name: &str) -> Option<&'static Table> {
         places.flat_map(|(place, file)| file.programs.iter().map(move |program| (*program, place))).collect()
     });
     let file = FILES.get(*index.get(name)?)?;
-    let tables = file.parsed.get_or_init(|| tables(file.text));
-    tables.iter().find(|table| table.names.iter().any(|known| known == name))
+    let (tables, by_name) = file.parsed.get_or_init(|| {
+        let tables = tables(file.text);
+        let mut by_name = HashMap::new();
+        for (at, table) in tables.iter().enumerate() {
+            for name in &table.names {
+                by_name.entry(name.clone()).or_insert(at);
+            }
+        }
+        (tables, by_name)
+    });
+    tables.get(*by_name.get(name)?)
 }

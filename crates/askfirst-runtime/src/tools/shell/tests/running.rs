@@ -88,6 +88,39 @@ fn a_command_in_the_background_is_asked_after_and_stopped() {
 }
 
 #[test]
+fn what_a_running_command_wrote_so_far_is_told_capped_and_with_its_end() {
+    let world = live();
+    // More than is kept, then a word at the end; it goes on running.
+    let command = "head -c 3000000 /dev/zero | tr '\\0' x; echo the-end; echo oops >&2; sleep 60";
+    let started = world.run(json!({"command": command, "background": true}), None).unwrap();
+    let id = started["id"].as_str().unwrap().to_owned();
+    let told = loop {
+        let told = about(&world, "shell_output", json!({"id": id, "wait": 0.02})).unwrap();
+        assert_eq!(told["state"], "running");
+        if told["stdout"].as_str().unwrap().ends_with("the-end\n") && told["stderr"] == "oops\n" {
+            break told;
+        }
+    };
+    let stdout = told["stdout"].as_str().unwrap();
+    assert!(stdout.starts_with("xxx") && stdout.contains(" bytes left out]\n"), "{} bytes", stdout.len());
+    assert!(stdout.len() < 2_000_000, "{} bytes", stdout.len());
+    assert_eq!(told["left_out_bytes"].as_u64().unwrap() + (1 << 20), 3_000_000 + 8);
+    assert!(matches!(about(&world, "shell_stop", json!({"id": id})), Err(ToolError::Ended { .. })));
+}
+
+#[test]
+fn stopping_a_command_leaves_those_of_other_sessions_alone() {
+    let (one, other) = (live(), live());
+    let start = |world: &super::World| {
+        let started = world.run(json!({"command": "sleep 60", "background": true}), None).unwrap();
+        started["id"].as_str().unwrap().to_owned()
+    };
+    let (stopped, left) = (start(&one), start(&other));
+    assert!(matches!(about(&one, "shell_stop", json!({"id": stopped})), Err(ToolError::Ended { .. })));
+    assert_eq!(about(&other, "shell_output", json!({"id": left, "wait": 0.3})).unwrap()["state"], "running");
+}
+
+#[test]
 fn what_runs_in_the_background_ends_with_the_session() {
     let world = live();
     let mark = world.folder.path().join("late");
