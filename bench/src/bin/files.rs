@@ -53,9 +53,9 @@ impl Bench {
         let root = within.canonicalize()?.join(format!("askfirst-bench-{}", std::process::id()));
         fs::create_dir(&root)?;
         let places = Places {
-            managed: root.join("none"),
-            user: root.join("none"),
-            state: root.join("none"),
+            managed: within.join("none"),
+            user: within.join("none"),
+            state: within.join("none"),
             home: std::env::var_os("HOME").map(PathBuf::from),
         };
         let config = json!({

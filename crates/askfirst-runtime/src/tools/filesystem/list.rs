@@ -139,7 +139,7 @@ pub(crate) fn list(
     let (mut count, mut left_out) = (0_u64, 0_u64);
     let walked = tree::walk(tree::enter(ground, spot)?, &spot.label, &mut |entry| {
         let real = || spot.real.join(entry.path);
-        let closed = !ground.roots.never.reads_all()
+        let closed = ground.roots.never.may_hide(entry.name)
             && ground.by_names(&real(), |names| ground.roots.never.read(names)).is_some();
         if wanted.takes(entry.path) {
             if count < limit {

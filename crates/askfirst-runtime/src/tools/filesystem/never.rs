@@ -3,7 +3,8 @@
 //! Rules are compared without regard to case and to how a name is put together from characters. A rule for a folder's
 //! content covers the folder too, so that it cannot be swapped for another one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::{LazyLock, OnceLock};
 
@@ -119,6 +120,8 @@ pub(crate) struct Rules {
     all: Vec<Rule>,
     /// The rules without a glob, by the first name that each is made of.
     by_name: HashMap<String, Vec<usize>>,
+    /// The last name that each of these is made of.
+    last_names: HashSet<String>,
     /// Which rule each glob is of. What is looked for below a rule's own path has its glob too.
     globs: Vec<(usize, Glob)>,
     /// Put together when something is first compared with it; nothing if that is too much for this machine.
@@ -138,8 +141,13 @@ pub(crate) struct Names<'a> {
 
 impl Rules {
     pub(crate) fn new(rules: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, FilesError> {
-        let mut made =
-            Self { all: Vec::new(), by_name: HashMap::new(), globs: Vec::new(), set: OnceLock::new() };
+        let mut made = Self {
+            all: Vec::new(),
+            by_name: HashMap::new(),
+            last_names: HashSet::new(),
+            globs: Vec::new(),
+            set: OnceLock::new(),
+        };
         for rule in rules {
             made.add(rule.as_ref())?;
         }
@@ -162,6 +170,7 @@ impl Rules {
         if plain {
             let name = text.split('/').next().unwrap_or_default().to_owned();
             self.by_name.entry(name).or_default().push(self.all.len());
+            self.last_names.insert(text.rsplit('/').next().unwrap_or_default().to_owned());
         } else {
             let head = if place != Place::Anywhere || text.starts_with("**/") { "" } else { "**/" };
             for tail in ["", "/**"] {
@@ -187,6 +196,17 @@ impl Rules {
             set.build().ok()
         };
         self.set.get_or_init(build).as_ref()
+    }
+
+    /// Whether a rule may cover something of this name in a folder that none covers. A no is certain.
+    fn may_end_in(&self, name: &OsStr) -> bool {
+        if !self.globs.is_empty() {
+            return true;
+        }
+        match fold::path(Path::new(name)) {
+            Folded::One(name) => self.last_names.contains(&name),
+            Folded::Two(narrow, wide) => self.last_names.contains(&narrow) || self.last_names.contains(&wide),
+        }
     }
 
     /// The rule that covers a place.
@@ -277,6 +297,11 @@ impl Never {
     /// Whether everything may be read.
     pub(crate) fn reads_all(&self) -> bool {
         self.read.all.is_empty()
+    }
+
+    /// Whether something of this name, in a folder that may be read, may be what is never read. A no is certain.
+    pub(crate) fn may_hide(&self, name: &OsStr) -> bool {
+        !self.reads_all() && self.read.may_end_in(name)
     }
 
     /// Why a place is never read.

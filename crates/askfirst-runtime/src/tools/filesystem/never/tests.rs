@@ -29,6 +29,20 @@ fn a_rule_for_content_covers_the_folder_so_that_it_cannot_be_swapped() {
 }
 
 #[test]
+fn a_name_that_no_rule_can_end_in_is_told_at_once_and_no_other() {
+    let rules: Vec<String> = ["a/Secret", "/top.txt", "~/.key"].map(str::to_owned).to_vec();
+    let never = Never::new(&rules, []).unwrap();
+    for name in ["secret", "SECRET", "secret.", "top.txt", ".Key"] {
+        assert!(never.may_hide(OsStr::new(name)), "{name}");
+    }
+    for name in ["a", "secrets", "readme", "top"] {
+        assert!(!never.may_hide(OsStr::new(name)), "{name}");
+    }
+    let globs = Never::new(&["*.pem".to_owned()], []).unwrap();
+    assert!(globs.may_hide(OsStr::new("readme")), "a glob may be anything");
+}
+
+#[test]
 fn a_rule_that_begins_with_a_slash_holds_in_one_place() {
     assert!(covers("/build", "build/x") && !covers("/build", "a/build"));
 }
