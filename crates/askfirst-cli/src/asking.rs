@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use askfirst::Toolset;
 use askfirst::ports::Approver;
 use askfirst_mcp::elicit::Elicit;
 use askfirst_runtime::config::{AskBy, Config, DEFAULT_PREVIEW_LINES, McpServer};
@@ -37,6 +38,8 @@ pub struct Door<'a> {
     pub name: &'a str,
     /// The folder where watchers are found.
     pub state: &'a Path,
+    /// The tools that are asked about.
+    pub tools: Arc<dyn Toolset>,
 }
 
 /// Those who are asked.
@@ -57,7 +60,9 @@ pub fn by(ways: &[AskBy], door: &Door<'_>, asking: &Asking<'_>) -> Asked {
             session: asking.session.to_owned(),
             folder,
         };
-        Arc::new(WatchApprover::new(door.state, asker, look(asking.config)))
+        let tools = Arc::clone(&door.tools);
+        let takes = move |tool: &str| tools.definition(tool).map(|tool| tool.input_schema);
+        Arc::new(WatchApprover::new(door.state, asker, look(asking.config), takes))
     };
     let ways = if ways.is_empty() { &[AskBy::Terminal] } else { ways };
     let elicit = || Elicit::new(Arc::clone(&asking.redactor), Arc::clone(asking.clock));

@@ -11,11 +11,12 @@ mod message;
 mod out;
 mod pins;
 pub mod serve;
+mod splice;
 mod task;
 mod upstream;
 pub mod wrap;
 
 pub use gateway::{Gateway, Link, Setup};
 pub use lines::{MAX_LINE, TooLong};
-pub use out::Ways;
+pub use out::{Ways, widen};
 pub use pins::{Pins, PinsError};

@@ -1,6 +1,6 @@
 //! Lines of a stream, one document each. A line that is too long ends the stream: nothing is buffered without bound.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read as _};
 
 /// The longest line that is taken.
 pub const MAX_LINE: usize = 32 << 20;
@@ -24,30 +24,14 @@ pub(crate) enum Next {
 /// Reads one line into `line`.
 pub(crate) fn next(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Next> {
     line.clear();
-    loop {
-        let chunk = match input.fill_buf() {
-            Ok(chunk) => chunk,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(e),
-        };
-        if chunk.is_empty() {
-            return Ok(Next::End);
-        }
-        let end = chunk.iter().position(|byte| *byte == b'\n');
-        let part = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or_default();
-        if line.len() + part.len() > MAX_LINE {
-            return Ok(Next::TooLong);
-        }
-        line.extend_from_slice(part);
-        let used = part.len() + usize::from(end.is_some());
-        input.consume(used);
-        if end.is_some() {
-            if line.last() == Some(&b'\r') {
-                line.pop();
-            }
-            return Ok(Next::Line);
-        }
+    // One byte more than is taken tells a line that is too long from one that just fits.
+    let most = u64::try_from(MAX_LINE).unwrap_or(u64::MAX).saturating_add(1);
+    input.take(most).read_until(b'\n', line)?;
+    if line.pop_if(|last| *last == b'\n').is_none() {
+        return Ok(if line.len() > MAX_LINE { Next::TooLong } else { Next::End });
     }
+    line.pop_if(|last| *last == b'\r');
+    Ok(Next::Line)
 }
 
 #[cfg(test)]

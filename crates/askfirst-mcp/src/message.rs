@@ -98,6 +98,8 @@ fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<&'d
 pub(crate) enum From {
     /// The client's, which may be driven by an agent: every value is looked at.
     Client,
+    /// The client's, by whoever looks at every value in the parameters of a call by itself.
+    Caller,
     /// The server's: results may be large, so only the envelope is.
     Server,
 }
@@ -108,8 +110,9 @@ pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
     if text.trim_start().starts_with('[') {
         return Err(Fault::Shape("batches are not taken".to_owned()));
     }
+    let strictly = || askfirst::json::parse(line).map(drop).map_err(|e| Fault::Syntax(e.to_string()));
     if from == From::Client {
-        askfirst::json::parse(line).map_err(|e| Fault::Syntax(e.to_string()))?;
+        strictly()?;
     }
     let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|e| match e.classify() {
         serde_json::error::Category::Data => Fault::Shape(e.to_string()),
@@ -117,6 +120,11 @@ pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
         | serde_json::error::Category::Syntax
         | serde_json::error::Category::Eof => Fault::Syntax(e.to_string()),
     })?;
+    let is_call = envelope.method.as_deref() == Some("tools/call");
+    let looked_at = is_call && [envelope.id, envelope.params].iter().all(Option::is_some);
+    if from == From::Caller && !looked_at {
+        strictly()?;
+    }
     let shape = |why: &str| Err(Fault::Shape(why.to_owned()));
     if envelope.jsonrpc != "2.0" {
         return shape("`jsonrpc` is not `2.0`");

@@ -8,7 +8,7 @@ pub(crate) trait Out: Send + Sync {
     /// Gives one message away. The other side may be slow: then this waits, and so does whoever feeds it.
     fn line(&self, line: &[u8]) -> io::Result<()>;
 
-    /// Gives a notification of the gateway's own away, which is no answer to anything.
+    /// Gives a notification or a question of the gateway's own away, which is no answer to anything.
     fn note(&self, line: &[u8]) -> io::Result<()> {
         self.line(line)
     }
@@ -41,4 +41,10 @@ impl Ways {
     pub fn close_server(&self) {
         self.to_server.close();
     }
+}
+
+/// Lets a pipe hold more, so that a large message passes with few turns. Whatever is no pipe, or may not, stays.
+pub fn widen(pipe: impl std::os::fd::AsFd) {
+    const MOST: usize = 1 << 20;
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, MOST);
 }

@@ -13,12 +13,13 @@ use askfirst::{
 use askfirst_runtime::present::escape::{escaped, visible};
 use hyper::header::HeaderMap;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::http::mirror;
+use crate::message::Id;
 use crate::out::Out;
 use crate::pins::Pins;
+use crate::splice;
 
 /// The key in a call's metadata under which its flight is found again.
 pub(crate) const FLIGHT: &str = "mcp_request";
@@ -27,7 +28,7 @@ pub(crate) const FLIGHT: &str = "mcp_request";
 pub(crate) struct Upstream {
     server: String,
     pins: Pins,
-    tools: RwLock<BTreeMap<String, Known>>,
+    tools: RwLock<BTreeMap<String, Arc<Known>>>,
     flights: Mutex<HashMap<String, Arc<Flight>>>,
 }
 
@@ -35,6 +36,7 @@ pub(crate) struct Upstream {
 #[derive(Debug, Clone)]
 struct Known {
     definition: ToolDefinition,
+    digest: Digest,
     /// As the server wrote it.
     json: Value,
     /// What it looked like when it was pinned, if that was different.
@@ -42,26 +44,40 @@ struct Known {
 }
 
 /// Where lines go. Each is written whole.
-pub(crate) struct Sink(Mutex<Option<Box<dyn Write + Send>>>);
+pub(crate) struct Sink(Mutex<Option<Open>>);
+
+struct Open {
+    output: Box<dyn Write + Send>,
+    /// A line with its end, so that both go at once: whoever reads is woken once.
+    whole: Vec<u8>,
+}
+
+/// A longer line is not copied to be written.
+const SHORT: usize = 64 << 10;
 
 impl Sink {
     pub(crate) fn new(output: Box<dyn Write + Send>) -> Self {
-        Self(Mutex::new(Some(output)))
+        Self(Mutex::new(Some(Open { output, whole: Vec::new() })))
     }
 }
 
 impl Out for Sink {
     fn line(&self, line: &[u8]) -> std::io::Result<()> {
-        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let output = output.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Open { output, whole } = open.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
         // An end of line can only be a blank in JSON. Some readers take it for the end of the message.
-        if line.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+        if line.contains(&b'\n') || line.contains(&b'\r') {
             let blank = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
-            output.write_all(&line.iter().map(blank).collect::<Vec<u8>>())?;
+            output.write_all(&line.iter().map(blank).chain([b'\n']).collect::<Vec<u8>>())?;
+        } else if line.len() < SHORT {
+            whole.clear();
+            whole.extend_from_slice(line);
+            whole.push(b'\n');
+            output.write_all(whole)?;
         } else {
             output.write_all(line)?;
+            output.write_all(b"\n")?;
         }
-        output.write_all(b"\n")?;
         output.flush()
     }
 
@@ -72,11 +88,8 @@ impl Out for Sink {
 
 /// A call on its way.
 pub(crate) struct Flight {
-    /// The message as the client wrote it.
-    line: Vec<u8>,
     /// Its arguments.
     args: Args,
-    to_server: Arc<dyn Out>,
     state: Mutex<State>,
 }
 
@@ -90,18 +103,47 @@ pub(crate) struct Answer {
     pub(crate) edited: bool,
 }
 
-#[derive(Default)]
 struct State {
+    /// The message as the client wrote it.
+    line: Vec<u8>,
+    to_server: Arc<dyn Out>,
     sent: bool,
     edited: bool,
     answer: Option<(Vec<u8>, Arc<dyn Out>)>,
+    says: Says,
     /// Why there will be no answer.
     failed: Option<String>,
 }
 
 impl Flight {
     pub(crate) fn new(line: Vec<u8>, args: Args, to_server: Arc<dyn Out>) -> Self {
-        Self { line, args, to_server, state: Mutex::default() }
+        let state = State {
+            line,
+            to_server,
+            sent: false,
+            edited: false,
+            answer: None,
+            says: Says::Error,
+            failed: None,
+        };
+        Self { args, state: Mutex::new(state) }
+    }
+
+    /// The client makes the same call again, which is sent from where it is now. False if it has been sent.
+    pub(crate) fn again(&self, id: &Id, meta: Option<&Value>, to_server: Arc<dyn Out>) -> bool {
+        let mut state = self.state();
+        let line = splice::with_id(&state.line, &id.json().to_string());
+        let line = line.and_then(|line| match meta {
+            Some(meta) => splice::with_meta(&line, meta),
+            None => Some(line),
+        });
+        match line {
+            Some(line) if !state.sent => {
+                (state.line, state.to_server) = (line, to_server);
+                true
+            }
+            Some(_) | None => false,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -109,8 +151,9 @@ impl Flight {
     }
 
     /// The server's answer has come.
-    pub(crate) fn answer(&self, line: Vec<u8>, back: Arc<dyn Out>) {
-        self.state().answer = Some((line, back));
+    pub(crate) fn answer(&self, line: Vec<u8>, says: Says, back: Arc<dyn Out>) {
+        let mut state = self.state();
+        (state.answer, state.says) = (Some((line, back)), says);
     }
 
     /// No answer will come.
@@ -132,11 +175,12 @@ impl Flight {
 
     /// The message with these arguments: as the client wrote it, if they are its own.
     fn line_for(&self, args: &Args) -> Result<(Vec<u8>, bool), ToolError> {
+        let mut state = self.state();
         if *args == self.args {
-            return Ok((self.line.clone(), false));
+            return Ok((std::mem::take(&mut state.line), false));
         }
         let broken = |e: String| ToolError::Failed(format!("the call could not be written anew: {e}"));
-        let mut message = askfirst::json::parse_object(&self.line).map_err(|e| broken(e.to_string()))?;
+        let mut message = askfirst::json::parse_object(&state.line).map_err(|e| broken(e.to_string()))?;
         let params = message.get_mut("params").and_then(Value::as_object_mut);
         let params = params.ok_or_else(|| broken("it has no `params`".to_owned()))?;
         params.insert("arguments".to_owned(), Value::Object(args.clone()));
@@ -161,6 +205,14 @@ impl Upstream {
     pub(crate) fn knows(&self, tool: &str) -> bool {
         let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
         tools.contains_key(&self.config_name(tool))
+    }
+
+    /// The server's name, and those of its tools that look as they were pinned.
+    pub(crate) fn settled(&self) -> (&str, Vec<String>) {
+        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        let settled = tools.values().filter(|known| known.was.is_none());
+        let names = settled.filter_map(|known| known.json.get("name")?.as_str().map(str::to_owned));
+        (&self.server, names.collect())
     }
 
     /// Learns tools from a list, in which descriptions are made visible where something in them is not.
@@ -194,7 +246,8 @@ impl Upstream {
                 )));
             }
             let definition = self.definition_of(&name, &json);
-            tools.insert(definition.name.clone(), Known { definition, json, was });
+            let digest = definition.digest();
+            tools.insert(definition.name.clone(), Arc::new(Known { definition, digest, json, was }));
         }
         Ok(odd)
     }
@@ -229,8 +282,18 @@ impl Upstream {
         schema.map(|schema| mirror::of_args(&schema, &params.arguments)).unwrap_or_default()
     }
 
-    pub(crate) fn begin(&self, key: &str, flight: Arc<Flight>) {
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), flight);
+    /// A call begins, under a name that no other has: one that was left may still have that of its request.
+    pub(crate) fn begin(&self, key: String, flight: Arc<Flight>) -> String {
+        let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = key.clone();
+        for again in 2_u64.. {
+            if !flights.contains_key(&free) {
+                break;
+            }
+            free = format!("{key}#{again}");
+        }
+        flights.insert(free.clone(), flight);
+        free
     }
 
     pub(crate) fn end(&self, key: &str) {
@@ -242,7 +305,7 @@ impl Upstream {
         self.flights.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    fn known(&self, name: &str) -> Option<Known> {
+    fn known(&self, name: &str) -> Option<Arc<Known>> {
         self.tools.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
@@ -253,26 +316,27 @@ impl Upstream {
             flight.ok_or_else(|| ToolError::Failed("the call is no longer waited for".to_owned()))?;
         let known = self.known(&invocation.call.tool_name);
         let known = known.ok_or_else(|| ToolError::Unknown(invocation.call.tool_name.clone()))?;
-        if known.definition.digest() != invocation.call.definition.unwrap_or_else(|| Digest::of_parts([])) {
+        if invocation.call.definition != Some(known.digest) {
             return Err(ToolError::Stale("the server changed the tool meanwhile".to_owned()));
         }
         if known.was.is_some() {
             let name = known.json.get("name").and_then(Value::as_str).unwrap_or_default();
             self.pins.accept(name, &known.json).map_err(|e| ToolError::Failed(e.to_string()))?;
             let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
-            if let Some(known) = tools.get_mut(&invocation.call.tool_name) {
-                known.was = None;
+            // The server may have described it anew meanwhile.
+            if let Some(now) = tools.get_mut(&invocation.call.tool_name)
+                && now.json == known.json
+            {
+                *now = Arc::new(Known { was: None, ..Known::clone(now) });
             }
         }
         let (line, edited) = flight.line_for(&invocation.call.args)?;
-        {
+        let to_server = {
             let mut state = flight.state();
             (state.sent, state.edited) = (true, edited);
-        }
-        flight
-            .to_server
-            .line(&line)
-            .map_err(|e| ToolError::Failed(format!("the server cannot be reached: {e}")))?;
+            Arc::clone(&state.to_server)
+        };
+        to_server.line(&line).map_err(|e| ToolError::Failed(format!("the server cannot be reached: {e}")))?;
         Ok(flight)
     }
 }
@@ -310,7 +374,7 @@ impl Toolset for Upstream {
     }
 
     fn definition(&self, name: &str) -> Option<ToolDefinition> {
-        self.known(name).map(|known| known.definition)
+        self.known(name).map(|known| known.definition.clone())
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
@@ -320,7 +384,7 @@ impl Toolset for Upstream {
             let answered = std::future::poll_fn(|_| {
                 let state = flight.state();
                 match (&state.answer, &state.failed) {
-                    (Some((line, _)), _) => Poll::Ready(outcome(line)),
+                    (Some((line, _)), _) => Poll::Ready(outcome(line, state.says)),
                     (None, Some(why)) => Poll::Ready(Err(ToolError::Failed(why.clone()))),
                     (None, None) => Poll::Pending,
                 }
@@ -334,30 +398,42 @@ impl Toolset for Upstream {
     }
 }
 
+/// What a server says of a call's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Says {
+    Done,
+    Failed,
+    Nothing,
+    Error,
+}
+
+impl Says {
+    /// What the result of an answer says; none is an error.
+    pub(crate) fn of(result: Option<&[u8]>) -> Self {
+        #[derive(Deserialize)]
+        struct Result_ {
+            #[serde(rename = "isError", default)]
+            is_error: bool,
+        }
+        match result.map(serde_json::from_slice::<Result_>) {
+            Some(Ok(Result_ { is_error: false })) => Self::Done,
+            Some(Ok(Result_ { is_error: true })) => Self::Failed,
+            Some(Err(_)) => Self::Nothing,
+            None => Self::Error,
+        }
+    }
+}
+
 /// What the record says of an answer: its digest. The client gets the answer itself.
-fn outcome(line: &[u8]) -> Result<Value, ToolError> {
-    #[derive(Deserialize)]
-    struct Answer<'a> {
-        #[serde(borrow)]
-        result: Option<&'a RawValue>,
-    }
-    #[derive(Deserialize)]
-    struct Result_ {
-        #[serde(rename = "isError", default)]
-        is_error: bool,
-    }
+fn outcome(line: &[u8], says: Says) -> Result<Value, ToolError> {
     let digest = json!({"answer": Digest::of(line).to_string()});
-    let failed =
-        |message: &str| Err(ToolError::Ended { message: message.to_owned(), result: digest.clone() });
-    match serde_json::from_slice::<Answer<'_>>(line) {
-        Ok(Answer { result: Some(result) }) => match serde_json::from_str::<Result_>(result.get()) {
-            Ok(Result_ { is_error: false }) => Ok(digest),
-            Ok(Result_ { is_error: true }) => failed("the server says that it failed"),
-            Err(_) => failed("the server's result is none"),
-        },
-        Ok(Answer { result: None }) => failed("the server answered with an error"),
-        Err(_) => failed("the server's answer is none"),
-    }
+    let message = match says {
+        Says::Done => return Ok(digest),
+        Says::Failed => "the server says that it failed",
+        Says::Nothing => "the server's result is none",
+        Says::Error => "the server answered with an error",
+    };
+    Err(ToolError::Ended { message: message.to_owned(), result: digest })
 }
 
 impl ApprovalAware for Upstream {
@@ -377,10 +453,11 @@ impl ApprovalAware for Upstream {
     }
 
     fn present(&self, call: &ApprovalContext, _: &ApprovalRequest) -> Shown {
-        let changed = self.known(&call.tool_name).and_then(|known| Some((known.was?, known.json)));
+        let known = self.known(&call.tool_name);
+        let changed = known.as_ref().and_then(|known| Some((known.was.as_ref()?, &known.json)));
         let presentation = changed.map(|(was, now)| {
             let text = |value: &Value| format!("{value:#}\n");
-            let diff = similar::TextDiff::from_lines(text(&was), text(&now))
+            let diff = similar::TextDiff::from_lines(text(was), text(now))
                 .unified_diff()
                 .header("pinned", "now")
                 .to_string();

@@ -1,6 +1,7 @@
 //! `mcp`: a gateway in front of an MCP server that it starts, between the client's standard streams and the server's.
 
 pub mod http;
+mod known;
 
 use std::io::BufReader;
 use std::os::unix::process::CommandExt;
@@ -13,11 +14,12 @@ use std::time::Duration;
 use anyhow::Context;
 use askfirst::Policy;
 use askfirst_mcp::elicit::Elicit;
-use askfirst_mcp::{Gateway, Pins, Setup, Ways};
+use askfirst_mcp::{Gateway, Pins, Setup, Ways, widen};
 use askfirst_runtime::ApprovalController;
 use askfirst_runtime::config::{Config, McpServer, Places, Upstream};
 use askfirst_runtime::sessions::{self, Listening};
 
+use self::known::Known;
 use crate::args::{Common, McpFlags, ModeFlags};
 use crate::asking::{self, Door};
 use crate::exit::Exit;
@@ -143,6 +145,8 @@ fn start(server: &McpServer) -> anyhow::Result<Child> {
     command.env_remove(TOKEN).env_remove(UPSTREAM_TOKEN);
     let child = command.process_group(0).spawn()?;
     servers::started(child.id());
+    child.stdin.iter().for_each(widen);
+    child.stdout.iter().for_each(widen);
     Ok(child)
 }
 
@@ -154,10 +158,12 @@ fn serve(
     child: &mut Child,
 ) -> anyhow::Result<Exit> {
     let opened = Opened::new(common, mode, config, std::slice::from_ref(server))?;
-    let gateway = opened.gateway(server, opened.elicit.clone())?;
+    let gateway = opened.gateway(server)?;
     let to_server = child.stdin.take().context("the server has no input")?;
     let from_server = child.stdout.take().context("the server has no output")?;
     let ways = Ways::lines(Box::new(std::io::stdout()), Box::new(to_server));
+    widen(std::io::stdin());
+    widen(std::io::stdout());
     let (ends, ended) = channel();
     let link = gateway.link();
     let (at_client, client_ways, client_ends) = (Arc::clone(&link), ways.clone(), ends.clone());
@@ -193,6 +199,7 @@ struct Opened {
     state: PathBuf,
     /// The way to ask the client, if it is one of the ways.
     elicit: Option<Arc<Elicit>>,
+    known: Arc<Known>,
     _listening: Option<Listening>,
 }
 
@@ -201,24 +208,28 @@ impl Opened {
         let policy = config.policy(askfirst::Walls::Settled);
         let state = Places::from_env().state;
         let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
-        let door = Door { door: "mcp", name: &names.join(", "), state: &state };
+        let mut offered = Offered::new(config)?;
+        let known = Arc::new(Known::new(offered.toolset));
+        offered.toolset = Arc::clone(&known) as _;
+        let tools = Arc::clone(&offered.toolset);
+        let door = Door { door: "mcp", name: &names.join(", "), state: &state, tools };
         let mut elicit = None;
         let ask = |asking: Asking<'_>| {
             let asked = asking::by(&asking::common(servers), &door, &asking);
             elicit = asked.elicit;
             asked.approver
         };
-        let session = Session::open_asking(Offered::new(config)?, common, mode, "mcp", &state, ask)?;
+        let session = Session::open_asking(offered, common, mode, "mcp", &state, ask)?;
         let controller = session.tools.controller().clone();
         let listening = sessions::listen(&session.state, &session.id, &controller);
         if let Err(e) = &listening {
             err(&format!("warning: this session cannot be looked at from outside: {e}"));
         }
-        Ok(Self { session, policy, controller, state, elicit, _listening: listening.ok() })
+        Ok(Self { session, policy, controller, state, elicit, known, _listening: listening.ok() })
     }
 
     /// A gateway before a server.
-    fn gateway(&self, server: &McpServer, elicit: Option<Arc<Elicit>>) -> anyhow::Result<Arc<Gateway>> {
+    fn gateway(&self, server: &McpServer) -> anyhow::Result<Arc<Gateway>> {
         let setup = Setup {
             server: server.name.clone(),
             policy: self.policy.clone(),
@@ -230,7 +241,9 @@ impl Opened {
             hide_denied: server.hide_denied,
             tell: Box::new(|text| err(&format!("askfirst: {text}"))),
         };
-        Ok(Gateway::asking(setup, elicit))
+        let gateway = Gateway::asking(setup, self.elicit.clone());
+        self.known.add(&gateway);
+        Ok(gateway)
     }
 }
 

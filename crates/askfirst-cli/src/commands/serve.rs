@@ -24,8 +24,9 @@ pub fn serve(common: &Common, listen: &ListenFlags, mode: ModeFlags, ask_by: &[W
     let state = Places::from_env().state;
     let ways: Vec<AskBy> = ask_by.iter().map(|way| asking::of(*way)).collect();
     let mut elicit = None;
+    let door = Door { door: "serve", name: "", state: &state, tools: Arc::clone(&offered.toolset) };
     let ask = |asking: Asking<'_>| {
-        let asked = asking::by(&ways, &Door { door: "serve", name: "", state: &state }, &asking);
+        let asked = asking::by(&ways, &door, &asking);
         elicit = asked.elicit;
         asked.approver
     };

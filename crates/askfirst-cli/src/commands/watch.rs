@@ -8,8 +8,8 @@ use askfirst::ports::Approver;
 use askfirst_runtime::config::Places;
 use askfirst_runtime::present::escape::escaped;
 use askfirst_runtime::redact::Redactor;
-use askfirst_runtime::watch::{Desk, Left, Look};
-use askfirst_terminal::{Options, Style, TerminalApprover};
+use askfirst_runtime::watch::{Desk, Left, Look, Takes};
+use askfirst_terminal::{Options, Schemas, Style, TerminalApprover};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -36,16 +36,20 @@ pub fn watch(common: &Common) -> anyhow::Result<Exit> {
     })?;
     err("askfirst: waiting for questions; Ctrl-C ends");
     let style = if common.plain { Style::Plain } else { Style::of_environment() };
-    let left = desk.serve(|look| prompt(style, look), |text| err(&format!("askfirst: {}", escaped(text))))?;
+    let left = desk.serve(
+        |look, takes| prompt(style, look, takes),
+        |text| err(&format!("askfirst: {}", escaped(text))),
+    )?;
     Ok(match left {
         Left::Told => Exit::Done,
         Left::TerminalLost => Exit::Nobody,
     })
 }
 
-/// A prompt that hides what the session that asks would hide.
-fn prompt(style: Style, look: &Look) -> Option<Arc<dyn Approver>> {
+/// A prompt that hides what the session that asks would hide, and checks what is edited as it would.
+fn prompt(style: Style, look: &Look, takes: Takes) -> Option<Arc<dyn Approver>> {
     let redactor = Redactor::new(&look.secret_args, look.secret_values.clone()).ok()?;
     let options = Options { style, preview_lines: look.preview_lines, redactor: Arc::new(redactor) };
-    Some(Arc::new(TerminalApprover::new(options)))
+    let schemas = Schemas::new(move |tool| takes.of(tool));
+    Some(Arc::new(TerminalApprover::new(options).with_schemas(schemas)))
 }

@@ -32,7 +32,7 @@ impl Terminal {
         Self::with(place, args, &[])
     }
 
-    fn with(place: &Place, args: &[&str], env: &[(&str, &str)]) -> Self {
+    pub(crate) fn with(place: &Place, args: &[&str], env: &[(&str, &str)]) -> Self {
         Self::program(place, env!("CARGO_BIN_EXE_askfirst"), args, env)
     }
 

@@ -41,9 +41,13 @@ struct Answer {
 
 impl Served {
     fn start(place: &Place) -> Self {
+        Self::with(place, &[])
+    }
+
+    fn with(place: &Place, args: &[&str]) -> Self {
         let mut command = Command::new("setsid");
         command.args(["--wait", env!("CARGO_BIN_EXE_askfirst"), "--config", "c.yaml"]);
-        command.args(["serve", "--listen", "127.0.0.1:0"]).env("ASKFIRST_TOKEN", TOKEN);
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(args).env("ASKFIRST_TOKEN", TOKEN);
         command.current_dir(place.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         place.alone(&mut command);
         let mut child = command.spawn().unwrap();
@@ -61,6 +65,21 @@ impl Served {
     }
 
     fn send(&self, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut stream = self.stream(headers, body);
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}"));
+        let status = head.split_whitespace().nth(1).unwrap().parse().unwrap();
+        let header = |line: &str| line.to_lowercase().strip_prefix("mcp-session-id: ").map(str::to_owned);
+        let session = head.lines().find_map(|line| header(line).map(|_| line[16..].to_owned()));
+        let mut messages = body
+            .lines()
+            .filter_map(|line| serde_json::from_str(line.strip_prefix("data:").unwrap_or(line).trim()).ok());
+        Answer { status, session, message: messages.next_back().unwrap_or_default() }
+    }
+
+    /// A request whose answer is read as it comes.
+    fn stream(&self, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let mut head = format!("POST /mcp HTTP/1.0\r\nContent-Length: {}\r\n", body.len());
         let usual = [
@@ -73,16 +92,7 @@ impl Served {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         stream.write_all(format!("{head}\r\n{body}").as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}"));
-        let status = head.split_whitespace().nth(1).unwrap().parse().unwrap();
-        let header = |line: &str| line.to_lowercase().strip_prefix("mcp-session-id: ").map(str::to_owned);
-        let session = head.lines().find_map(|line| header(line).map(|_| line[16..].to_owned()));
-        let mut messages = body
-            .lines()
-            .filter_map(|line| serde_json::from_str(line.strip_prefix("data:").unwrap_or(line).trim()).ok());
-        Answer { status, session, message: messages.next_back().unwrap_or_default() }
+        stream
     }
 
     fn begin(&self) -> String {
@@ -188,4 +198,47 @@ fn a_client_over_http_is_answered_for_by_whoever_watches() {
     terminal.press("y");
     let told = asked.join().unwrap();
     assert_eq!(told.message["result"]["structuredContent"]["stdout"], "-- from afar\n", "{}", told.message);
+}
+
+#[test]
+fn a_client_over_http_that_offers_it_is_asked_on_the_stream_of_its_call_or_by_its_result() {
+    let place = Place::new(CONFIG);
+    let served = Served::with(&place, &["--ask-by", "elicitation"]);
+    let (session, token) = (served.begin(), format!("Bearer {TOKEN}"));
+    let headers = [
+        ("Authorization", token.as_str()),
+        ("Mcp-Session-Id", &session),
+        ("Mcp-Protocol-Version", "2025-11-25"),
+    ];
+    let body = call(1, "note", json!({"text": "hello"})).to_string();
+    let mut lines = BufReader::new(served.stream(&headers, &body)).lines();
+    let mut next = || {
+        let data = lines.find_map(|line| line.unwrap().strip_prefix("data:").map(str::to_owned)).unwrap();
+        serde_json::from_str::<Value>(&data).unwrap()
+    };
+    let asked = next();
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    let yes = json!({"action": "accept", "content": {"answer": "approve once"}});
+    let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": yes});
+    assert_eq!(served.in_session(&session, &answer).status, 202);
+    assert_eq!(next()["result"]["structuredContent"]["stdout"], "-- hello\n");
+    let newer = |id: u32, more: Value| {
+        let mut body = call(id, "note", json!({"text": "newer"}));
+        body["params"]["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "newer", "version": "2"},
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}});
+        body["params"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let headers = [
+            ("Authorization", token.as_str()),
+            ("Mcp-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", "tools/call"),
+            ("Mcp-Name", "note"),
+        ];
+        served.post(&headers, &body).message
+    };
+    let told = newer(2, json!({}));
+    assert_eq!(told["result"]["resultType"], "input_required", "{told}");
+    let state = &told["result"]["requestState"];
+    let told = newer(3, json!({"requestState": state, "inputResponses": {"approval": yes}}));
+    assert_eq!(told["result"]["structuredContent"]["stdout"], "-- newer\n", "{told}");
 }

@@ -26,9 +26,9 @@ for line in sys.stdin:
     message = json.loads(line)
     if "id" not in message: continue
     if message["method"] == "tools/list":
-        result = {"tools": [{"name": "ask", "inputSchema": {"type": "object"}}]}
+        result = {"tools": [{"name": "ask", "inputSchema": {"type": "object", "properties": {"x": {"type": "string"}}}}]}
     else:
-        result = {"content": [{"type": "text", "text": "ran"}]}
+        result = {"content": [{"type": "text", "text": "ran"}], "_meta": message.get("params")}
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 "#;
 
@@ -203,4 +203,26 @@ fn a_cancelled_call_leaves_the_watchers_screen() {
     server.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
     terminal.wait_for("taken back: the call was given up");
     server.end();
+}
+
+#[test]
+fn what_is_edited_at_the_watcher_is_checked_against_what_the_servers_tool_takes() {
+    let place = Place::new(CONFIG);
+    let editor = place.path().join("editor.sh");
+    let script = "n=$(cat n 2>/dev/null || echo 0); echo $((n+1)) > n\ncase $n in 0) echo '{\"x\": 7}';; *) echo '{\"x\": \"seven\"}';; esac > \"$1\"\n";
+    std::fs::write(&editor, script).unwrap();
+    let editor = format!("sh {}", editor.display());
+    let mut terminal = Terminal::with(&place, &["watch"], &[("EDITOR", &editor)]);
+    terminal.wait_for("waiting for questions");
+    let mut gateway = Client::gateway(&place);
+    gateway.call(1, "ask", json!({"x": "one"}));
+    terminal.press("e");
+    terminal.wait_for("do not fit");
+    terminal.press("e");
+    terminal.wait_for("edited, to be judged again");
+    let page = terminal.press("y");
+    assert!(page.contains("seven"), "{page}");
+    let told = gateway.hear();
+    assert_eq!(told["result"]["_meta"]["arguments"], json!({"x": "seven"}), "{told}");
+    gateway.end();
 }

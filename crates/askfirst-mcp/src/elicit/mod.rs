@@ -1,14 +1,16 @@
 //! Asking by the client itself: MCP elicitation, where the owner named it and the client offers it.
 //!
 //! It is the weakest way to ask. What the person sees is up to the client, and a client could answer by itself; so it
-//! is used only where `ask_by` says so, and never to more than the person chose.
+//! is used only where `ask_by` says so, and never to more than the person chose. Only the client whose call it is about
+//! is asked.
 
 mod form;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 
-use askfirst::machine::{Answer, Question, QuestionId};
+use askfirst::machine::{Answer, Member, Question, QuestionId};
 use askfirst::ports::{Approver, Clock, Reply};
 use askfirst::{Args, Cause};
 use askfirst_runtime::random;
@@ -24,9 +26,9 @@ use crate::message::Id;
 const OWN: &str = "askfirst:ask-";
 
 /// Takes one line to the client. Says whether it could.
-type Out = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
+pub(crate) type Out = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 
-/// Asks the client. It asks nobody before a client has come that offers it.
+/// Asks the client whose call it is. Without a call that offers it nobody is asked.
 pub struct Elicit {
     redactor: Arc<Redactor>,
     clock: Arc<dyn Clock>,
@@ -35,18 +37,25 @@ pub struct Elicit {
 
 #[derive(Default)]
 struct State {
-    out: Option<Out>,
-    carriers: Vec<Carrier>,
+    offered: Vec<Offered>,
     next: u64,
     open: Option<Open>,
 }
 
-/// A call of a client that cannot be asked by itself, but can be told that its call needs an answer first.
-struct Carrier {
+/// How the client of a call can be asked about it.
+enum By {
+    /// By a request of ours, on the way that the answer to the call takes.
+    Request(Out),
+    /// By the result of the call, which the client makes again with its answer.
+    Result(oneshot::Sender<Carried>),
+}
+
+/// A call whose client can be asked.
+struct Offered {
     number: u64,
     tool: String,
     args: Args,
-    hand: oneshot::Sender<Carried>,
+    by: By,
 }
 
 /// A question on its way inside the result of the call that it is about.
@@ -58,38 +67,48 @@ pub(crate) struct Carried {
     pub(crate) params: Value,
 }
 
-/// Offers to carry questions about one call, for as long as it lives.
-pub(crate) struct Carrying {
+/// For as long as it lives, the client of a call can be asked about it.
+pub(crate) struct Offer {
     elicit: Arc<Elicit>,
     number: u64,
-    handed: oneshot::Receiver<Carried>,
+    handed: Option<oneshot::Receiver<Carried>>,
 }
 
-impl Carrying {
-    /// Waits for a question to carry, for ever if there is none.
-    pub(crate) async fn handed(&mut self) -> Carried {
-        match (&mut self.handed).await {
-            Ok(carried) => carried,
-            Err(_) => std::future::pending().await,
+impl Offer {
+    /// Looks for a question that the result of the call must carry. There is one at the most.
+    pub(crate) fn poll_handed(&mut self, context: &mut Context<'_>) -> Poll<Carried> {
+        let Some(handed) = &mut self.handed else { return Poll::Pending };
+        match Future::poll(std::pin::Pin::new(handed), context) {
+            Poll::Ready(Ok(carried)) => {
+                self.handed = None;
+                Poll::Ready(carried)
+            }
+            Poll::Ready(Err(_)) => {
+                self.handed = None;
+                Poll::Pending
+            }
+            Poll::Pending => Poll::Pending,
         }
     }
 }
 
-impl Drop for Carrying {
+impl Drop for Offer {
     fn drop(&mut self) {
-        self.elicit.state().carriers.retain(|carrier| carrier.number != self.number);
+        self.elicit.state().offered.retain(|offered| offered.number != self.number);
     }
 }
 
 /// The name of our question among those that a client is given.
 pub(crate) const INPUT: &str = "approval";
 
-/// A question that the client has.
+/// A question that a client has.
 struct Open {
     question: QuestionId,
     id: String,
     form: Form,
     reply: Reply,
+    /// Where it went, if it was a request.
+    out: Option<Out>,
 }
 
 impl Elicit {
@@ -99,27 +118,11 @@ impl Elicit {
         Arc::new(Self { redactor, clock, state: Mutex::default() })
     }
 
-    /// A client introduces itself: if it offers to ask, it is asked by `out` from now on.
-    pub(crate) fn client_came(&self, initialize: &Args, out: Out) {
-        self.state().out = offers(initialize.get("capabilities")).then_some(out);
-    }
-
-    /// The client is gone, and with it whoever was asked.
-    pub(crate) fn client_left(&self) {
-        let open = {
-            let mut state = self.state();
-            state.out = None;
-            state.open.take()
-        };
-        if let Some(open) = open {
-            open.reply.send(Answer::failed(Cause::TerminalLost, "the client went away"));
-        }
-    }
-
-    /// Takes the client's answer to one of our questions; `result` is none for an error. Says whether it was one.
+    /// Takes a client's answer to one of our questions; `result` is none for an error. Says whether it was one.
     pub(crate) fn answered(&self, id: &Id, result: Option<&[u8]>) -> bool {
         let Id::Text(id) = id else { return false };
-        let Some(open) = self.state().open.take_if(|open| open.id == *id) else { return is_own(id) };
+        let asked = |open: &mut Open| open.id == *id && open.out.is_some();
+        let Some(open) = self.state().open.take_if(asked) else { return is_own(id) };
         open.reply.send(match result.map(askfirst::json::parse_object) {
             Some(Ok(result)) => open.form.read(&result),
             Some(Err(_)) => Answer::failed(Cause::ApproverFailed, "the client's answer cannot be read"),
@@ -128,19 +131,35 @@ impl Elicit {
         true
     }
 
-    /// Questions about this call can be carried by its result.
-    pub(crate) fn carry(self: &Arc<Self>, tool: &str, args: &Args) -> Carrying {
+    /// Questions about this call can be asked by a request.
+    pub(crate) fn by_request(self: &Arc<Self>, tool: &str, args: &Args, out: Out) -> Offer {
+        self.offer(tool, args, By::Request(out), None)
+    }
+
+    /// A question about this call can be carried by its result.
+    pub(crate) fn by_result(self: &Arc<Self>, tool: &str, args: &Args) -> Offer {
         let (hand, handed) = oneshot::channel();
+        self.offer(tool, args, By::Result(hand), Some(handed))
+    }
+
+    fn offer(
+        self: &Arc<Self>,
+        tool: &str,
+        args: &Args,
+        by: By,
+        handed: Option<oneshot::Receiver<Carried>>,
+    ) -> Offer {
         let mut state = self.state();
         state.next += 1;
         let number = state.next;
-        state.carriers.push(Carrier { number, tool: tool.to_owned(), args: args.clone(), hand });
-        Carrying { elicit: Arc::clone(self), number, handed }
+        state.offered.push(Offered { number, tool: tool.to_owned(), args: args.clone(), by });
+        Offer { elicit: Arc::clone(self), number, handed }
     }
 
     /// Takes the answer that came with a call. Says whether it was waited for.
     pub(crate) fn carried_back(&self, handle: &str, answers: &BTreeMap<String, Value>) -> bool {
-        let Some(open) = self.state().open.take_if(|open| open.id == handle) else { return false };
+        let asked = |open: &mut Open| open.id == handle && open.out.is_none();
+        let Some(open) = self.state().open.take_if(asked) else { return false };
         let only = answers.len() == 1;
         open.reply.send(match answers.get(INPUT) {
             Some(Value::Object(result)) if only => open.form.read(result),
@@ -167,14 +186,18 @@ pub(crate) fn offers(capabilities: Option<&Value>) -> bool {
 }
 
 impl State {
-    /// The call that a question is about, if it can carry it.
-    fn carrier_of(&mut self, question: &Question) -> Option<Carrier> {
-        let [member] = question.members.as_slice() else { return None };
-        let about = |carrier: &Carrier| {
-            carrier.tool == member.request.tool_name && carrier.args == member.request.args
+    /// How the client of the call that a question is about can be asked. A result carries one question, once.
+    fn way_to(&mut self, question: &Question) -> Option<By> {
+        let about = |offered: &Offered, member: &Member| {
+            offered.tool == member.request.tool_name && offered.args == member.request.args
         };
-        let at = self.carriers.iter().position(about)?;
-        Some(self.carriers.remove(at))
+        let first = question.members.first()?;
+        let at = self.offered.iter().position(|offered| about(offered, first))?;
+        match &self.offered.get(at)?.by {
+            By::Request(out) => Some(By::Request(Arc::clone(out))),
+            By::Result(_) if question.members.len() > 1 => None,
+            By::Result(_) => Some(self.offered.remove(at).by),
+        }
     }
 }
 
@@ -191,32 +214,36 @@ impl Approver for Elicit {
         let id = format!("{OWN}{}", random::hex(&fresh));
         let params = form.params();
         let mut state = self.state();
-        let out = state.out.clone();
-        let carrier = if out.is_some() { None } else { state.carrier_of(&question) };
-        if out.is_none() && carrier.is_none() {
+        let Some(by) = state.way_to(&question) else {
             drop(state);
             return reply.send(nobody("the client does not offer to ask".to_owned()));
-        }
-        state.open = Some(Open { question: question.id, id: id.clone(), form, reply });
+        };
+        let out = match &by {
+            By::Request(out) => Some(Arc::clone(out)),
+            By::Result(_) => None,
+        };
+        state.open = Some(Open { question: question.id, id: id.clone(), form, reply, out });
         drop(state);
-        if let Some(carrier) = carrier {
+        match by {
             // A call that has just ended takes its question with it.
-            drop(carrier.hand.send(Carried { handle: id, params }));
-        } else if let Some(out) = out {
-            let line = json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params});
-            // The client may be slow to read, and whoever asks must not wait for it.
-            drop(std::thread::Builder::new().spawn(move || out(line.to_string().as_bytes())));
+            By::Result(hand) => drop(hand.send(Carried { handle: id, params })),
+            By::Request(out) => send(
+                out,
+                &json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params}),
+            ),
         }
     }
 
     fn withdraw(&self, question: QuestionId, cause: Cause) {
-        let (open, out) = {
-            let mut state = self.state();
-            (state.open.take_if(|open| open.question == question), state.out.clone())
-        };
-        let (Some(open), Some(out)) = (open, out) else { return };
-        let params = json!({"requestId": open.id, "reason": format!("the question is over: {cause}")});
-        let line = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-        drop(std::thread::Builder::new().spawn(move || out(line.to_string().as_bytes())));
+        let open = self.state().open.take_if(|open| open.question == question);
+        let Some(Open { id, out: Some(out), .. }) = open else { return };
+        let params = json!({"requestId": id, "reason": format!("the question is over: {cause}")});
+        send(out, &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
     }
+}
+
+/// The client may be slow to read, and whoever asks must not wait for it.
+fn send(out: Out, message: &Value) {
+    let line = message.to_string();
+    drop(std::thread::Builder::new().spawn(move || out(line.as_bytes())));
 }

@@ -1,20 +1,24 @@
 //! What the client sends: refused if it can be read in two ways, judged if it calls a tool, else passed on as it came.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 
 use askfirst::{ApprovalContext, Args};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::parked::{Again, Home};
 use super::{Call, Link, MAX_IN_FLIGHT, Results, Waiting, refuse};
+use crate::elicit::{Offer, is_own, offers};
 use crate::http::mirror::{is_stateless, version_of};
-use crate::message::{From, Id, Message, read};
+use crate::message::{Fault, From, Id, Message, read};
 use crate::out::Ways;
 use crate::task::Task;
 use crate::upstream::{FLIGHT, Flight};
 
 /// The keys that the parameters of a call may have, besides what a newer revision adds under other names.
-const CALL_KEYS: [&str; 3] = ["name", "arguments", "_meta"];
+const CALL_KEYS: [&str; 5] = ["name", "arguments", "_meta", "requestState", "inputResponses"];
 
 impl Link {
     /// Takes one message. Fails only if one of the sides cannot be written any more.
@@ -22,7 +26,7 @@ impl Link {
         if line.is_empty() {
             return Ok(());
         }
-        match read(line, From::Client) {
+        match read(line, From::Caller) {
             Err(fault) => refuse(&*ways.to_client, None, fault.code(), &fault.to_string()),
             Ok(message) => self.read_from_client(ways, message, line),
         }
@@ -67,9 +71,12 @@ impl Link {
                     "tools/call" => return self.call(ways, id, params, line),
                     "tools/list" => self.state().waiting.insert(id, Waiting::List(back)),
                     "initialize" => {
-                        self.client_came(params, ways);
+                        let hello =
+                            params.and_then(|all| askfirst::json::parse_object(all.get().as_bytes()).ok());
+                        let hello = hello.unwrap_or_default();
                         let mut state = self.state();
-                        state.client = params.and_then(client_name);
+                        state.client = hello.get("clientInfo").map(named);
+                        state.can_ask = offers(hello.get("capabilities"));
                         state.waiting.insert(id, Waiting::Passed(back))
                     }
                     _ => self.state().waiting.insert(id, Waiting::Passed(back)),
@@ -85,13 +92,16 @@ impl Link {
         self.gateway.elicit.as_ref().is_some_and(|elicit| elicit.answered(id, result))
     }
 
-    /// A client that offers to ask is asked from now on, where it is one of the ways.
-    fn client_came(&self, params: Option<&RawValue>, ways: &Ways) {
-        let Some(elicit) = &self.gateway.elicit else { return };
-        let params = params.and_then(|params| askfirst::json::parse_object(params.get().as_bytes()).ok());
+    /// How the client of a call can be asked about it, where that is one of the ways.
+    fn offer(&self, tool: &str, args: &Args, meta: Option<&Value>, ways: &Ways) -> Option<Offer> {
+        let elicit = self.gateway.elicit.as_ref()?;
+        if is_stateless(meta.and_then(version_of)) {
+            let said = meta.and_then(|meta| meta.get("io.modelcontextprotocol/clientCapabilities"));
+            return offers(said).then(|| elicit.by_result(tool, args));
+        }
         let to_client = Arc::clone(&ways.to_client);
-        let out = move |line: &[u8]| to_client.line(line).is_ok();
-        elicit.client_came(&params.unwrap_or_default(), Arc::new(out));
+        let out = move |line: &[u8]| to_client.note(line).is_ok();
+        self.state().can_ask.then(|| elicit.by_request(tool, args, Arc::new(out)))
     }
 
     fn may_begin(&self, id: &Id) -> Result<(), &'static str> {
@@ -125,18 +135,32 @@ impl Link {
         params: Option<&RawValue>,
         line: &[u8],
     ) -> std::io::Result<()> {
-        let parsed = params.map_or_else(
-            || Err("a tool call needs `params`".to_owned()),
-            |params| wanted(params.get().as_bytes()),
-        );
-        let Wanted { name, args, progress, meta } = match parsed {
+        let Some(params) = params else {
+            return refuse(&*ways.to_client, Some(&id), -32602, "a tool call needs `params`");
+        };
+        // This is the one look at every value in it.
+        let params = match askfirst::json::parse(params.get().as_bytes()) {
+            Ok(params) => params,
+            Err(e) => {
+                let fault = Fault::Syntax(e.to_string());
+                return refuse(&*ways.to_client, None, fault.code(), &fault.to_string());
+            }
+        };
+        let Wanted { name, args, progress, meta, again } = match wanted(params) {
             Ok(wanted) => wanted,
             Err(why) => return refuse(&*ways.to_client, Some(&id), -32602, &why),
         };
-        let key = self.key(&id);
+        let tool = self.gateway.upstream.config_name(&name);
+        if let Some((handle, answers)) = &again {
+            let again = Again { handle, tool: &tool, args: &args, meta: meta.as_ref(), answers };
+            return self.take_up(ways, &id, &again);
+        }
         let to_server = Arc::clone(&ways.to_server);
         let flight = Arc::new(Flight::new(line.to_vec(), args.clone(), Arc::clone(&to_server)));
-        let mut context = ApprovalContext::new(self.gateway.upstream.config_name(&name), args)
+        let key = self.gateway.upstream.begin(self.key(&id), Arc::clone(&flight));
+        let mut offer = self.offer(&tool, &args, meta.as_ref(), ways);
+        let asked = offer.is_some().then(|| (tool.clone(), args.clone()));
+        let mut context = ApprovalContext::new(tool, args)
             .with_metadata(FLIGHT, key.as_str())
             .with_metadata("mcp_tool", name.as_str());
         let version = meta.as_ref().and_then(version_of);
@@ -144,17 +168,18 @@ impl Link {
         if let Some(client) = client {
             context = context.with_metadata("caller", client.as_str());
         }
-        self.gateway.upstream.begin(&key, Arc::clone(&flight));
+        let home = Home::new(self, &id);
         let call = Call {
             flight,
             key: key.clone(),
+            home: Arc::clone(&home),
             task: Mutex::default(),
             to_client: Arc::clone(&ways.to_client),
             progress,
             results: if is_stateless(version) { Results::Typed } else { Results::Plain },
         };
         let call = Arc::new(call);
-        let (link, of) = (Arc::downgrade(self), id.clone());
+        let link = Arc::downgrade(self);
         let running = async move {
             let Some(link) = link.upgrade() else { return };
             let mut held = link.needs_list(&name, &to_server, meta.as_ref()).then(|| link.hold());
@@ -165,11 +190,25 @@ impl Link {
             let outcome = std::future::poll_fn(|context| {
                 let polled = calling.as_mut().poll(context);
                 held = None;
+                while let (Poll::Pending, Some(handed), Some((tool, args))) = (&polled, &mut offer, &asked)
+                    && let Poll::Ready(carried) = handed.poll_handed(context)
+                {
+                    Link::park(&home, tool, args, carried);
+                    // What is asked next about it needs another result.
+                    offer = link.gateway.elicit.as_ref().map(|elicit| elicit.by_result(tool, args));
+                }
                 polled
             });
             let outcome = outcome.await;
-            link.finish(&of, outcome);
-            link.gateway.upstream.end(&key);
+            let gateway = Arc::clone(&link.gateway);
+            if asked.is_some() {
+                gateway.parked.over(&key);
+            }
+            // Once it is answered, the client may use its id again.
+            gateway.upstream.end(&key);
+            if let Some((link, id)) = home.now() {
+                link.finish(&id, outcome);
+            }
         };
         let task = Task::new(running, self.gateway.queue.clone());
         *call.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&task));
@@ -210,11 +249,13 @@ struct Wanted {
     args: Args,
     progress: Option<Value>,
     meta: Option<Value>,
+    /// Our handle, and the answers that came with it.
+    again: Option<(String, BTreeMap<String, Value>)>,
 }
 
 /// The parameters of a call, read in the one way that they can be.
-fn wanted(params: &[u8]) -> Result<Wanted, String> {
-    let mut params = askfirst::json::parse_object(params).map_err(|e| e.to_string())?;
+fn wanted(params: Value) -> Result<Wanted, String> {
+    let Value::Object(mut params) = params else { return Err("`params` must be an object".to_owned()) };
     let folded = |key: &&String| {
         CALL_KEYS.iter().any(|known| key.as_str() != *known && key.eq_ignore_ascii_case(known))
     };
@@ -232,12 +273,17 @@ fn wanted(params: &[u8]) -> Result<Wanted, String> {
         Some(Value::Object(args)) => args,
         Some(_) => return Err("`arguments` must be an object".to_owned()),
     };
-    Ok(Wanted { name, args, progress, meta })
-}
-
-fn client_name(params: &RawValue) -> Option<String> {
-    let params = askfirst::json::parse_object(params.get().as_bytes()).ok()?;
-    Some(named(params.get("clientInfo")?))
+    let again = match (params.remove("requestState"), params.remove("inputResponses")) {
+        (Some(Value::String(handle)), answers) if is_own(&handle) => {
+            let answers = match answers {
+                Some(Value::Object(answers)) => answers.into_iter().collect(),
+                Some(_) | None => BTreeMap::new(),
+            };
+            Some((handle, answers))
+        }
+        (Some(_) | None, _) => None,
+    };
+    Ok(Wanted { name, args, progress, meta, again })
 }
 
 /// Newer clients say with every request who they are.

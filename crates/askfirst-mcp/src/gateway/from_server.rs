@@ -3,11 +3,16 @@
 use std::sync::Arc;
 
 use askfirst::{ApprovalContext, Args, Assessment, Verdict, judge};
+use askfirst_runtime::present::escape::escaped;
 use serde_json::Value;
 
 use super::{Link, MAX_IN_FLIGHT, Waiting};
 use crate::message::{From, Id, Message, read};
 use crate::out::{Out, Ways};
+use crate::upstream::Says;
+
+/// So many tools are named to whoever was refused.
+const MAX_NAMED: usize = 20;
 
 /// What became of a message of the server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +103,7 @@ impl Link {
             }
         };
         let took = if elsewhere(&call.to_client, ways) { Took::Kept } else { Took::Passed };
-        call.flight.answer(line.to_vec(), Arc::clone(&ways.to_client));
+        call.flight.answer(line.to_vec(), Says::of(result), Arc::clone(&ways.to_client));
         call.drive();
         Ok(took)
     }
@@ -135,8 +140,34 @@ impl Link {
 
     fn is_denied(&self, tool: &Value) -> bool {
         let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
-        let call = ApprovalContext::new(self.gateway.upstream.config_name(name), Args::new());
-        judge(&call, &Assessment::silent(), self.gateway.tools.policy()).verdict() == Verdict::Deny
+        self.verdict(name) == Verdict::Deny
+    }
+
+    /// What the config says of a tool, whatever its arguments.
+    fn verdict(&self, tool: &str) -> Verdict {
+        let call = ApprovalContext::new(self.gateway.upstream.config_name(tool), Args::new());
+        judge(&call, &Assessment::silent(), self.gateway.tools.policy()).verdict()
+    }
+
+    /// What would be allowed, in one line for whoever was refused.
+    pub(crate) fn allowed(&self) -> String {
+        let (server, settled) = self.gateway.upstream.settled();
+        if settled.is_empty() {
+            return format!("`{server}` has listed no tools");
+        }
+        let free: Vec<String> = settled
+            .iter()
+            .filter(|tool| self.verdict(tool) == Verdict::Allow)
+            .map(|tool| format!("`{}`", escaped(tool)))
+            .collect();
+        let (shown, more) = free.split_at(free.len().min(MAX_NAMED));
+        match (shown, more.len()) {
+            ([], _) => format!("no tool of `{server}` runs unasked"),
+            (shown, 0) => format!("these tools of `{server}` run unasked: {}", shown.join(", ")),
+            (shown, more) => {
+                format!("these tools of `{server}` run unasked: {} and {more} more", shown.join(", "))
+            }
+        }
     }
 }
 

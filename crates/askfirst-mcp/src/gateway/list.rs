@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -17,6 +18,9 @@ pub(crate) const OWN: &str = "askfirst:";
 
 /// More pages than this are not asked for.
 const MAX_PAGES: u32 = 100;
+
+/// How long a server may take to list its tools.
+pub(crate) const LIST_PATIENCE: Duration = Duration::from_secs(30);
 
 /// How often the server said that its list has changed, and up to which of these it has been looked at since.
 #[derive(Default)]
@@ -39,6 +43,7 @@ impl Lists {
 #[derive(Default)]
 pub(crate) struct Listing {
     running: bool,
+    begun: Option<Instant>,
     /// How many changes the look will have seen.
     up_to: u64,
     number: u64,
@@ -81,6 +86,7 @@ impl Link {
         }
         if !state.list.running {
             state.list.running = true;
+            state.list.begun = Some(Instant::now());
             state.list.up_to = self.gateway.lists.changes.load(Ordering::Acquire);
             state.list.pages = 0;
             state.list.meta = meta.map(without_progress);
@@ -148,6 +154,18 @@ impl Link {
         match more {
             Some(cursor) => self.ask_for_list(to_server, Some(cursor)),
             None => self.list_is_over(),
+        }
+    }
+
+    /// A server that does not list its tools in time has none: whoever waits for them is told.
+    pub(crate) fn check_list(&self, patience: Duration) {
+        let late = {
+            let list = &self.state().list;
+            list.running && list.begun.is_some_and(|begun| begun.elapsed() > patience)
+        };
+        if late {
+            self.tell("the server takes too long to list its tools");
+            self.list_is_over();
         }
     }
 

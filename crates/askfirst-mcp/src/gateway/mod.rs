@@ -7,6 +7,7 @@
 mod from_client;
 mod from_server;
 mod list;
+mod parked;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::BufRead;
@@ -15,7 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use askfirst::ports::{Clock, Recorder};
-use askfirst::{Outcome, Policy, Refusal, ToolError};
+use askfirst::{Because, Outcome, Policy, Refusal, ToolDefinition, ToolError, Toolset as _};
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
 
@@ -67,6 +68,7 @@ pub struct Gateway {
     pub(crate) elicit: Option<Arc<Elicit>>,
     pub(crate) tell: Box<dyn Fn(&str) + Send + Sync>,
     pub(crate) lists: list::Lists,
+    parked: parked::Parked,
     links: Mutex<Vec<Weak<Link>>>,
     next_link: AtomicU64,
     queue: Sender<Arc<Task>>,
@@ -94,6 +96,8 @@ pub(crate) struct State {
     pub(crate) given_up: VecDeque<Id>,
     /// Who the client says that it is.
     pub(crate) client: Option<String>,
+    /// Whether the client says that it can be asked.
+    pub(crate) can_ask: bool,
 }
 
 /// A request of the client that has no answer yet.
@@ -110,6 +114,7 @@ pub(crate) enum Waiting {
 pub(crate) struct Call {
     pub(crate) flight: Arc<Flight>,
     pub(crate) key: String,
+    pub(crate) home: Arc<parked::Home>,
     pub(crate) task: Mutex<Option<Arc<Task>>>,
     pub(crate) to_client: Arc<dyn Out>,
     /// Who is told that it still waits.
@@ -163,7 +168,7 @@ impl Gateway {
         Self::asking(setup, None)
     }
 
-    /// The same with the client as one who may be asked. For a gateway with one client only.
+    /// The same with clients as those who may be asked, each about its own calls.
     #[must_use]
     pub fn asking(setup: Setup, elicit: Option<Arc<Elicit>>) -> Arc<Self> {
         let upstream = Arc::new(Upstream::new(&setup.server, setup.pins));
@@ -179,11 +184,18 @@ impl Gateway {
             elicit,
             tell: setup.tell,
             lists: list::Lists::default(),
+            parked: parked::Parked::default(),
             links: Mutex::default(),
             next_link: AtomicU64::new(0),
             queue,
             woken: Mutex::new(Some(woken)),
         })
+    }
+
+    /// What the server says of a tool, by its name in the config.
+    #[must_use]
+    pub fn definition(&self, tool: &str) -> Option<ToolDefinition> {
+        self.upstream.definition(tool)
     }
 
     /// A new conversation.
@@ -213,12 +225,19 @@ impl Gateway {
         }
     }
 
-    /// Tells those who wait for a person that they still do. To be called every few seconds.
+    /// Tells those who wait for a person that they still do, and those who wait for a server that hangs that it does.
+    /// To be called every few seconds.
     pub fn heartbeat(&self, beat: u64) {
+        self.heartbeat_after(beat, list::LIST_PATIENCE);
+    }
+
+    /// The same with another patience.
+    pub fn heartbeat_after(&self, beat: u64, patience: std::time::Duration) {
         let links: Vec<Arc<Link>> = {
             let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
             links.iter().filter_map(Weak::upgrade).collect()
         };
+        links.iter().for_each(|link| link.check_list(patience));
         for call in links.iter().flat_map(|link| link.unsent()) {
             let Some(token) = &call.progress else { continue };
             let told = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params":
@@ -267,7 +286,10 @@ impl Link {
                 Err(e) => break Ended::Broken(e.to_string()),
             }
         };
-        self.server_is_gone("the server ended before it answered");
+        self.server_is_gone(match &ended {
+            Ended::TooLong => "the server sent a message that is too long, and is not listened to any more",
+            Ended::Closed | Ended::Broken(_) => "the server ended before it answered",
+        });
         ended
     }
 
@@ -315,7 +337,7 @@ impl Link {
             (Some((line, true)), Outcome::Done(_) | Outcome::Failed(_)) => {
                 with_note(&line, "a person changed the arguments before it ran")
             }
-            (_, Outcome::Denied(refusal)) => say(&refused(&refusal)),
+            (_, Outcome::Denied(refusal)) => say(&format!("{}\n{}", refused(&refusal), self.allowed())),
             (None, Outcome::Failed(error)) => say(&error.to_string()),
             (None, Outcome::Done(_)) => say("the answer was lost"),
         };
@@ -390,9 +412,6 @@ impl Link {
 
     /// Nobody waits any more: questions are withdrawn. What the server was sent runs to its end and is recorded.
     pub(crate) fn client_is_gone(&self) {
-        if let Some(elicit) = &self.gateway.elicit {
-            elicit.client_left();
-        }
         for _ in 0..PATIENCE_STEPS {
             if !self.holds_calls() {
                 break;
@@ -404,7 +423,9 @@ impl Link {
 
     /// Every question is withdrawn.
     pub(crate) fn withdraw_all(&self) {
-        self.unsent().iter().for_each(|call| call.give_up());
+        let parked = self.gateway.parked.of(self.number);
+        self.unsent().iter().chain(&parked).for_each(|call| call.give_up());
+        parked.iter().for_each(|call| self.gateway.upstream.end(&call.key));
     }
 
     /// Nobody will answer any more.
@@ -446,7 +467,9 @@ fn failure(id: &Id, why: &str, results: Results) -> Vec<u8> {
 /// What the agent is told, with what decided, so that it can do something else.
 pub(crate) fn refused(refusal: &Refusal) -> String {
     let mut text = refusal.to_string();
-    for because in &refusal.because {
+    // What stands in no file and was said already is not said twice.
+    let news = |because: &&Because| because.file.is_some() || !because.text.ends_with(&*refusal.reason);
+    for because in refusal.because.iter().filter(news) {
         text.push_str("\nbecause: ");
         text.push_str(&because.to_string());
     }

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use askfirst::{ApprovalContext, Args, Toolset};
 use askfirst_runtime::ApprovalToolset;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorCode, Implementation, JsonObject, ListToolsResult,
-    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
+    PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ServerCapabilities, ServerConfig,
+    Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -19,7 +21,7 @@ use super::parked::{Call, Parked};
 use super::running::{REQUEST, Running};
 use super::transport::Conversation;
 use super::{MAX_IN_FLIGHT, Server, said};
-use crate::elicit::{Carried, Carrying, Elicit, offers};
+use crate::elicit::{Carried, Elicit, Offer, offers};
 
 /// One client's server.
 pub(super) struct Handler {
@@ -27,7 +29,7 @@ pub(super) struct Handler {
     running: Arc<Running>,
     allowed: String,
     beat: Duration,
-    gone: watch::Receiver<bool>,
+    conversation: Arc<Conversation>,
     calls: Arc<Semaphore>,
     elicit: Option<Arc<Elicit>>,
     parked: Parked,
@@ -35,13 +37,13 @@ pub(super) struct Handler {
 }
 
 impl Handler {
-    pub(super) fn new(server: &Server, conversation: &Conversation) -> Self {
+    pub(super) fn new(server: &Server, conversation: &Arc<Conversation>) -> Self {
         Self {
             tools: Arc::clone(&server.tools),
             running: Arc::clone(&server.running),
             allowed: server.allowed.clone(),
             beat: server.beat,
-            gone: conversation.gone(),
+            conversation: Arc::clone(conversation),
             calls: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
             elicit: server.elicit.clone(),
             parked: Parked::default(),
@@ -73,9 +75,8 @@ impl Handler {
                     .ok_or_else(|| error(ErrorCode::INVALID_PARAMS, "nothing waits for this answer"))?
             }
         };
-        let elicit = self.elicit.as_ref().filter(|_| can_carry(context));
-        let mut carrying = elicit.map(|elicit| elicit.carry(&call.tool, &call.args));
-        let (mut gone, mut left, mut beats) = (self.gone.clone(), false, 0_u32);
+        let mut offer = self.offer(&call, context);
+        let (mut gone, mut left, mut beats) = (self.conversation.gone(), false, 0_u32);
         loop {
             // The call comes first: what is allowed has begun before anybody hears that the client is gone.
             tokio::select! {
@@ -83,7 +84,7 @@ impl Handler {
                 outcome = &mut call.calling => return Ok(said::result(outcome, &self.allowed).into()),
                 () = context.ct.cancelled() => break,
                 () = ended(&mut gone), if !left => left = true,
-                carried = handed(&mut carrying) => return Ok(self.parked.put(carried, call)),
+                carried = handed(&mut offer) => return Ok(self.parked.put(carried, call)),
                 () = tokio::time::sleep(self.beat) => {
                     beats += 1;
                     self.still_waiting(context, &call.request, beats).await;
@@ -96,6 +97,21 @@ impl Handler {
         }
         self.give_up(call);
         Err(error(ErrorCode::INVALID_REQUEST, "the call was given up"))
+    }
+
+    /// How the client of a call can be asked about it, where that is one of the ways.
+    fn offer(&self, call: &Call, context: &RequestContext<RoleServer>) -> Option<Offer> {
+        let elicit = self.elicit.as_ref()?;
+        let said = context.client_capabilities().and_then(|all| serde_json::to_value(all).ok());
+        if !offers(said.as_ref()) {
+            return None;
+        }
+        let newest = ProtocolVersion::V_2026_07_28;
+        let by_result = context.protocol_version().is_some_and(|now| now.as_str() >= newest.as_str());
+        Some(match by_result {
+            true => elicit.by_result(&call.tool, &call.args),
+            false => elicit.by_request(&call.tool, &call.args, self.conversation.way_to(&context.id)),
+        })
     }
 
     fn begin(
@@ -139,21 +155,13 @@ impl Handler {
     }
 }
 
-/// Whether the result of a call can carry a question to its client.
-fn can_carry(context: &RequestContext<RoleServer>) -> bool {
-    let newer = |version: rmcp::model::ProtocolVersion| {
-        version.as_str() >= rmcp::model::ProtocolVersion::V_2026_07_28.as_str()
-    };
-    let offered = context.client_capabilities().and_then(|all| serde_json::to_value(all).ok());
-    context.protocol_version().is_some_and(newer) && offers(offered.as_ref())
-}
-
-/// Waits for a question that the call must carry; without a carrier there is none.
-async fn handed(carrying: &mut Option<Carrying>) -> Carried {
-    match carrying {
-        Some(carrying) => carrying.handed().await,
-        None => std::future::pending().await,
-    }
+/// Waits for a question that the call must carry; for ever if there is none.
+async fn handed(offer: &mut Option<Offer>) -> Carried {
+    std::future::poll_fn(|context| match offer {
+        Some(offer) => offer.poll_handed(context),
+        None => Poll::Pending,
+    })
+    .await
 }
 
 /// Waits until nothing more comes from the client.

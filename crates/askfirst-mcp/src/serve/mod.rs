@@ -84,7 +84,7 @@ impl Server {
         output: impl Write + Send + 'static,
     ) -> Result<(), ServeError> {
         let (transport, conversation) = Transport::start(input, output, self.elicit.clone())?;
-        self.converse(transport, &conversation).await
+        self.converse(transport, conversation).await
     }
 
     /// Serves clients over HTTP, each in a conversation of its own, for as long as the process lives.
@@ -98,8 +98,9 @@ impl Server {
         serve_opened(front, Box::new(opener))
     }
 
-    async fn converse(&self, transport: Transport, conversation: &Conversation) -> Result<(), ServeError> {
-        let handler = Handler::new(self, conversation);
+    async fn converse(&self, transport: Transport, conversation: Conversation) -> Result<(), ServeError> {
+        let conversation = Arc::new(conversation);
+        let handler = Handler::new(self, &conversation);
         let calls = handler.calls();
         let served = match rmcp::service::serve_server(handler, transport).await {
             Ok(service) => {

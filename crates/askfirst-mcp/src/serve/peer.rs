@@ -22,12 +22,12 @@ pub(super) struct Own {
 impl Own {
     /// Begins one. What is said without having been asked goes to `unasked`.
     pub(super) fn start(server: &Arc<Server>, unasked: Arc<dyn Out>, runtime: &Handle) -> Arc<Self> {
-        let (transport, conversation, reader) = Transport::routed(unasked, runtime);
+        let (transport, conversation, reader) = Transport::routed(unasked, runtime, server.elicit.clone());
         let over = Arc::<AtomicBool>::default();
         let (server, ended) = (Arc::clone(server), Arc::clone(&over));
         runtime.spawn(async move {
             // A client that did not begin as it should was told so.
-            let _ = server.converse(transport, &conversation).await;
+            let _ = server.converse(transport, conversation).await;
             ended.store(true, Ordering::Release);
         });
         Arc::new(Self { reader: Mutex::new(Some(Arc::new(reader))), over })

@@ -44,9 +44,11 @@ pub(super) struct Transport {
     gone: watch::Sender<bool>,
 }
 
-/// What outlives the transport: whether the client is there, and the thread that writes to it.
+/// What outlives the transport: whether the client is there, the way to it, and the thread that writes to it.
 pub(super) struct Conversation {
     gone: watch::Receiver<bool>,
+    to_client: mpsc::WeakSender<Said>,
+    ids: Arc<Ids>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -54,6 +56,15 @@ impl Conversation {
     /// Tells when nothing more comes from the client.
     pub(super) fn gone(&self) -> watch::Receiver<bool> {
         self.gone.clone()
+    }
+
+    /// The way to whoever made a request, for as long as it waits for its answer. Not for the thread of the runtime.
+    pub(super) fn way_to(&self, id: &RequestId) -> crate::elicit::Out {
+        let (to_client, to) = (self.to_client.clone(), self.ids.way(&id_of(id)));
+        Arc::new(move |line| {
+            let said = Said { line: line.to_vec(), to: to.clone() };
+            to_client.upgrade().is_some_and(|to_client| to_client.blocking_send(said).is_ok())
+        })
     }
 
     /// Waits until all that was said is written.
@@ -87,6 +98,10 @@ impl Ids {
         self.open().remove(id).flatten()
     }
 
+    fn way(&self, id: &Id) -> Option<Arc<dyn Out>> {
+        self.open().get(id).cloned().flatten()
+    }
+
     fn open(&self) -> MutexGuard<'_, HashMap<Id, Option<Arc<dyn Out>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,19 +114,22 @@ impl Transport {
         output: impl Write + Send + 'static,
         elicit: Option<Arc<Elicit>>,
     ) -> std::io::Result<(Self, Conversation)> {
-        let (transport, reader, to_client, gone) = Self::new(elicit);
+        let (transport, reader, to_client, conversation) = Self::new(elicit);
         std::thread::Builder::new().name("askfirst-read".to_owned()).spawn(move || reader.read(input))?;
         let writer = std::thread::Builder::new()
             .name("askfirst-write".to_owned())
             .spawn(move || write(to_client, output))?;
-        Ok((transport, Conversation { gone, writer: Mutex::new(Some(writer)) }))
+        Ok((transport, Conversation { writer: Mutex::new(Some(writer)), ..conversation }))
     }
 
     /// A transport whose messages are handed to the reader; what it says goes where the request came from, and what
     /// answers none to `unasked`.
-    pub(super) fn routed(unasked: Arc<dyn Out>, runtime: &Handle) -> (Self, Conversation, Reader) {
-        // A client is asked by itself only where it is the only one.
-        let (transport, reader, mut to_client, gone) = Self::new(None);
+    pub(super) fn routed(
+        unasked: Arc<dyn Out>,
+        runtime: &Handle,
+        elicit: Option<Arc<Elicit>>,
+    ) -> (Self, Conversation, Reader) {
+        let (transport, reader, mut to_client, conversation) = Self::new(elicit);
         runtime.spawn(async move {
             while let Some(Said { line, to }) = to_client.recv().await {
                 // A client that leaves takes with it what was meant for it, and no more.
@@ -119,16 +137,19 @@ impl Transport {
             }
             unasked.close();
         });
-        (transport, Conversation { gone, writer: Mutex::default() }, reader)
+        (transport, conversation, reader)
     }
 
-    fn new(elicit: Option<Arc<Elicit>>) -> (Self, Reader, mpsc::Receiver<Said>, watch::Receiver<bool>) {
+    fn new(elicit: Option<Arc<Elicit>>) -> (Self, Reader, mpsc::Receiver<Said>, Conversation) {
         let (to_server, incoming) = mpsc::channel(WAITING);
         let (outgoing, said) = mpsc::channel(WAITING);
         let (gone, is_gone) = watch::channel(false);
         let ids = Arc::new(Ids::default());
-        let reader = Reader { elicit, to_server, to_client: outgoing.downgrade(), ids: Arc::clone(&ids) };
-        (Self { incoming, outgoing: Some(outgoing), ids, gone }, reader, said, is_gone)
+        let to_client = outgoing.downgrade();
+        let reader = Reader { elicit, to_server, to_client: to_client.clone(), ids: Arc::clone(&ids) };
+        let conversation =
+            Conversation { gone: is_gone, to_client, ids: Arc::clone(&ids), writer: Mutex::default() };
+        (Self { incoming, outgoing: Some(outgoing), ids, gone }, reader, said, conversation)
     }
 }
 
@@ -152,14 +173,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Reads until the client ends, or sends what is too long.
-    fn read(&self, input: impl BufRead) {
-        self.read_all(input);
-        if let Some(elicit) = &self.elicit {
-            elicit.client_left();
-        }
-    }
-
-    fn read_all(&self, mut input: impl BufRead) {
+    fn read(&self, mut input: impl BufRead) {
         let mut line = Vec::new();
         loop {
             match lines::next(&mut input, &mut line) {
@@ -185,10 +199,7 @@ impl Reader {
         }
         let id = match read(line, From::Client) {
             Err(fault) => return self.refuse(to, None, fault.code(), &fault.to_string()),
-            Ok(Message::Request { id, method, params }) => {
-                if method == "initialize" {
-                    self.introduced(params);
-                }
+            Ok(Message::Request { id, .. }) => {
                 if let Err(why) = self.ids.begin(&id, to) {
                     return self.refuse(to, Some(&id), -32600, why);
                 }
@@ -208,18 +219,6 @@ impl Reader {
                 None => Ok(()),
             },
         }
-    }
-
-    /// A client that offers to ask is asked from now on.
-    fn introduced(&self, params: Option<&RawValue>) {
-        let Some(elicit) = &self.elicit else { return };
-        let params = params.and_then(|params| askfirst::json::parse_object(params.get().as_bytes()).ok());
-        let to_client = self.to_client.clone();
-        let out = move |line: &[u8]| {
-            let out = to_client.upgrade();
-            out.is_some_and(|out| out.blocking_send(Said { line: line.to_vec(), to: None }).is_ok())
-        };
-        elicit.client_came(&params.unwrap_or_default(), Arc::new(out));
     }
 
     /// Whether it answers a question of ours.

@@ -129,3 +129,29 @@ fn a_server_cannot_have_its_own_question_answered_in_place_of_ours() {
     between.say(&json!({"jsonrpc": "2.0", "id": 77, "result": {}}));
     assert_eq!(between.received()["id"], 77, "the call was not sent");
 }
+
+#[test]
+fn a_call_that_waits_for_its_client_is_sent_as_it_was_asked_about_whatever_came_since() {
+    let mut between = Between::new();
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}});
+    let call = |id: u64, n: u64, more: Value| {
+        let mut params = json!({"name": "ask", "arguments": {"n": n}, "_meta": meta});
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    between.say(&call(5, 1, json!({})));
+    let told = between.hear();
+    assert_eq!(told["result"]["resultType"], "input_required", "{told}");
+    let state = told["result"]["requestState"].clone();
+    // The id is free again, and another call takes it.
+    between.say(&call(5, 2, json!({})));
+    let answers = json!({"approval": {"action": "accept", "content": {"answer": "approve once"}}});
+    between.say(&call(6, 1, json!({"requestState": state, "inputResponses": answers})));
+    let sent = between.received();
+    assert_eq!((&sent["id"], &sent["params"]["arguments"]), (&json!(6), &json!({"n": 1})));
+    let told = between.hear();
+    assert_eq!((&told["id"], &told["result"]["resultType"]), (&json!(5), &json!("input_required")));
+    between.reply(&json!({"jsonrpc": "2.0", "id": 6, "result": {"content": []}}));
+    assert_eq!(between.hear()["id"], 6);
+}

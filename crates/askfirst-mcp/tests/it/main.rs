@@ -10,6 +10,7 @@
 
 mod elicit;
 mod elicit_gateway;
+mod elicit_http;
 mod fixture;
 mod http_front;
 mod http_lines;

@@ -1,5 +1,7 @@
 //! Everything but calls passes as it came; allowed calls do too.
 
+use std::io::Write as _;
+
 use askfirst::Approval::{Deny, None as Free};
 use serde_json::json;
 
@@ -70,6 +72,7 @@ fn a_denied_call_never_reaches_the_server_and_the_agent_is_told_why() {
     assert_eq!(told["result"]["isError"], true);
     let text = told["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("mcp__maths__wipe") && text.contains("because: "), "{text}");
+    assert!(text.ends_with("these tools of `maths` run unasked: `add`"), "{text}");
     let call = desk.call(2, "add", json!({}));
     assert_eq!(desk.received(), call, "the next thing that the server hears of");
 }
@@ -109,6 +112,7 @@ fn a_tool_that_the_server_does_not_have_is_refused() {
     desk.reply(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"tools": [tool("add")]}}).to_string());
     let told = desk.hear_json();
     assert_eq!((&told["id"], &told["result"]["isError"]), (&json!(1), &json!(true)));
+    assert_eq!(told.to_string().matches("there is no tool").count(), 1, "{told}");
 }
 
 #[test]
@@ -155,4 +159,27 @@ fn a_thousand_calls_are_on_their_way_at_once() {
         assert_eq!(desk.hear(), answer);
     }
     assert_eq!(desk.notes.all.lock().unwrap().len(), 2000);
+}
+
+#[test]
+fn a_server_that_hangs_before_it_lists_its_tools_or_says_too_much_is_told_of() {
+    let mut desk = Desk::new(&[("add", Free)]);
+    desk.call(1, "add", json!({}));
+    assert!(desk.received().contains("tools/list"));
+    desk.gateway.heartbeat_after(1, std::time::Duration::ZERO);
+    let told = desk.hear_json();
+    assert_eq!((&told["id"], &told["result"]["isError"]), (&json!(1), &json!(true)));
+    assert!(told.to_string().contains("`maths` has listed no tools"), "{told}");
+    assert!(desk.told.lock().unwrap().iter().any(|text| text.contains("too long to list")));
+    desk.list(&[tool("add")]);
+    desk.call(2, "add", json!({}));
+    desk.received();
+    let mut flood = desk.server_ends_with();
+    std::thread::spawn(move || {
+        let piece = vec![b' '; 1 << 20];
+        while flood.write_all(&piece).is_ok() {}
+    });
+    let told = desk.hear_json();
+    assert_eq!((&told["id"], &told["result"]["isError"]), (&json!(2), &json!(true)));
+    assert!(told.to_string().contains("too long"), "{told}");
 }

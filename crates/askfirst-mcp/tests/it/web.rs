@@ -7,8 +7,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use askfirst::ports::Clock;
+use askfirst::ports::{Approver, Clock};
 use askfirst::{Approval, Mode};
+use askfirst_mcp::elicit::Elicit;
 use askfirst_mcp::http::{Front, Listen, Target, Token};
 use askfirst_mcp::{Gateway, Pins, Setup};
 use askfirst_runtime::ApprovalController;
@@ -154,14 +155,30 @@ impl Parts {
     }
 
     pub fn named(server: &str, entries: &[(&str, Approval)]) -> Self {
-        let state = tempfile::tempdir().unwrap();
-        let (person, notes) = (Arc::new(Person::default()), Arc::new(Notes::default()));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-        let controller = ApprovalController::setup(Mode::Interactive)
-            .approver(Arc::clone(&person) as _)
-            .clock(Arc::clone(&clock))
-            .build();
-        let gateway = Gateway::new(Setup {
+        let person = Arc::new(Person::default());
+        Self::asking(server, entries, Arc::clone(&person) as _, None, (person, clock))
+    }
+
+    /// The same, where nobody but clients is asked.
+    pub fn asking_clients(server: &str, entries: &[(&str, Approval)]) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+        let elicit = Elicit::new(Arc::default(), Arc::clone(&clock));
+        Self::asking(server, entries, Arc::clone(&elicit) as _, Some(elicit), (Arc::default(), clock))
+    }
+
+    fn asking(
+        server: &str,
+        entries: &[(&str, Approval)],
+        approver: Arc<dyn Approver>,
+        elicit: Option<Arc<Elicit>>,
+        (person, clock): (Arc<Person>, Arc<dyn Clock>),
+    ) -> Self {
+        let state = tempfile::tempdir().unwrap();
+        let notes = Arc::new(Notes::default());
+        let controller =
+            ApprovalController::setup(Mode::Interactive).approver(approver).clock(Arc::clone(&clock)).build();
+        let setup = Setup {
             server: server.to_owned(),
             policy: policy(entries),
             controller,
@@ -171,7 +188,8 @@ impl Parts {
             pins: pins(state.path(), server),
             hide_denied: false,
             tell: Box::new(|_| {}),
-        });
+        };
+        let gateway = Gateway::asking(setup, elicit);
         Self { gateway, person, notes, _state: state }
     }
 }
@@ -202,7 +220,10 @@ pub struct Desk {
 
 impl Desk {
     pub fn before(web: &Web, entries: &[(&str, Approval)]) -> Self {
-        let parts = Parts::new(entries);
+        Self::with(web, Parts::new(entries))
+    }
+
+    pub fn with(web: &Web, parts: Parts) -> Self {
         let token = Token::from_text("upstream-secret", "test").unwrap();
         let target = Target::new(&web.url(), Some(&token), None).unwrap();
         let (front, address) = front();
@@ -299,6 +320,14 @@ impl Asking {
         self.input.read_exact(&mut bytes).ok()?;
         bytes.truncate(length);
         (length > 0).then_some(bytes)
+    }
+
+    /// Reads the next message of a stream.
+    pub fn event(&mut self) -> Value {
+        let piece = String::from_utf8(self.piece().unwrap()).unwrap();
+        let data =
+            piece.lines().find_map(|line| line.strip_prefix("data:")).unwrap_or_else(|| panic!("{piece}"));
+        serde_json::from_str(data).unwrap()
     }
 
     /// Reads all there is.

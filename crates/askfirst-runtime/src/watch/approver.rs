@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::frame::{FrameError, Patience, read, write};
 use super::place::{Missing, Place};
-use super::{Asker, FromAsker, FromWatcher, Look, WatchError, hands};
+use super::{Asker, FromAsker, FromWatcher, Look, WatchError, hands, takes};
 use crate::redact::{Mark, Redactor};
 
 /// The largest question and the largest answer.
@@ -27,6 +27,7 @@ struct Inner {
     state: PathBuf,
     asker: Asker,
     look: Look,
+    find: Box<takes::Find>,
     open: Mutex<HashMap<QuestionId, Line>>,
 }
 
@@ -39,10 +40,16 @@ enum Line {
 }
 
 impl WatchApprover {
-    /// An approver; nothing happens before the first question.
+    /// An approver; nothing happens before the first question. `takes` knows the JSON Schemas of tools' arguments.
     #[must_use]
-    pub fn new(state: &Path, asker: Asker, look: Look) -> Self {
-        Self(Arc::new(Inner { state: state.to_owned(), asker, look, open: Mutex::default() }))
+    pub fn new(
+        state: &Path,
+        asker: Asker,
+        look: Look,
+        takes: impl Fn(&str) -> Option<Value> + Send + Sync + 'static,
+    ) -> Self {
+        let (state, find) = (state.to_owned(), Box::new(takes));
+        Self(Arc::new(Inner { state, asker, look, find, open: Mutex::default() }))
     }
 }
 
@@ -89,6 +96,7 @@ impl Inner {
         let message = FromAsker::Ask {
             asker: self.asker.clone(),
             look: self.look_at(&question),
+            takes: takes::of(&question, &self.find),
             question: Box::new(question),
         };
         let ours = stream.try_clone().ok();

@@ -18,6 +18,7 @@ use askfirst::{Cause, Fact};
 use super::approver::LIMIT;
 use super::frame::{FrameError, Patience, read, write};
 use super::place::{Missing, Place, Secret};
+use super::takes::{Schemas, Takes};
 use super::{Asker, FromAsker, FromWatcher, Look, WatchError, hands};
 
 /// So many lines are open at the most; who comes then is sent away and finds nobody.
@@ -74,6 +75,7 @@ struct Asked {
     asker: Asker,
     process: u32,
     look: Look,
+    takes: Schemas,
     question: Question,
     stream: UnixStream,
 }
@@ -130,7 +132,7 @@ impl Desk {
     /// Fails if the socket cannot be listened to.
     pub fn serve(
         &self,
-        prompt: impl Fn(&Look) -> Option<Arc<dyn Approver>>,
+        prompt: impl Fn(&Look, Takes) -> Option<Arc<dyn Approver>>,
         tell: impl Fn(&str),
     ) -> Result<Left, WatchError> {
         let io = |e| WatchError::Io(self.socket.clone(), e);
@@ -231,7 +233,8 @@ fn attend(
         Err(WatchError::Talk(FrameError::Ended)) => return Ok(()),
         Err(e) => return Err(e),
     };
-    let FromAsker::Ask { asker, look, question } = read(&stream, LIMIT, Patience::Within(SOON))? else {
+    let FromAsker::Ask { asker, look, takes, question } = read(&stream, LIMIT, Patience::Within(SOON))?
+    else {
         return Err(FrameError::Garbled.into());
     };
     if question.members.is_empty() {
@@ -239,7 +242,7 @@ fn attend(
     }
     let talk = |e| WatchError::Talk(FrameError::Io(e));
     let ours = stream.try_clone().map_err(talk)?;
-    let asked = Asked { id, asker, process, look, question: *question, stream };
+    let asked = Asked { id, asker, process, look, takes, question: *question, stream };
     // Nobody listens once the watcher has left.
     let _ = news.send(News::Asked(Box::new(asked)));
     let (cause, odd) = match read(&ours, 1 << 10, Patience::Person) {
@@ -254,10 +257,18 @@ fn attend(
     odd.map_err(WatchError::Talk)
 }
 
+/// The prompt of one session.
+struct Prompt {
+    session: String,
+    look: Look,
+    takes: Takes,
+    approver: Arc<dyn Approver>,
+}
+
 /// What is asked and what waits to be.
 struct Queue<P> {
     prompt: P,
-    prompts: VecDeque<(String, Look, Arc<dyn Approver>)>,
+    prompts: VecDeque<Prompt>,
     waiting: VecDeque<Asked>,
     shown: Option<(Asked, Arc<dyn Approver>)>,
     position: usize,
@@ -266,7 +277,7 @@ struct Queue<P> {
     news: Sender<News>,
 }
 
-impl<P: Fn(&Look) -> Option<Arc<dyn Approver>>> Queue<P> {
+impl<P: Fn(&Look, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
     fn new(prompt: P, news: Sender<News>) -> Self {
         Self {
             prompt,
@@ -335,15 +346,16 @@ impl<P: Fn(&Look) -> Option<Arc<dyn Approver>>> Queue<P> {
 
     /// One prompt per session, so that it remembers what was asked before.
     fn prompt_for(&mut self, asked: &Asked) -> Option<Arc<dyn Approver>> {
-        let known = self
-            .prompts
-            .iter()
-            .find(|(session, look, _)| *session == asked.asker.session && *look == asked.look);
-        if let Some((_, _, approver)) = known {
-            return Some(Arc::clone(approver));
+        let same = |prompt: &&Prompt| prompt.session == asked.asker.session && prompt.look == asked.look;
+        if let Some(prompt) = self.prompts.iter().find(same) {
+            prompt.takes.learn(asked.takes.clone());
+            return Some(Arc::clone(&prompt.approver));
         }
-        let approver = (self.prompt)(&asked.look)?;
-        self.prompts.push_back((asked.asker.session.clone(), asked.look.clone(), Arc::clone(&approver)));
+        let takes = Takes::default();
+        takes.learn(asked.takes.clone());
+        let approver = (self.prompt)(&asked.look, takes.clone())?;
+        let (session, look) = (asked.asker.session.clone(), asked.look.clone());
+        self.prompts.push_back(Prompt { session, look, takes, approver: Arc::clone(&approver) });
         if self.prompts.len() > MAX_PROMPTS {
             self.prompts.pop_front();
         }

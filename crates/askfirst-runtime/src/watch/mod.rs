@@ -10,6 +10,7 @@ mod desk;
 mod frame;
 mod hands;
 mod place;
+mod takes;
 
 use std::path::PathBuf;
 
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use approver::WatchApprover;
 pub use desk::{Desk, Leaving, Left};
 pub use frame::FrameError;
+pub use takes::Takes;
 
 /// Why nobody can watch, or be reached.
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +88,7 @@ enum FromWatcher {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum FromAsker {
     Hello { version: String, nonce: String, proof: String },
-    Ask { asker: Asker, look: Look, question: Box<Question> },
+    Ask { asker: Asker, look: Look, takes: takes::Schemas, question: Box<Question> },
     Withdraw { cause: askfirst::Cause },
 }
 

@@ -29,7 +29,7 @@ pub fn serve(
     let opened = Opened::new(common, mode, config, servers)?;
     let mut gated = Vec::new();
     for (server, target) in servers.iter().zip(targets) {
-        gated.push((server, opened.gateway(server, None)?, target));
+        gated.push((server, opened.gateway(server)?, target));
     }
     let front = front(&flags.listen)?;
     match (front, gated.pop()) {

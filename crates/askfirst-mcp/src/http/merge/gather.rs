@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::names::{beginning, joined};
 use super::{Core, FromPart, MAX_RESOURCES, Merge};
 use crate::http::peer::Peer;
 use crate::message::{From, Id, Message, read};
@@ -189,7 +188,7 @@ impl Gather {
                 match self.what {
                     What::Tools | What::Prompts => {
                         let Some(name) = item.get("name").and_then(Value::as_str) else { continue };
-                        let name = joined(server, name);
+                        let name = format!("{server}__{name}");
                         if let Some(item) = item.as_object_mut() {
                             item.insert("name".to_owned(), name.into());
                         }
@@ -205,7 +204,9 @@ impl Gather {
                         let Some(template) = item.get("uriTemplate").and_then(Value::as_str) else {
                             continue;
                         };
-                        let beginning = (beginning(template).into_owned(), part);
+                        // What stands before its first variable.
+                        let beginning = template.split_once('{').map_or(template, |(before, _)| before);
+                        let beginning = (beginning.to_owned(), part);
                         if !known.templates.contains(&beginning) && known.templates.len() < MAX_RESOURCES {
                             known.templates.push(beginning);
                         }

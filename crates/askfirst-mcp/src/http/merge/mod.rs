@@ -4,7 +4,6 @@
 //! refused with a reason. Of two servers with the same resource the first one in the config has it.
 
 mod gather;
-mod names;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -19,9 +18,12 @@ use super::peer::{Backend, Peer};
 use crate::gateway::{MAX_IN_FLIGHT, refuse};
 use crate::message::{From, Id, Message, read};
 use crate::out::Out;
+use crate::splice;
 
 /// How many resources are remembered with their server.
 const MAX_RESOURCES: usize = 65_536;
+
+const CANCELLED: &str = "notifications/cancelled";
 
 /// A conversation with several servers.
 pub(crate) struct Merge {
@@ -70,36 +72,60 @@ struct FromPart {
     to_client: Arc<dyn Out>,
 }
 
+impl FromPart {
+    /// A question under our name for it. None if there are too many.
+    fn renamed(&self, id: &Id, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let ours = {
+            let mut known = self.core.known();
+            if known.asked.len() >= MAX_IN_FLIGHT {
+                return Ok(None);
+            }
+            known.next += 1;
+            let ours = Id::Text(format!("askfirst-{}-{}", self.part, known.next));
+            known.asked.insert(ours.clone(), (self.part, id.json().to_string()));
+            ours
+        };
+        let line = splice::with_id(line, &ours.json().to_string()).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Some(line))
+    }
+
+    /// The client knows a question by our name only, also where it is taken back. None if it has no such question.
+    fn taken_back(&self, params: Option<&RawValue>) -> Option<Vec<u8>> {
+        let mut params = askfirst::json::parse_object(params?.get().as_bytes()).ok()?;
+        let theirs = (self.part, params.get("requestId")?.to_string());
+        let mut known = self.core.known();
+        let ours = known.asked.iter().find(|(_, asked)| **asked == theirs).map(|(ours, _)| ours.clone())?;
+        known.asked.remove(&ours);
+        params.insert("requestId".to_owned(), ours.json());
+        let told = json!({"jsonrpc": "2.0", "method": CANCELLED, "params": params});
+        Some(told.to_string().into_bytes())
+    }
+
+    /// What the client gets of a message that is no answer. None if nothing.
+    fn translated(&self, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        match read(line, From::Server) {
+            Ok(Message::Request { id, .. }) => self.renamed(&id, line),
+            Ok(Message::Notification { method, params }) if method == CANCELLED => {
+                Ok(self.taken_back(params))
+            }
+            Ok(Message::Response { .. } | Message::Notification { .. }) | Err(_) => Ok(Some(line.to_vec())),
+        }
+    }
+}
+
 impl Out for FromPart {
     fn line(&self, line: &[u8]) -> io::Result<()> {
-        match read(line, From::Server) {
-            Ok(Message::Request { id, .. }) => {
-                let ours = {
-                    let mut known = self.core.known();
-                    if known.asked.len() >= MAX_IN_FLIGHT {
-                        return Ok(());
-                    }
-                    known.next += 1;
-                    let ours = Id::Text(format!("askfirst-{}-{}", self.part, known.next));
-                    known.asked.insert(ours.clone(), (self.part, id.json().to_string()));
-                    ours
-                };
-                let line =
-                    names::with_id(line, &ours.json().to_string()).ok_or(io::ErrorKind::InvalidData)?;
-                self.to_client.line(&line)
+        if let Ok(Message::Response { id, .. }) = read(line, From::Server) {
+            if let Some(id) = id {
+                self.core.known().sent.remove(&id);
             }
-            Ok(Message::Response { id, .. }) => {
-                if let Some(id) = id {
-                    self.core.known().sent.remove(&id);
-                }
-                self.to_client.line(line)
-            }
-            Ok(Message::Notification { .. }) | Err(_) => self.to_client.line(line),
+            return self.to_client.line(line);
         }
+        self.translated(line)?.map_or(Ok(()), |line| self.to_client.line(&line))
     }
 
     fn note(&self, line: &[u8]) -> io::Result<()> {
-        self.to_client.note(line)
+        self.translated(line)?.map_or(Ok(()), |line| self.to_client.note(&line))
     }
 
     fn is_open(&self) -> bool {
@@ -186,7 +212,7 @@ impl Merge {
             "tools/call" | "prompts/get" => {
                 let found = given.get("name").and_then(Value::as_str).and_then(|name| self.named(name));
                 let Some((part, name)) = found else { return no(-32602, "there is no such name") };
-                match names::with_name(line, &name) {
+                match splice::with_name(line, &name) {
                     Some(line) => self.to_part(part, id, to_client, &line),
                     None => no(-32602, "the name cannot be read in one way"),
                 }
@@ -208,7 +234,7 @@ impl Merge {
         let text = |key: &str| of.and_then(|of| of.get(key)).and_then(Value::as_str);
         let (part, line) = match (text("name"), text("uri")) {
             (Some(name), None) => match self.named(name) {
-                Some((part, name)) => (Some(part), names::with_ref_name(line, &name)),
+                Some((part, name)) => (Some(part), splice::with_ref_name(line, &name)),
                 None => (None, None),
             },
             (None, Some(uri)) => (self.of_resource(uri), Some(line.to_vec())),
@@ -234,7 +260,7 @@ impl Merge {
             Some(Value::Number(number)) => number.as_i64().map(Id::Number),
             Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => None,
         };
-        if let ("notifications/cancelled", Some(id)) = (method, id) {
+        if let (CANCELLED, Some(id)) = (method, id) {
             let part = self.core.known().sent.remove(&id);
             return match part.and_then(|part| self.parts.get(part)) {
                 Some(part) => part.peer.take(to_client, line),
@@ -259,7 +285,7 @@ impl Peer for Merge {
             Ok(Message::Response { id, .. }) => {
                 let asked = id.and_then(|id| self.core.known().asked.remove(&id));
                 let Some((part, id)) = asked else { return Ok(()) };
-                match (self.parts.get(part), names::with_id(line, &id)) {
+                match (self.parts.get(part), splice::with_id(line, &id)) {
                     (Some(part), Some(line)) => part.peer.take(to_client, &line),
                     (_, _) => Ok(()),
                 }

@@ -124,6 +124,8 @@ pub(crate) struct Rules {
     last_names: HashSet<String>,
     /// Which rule each glob is of. What is looked for below a rule's own path has its glob too.
     globs: Vec<(usize, Glob)>,
+    /// A text that each of those rules needs to be there; empty where it needs none.
+    needles: Vec<String>,
     /// Put together when something is first compared with it; nothing if that is too much for this machine.
     set: OnceLock<Option<GlobSet>>,
 }
@@ -146,6 +148,7 @@ impl Rules {
             by_name: HashMap::new(),
             last_names: HashSet::new(),
             globs: Vec::new(),
+            needles: Vec::new(),
             set: OnceLock::new(),
         };
         for rule in rules {
@@ -172,6 +175,7 @@ impl Rules {
             self.by_name.entry(name).or_default().push(self.all.len());
             self.last_names.insert(text.rsplit('/').next().unwrap_or_default().to_owned());
         } else {
+            self.needles.push(needle(&text).to_owned());
             let head = if place != Place::Anywhere || text.starts_with("**/") { "" } else { "**/" };
             for tail in ["", "/**"] {
                 let glob = GlobBuilder::new(&format!("{head}{text}{tail}"))
@@ -246,7 +250,7 @@ impl Rules {
         let of = |index: usize| self.all.get(index).filter(wanted).map(|rule| rule.text.as_str());
         let mut globs = self.globs.iter();
         match self.set() {
-            _ if self.globs.is_empty() => None,
+            _ if !self.needles.iter().any(|needle| text.contains(needle.as_str())) => None,
             Some(set) => set
                 .matches(text)
                 .into_iter()
@@ -255,6 +259,15 @@ impl Rules {
             None => globs.find_map(|(rule, _)| of(*rule)),
         }
     }
+}
+
+/// The longest text that must stand in whatever a glob matches.
+fn needle(glob: &str) -> &str {
+    // What stands in brackets need not be there.
+    if glob.contains(['[', ']', '{', '}', '\\', '!']) {
+        return "";
+    }
+    glob.split(['*', '?', '/']).max_by_key(|part| part.len()).unwrap_or_default()
 }
 
 /// Whether a path is `rule` or lies below it.

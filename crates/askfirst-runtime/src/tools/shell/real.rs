@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 /// So many links are followed.
@@ -16,18 +17,28 @@ pub(super) fn real(path: &Path) -> Option<PathBuf> {
 pub(super) fn real_in(folder: &Path, path: &Path) -> Option<PathBuf> {
     let mut at = folder.to_owned();
     let mut left = path.components();
+    // Below what is not there is nothing.
+    let mut gone = false;
     while let Some(component) = left.next() {
         match component {
-            Component::RootDir | Component::Prefix(_) => at = PathBuf::from("/"),
+            Component::RootDir | Component::Prefix(_) => {
+                at = PathBuf::from("/");
+                gone = false;
+            }
             Component::CurDir => {}
             Component::ParentDir => {
                 at.pop();
+                gone = false;
             }
             Component::Normal(name) => {
                 at.push(name);
-                if let Ok(target) = std::fs::read_link(&at) {
-                    at.pop();
-                    return followed(at, parts(&target).into_iter().chain(parts(left.as_path())).collect());
+                match if gone { continue } else { std::fs::read_link(&at) } {
+                    Ok(target) => {
+                        at.pop();
+                        let rest = parts(&target).into_iter().chain(parts(left.as_path()));
+                        return followed(at, rest.collect());
+                    }
+                    Err(error) => gone = error.kind() == ErrorKind::NotFound,
                 }
             }
         }

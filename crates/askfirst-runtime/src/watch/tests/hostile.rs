@@ -27,7 +27,12 @@ fn proven(state: &Path) -> UnixStream {
 }
 
 fn asked_frame() -> Vec<u8> {
-    let ask = FromAsker::Ask { asker: asker("x"), look: Look::default(), question: Box::new(question(1)) };
+    let ask = FromAsker::Ask {
+        asker: asker("x"),
+        look: Look::default(),
+        takes: Default::default(),
+        question: Box::new(question(1)),
+    };
     serde_json::to_vec(&ask).unwrap()
 }
 
@@ -137,6 +142,7 @@ fn a_session_that_says_what_no_session_says_is_sent_away() {
     let empty = FromAsker::Ask {
         asker: asker("x"),
         look: Look::default(),
+        takes: Default::default(),
         question: Box::new(Question { members: Vec::new(), ..question(1) }),
     };
     let stream = proven(state.path());

@@ -72,6 +72,7 @@ impl Person {
 struct Watched {
     person: Arc<Person>,
     looks: Arc<Mutex<Vec<Look>>>,
+    takes: Arc<Mutex<Takes>>,
     told: Arc<Mutex<Vec<String>>>,
     leaving: Leaving,
     serving: Option<JoinHandle<Left>>,
@@ -83,15 +84,18 @@ impl Watched {
         let leaving = desk.leaving();
         let (person, looks): (Arc<Person>, Arc<Mutex<Vec<Look>>>) = Default::default();
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let takes: Arc<Mutex<Takes>> = Arc::default();
+        let taken = Arc::clone(&takes);
         let (theirs, seen, heard) = (Arc::clone(&person), Arc::clone(&looks), Arc::clone(&told));
         let serving = std::thread::spawn(move || {
-            let prompt = move |look: &Look| {
+            let prompt = move |look: &Look, takes: Takes| {
                 seen.lock().unwrap().push(look.clone());
+                *taken.lock().unwrap() = takes;
                 Some(Arc::clone(&theirs) as Arc<dyn Approver>)
             };
             desk.serve(prompt, move |text| heard.lock().unwrap().push(text.to_owned())).unwrap()
         });
-        Self { person, looks, told, leaving, serving: Some(serving) }
+        Self { person, looks, takes, told, leaving, serving: Some(serving) }
     }
 
     fn leave(&mut self) -> Left {
@@ -117,7 +121,7 @@ fn question(id: u64) -> Question {
 
 /// A session that asks by whoever watches.
 fn session(state: &Path, name: &str) -> WatchApprover {
-    WatchApprover::new(state, asker(name), Look { preview_lines: 50, ..Look::default() })
+    WatchApprover::new(state, asker(name), Look { preview_lines: 50, ..Look::default() }, |_| None)
 }
 
 fn ask(session: &WatchApprover, question: Question) -> Receiver<Answer> {

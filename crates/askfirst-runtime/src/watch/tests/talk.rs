@@ -149,7 +149,7 @@ fn of_all_secrets_only_those_that_stand_in_the_question_leave_the_session() {
         secret_args: vec!["pin".to_owned()],
         secret_values: vec![used.to_owned(), other.to_owned()],
     };
-    let session = WatchApprover::new(state.path(), asker("s1"), look.clone());
+    let session = WatchApprover::new(state.path(), asker("s1"), look.clone(), |_| None);
     let mut asked = question(1);
     asked.members[0].request.args.insert("text".to_owned(), format!("it is {used}.").into());
     let answers = ask(&session, asked);
@@ -157,4 +157,29 @@ fn of_all_secrets_only_those_that_stand_in_the_question_leave_the_session() {
     assert_eq!(answers.recv().unwrap(), yes());
     let seen = watched.looks.lock().unwrap().clone();
     assert_eq!(seen, [Look { secret_values: vec![used.to_owned()], ..look }]);
+}
+
+#[test]
+fn what_the_tools_of_a_question_take_goes_along_and_nothing_more() {
+    let state = tempfile::tempdir().unwrap();
+    let watched = Watched::at(state.path());
+    let schema = |name: &str| json!({"type": "object", "title": name});
+    let find = move |name: &str| match name {
+        "huge" => Some(json!({"description": "x".repeat(2 << 20)})),
+        _ => Some(schema(name)),
+    };
+    let session = WatchApprover::new(state.path(), asker("s1"), Look::default(), find);
+    let taken = |tool: &str| watched.takes.lock().unwrap().of(tool);
+    for (number, tool) in ["one", "two", "huge"].into_iter().enumerate() {
+        let mut question = question(number as u64);
+        question.members[0].request.tool_name = tool.to_owned();
+        let answers = ask(&session, question);
+        watched.person.question(number + 1);
+        let known: Vec<&str> =
+            ["one", "two", "huge"].into_iter().filter(|tool| taken(tool).is_some()).collect();
+        assert_eq!(known, if tool == "huge" { vec![] } else { vec![tool] });
+        watched.person.answer(number + 1, yes());
+        answers.recv().unwrap();
+    }
+    assert_eq!(watched.looks.lock().unwrap().len(), 1, "one prompt");
 }

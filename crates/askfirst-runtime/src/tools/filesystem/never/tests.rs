@@ -43,6 +43,29 @@ fn a_name_that_no_rule_can_end_in_is_told_at_once_and_no_other() {
 }
 
 #[test]
+fn what_a_glob_needs_is_part_of_all_that_it_matches() {
+    let globs = [
+        (
+            ".git/**/commondir",
+            "commondir",
+            vec![".git/commondir", ".git/a/b/commondir", "x/.git/y/commondir"],
+        ),
+        ("*.pem", ".pem", vec!["a.pem", ".pem", "x/y.PEM"]),
+        ("id_?sa*", "id_", vec!["id_rsa", "id_dsa.pub", "x/ID_RSA"]),
+        ("**/secret-*/x", "secret-", vec!["secret-1/x", "a/secret-/x"]),
+        ("{a,b}.key", "", vec!["a.key", "B.key"]),
+        ("[ab].key", "", vec!["a.key"]),
+        ("*", "", vec!["anything"]),
+    ];
+    for (rule, needed, paths) in globs {
+        assert_eq!(needle(&fold::wide(rule)), needed, "{rule}");
+        for path in paths {
+            assert!(covers(rule, path), "{rule}: {path}");
+        }
+    }
+}
+
+#[test]
 fn a_rule_that_begins_with_a_slash_holds_in_one_place() {
     assert!(covers("/build", "build/x") && !covers("/build", "a/build"));
 }
@@ -123,8 +146,9 @@ fn a_broken_glob_is_a_fault_at_once_and_the_built_in_list_has_none() {
 }
 
 #[test]
-fn rules_that_are_too_much_to_put_together_cover_everything() {
+fn rules_that_are_too_much_to_put_together_cover_everything_that_has_what_they_need() {
     let rules = Rules::new(["a*"]).unwrap();
     rules.set.set(None).unwrap();
-    assert_eq!(rules.covering(names("b")), Some("a*"));
+    assert_eq!(rules.covering(names("ba")), Some("a*"));
+    assert_eq!(rules.covering(names("b")), None);
 }

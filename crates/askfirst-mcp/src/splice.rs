@@ -1,7 +1,5 @@
 //! Names and ids changed within a message, and nothing else of it.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -24,6 +22,8 @@ struct Params<'a> {
     name: Option<&'a RawValue>,
     #[serde(borrow, rename = "ref")]
     of: Option<Of<'a>>,
+    #[serde(borrow, rename = "_meta")]
+    meta: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -33,24 +33,34 @@ struct Of<'a> {
 }
 
 /// The message with another id.
-pub(super) fn with_id(line: &[u8], id: &str) -> Option<Vec<u8>> {
+pub(crate) fn with_id(line: &[u8], id: &str) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?;
     let found: Identified<'_> = serde_json::from_str(text).ok()?;
     replaced(text, found.id, id)
 }
 
 /// The message with another `params.name`.
-pub(super) fn with_name(line: &[u8], name: &str) -> Option<Vec<u8>> {
+pub(crate) fn with_name(line: &[u8], name: &str) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?;
     let found: Asking<'_> = serde_json::from_str(text).ok()?;
     replaced(text, found.params.name?, &Value::from(name).to_string())
 }
 
 /// The message with another `params.ref.name`.
-pub(super) fn with_ref_name(line: &[u8], name: &str) -> Option<Vec<u8>> {
+pub(crate) fn with_ref_name(line: &[u8], name: &str) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?;
     let found: Asking<'_> = serde_json::from_str(text).ok()?;
     replaced(text, found.params.of?.name?, &Value::from(name).to_string())
+}
+
+/// The message with another `params._meta`, if it has one.
+pub(crate) fn with_meta(line: &[u8], meta: &Value) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(line).ok()?;
+    let found: Asking<'_> = serde_json::from_str(text).ok()?;
+    match found.params.meta {
+        Some(old) => replaced(text, old, &meta.to_string()),
+        None => Some(line.to_vec()),
+    }
 }
 
 /// A raw value is a part of the text that it was read from: its place is where it begins.
@@ -61,16 +71,6 @@ fn replaced(text: &str, old: &RawValue, new: &str) -> Option<Vec<u8>> {
     Some([before.as_bytes(), new.as_bytes(), after.as_bytes()].concat())
 }
 
-/// The name that the client sees.
-pub(super) fn joined(server: &str, name: &str) -> String {
-    format!("{server}__{name}")
-}
-
-/// The beginning of a template up to its first variable.
-pub(super) fn beginning(template: &str) -> Cow<'_, str> {
-    Cow::Borrowed(template.split_once('{').map_or(template, |(before, _)| before))
-}
-
 #[cfg(test)]
-#[path = "names/tests.rs"]
+#[path = "splice/tests.rs"]
 mod tests;

@@ -14,5 +14,10 @@ fn only_the_name_changes_and_the_rest_stays_byte_for_byte() {
         br#"{"params":{"ref":{"type":"ref/prompt","name":"p"},"name":"z"}}"#
     );
     assert_eq!(with_name(b"{}", "x"), None);
-    assert_eq!(beginning("file:///{path}"), "file:///");
+    let line = br#"{"params":{"_meta":{"a":1} ,"arguments":{"_meta":2}}}"#;
+    assert_eq!(
+        with_meta(line, &serde_json::json!({"b": 2})).unwrap(),
+        br#"{"params":{"_meta":{"b":2} ,"arguments":{"_meta":2}}}"#
+    );
+    assert_eq!(with_meta(br#"{"params":{}}"#, &Value::Null).unwrap(), br#"{"params":{}}"#);
 }

@@ -1,0 +1,46 @@
+//! What is known of the tools behind a session's gateways: whoever edits a call's arguments is told what its tool takes.
+//! Nothing is called through it.
+
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+
+use askfirst::toolset::BoxFuture;
+use askfirst::{ApprovalAware, Invocation, ToolDefinition, ToolError, Toolset};
+use askfirst_mcp::Gateway;
+use serde_json::Value;
+
+/// The config's own tools, and those of servers.
+pub struct Known {
+    own: Arc<dyn Toolset>,
+    gateways: RwLock<Vec<Weak<Gateway>>>,
+}
+
+impl Known {
+    pub fn new(own: Arc<dyn Toolset>) -> Self {
+        Self { own, gateways: RwLock::default() }
+    }
+
+    pub fn add(&self, gateway: &Arc<Gateway>) {
+        self.gateways.write().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(gateway));
+    }
+}
+
+impl Toolset for Known {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        self.own.tools()
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
+        self.own.call(invocation)
+    }
+
+    fn approval(&self) -> Option<&dyn ApprovalAware> {
+        self.own.approval()
+    }
+
+    fn definition(&self, name: &str) -> Option<ToolDefinition> {
+        let gateways = self.gateways.read().unwrap_or_else(PoisonError::into_inner);
+        let theirs =
+            || gateways.iter().filter_map(Weak::upgrade).find_map(|gateway| gateway.definition(name));
+        self.own.definition(name).or_else(theirs)
+    }
+}
