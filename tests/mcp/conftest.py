@@ -30,6 +30,17 @@ FILESYSTEM = str(MODULES / "@modelcontextprotocol/server-filesystem/dist/index.j
 CONFORMANCE = str(MODULES / "@modelcontextprotocol/conformance/dist/index.js")
 
 
+SHELF = """
+version: 1
+ledger: { path: ./record.jsonl }
+sandbox:
+  require_os_sandbox: false
+  paths: { shelf: { root: ./shelf, mode: rw, approval: { read: none, write: required } } }
+tools:
+  count: { command: [wc, -w, --, "{path}"], args: { path: { type: string } }, approval: none }
+"""
+
+
 class Place:
     """A folder of its own with a config, in which nothing of the user's is read or written."""
 
@@ -47,6 +58,14 @@ class Place:
         """Writes the config; what it does not name is refused, because nobody can be asked here."""
         text = f"version: 1\nledger: {{ path: ./record.jsonl }}\ntools: {tools}\n"
         (self.folder / "c.yaml").write_text(text)
+
+    def shelf(self):
+        """A config with a folder to read and write, and a file in it."""
+        shelf = self.folder / "shelf"
+        shelf.mkdir()
+        (shelf / "note.txt").write_text("buy milk")
+        (self.folder / "c.yaml").write_text(SHELF)
+        return shelf
 
     def gateway(self, *args):
         """The gateway's command. There is no terminal to ask at: the runner has made a session of its own."""
@@ -98,11 +117,21 @@ class Place:
                 os.killpg(program.pid, 15)
             program.wait(PATIENCE)
 
+    def server(self, *args):
+        """The command of our own server, with the tools that the config offers."""
+        return [ASKFIRST, "--config", "c.yaml", "serve", *args]
+
     def listening(self, *args, token=None):
         """The gateway over HTTP: gives its address."""
-        door = [] if token else ["--no-token"]
+        return self.at_an_address(self.gateway, args, token)
+
+    def serving(self, *args, token=None):
+        """Our own server over HTTP: gives its address."""
+        return self.at_an_address(self.server, args, token)
+
+    def at_an_address(self, door, args, token):
         env = {"ASKFIRST_TOKEN": token} if token else {}
-        command = self.gateway("--listen", "127.0.0.1:0", *door, *args)
+        command = door("--listen", "127.0.0.1:0", *([] if token else ["--no-token"]), *args)
         return self.running(command, "listening at ", **env)
 
     @contextlib.contextmanager

@@ -1,5 +1,5 @@
 // The official TypeScript clients, told by their arguments what to talk to and what to try there.
-//   node typescript.mjs v1|v2 everything|fixture|cancel|files URL|COMMAND ARGS…
+//   node typescript.mjs v1|v2 everything|fixture|cancel|files|serve URL|COMMAND ARGS…
 // Prints "ok" when all went as it should.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -12,7 +12,13 @@ const sampled = async () => ({
     model: 'none',
     content: { type: 'text', text: "a model's answer" }
 });
-const elicited = async () => ({ action: 'accept', content: { name: 'Ada' } });
+const elicited = async request => {
+    // Our own questions are about files: yes to one, no to the others.
+    const own = request.params.requestedSchema?.properties?.answer;
+    if (!own) return { action: 'accept', content: { name: 'Ada' } };
+    const answer = request.params.message.includes('yes.txt') ? 'approve once' : 'deny';
+    return { action: 'accept', content: { answer, reason: 'as the test wants' } };
+};
 const capabilities = { sampling: {}, elicitation: {} };
 const who = { name: 'askfirst-tests', version: '1.0.0' };
 
@@ -82,6 +88,19 @@ const tasks = {
         setTimeout(() => giveUp.abort('enough'), 500);
         await assert.rejects(slow);
         assert.match(words(await call('get-sum', { a: 2, b: 3 })), /5/);
+    },
+
+    async serve() {
+        const names = (await client.listTools()).tools.map(tool => tool.name);
+        for (const name of ['read_file', 'write_file', 'count']) assert(names.includes(name), name);
+        assert.match(words(await call('read_file', { path: 'shelf:note.txt' })), /buy milk/);
+        const written = await call('write_file', { path: 'shelf:yes.txt', content: 'yes' });
+        assert(!written.isError, words(written));
+        const refused = await call('write_file', { path: 'shelf:no.txt', content: 'no' });
+        assert.equal(refused.isError, true);
+        assert.match(words(refused), /as the test wants/);
+        const counted = await call('count', { path: `${process.cwd()}/shelf/note.txt` });
+        assert.match(counted.structuredContent.stdout, /^2 /);
     },
 
     async files() {

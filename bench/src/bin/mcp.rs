@@ -11,6 +11,10 @@ use askfirst_bench::{Contestant, Failure, in_words, median, print_race};
 
 const SIZES: [(&str, usize); 3] = [("small", 16), ("64 KiB", 64 << 10), ("1 MiB", 1 << 20)];
 const STARTS: usize = 51;
+/// So often others are started: some take a second each.
+const OTHER_STARTS: usize = 5;
+/// So many calls are on their way before the first is answered.
+const IN_FLIGHT: usize = 1000;
 
 fn main() -> Result<(), Failure> {
     let argument = std::env::args().nth(1).ok_or("name the program: mcp <path of askfirst>")?;
@@ -36,7 +40,7 @@ fn main() -> Result<(), Failure> {
 fn measure(program: &Path, folder: &Path, others: &[(String, String)]) -> Result<(), Failure> {
     std::fs::write(
         folder.join("askfirst.yaml"),
-        "version: 1\ntools: { mcp__bench__echo: { approval: none } }\n",
+        "version: 1\ntools: { \"mcp__bench__*\": { approval: none } }\n",
     )?;
     for (label, size) in SIZES {
         let mut direct = Line::start(own("server")?)?;
@@ -69,22 +73,56 @@ fn measure(program: &Path, folder: &Path, others: &[(String, String)]) -> Result
         }
         print_race(&format!("round trip, {label}"), &mut contestants);
         drop(contestants);
-        println!("{:<28} askfirst mcp {} KiB resident", "", gated.resident()?);
+        let mut kept = vec![format!("askfirst mcp {} KiB", gated.resident()?)];
+        for (name, other) in &beside {
+            kept.push(format!("{name} {} KiB", other.resident()?));
+        }
+        println!("{:<28} {}", format!("resident, {label}"), kept.join(" | "));
     }
-    let mut plain = Vec::new();
-    let mut through = Vec::new();
+    starts(program, folder, others)?;
+    in_flight(program, folder, others)
+}
+
+/// How long each takes from its start to its first answer.
+fn starts(program: &Path, folder: &Path, others: &[(String, String)]) -> Result<(), Failure> {
+    let (mut plain, mut through) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {
         plain.push(first_answer(own("server")?)?);
         through.push(first_answer(gate(program, folder)?)?);
     }
-    let (plain, through) = (median(&mut plain), median(&mut through));
-    println!(
-        "{:<28} direct {} | askfirst mcp {} (+{})",
-        "start to first answer",
-        in_words(plain),
-        in_words(through),
-        in_words(through - plain)
-    );
+    let plain = median(&mut plain);
+    let mut cells = vec![("askfirst mcp", median(&mut through))];
+    for (name, command) in others {
+        let times: Result<Vec<f64>, Failure> =
+            (0..OTHER_STARTS).map(|_| first_answer(other(command)?)).collect();
+        cells.push((name, median(&mut times?)));
+    }
+    let told =
+        |(name, time): &(&str, f64)| format!("{name} {} (+{})", in_words(*time), in_words(time - plain));
+    let cells: Vec<String> = cells.iter().map(told).collect();
+    println!("{:<28} direct {} | {}", "start to first answer", in_words(plain), cells.join(" | "));
+    Ok(())
+}
+
+/// Many calls of which none is answered before the last has come.
+fn in_flight(program: &Path, folder: &Path, others: &[(String, String)]) -> Result<(), Failure> {
+    let mut contestants = vec![("direct", own("server")?), ("askfirst mcp", gate(program, folder)?)];
+    for (name, command) in others {
+        contestants.push((name, other(command)?));
+    }
+    let mut cells = Vec::new();
+    for (name, command) in contestants {
+        let mut line = Line::start(command)?;
+        line.greet();
+        let mut times = Vec::new();
+        for round in 1..=OTHER_STARTS {
+            let start = Instant::now();
+            line.all(round * IN_FLIGHT);
+            times.push(start.elapsed().as_secs_f64() * 1e9);
+        }
+        cells.push(format!("{name} {}, {} KiB", in_words(median(&mut times)), line.resident()?));
+    }
+    println!("{:<28} {}", format!("{IN_FLIGHT} calls in flight"), cells.join(" | "));
     Ok(())
 }
 
@@ -113,7 +151,7 @@ fn gate(program: &Path, folder: &Path) -> Result<Command, Failure> {
 fn first_answer(command: Command) -> Result<f64, Failure> {
     let start = Instant::now();
     let mut line = Line::start(command)?;
-    line.round("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
+    line.greet();
     Ok(start.elapsed().as_secs_f64() * 1e9)
 }
 
@@ -154,10 +192,37 @@ impl Line {
             done.is_ok_and(|count| count > 10) && self.answer.starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":"),
             "no answer"
         );
-        assert!(!self.answer.windows(7).take(200).any(|part| part == b"isError"), "refused");
+        let failed = b"\"isError\":true";
+        assert!(!self.answer.windows(failed.len()).any(|part| part == failed), "refused");
+    }
+
+    /// Sends all calls, then reads as many answers.
+    fn all(&mut self, first: usize) {
+        let mut calls = String::new();
+        for n in first..first + IN_FLIGHT {
+            calls.push_str(&format!(
+                r#"{{"jsonrpc":"2.0","id":{n},"method":"tools/call","params":{{"name":"hold","arguments":{{"n":{n}}}}}}}"#
+            ));
+            calls.push('\n');
+        }
+        assert!(self.input.write_all(calls.as_bytes()).is_ok(), "it ended");
+        let mut seen = std::collections::BTreeSet::new();
+        while seen.len() < IN_FLIGHT {
+            self.answer.clear();
+            let count = self.output.read_until(b'\n', &mut self.answer).unwrap_or_default();
+            assert!(count > 0, "it ended after {} answers", seen.len());
+            let answer: serde_json::Value = serde_json::from_slice(&self.answer).unwrap_or_default();
+            let id = answer.get("id").and_then(serde_json::Value::as_u64);
+            let refused = answer.pointer("/result/isError").is_some_and(|is| is == true);
+            assert!(!refused && answer.get("error").is_none(), "refused: {answer}");
+            if let Some(id) = id {
+                assert!(seen.insert(id), "answered twice: {id}");
+            }
+        }
     }
 
     fn resident(&self) -> Result<u64, Failure> {
+        // What stands before the server, not the server: the first process is it, or started it from a shell.
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
         Ok(line.trim().trim_end_matches(" kB").parse()?)
@@ -171,26 +236,41 @@ impl Drop for Line {
     }
 }
 
-/// The server: answers each line with as much as it was sent, and lists one tool.
+/// The server: answers each line with as much as it was sent, and lists two tools, of which one is answered only when
+/// many calls of it wait.
 fn serve() -> Result<(), Failure> {
     let (mut input, mut output) = (BufReader::with_capacity(1 << 16, std::io::stdin()), std::io::stdout());
     let mut line = Vec::new();
+    let mut held: Vec<String> = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
         let text = std::str::from_utf8(&line)?;
         if !text.contains("\"id\":") {
             line.clear();
             continue;
         }
-        let id =
-            text.split_once("\"id\":").and_then(|(_, rest)| rest.split_once(',')).map_or("0", |(id, _)| id);
-        let id = id.trim_end_matches('}').trim();
-        let answer = if text.contains("\"initialize\"") {
+        let id = text.split_once("\"id\":").map_or("0", |(_, rest)| rest.trim_start());
+        let id = id.split([',', '}']).next().unwrap_or("0").trim();
+        let answer = if text.contains("\"name\":\"hold\"") {
+            held.push(id.to_owned());
+            if held.len() < IN_FLIGHT {
+                line.clear();
+                continue;
+            }
+            let answered = |id: &String| {
+                format!(
+                    "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\"held\"}}]}}}}\n"
+                )
+            };
+            let answers = held.iter().rev().map(answered).collect();
+            held.clear();
+            answers
+        } else if text.contains("\"initialize\"") {
             format!(
                 "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{{\"tools\":{{}}}},\"serverInfo\":{{\"name\":\"bench\",\"version\":\"1\"}}}}}}\n"
             )
         } else if text.contains("tools/list") {
             format!(
-                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"tools\":[{{\"name\":\"echo\",\"inputSchema\":{{\"type\":\"object\"}}}}]}}}}\n"
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"tools\":[{{\"name\":\"echo\",\"inputSchema\":{{\"type\":\"object\"}}}},{{\"name\":\"hold\",\"inputSchema\":{{\"type\":\"object\"}}}}]}}}}\n"
             )
         } else if !text.contains("tools/call") && !text.contains("\"ping\"") {
             format!(

@@ -11,6 +11,7 @@ mod message;
 mod out;
 mod pins;
 pub mod serve;
+mod sink;
 mod splice;
 mod task;
 mod upstream;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One side's end of a way.
 pub(crate) trait Out: Send + Sync {
@@ -20,6 +21,11 @@ pub(crate) trait Out: Send + Sync {
 
     /// Nothing more will come.
     fn close(&self) {}
+
+    /// For how long the other side has not taken what is being given to it.
+    fn stuck(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// Where what comes of one message goes: the two ends of a pipe, or one HTTP request and what it becomes.
@@ -33,8 +39,14 @@ impl Ways {
     /// Lines to two streams.
     #[must_use]
     pub fn lines(to_client: Box<dyn io::Write + Send>, to_server: Box<dyn io::Write + Send>) -> Self {
-        let sink = |output| Arc::new(crate::upstream::Sink::new(output)) as Arc<dyn Out>;
+        let sink = |output| Arc::new(crate::sink::Sink::new(output)) as Arc<dyn Out>;
         Self { to_client: sink(to_client), to_server: sink(to_server) }
+    }
+
+    /// For how long the server has not taken what is being sent to it.
+    #[must_use]
+    pub fn stuck(&self) -> Option<Duration> {
+        self.to_server.stuck()
     }
 
     /// Tells the server that nothing more will come.

@@ -1,7 +1,6 @@
 //! The server's tools as a toolset: what is known of them, and calls that are on their way there and back.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::Poll;
 
@@ -41,49 +40,6 @@ struct Known {
     json: Value,
     /// What it looked like when it was pinned, if that was different.
     was: Option<Value>,
-}
-
-/// Where lines go. Each is written whole.
-pub(crate) struct Sink(Mutex<Option<Open>>);
-
-struct Open {
-    output: Box<dyn Write + Send>,
-    /// A line with its end, so that both go at once: whoever reads is woken once.
-    whole: Vec<u8>,
-}
-
-/// A longer line is not copied to be written.
-const SHORT: usize = 64 << 10;
-
-impl Sink {
-    pub(crate) fn new(output: Box<dyn Write + Send>) -> Self {
-        Self(Mutex::new(Some(Open { output, whole: Vec::new() })))
-    }
-}
-
-impl Out for Sink {
-    fn line(&self, line: &[u8]) -> std::io::Result<()> {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Open { output, whole } = open.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
-        // An end of line can only be a blank in JSON. Some readers take it for the end of the message.
-        if line.contains(&b'\n') || line.contains(&b'\r') {
-            let blank = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
-            output.write_all(&line.iter().map(blank).chain([b'\n']).collect::<Vec<u8>>())?;
-        } else if line.len() < SHORT {
-            whole.clear();
-            whole.extend_from_slice(line);
-            whole.push(b'\n');
-            output.write_all(whole)?;
-        } else {
-            output.write_all(line)?;
-            output.write_all(b"\n")?;
-        }
-        output.flush()
-    }
-
-    fn close(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
 }
 
 /// A call on its way.

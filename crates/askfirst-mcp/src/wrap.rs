@@ -106,7 +106,7 @@ fn change<'a>(
     let (Some(program), Some(words)) = (program, words) else {
         return Ok(Err("its command is not a list of texts"));
     };
-    let behind = behind(&program, &words);
+    let behind = behind(&program, &words, askfirst);
     let (program, words) = match (way, behind) {
         (Way::Wrap, Some(_)) => return Ok(Err("it is behind the gateway already")),
         (Way::Unwrap, None) => return Ok(Err("it is not behind the gateway")),
@@ -127,10 +127,11 @@ fn change<'a>(
     }))
 }
 
-/// The server's own program and words, if the gateway stands in front of it.
-fn behind<'a>(program: &str, words: &'a [String]) -> Option<(&'a String, &'a [String])> {
-    let ours =
-        program.rsplit('/').next() == Some("askfirst") && words.first().is_some_and(|word| word == "mcp");
+/// The server's own program and words, if the gateway stands in front of it, under its usual name or ours.
+fn behind<'a>(program: &str, words: &'a [String], askfirst: &str) -> Option<(&'a String, &'a [String])> {
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_gateway = ["askfirst".to_owned(), name(askfirst)].contains(&name(program));
+    let ours = is_gateway && words.first().is_some_and(|word| word == "mcp");
     let at = words.iter().position(|word| word == "--").filter(|_| ours)?;
     words.get(at + 1..)?.split_first()
 }

@@ -1,11 +1,10 @@
 //! Asks a Python callable. What it is, and on which thread or loop it runs, is Python's business; here a question goes
 //! out and an answer comes back.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use askfirst::machine::{self, Question, QuestionId};
-use askfirst::ports::{Approver, Durability, RecordFailed, Recorder, Reply};
-use askfirst::record::Record;
+use askfirst::ports::{Approver, Reply};
 use askfirst::{ApprovalDecision, Cause};
 use askfirst_runtime::approver::written_out;
 use pyo3::exceptions::PyValueError;
@@ -15,16 +14,21 @@ use pyo3::types::PyList;
 use crate::call::Origins;
 use crate::convert;
 use crate::gate::{self, Inside};
+use crate::held::Held;
 use crate::process::Ours;
 
 /// Hands questions to `ask(number, requests, answer, origin)`, and says with `withdraw(number, cause)` that one is over.
 pub(crate) struct PythonApprover {
-    pub(crate) ask: Py<PyAny>,
-    pub(crate) withdraw: Py<PyAny>,
-    pub(crate) origins: Arc<Origins>,
+    pub(crate) ask: Held,
+    pub(crate) withdraw: Held,
+    pub(crate) origins: Origins,
 }
 
 impl Approver for PythonApprover {
+    fn announce(&self, call_id: &str) {
+        self.origins.note(call_id);
+    }
+
     fn ask(&self, question: Question, reply: Reply) {
         // When Python has ended, the dropped reply says that the approver failed.
         gate::attach(|py| {
@@ -37,22 +41,25 @@ impl Approver for PythonApprover {
                 let origins = question.members.iter();
                 let origin = origins.filter_map(|member| self.origins.of(&member.request.call_id)).next();
                 let origin = origin.as_ref().and_then(|origin| origin.get());
-                let called = self.ask.call1(py, (question.id.0, requests, &answer, origin));
+                let ask = self.ask.get(py);
+                let called = ask.and_then(|ask| ask.call1((question.id.0, requests, &answer, origin)));
                 if let Err(error) = &called {
                     answer.get().fail(&convert::in_words(py, error))?;
                 }
                 called
             });
             if let Err(error) = asked {
-                error.write_unraisable(py, Some(self.ask.bind(py)));
+                error.write_unraisable(py, self.ask.get(py).ok().as_ref());
             }
         });
     }
 
     fn withdraw(&self, question: QuestionId, cause: Cause) {
         gate::attach(|py| {
-            if let Err(error) = self.withdraw.call1(py, (question.0, cause.as_str())) {
-                error.write_unraisable(py, Some(self.withdraw.bind(py)));
+            // Whoever was thrown away has no question left.
+            let Ok(withdraw) = self.withdraw.get(py) else { return };
+            if let Err(error) = withdraw.call1((question.0, cause.as_str())) {
+                error.write_unraisable(py, Some(&withdraw));
             }
         });
     }
@@ -99,21 +106,5 @@ impl Answer {
     fn fail_from_python(&self, note: &str) -> PyResult<()> {
         let Some(_inside) = Inside::enter() else { return Ok(()) };
         self.fail(note)
-    }
-}
-
-/// Keeps the record, if there is one, and notes where a question came from before it is asked.
-pub(crate) struct Noting {
-    pub(crate) origins: Arc<Origins>,
-    pub(crate) ledger: Option<Arc<dyn Recorder>>,
-}
-
-impl Recorder for Noting {
-    fn record(&self, record: &Record, durability: Durability) -> Result<(), RecordFailed> {
-        match record {
-            Record::Requested(call) => self.origins.note(&call.call_id),
-            Record::Session(_) | Record::Decided(_) | Record::Executed(_) => {}
-        }
-        self.ledger.as_ref().map_or(Ok(()), |ledger| ledger.record(record, durability))
     }
 }

@@ -33,8 +33,8 @@ pub(crate) struct Call {
 /// Where the pipeline leaves what may run, and Python what became of it.
 #[derive(Default)]
 struct Desk {
-    permitted: Option<Invocation>,
-    result: Option<Result<Value, ToolError>>,
+    permitted: Option<Box<Invocation>>,
+    result: Option<Box<Result<Value, ToolError>>>,
     waker: Option<Waker>,
 }
 
@@ -63,8 +63,9 @@ impl Origin {
 }
 
 /// Whether a call's arguments are still those that Python gave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Edited {
+    #[default]
     No,
     Yes,
 }
@@ -81,7 +82,8 @@ pub(crate) enum Stage {
 #[derive(Clone)]
 pub(crate) struct Current {
     pub(crate) call: Option<Arc<Call>>,
-    pub(crate) origin: Arc<Origin>,
+    /// Made when first needed.
+    pub(crate) origin: Option<Arc<Origin>>,
     pub(crate) stage: Stage,
 }
 
@@ -100,8 +102,8 @@ fn stage() -> Stage {
 
 /// Where what this thread is busy with came from. It is looked at now.
 pub(crate) fn current_origin() -> Option<Arc<Origin>> {
-    let origin =
-        CURRENT.with_borrow(|current| current.as_ref().map(|current| Arc::clone(&current.origin)))?;
+    let made = |current: &mut Current| Arc::clone(current.origin.get_or_insert_default());
+    let origin = CURRENT.with_borrow_mut(|current| current.as_mut().map(made))?;
     origin.note();
     Some(origin)
 }
@@ -112,6 +114,11 @@ pub(crate) struct Busy(Option<Current>);
 impl Busy {
     pub(crate) fn with(current: Current) -> Self {
         Self(CURRENT.replace(Some(current)))
+    }
+
+    /// Where it came from, if anybody wanted to know.
+    pub(crate) fn origin(&self) -> Option<Arc<Origin>> {
+        CURRENT.with_borrow(|current| current.as_ref()?.origin.clone())
     }
 
     /// Goes on to another call of the same submission.
@@ -158,14 +165,14 @@ impl Call {
 
     /// The pipeline: this may run now. Gives the result once there is one.
     pub(crate) fn run(&self, invocation: Invocation) -> impl Future<Output = Result<Value, ToolError>> + '_ {
-        self.desk().permitted = Some(invocation);
+        self.desk().permitted = Some(Box::new(invocation));
         std::future::poll_fn(|context| self.poll_result(context))
     }
 
     fn poll_result(&self, context: &Context<'_>) -> Poll<Result<Value, ToolError>> {
         let mut desk = self.desk();
         match desk.result.take() {
-            Some(result) => Poll::Ready(result),
+            Some(result) => Poll::Ready(*result),
             None => {
                 desk.waker = Some(context.waker().clone());
                 Poll::Pending
@@ -174,13 +181,13 @@ impl Call {
     }
 
     /// Python: what may run, if anything may yet.
-    pub(crate) fn permitted(&self) -> Option<Invocation> {
+    pub(crate) fn permitted(&self) -> Option<Box<Invocation>> {
         self.desk().permitted.take()
     }
 
     /// Python: what became of it.
     pub(crate) fn ran(&self, result: Result<Value, ToolError>) {
-        self.desk().result = Some(result);
+        self.desk().result = Some(Box::new(result));
     }
 
     /// Keeps what must go on up through Python.

@@ -7,11 +7,13 @@ use std::time::Duration;
 use askfirst::{ApprovalRequest, Mode};
 use askfirst_runtime::ApprovalController;
 use pyo3::exceptions::PyValueError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
 use crate::approver::PythonApprover;
 use crate::call::Origins;
 use crate::convert;
+use crate::held::Held;
 use crate::memory::Memory;
 use crate::process::Ours;
 use crate::setup::{self, Config};
@@ -23,14 +25,13 @@ pub struct Controller(Ours<Inner>);
 
 struct Inner {
     controller: ApprovalController,
-    origins: Arc<Origins>,
+    approver: Option<Arc<PythonApprover>>,
     next: AtomicU64,
 }
 
 impl Controller {
-    pub(crate) fn inner(&self) -> PyResult<(ApprovalController, Arc<Origins>)> {
-        let inner = self.0.get()?;
-        Ok((inner.controller.clone(), Arc::clone(&inner.origins)))
+    pub(crate) fn inner(&self) -> PyResult<ApprovalController> {
+        Ok(self.0.get()?.controller.clone())
     }
 }
 
@@ -58,19 +59,33 @@ impl Controller {
         let mode = self::mode(mode)?;
         let bad = |_| PyValueError::new_err("`timeout` must be a number of seconds that is not negative");
         let time_out = time_out.map(Duration::try_from_secs_f64).transpose().map_err(bad)?;
-        let origins = Arc::<Origins>::default();
         let controller = ApprovalController::setup(mode).memory(memory.shared()?).time_out(time_out);
-        let controller = match (ask, withdraw) {
-            (Some(ask), Some(withdraw)) => {
-                controller.approver(Arc::new(PythonApprover { ask, withdraw, origins: Arc::clone(&origins) }))
-            }
-            (Some(_), None) | (None, _) => match mode {
+        let approver = ask.zip(withdraw).map(|(ask, withdraw)| {
+            let (ask, withdraw) = (Held::new(ask), Held::new(withdraw));
+            Arc::new(PythonApprover { ask, withdraw, origins: Origins::default() })
+        });
+        let controller = match &approver {
+            Some(approver) => controller.approver(Arc::clone(approver) as _),
+            None => match mode {
                 Mode::Interactive | Mode::ApproveAll => controller.approver(setup::terminal(config)?),
                 Mode::Strict => controller,
             },
         };
         let controller = controller.build();
-        Ok(Self(Ours::new(Inner { controller, origins, next: AtomicU64::new(1) })))
+        Ok(Self(Ours::new(Inner { controller, approver, next: AtomicU64::new(1) })))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let Some(Inner { approver: Some(approver), .. }) = self.0.here() else { return Ok(()) };
+        approver.ask.traverse(&visit)?;
+        approver.withdraw.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        if let Some(Inner { approver: Some(approver), .. }) = self.0.here() {
+            approver.ask.clear();
+            approver.withdraw.clear();
+        }
     }
 
     /// Decides about a request: mode, then memory, then whoever is asked. Gives a ticket whose outcome is a decision.
@@ -79,11 +94,8 @@ impl Controller {
         let mut request: ApprovalRequest = convert::to_typed(request)?;
         // A name of its own, below which nobody else asks.
         request.call_id = format!("request-{}", inner.next.fetch_add(1, Ordering::Relaxed));
-        let (controller, origins) = (inner.controller.clone(), Arc::clone(&inner.origins));
-        let decided = async move {
-            origins.note(&request.call_id);
-            End::Decision(controller.request_approval(request).await)
-        };
+        let controller = inner.controller.clone();
+        let decided = async move { End::Decision(controller.request_approval(request).await) };
         Ticket::start(py, Box::pin(decided), None, Arc::default(), While::Attached)
     }
 

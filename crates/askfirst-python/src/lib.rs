@@ -8,6 +8,7 @@ mod call;
 mod controller;
 mod convert;
 mod gate;
+mod held;
 mod memory;
 mod process;
 mod session;
@@ -38,7 +39,9 @@ fn _askfirst(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ticket::Ticket>()?;
     module.add_function(wrap_pyfunction!(convert::to_json, module)?)?;
     module.add_function(wrap_pyfunction!(convert::plain, module)?)?;
+    module.add_function(wrap_pyfunction!(session::submit_together, module)?)?;
     module.add_function(wrap_pyfunction!(setup::walls, module)?)?;
+    process::hear_of_forks(module)?;
     let close = wrap_pyfunction!(gate::close, module)?;
     module.py().import("atexit")?.call_method1("register", (close,))?;
     Ok(())

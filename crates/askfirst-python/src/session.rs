@@ -13,16 +13,19 @@ use askfirst_runtime::config::Fallback;
 use askfirst_runtime::launcher::{WalledLauncher, lacks_demanded_walls};
 use askfirst_runtime::ledger::SessionId;
 use askfirst_runtime::offered::Offered;
-use pyo3::exceptions::PyRuntimeError;
+use askfirst_runtime::pipeline::straight::Started;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::{Map, Value};
 
 use crate::ConfigError;
-use crate::approver::Noting;
 use crate::call::{Busy, Call, Current, Origin, Stage};
 use crate::controller::{Controller, mode};
 use crate::convert::{self, in_words};
 use crate::gate;
+use crate::held::Held;
 use crate::process::Ours;
 use crate::setup::{self, Config};
 use crate::ticket::{End, Ticket, While};
@@ -38,6 +41,25 @@ struct Inner {
     tools: Arc<Tools>,
     launcher: Option<Arc<WalledLauncher>>,
     during: While,
+    /// Gives the metadata of a call for what a framework knows of it.
+    metadata_of: Option<Held>,
+    overriding: Option<Arc<Override>>,
+    /// Who sees the metadata of every call.
+    seen: Seen,
+}
+
+/// Whether somebody sees the metadata of calls that need no asking: a record, an override, a view of every call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Always,
+    WhenAsked,
+}
+
+/// What is known of a call besides name and arguments.
+enum Known<'a, 'py> {
+    Metadata(Option<&'a Bound<'py, PyAny>>),
+    /// What a framework knows. Most often nobody wants to hear it.
+    Context(&'a Bound<'py, PyAny>),
 }
 
 /// A call as Python gives it: name, arguments, metadata, and who assesses it.
@@ -55,7 +77,7 @@ impl Session {
     /// of this library; with it the config's own tools are offered.
     #[new]
     #[pyo3(signature = (config, controller, mode_name, *, assess=None, overriding=None, record=false, ledger=None,
-                        session_id=None, library=None))]
+                        session_id=None, library=None, metadata_of=None))]
     #[expect(clippy::too_many_arguments, reason = "Python calls it with keywords")]
     fn new(
         config: &Config,
@@ -67,6 +89,7 @@ impl Session {
         ledger: Option<PathBuf>,
         session_id: Option<String>,
         library: Option<PathBuf>,
+        metadata_of: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let (mut policy, mut built_in, mut launcher) = (config.policy(), None, None);
         if let Some(library) = library {
@@ -79,8 +102,10 @@ impl Session {
             let offered = Offered::new(config.0.clone()).map_err(|e| ConfigError::new_err(e.to_string()))?;
             (policy, built_in, launcher) = (offered.policy, Some(offered.toolset), Some(offered.launcher));
         }
-        if let Some(overriding) = overriding {
-            policy = policy.with_override(Arc::new(Override(overriding))).map_err(ConfigError::new_err)?;
+        let looks = assess.is_some() || overriding.is_some() || record;
+        let overriding = overriding.map(|overriding| Arc::new(Override(Held::new(overriding))));
+        if let Some(overriding) = &overriding {
+            policy = policy.with_override(Arc::clone(overriding) as _).map_err(ConfigError::new_err)?;
         }
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let fresh = SessionId::new(clock.now());
@@ -92,14 +117,36 @@ impl Session {
         };
         let tools = Arc::new(Tools::new(built_in, assess));
         let during = if ledger.is_some() { While::Detached } else { While::Attached };
-        let (controller, origins) = controller.inner()?;
-        let noting = Noting { origins, ledger: ledger.map(|ledger| ledger as _) };
-        let pipeline = ApprovalToolset::new(Arc::clone(&tools), controller, policy)
+        let pipeline = ApprovalToolset::new(Arc::clone(&tools), controller.inner()?, policy)
             .unknown(Unknown::Silent)
-            .recorder(Arc::new(noting))
             .clock(clock)
             .session(&id);
-        Ok(Self(Ours::new(Inner { id, pipeline, tools, launcher, during })))
+        let pipeline = match ledger {
+            Some(ledger) => pipeline.recorder(ledger),
+            None => pipeline,
+        };
+        let seen = if looks { Seen::Always } else { Seen::WhenAsked };
+        Ok(Self(Ours::new(Inner {
+            id,
+            pipeline,
+            tools,
+            launcher,
+            during,
+            metadata_of: metadata_of.map(Held::new),
+            overriding,
+            seen,
+        })))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let Some(inner) = self.0.here() else { return Ok(()) };
+        inner.held().try_for_each(|held| held.traverse(&visit))
+    }
+
+    fn __clear__(&self) {
+        if let Some(inner) = self.0.here() {
+            inner.held().for_each(Held::clear);
+        }
     }
 
     /// The name of the session; calls are numbered below it.
@@ -118,49 +165,26 @@ impl Session {
         metadata: Option<Bound<'py, PyAny>>,
         assess: Option<Py<PyAny>>,
     ) -> PyResult<Ticket> {
-        let inner = self.0.get()?;
-        let Ready { context, call } = ready((tool_name, args, metadata, assess))?;
-        let origin = Arc::<Origin>::default();
-        let submit = || {
-            let _busy = Busy::with(submitting(Some(Arc::clone(&call)), &origin));
-            inner.pipeline.submit([context])
-        };
-        let mut futures = match inner.during {
-            While::Attached => submit(),
-            While::Detached => gate::detach(py, submit),
-        };
-        call.raise()?;
-        let future = futures.pop().ok_or_else(|| PyRuntimeError::new_err("the call was lost"))?;
-        Ticket::start(py, on_its_way(future), Some(call), origin, inner.during)
+        self.begin(py, ready(tool_name, args, assess)?, Known::Metadata(metadata.as_ref()))
+    }
+
+    /// The same for a call that a framework knows more about: the session's `metadata_of` tells it, if anybody asks.
+    #[pyo3(signature = (tool_name, args, context, assess))]
+    fn start_in<'py>(
+        &self,
+        py: Python<'py>,
+        tool_name: String,
+        args: Bound<'py, PyAny>,
+        context: Bound<'py, PyAny>,
+        assess: Option<Py<PyAny>>,
+    ) -> PyResult<Ticket> {
+        self.begin(py, ready(tool_name, args, assess)?, Known::Context(&context))
     }
 
     /// Takes calls that belong together: all are judged before the first question is asked.
     fn submit<'py>(&self, py: Python<'py>, calls: Vec<Given<'py>>) -> PyResult<Vec<Ticket>> {
         let inner = self.0.get()?;
-        let ready: Vec<Ready> = calls.into_iter().map(ready).collect::<PyResult<_>>()?;
-        let (contexts, calls): (Vec<_>, Vec<_>) =
-            ready.into_iter().map(|ready| (ready.context, ready.call)).unzip();
-        let origin = Arc::<Origin>::default();
-        let submit = || {
-            let busy = Busy::with(submitting(None, &origin));
-            // Each call is assessed before the next is taken.
-            let one_by_one = contexts.into_iter().zip(&calls).map(|(context, call)| {
-                busy.next(Arc::clone(call));
-                context
-            });
-            inner.pipeline.submit(one_by_one)
-        };
-        let futures = match inner.during {
-            While::Attached => submit(),
-            While::Detached => gate::detach(py, submit),
-        };
-        let tickets = futures.into_iter().zip(calls);
-        tickets
-            .map(|(future, call)| {
-                call.raise()?;
-                Ticket::start(py, on_its_way(future), Some(call), Arc::clone(&origin), inner.during)
-            })
-            .collect()
+        submit(py, calls.into_iter().map(|given| (inner, given)))
     }
 
     /// The judge's verdict alone: nobody is asked, nothing runs, nothing is recorded or remembered.
@@ -174,8 +198,9 @@ impl Session {
         assess: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let inner = self.0.get()?;
-        let Ready { context, call } = ready((tool_name, args, metadata, assess))?;
-        let _busy = Busy::with(submitting(Some(Arc::clone(&call)), &Arc::default()));
+        let Ready { mut context, call } = ready(tool_name, args, assess)?;
+        context.metadata = metadata_from(metadata.as_ref())?;
+        let _busy = Busy::with(submitting(Some(Arc::clone(&call)), None));
         let policy = inner.pipeline.policy();
         let context = assess::prepare(context, &*inner.tools, policy);
         let assessment = assess::assess(&context, &*inner.tools, Unknown::Silent);
@@ -215,8 +240,121 @@ impl Session {
     }
 }
 
-fn submitting(call: Option<Arc<Call>>, origin: &Arc<Origin>) -> Current {
-    Current { call, origin: Arc::clone(origin), stage: Stage::Submitting }
+impl Session {
+    fn begin(&self, py: Python<'_>, ready: Ready, known: Known<'_, '_>) -> PyResult<Ticket> {
+        let inner = self.0.get()?;
+        let Ready { mut context, call } = ready;
+        let runs_here = inner.tools.runs(&context.tool_name);
+        let mut late = None;
+        match known {
+            Known::Metadata(metadata) => context.metadata = metadata_from(metadata)?,
+            Known::Context(told) if told.is_none() => {}
+            Known::Context(told) if runs_here || inner.seen == Seen::Always || call.assess.is_some() => {
+                context.metadata = inner.metadata_of(told)?;
+            }
+            Known::Context(told) => late = Some(told),
+        }
+        let busy = || Busy::with(submitting(Some(Arc::clone(&call)), None));
+        let (started, origin) = match inner.during {
+            While::Attached => {
+                let busy = busy();
+                let more = || late.map_or_else(|| Ok(Map::new()), |told| inner.metadata_of(told));
+                (inner.take(context, more), busy.origin())
+            }
+            While::Detached => gate::detach(py, || {
+                let busy = busy();
+                (inner.take(context, || Ok(Map::new())), busy.origin())
+            }),
+        };
+        call.raise()?;
+        match started? {
+            Started::Now(running) => Ok(Ticket::run(running, call.args.clone_ref(py), inner.during)),
+            Started::OnItsWay(future) => {
+                let origin = origin.unwrap_or_default();
+                Ticket::start(py, on_its_way(future), Some(call), origin, inner.during)
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn held(&self) -> impl Iterator<Item = &Held> {
+        let overriding = self.overriding.as_ref().map(|overriding| &overriding.0);
+        self.tools.assess().into_iter().chain(&self.metadata_of).chain(overriding)
+    }
+
+    fn take(
+        &self,
+        context: ApprovalContext,
+        late: impl FnOnce() -> PyResult<Map<String, Value>>,
+    ) -> PyResult<Started> {
+        if self.tools.runs(&context.tool_name) {
+            let future = self.pipeline.submit([context]).pop();
+            return future.map(Started::OnItsWay).ok_or_else(|| PyRuntimeError::new_err("the call was lost"));
+        }
+        self.pipeline.start(context, late)
+    }
+
+    fn metadata_of(&self, told: &Bound<'_, PyAny>) -> PyResult<Map<String, Value>> {
+        match &self.metadata_of {
+            Some(metadata_of) => convert::to_args(&metadata_of.get(told.py())?.call1((told,))?),
+            None => Ok(Map::new()),
+        }
+    }
+}
+
+/// Takes calls of several sessions that belong together. Those that share a controller are asked about as one group.
+#[pyfunction]
+pub(crate) fn submit_together<'py>(
+    py: Python<'py>,
+    sessions: Vec<Bound<'py, Session>>,
+    calls: Vec<Given<'py>>,
+) -> PyResult<Vec<Ticket>> {
+    if sessions.len() != calls.len() {
+        return Err(PyValueError::new_err("each call must have its session"));
+    }
+    let inners = sessions.iter().map(|session| session.get().0.get()).collect::<PyResult<Vec<_>>>()?;
+    submit(py, inners.into_iter().zip(calls))
+}
+
+fn submit<'a, 'py>(
+    py: Python<'py>,
+    calls: impl Iterator<Item = (&'a Inner, Given<'py>)>,
+) -> PyResult<Vec<Ticket>> {
+    let (mut contexts, mut taken) = (Vec::new(), Vec::new());
+    for (inner, (tool_name, args, metadata, assess)) in calls {
+        let Ready { mut context, call } = ready(tool_name, args, assess)?;
+        context.metadata = metadata_from(metadata.as_ref())?;
+        contexts.push(context);
+        taken.push((inner, call));
+    }
+    let origin = Arc::<Origin>::default();
+    let work = || {
+        let busy = Busy::with(submitting(None, Some(&origin)));
+        // Each call is assessed before the next is taken.
+        let one_by_one = contexts.into_iter().zip(&taken).map(|(context, (inner, call))| {
+            busy.next(Arc::clone(call));
+            (&inner.pipeline, context)
+        });
+        ApprovalToolset::submit_together(one_by_one)
+    };
+    let futures = if taken.iter().any(|(inner, _)| inner.during == While::Detached) {
+        gate::detach(py, work)
+    } else {
+        work()
+    };
+    let tickets = futures.into_iter().zip(&taken);
+    tickets
+        .map(|(future, (inner, call))| {
+            call.raise()?;
+            let call = Some(Arc::clone(call));
+            Ticket::start(py, on_its_way(future), call, Arc::clone(&origin), inner.during)
+        })
+        .collect()
+}
+
+fn submitting(call: Option<Arc<Call>>, origin: Option<&Arc<Origin>>) -> Current {
+    Current { call, origin: origin.cloned(), stage: Stage::Submitting }
 }
 
 fn on_its_way(future: BoxFuture<'static, Outcome>) -> BoxFuture<'static, End> {
@@ -225,7 +363,7 @@ fn on_its_way(future: BoxFuture<'static, Outcome>) -> BoxFuture<'static, End> {
 
 /// Reads what Python gave. Arguments that cannot be judged make a call that is refused, not an exception: the agent
 /// is to hear of it.
-fn ready((tool_name, args, metadata, assess): Given<'_>) -> PyResult<Ready> {
+fn ready(tool_name: String, args: Bound<'_, PyAny>, assess: Option<Py<PyAny>>) -> PyResult<Ready> {
     let py = args.py();
     let dict = if args.is_exact_instance_of::<PyDict>() { Ok(args) } else { convert::hook(&args, "fields") };
     let (dict, read) = match dict {
@@ -242,9 +380,13 @@ fn ready((tool_name, args, metadata, assess): Given<'_>) -> PyResult<Ready> {
         }
         Err(error) => return Err(error),
     };
-    let mut context = ApprovalContext::new(tool_name, args);
-    if let Some(metadata) = metadata.filter(|metadata| !metadata.is_none()) {
-        context.metadata = convert::to_args(&metadata)?;
-    }
+    let context = ApprovalContext::new(tool_name, args);
     Ok(Ready { context, call: Arc::new(Call::new(dict.unbind(), assess, fault)) })
+}
+
+fn metadata_from(metadata: Option<&Bound<'_, PyAny>>) -> PyResult<Map<String, Value>> {
+    match metadata.filter(|metadata| !metadata.is_none()) {
+        Some(metadata) => convert::to_args(metadata),
+        None => Ok(Map::new()),
+    }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use askfirst::toolset::BoxFuture;
 use askfirst::{ApprovalDecision, ApprovalRequest, Cause, Invocation, Outcome, Refusal, ToolError};
+use askfirst_runtime::pipeline::straight::Running;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -45,21 +46,34 @@ pub struct Ticket(Ours<Inner>);
 
 struct Inner {
     state: AtomicU8,
-    given_up: AtomicBool,
     way: Mutex<Way>,
+    during: While,
+    /// What drives it, unless it could run at once.
+    drive: Option<Drive>,
+}
+
+struct Drive {
+    given_up: AtomicBool,
     call: Option<Arc<Call>>,
     origin: Arc<Origin>,
     signal: Arc<Signal>,
-    during: While,
 }
 
+#[derive(Default)]
 struct Way {
     future: Option<BoxFuture<'static, End>>,
     end: Option<End>,
     args: Option<Py<PyAny>>,
     edited: Edited,
-    invocation: Option<Invocation>,
+    run: Option<Run>,
     waited: bool,
+}
+
+/// What runs in Python now, and can ask while it runs.
+enum Run {
+    Straight(Running),
+    /// Its permit waits in the pipeline's future for the end.
+    Parked(Box<Invocation>),
 }
 
 /// Tells whoever waits that it is worth looking again.
@@ -120,25 +134,18 @@ impl Ticket {
         origin: Arc<Origin>,
         during: While,
     ) -> PyResult<Self> {
-        let way = Way {
-            future: Some(future),
-            end: None,
-            args: None,
-            edited: Edited::No,
-            invocation: None,
-            waited: false,
-        };
-        let inner = Inner {
-            state: AtomicU8::new(WAIT),
-            given_up: AtomicBool::new(false),
-            way: Mutex::new(way),
-            call,
-            origin,
-            signal: Arc::default(),
-            during,
-        };
+        let drive = Drive { given_up: AtomicBool::new(false), call, origin, signal: Arc::default() };
+        let way = Way { future: Some(future), ..Way::default() };
+        let inner = Inner { state: AtomicU8::new(WAIT), way: Mutex::new(way), during, drive: Some(drive) };
         inner.poll(py)?;
         Ok(Self(Ours::new(inner)))
+    }
+
+    /// A call that may run now.
+    pub(crate) fn run(running: Running, args: Py<PyAny>, during: While) -> Self {
+        let way = Way { run: Some(Run::Straight(running)), args: Some(args), ..Way::default() };
+        let inner = Inner { state: AtomicU8::new(RUN), way: Mutex::new(way), during, drive: None };
+        Self(Ours::new(inner))
     }
 }
 
@@ -150,23 +157,23 @@ impl Inner {
     /// Goes on as far as it can. Whoever comes while another thread is at it does not wait: that thread might need
     /// what this one holds.
     fn poll(&self, py: Python<'_>) -> PyResult<u8> {
-        if self.state() != WAIT {
+        let (WAIT, Some(drive)) = (self.state(), &self.drive) else {
             return Ok(self.state());
-        }
+        };
         let mut way = match self.way.try_lock() {
             Ok(way) => way,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Ok(WAIT),
         };
-        self.signal.lock().woken = false;
+        drive.signal.lock().woken = false;
         let state = match self.during {
-            While::Attached => self.step(&mut way),
+            While::Attached => drive.step(&mut way),
             While::Detached => {
                 let way = &mut *way;
-                gate::detach(py, || self.step(way))
+                gate::detach(py, || drive.step(way))
             }
         };
-        if let (RUN, Some(call), Some(invocation)) = (state, &self.call, &way.invocation) {
+        if let (RUN, Some(call), Some(Run::Parked(invocation))) = (state, &drive.call, &way.run) {
             // Without a wait nothing can have changed.
             let args = if way.waited {
                 call.args_of(py, &invocation.call).map(|(args, edited)| (args.into_any().unbind(), edited))
@@ -178,47 +185,22 @@ impl Inner {
                 Err(error) => {
                     let why = format!("the arguments cannot be made: {}", convert::in_words(py, &error));
                     call.ran(Err(ToolError::BadArgs(why)));
-                    let state = self.step(&mut way);
+                    let state = drive.step(&mut way);
                     self.state.store(state, Ordering::Release);
                     return Ok(state);
                 }
             }
         }
-        if self.given_up.load(Ordering::Acquire) && state == WAIT {
+        if drive.given_up.load(Ordering::Acquire) && state == WAIT {
             give_up(&mut way);
         }
         let state = if way.end.is_some() { DONE } else { state };
         self.state.store(state, Ordering::Release);
         drop(way);
-        if let Some(call) = &self.call {
+        if let Some(call) = &drive.call {
             call.raise()?;
         }
         Ok(state)
-    }
-
-    fn step(&self, way: &mut Way) -> u8 {
-        let Some(future) = way.future.as_mut() else { return DONE };
-        let (call, origin) = (self.call.clone(), Arc::clone(&self.origin));
-        let busy = Busy::with(Current { call, origin, stage: Stage::OnItsWay });
-        let waker = Waker::from(Arc::clone(&self.signal));
-        let polled = Pin::new(future).poll(&mut Context::from_waker(&waker));
-        drop(busy);
-        match polled {
-            Poll::Ready(end) => {
-                (way.end, way.future) = (Some(end), None);
-                DONE
-            }
-            Poll::Pending => match self.call.as_ref().and_then(|call| call.permitted()) {
-                Some(invocation) => {
-                    way.invocation = Some(invocation);
-                    RUN
-                }
-                None => {
-                    way.waited = true;
-                    WAIT
-                }
-            },
-        }
     }
 
     /// The way itself, unless another thread is at it.
@@ -233,15 +215,62 @@ impl Inner {
     }
 
     fn cancel(&self) {
-        if self.state() != WAIT {
-            return;
-        }
-        self.given_up.store(true, Ordering::Release);
+        let (WAIT, Some(drive)) = (self.state(), &self.drive) else { return };
+        drive.given_up.store(true, Ordering::Release);
         if let Ok(mut way) = self.way() {
             give_up(&mut way);
             self.state.store(DONE, Ordering::Release);
         }
-        self.signal.wake_by_ref();
+        drive.signal.wake_by_ref();
+    }
+
+    /// The tool ended: what became of the call.
+    fn end(&self, py: Python<'_>, way: &mut Way, result: Result<Value, ToolError>) -> End {
+        let lost = || {
+            let lost = ToolError::Failed("the tool ran, and the call did not end".to_owned());
+            End::Outcome(Outcome::Failed(lost))
+        };
+        match (way.run.take(), &self.drive) {
+            (Some(Run::Straight(running)), _) => End::Outcome(running.finish(result)),
+            (Some(Run::Parked(_)), Some(Drive { call: Some(call), .. })) => {
+                call.ran(result);
+                let step = |way: &mut Way| self.drive.as_ref().map(|drive| drive.step(way));
+                let step = match self.during {
+                    While::Attached => step(way),
+                    While::Detached => gate::detach(py, || step(way)),
+                };
+                way.future = None;
+                way.end.take().filter(|_| step == Some(DONE)).unwrap_or_else(lost)
+            }
+            (Some(Run::Parked(_)) | None, _) => lost(),
+        }
+    }
+}
+
+impl Drive {
+    fn step(&self, way: &mut Way) -> u8 {
+        let Some(future) = way.future.as_mut() else { return DONE };
+        let (call, origin) = (self.call.clone(), Some(Arc::clone(&self.origin)));
+        let busy = Busy::with(Current { call, origin, stage: Stage::OnItsWay });
+        let waker = Waker::from(Arc::clone(&self.signal));
+        let polled = Pin::new(future).poll(&mut Context::from_waker(&waker));
+        drop(busy);
+        match polled {
+            Poll::Ready(end) => {
+                (way.end, way.future) = (Some(end), None);
+                DONE
+            }
+            Poll::Pending => match self.call.as_ref().and_then(|call| call.permitted()) {
+                Some(invocation) => {
+                    way.run = Some(Run::Parked(invocation));
+                    RUN
+                }
+                None => {
+                    way.waited = true;
+                    WAIT
+                }
+            },
+        }
     }
 }
 
@@ -287,7 +316,9 @@ impl Ticket {
             if state != WAIT || left.is_zero() {
                 return Ok(word(py, state).clone());
             }
-            gate::detach(py, || inner.signal.nap(left));
+            if let Some(drive) = &inner.drive {
+                gate::detach(py, || drive.signal.nap(left));
+            }
             if let Err(error) = py.check_signals() {
                 inner.cancel();
                 return Err(error);
@@ -298,14 +329,14 @@ impl Ticket {
     /// Calls `callback` once, from any thread, when it is worth to `poll` again.
     fn on_change(&self, py: Python<'_>, callback: Py<PyAny>) -> PyResult<()> {
         let inner = self.0.get()?;
-        let mut state = inner.signal.lock();
-        if state.woken || inner.state() != WAIT {
-            drop(state);
-            callback.call0(py)?;
-        } else {
-            state.tell = Some(callback);
+        if let (WAIT, Some(drive)) = (inner.state(), &inner.drive) {
+            let mut state = drive.signal.lock();
+            if !state.woken && inner.state() == WAIT {
+                state.tell = Some(callback);
+                return Ok(());
+            }
         }
-        Ok(())
+        callback.call0(py).map(drop)
     }
 
     /// Waits on the running event loop until it is no longer `"wait"`. Cancelled, it takes the question back.
@@ -341,37 +372,25 @@ impl Ticket {
         error: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyString>> {
         let inner = self.0.get()?;
-        let not_now = || PyRuntimeError::new_err("nothing runs: the state is not `run`");
-        let call = inner.call.as_ref().ok_or_else(not_now)?;
         let mut way = inner.way()?;
         if inner.state() != RUN {
-            return Err(not_now());
+            return Err(PyRuntimeError::new_err("nothing runs: the state is not `run`"));
         }
-        call.ran(match (error, inner.during) {
+        let result = match (error, inner.during) {
             (Some(error), _) => Err(ToolError::Failed(failure(error))),
             (None, While::Attached) => Ok(Value::Null),
             (None, While::Detached) => Ok(result.map_or(Value::Null, recorded)),
-        });
-        way.invocation = None;
-        let step = match inner.during {
-            While::Attached => inner.step(&mut way),
-            While::Detached => {
-                let way = &mut *way;
-                gate::detach(py, || inner.step(way))
-            }
         };
-        if step != DONE {
-            way.future = None;
-            let lost = ToolError::Failed("the tool ran, and the call did not end".to_owned());
-            way.end = Some(End::Outcome(Outcome::Failed(lost)));
-        }
-        inner.state.store(DONE, Ordering::Release);
-        Ok(match &way.end {
-            Some(End::Outcome(Outcome::Done(_))) => intern!(py, "done").clone(),
-            Some(End::Outcome(Outcome::Denied(_) | Outcome::Failed(_)) | End::Decision(_)) | None => {
+        let end = inner.end(py, &mut way, result);
+        let word = match end {
+            End::Outcome(Outcome::Done(_)) => intern!(py, "done").clone(),
+            End::Outcome(Outcome::Denied(_) | Outcome::Failed(_)) | End::Decision(_) => {
                 intern!(py, "failed").clone()
             }
-        })
+        };
+        way.end = Some(end);
+        inner.state.store(DONE, Ordering::Release);
+        Ok(word)
     }
 
     /// Asks while the tool runs. Gives a ticket whose outcome is a decision.
@@ -379,10 +398,11 @@ impl Ticket {
         let inner = self.0.get()?;
         let request: ApprovalRequest = convert::to_typed(request)?;
         let way = inner.way()?;
-        let Some(invocation) = &way.invocation else {
-            return Err(PyRuntimeError::new_err("only a tool that runs can ask"));
+        let asked = match &way.run {
+            Some(Run::Straight(running)) => running.request_approval(request),
+            Some(Run::Parked(invocation)) => invocation.request_approval(request),
+            None => return Err(PyRuntimeError::new_err("only a tool that runs can ask")),
         };
-        let asked = invocation.request_approval(request);
         drop(way);
         let decided = Box::pin(async move { End::Decision(asked.await) });
         Self::start(py, decided, None, Arc::default(), inner.during)

@@ -18,26 +18,37 @@ use serde_json::Value;
 use crate::call::current;
 use crate::convert::{self, in_words};
 use crate::gate;
+use crate::held::Held;
 
 /// The tools of a session.
 pub(crate) struct Tools {
     /// Those of the config.
     built_in: Option<Arc<dyn Toolset>>,
     /// Assesses calls of Python's tools that bring nobody along.
-    assess: Option<Py<PyAny>>,
+    assess: Option<Held>,
     /// What is known of Python's tools. The digest stands for the whole definition.
     known: RwLock<HashMap<String, (Digest, Risk)>>,
 }
 
 impl Tools {
     pub(crate) fn new(built_in: Option<Arc<dyn Toolset>>, assess: Option<Py<PyAny>>) -> Self {
-        Self { built_in, assess, known: RwLock::default() }
+        Self { built_in, assess: assess.map(Held::new), known: RwLock::default() }
+    }
+
+    /// Who looks at every call, for the collector.
+    pub(crate) fn assess(&self) -> Option<&Held> {
+        self.assess.as_ref()
     }
 
     /// Tells of a tool: from now on a call of it is a call of exactly this definition.
     pub(crate) fn define(&self, definition: &ToolDefinition) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         known.insert(definition.name.clone(), (definition.digest(), definition.risk));
+    }
+
+    /// Whether the config itself offers a tool of this name, which then runs here.
+    pub(crate) fn runs(&self, name: &str) -> bool {
+        self.built_in(name).is_some()
     }
 
     /// The config's own tool of this name.
@@ -53,13 +64,18 @@ impl Tools {
         if let Some(fault) = &own.fault {
             return Assessment::blocked(format!("the arguments cannot be judged: {fault}"));
         }
-        let Some(assess) = own.assess.as_ref().or(self.assess.as_ref()) else {
+        if own.assess.is_none() && self.assess.is_none() {
             return Assessment::silent();
-        };
+        }
         let answer = gate::attach(|py| -> PyResult<Assessment> {
+            let assess = match (&own.assess, &self.assess) {
+                (Some(assess), _) => assess.bind(py).clone(),
+                (None, Some(assess)) => assess.get(py)?,
+                (None, None) => return Ok(Assessment::silent()),
+            };
             let args = own.args_to_show(py, call)?;
             let metadata = convert::object_to_python(py, &call.metadata)?;
-            let said = assess.bind(py).call1((&call.tool_name, args, metadata))?;
+            let said = assess.call1((&call.tool_name, args, metadata))?;
             view_of(&said, call)
         });
         match answer {
@@ -161,7 +177,7 @@ impl Toolset for Tools {
 }
 
 /// A decision point in Python: `override(tool_name, args, metadata, entry)`.
-pub(crate) struct Override(pub(crate) Py<PyAny>);
+pub(crate) struct Override(pub(crate) Held);
 
 impl NeedsApproval for Override {
     fn needs_approval(&self, call: &ApprovalContext, assessment: &Assessment, case: Option<&Case>) -> Needs {
@@ -178,7 +194,7 @@ impl NeedsApproval for Override {
                 entry.set_item("approval", approval.as_str())?;
             }
             let metadata = convert::object_to_python(py, &call.metadata)?;
-            let said = self.0.bind(py).call1((&call.tool_name, args, metadata, entry))?;
+            let said = self.0.get(py)?.call1((&call.tool_name, args, metadata, entry))?;
             Ok(match view_of(&said, call)?.view {
                 View::Silent => needs(assessment),
                 View::Harmless => Needs::Allow,

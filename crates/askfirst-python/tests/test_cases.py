@@ -6,27 +6,86 @@ import pytest
 import yaml
 
 import askfirst
+from askfirst import Session
 
 CASES = pathlib.Path(__file__).parents[3] / "spec" / "cases"
 
 
-def cases():
+def specs():
     for path in sorted(CASES.glob("*.yaml")):
         for spec in yaml.safe_load(path.read_text()):
-            for number, call in enumerate(spec.get("calls", [])):
-                if "assess" not in call and not spec.get("folders"):
-                    yield pytest.param(spec, call, id=f"{path.stem}: {spec['name']} [{number}]")
+            yield f"{path.stem}: {spec['name']}", spec
+
+
+def cases():
+    for name, spec in specs():
+        for number, call in enumerate(spec.get("calls", [])):
+            yield pytest.param(spec, call, id=f"{name} [{number}]")
+
+
+def config_of(spec, folder):
+    for name in spec.get("folders", []):
+        (folder / name).mkdir()
+    config = folder / "askfirst.yaml"
+    config.write_text(spec["config"])
+    return config
+
+
+def assess_of(call):
+    """The tool's own view, as a case writes it."""
+    own = call.get("assess")
+    if own is None:
+        return None
+
+    def assess(name, args, metadata):
+        if own == "harmless":
+            return False
+        if "blocked" in own:
+            raise PermissionError(own["blocked"])
+        return {"tool_name": name, "description": "asks", "payload": {}, "approval": own["needs"]}
+
+    return assess
+
+
+@pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in specs()])
+def test_every_config_is_read_and_warns_as_it_should(spec, tmp_path):
+    warnings = askfirst.Judge(config_of(spec, tmp_path)).warnings
+    assert bool(warnings) == bool(spec.get("warns")), warnings
+    for word in spec.get("warns", []):
+        assert any(word in warning for warning in warnings), (word, warnings)
 
 
 @pytest.mark.parametrize(("spec", "call"), list(cases()))
 def test_case(spec, call, tmp_path):
-    config = tmp_path / "askfirst.yaml"
-    config.write_text(spec["config"])
-    judge = askfirst.Judge(config)
-    answer = judge.decide(call["tool"], call.get("args"), call.get("metadata"))
+    session = Session(config_of(spec, tmp_path), builtin_tools="assess" not in call)
+    answer = session.decide(call["tool"], call.get("args"), call.get("metadata"), assess_of(call))
     assert answer["verdict"] == call["verdict"], answer
     assert answer["because"][0]["rule"] == call["rule"], answer
     assert ("request" in answer) == (call["verdict"] == "ask")
+    for key, value in call.get("request", {}).items():
+        assert answer["request"][key] == value, (key, answer)
+
+
+@pytest.mark.parametrize(
+    ("spec", "call", "mode"),
+    [
+        pytest.param(*case.values, mode, id=f"{case.id} {mode}")
+        for case in cases()
+        for mode in case.values[1].get("modes", {})
+    ],
+)
+def test_the_modes_do_what_their_table_says(spec, call, mode, tmp_path):
+    asked = []
+
+    def answer(request):
+        asked.append(request)
+        return askfirst.ApprovalDecision(approved=True)
+
+    controller = askfirst.ApprovalController(mode=mode, approval_callback=answer)
+    session = Session(config_of(spec, tmp_path), controller=controller)
+    became = session.run(call["tool"], call.get("args"), lambda **args: "ran", assess=assess_of(call))
+    became = "refused" if isinstance(became, askfirst.Denied) else "asked" if asked else became
+    assert became == call["modes"][mode]
 
 
 def test_what_is_not_json_is_denied():

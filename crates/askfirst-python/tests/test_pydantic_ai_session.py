@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import time
 import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
-from frameworks import Person, no, scripted, tool_returns, yes
+from frameworks import Board, Person, no, scripted, tool_returns, yes
 from pydantic_ai import Agent
 from pydantic_ai.toolsets import FunctionToolset
 
@@ -89,3 +90,72 @@ def test_a_toolset_that_nobody_holds_is_collected() -> None:
         del gated
         gc.collect()
         assert gone() is None, kind
+
+
+@pytest.mark.parametrize("by", ["callback", "async callback", "assess", "override"])
+def test_what_holds_itself_by_a_callback_is_collected(by: str) -> None:
+    class Holder:
+        session: Any = None
+        asked = 0
+
+        def answer(self, request: ApprovalRequest) -> Any:
+            self.asked += 1
+            return yes()
+
+        async def answer_async(self, request: ApprovalRequest) -> Any:
+            return self.answer(request)
+
+        def look(self, name: str, args: Any, metadata: Any, entry: Any = None) -> bool:
+            self.asked += 1
+            return False
+
+    holder = Holder()
+    answer = {"callback": holder.answer, "async callback": holder.answer_async}.get(by)
+    controller = ApprovalController(mode="interactive" if answer else "strict", approval_callback=answer)
+    kinds: dict[str, Any] = {"assess": {"assess": holder.look}, "override": {"override": holder.look}}
+    holder.session = askfirst.Session(controller=controller, **kinds.get(by, {}))
+    gc.collect()
+    # What is reachable is not taken.
+    assert holder.session.run("act", {"x": "a"}, act) == "did a" and holder.asked == 1
+    gone = [weakref.ref(holder), weakref.ref(holder.session), weakref.ref(controller)]
+    del holder, controller, answer, kinds
+    # The thread that answered may still be about to end.
+    deadline = time.monotonic() + 20
+    while any(each() is not None for each in gone) and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+    assert [each() for each in gone] == [None] * 3
+
+
+def test_toolsets_that_share_a_controller_share_one_dialog(tmp_path: Path) -> None:
+    def other(x: str) -> str:
+        return f"other {x}"
+
+    board = Board(lambda request: no() if request.tool_name == "alone" else yes())
+    controller = ApprovalController(approval_callback=board)
+    recorded_too = {"ledger": tmp_path / "ledger" / "l"}
+    first: Any = ApprovalToolset(FunctionToolset([act]), controller)
+    second: Any = ApprovalToolset(FunctionToolset([other]), controller, **recorded_too)
+    agent: Agent[Any, Any] = Agent(
+        scripted([("act", {"x": "a"}), ("other", {"x": "b"}), ("act", {"x": "c"})]), toolsets=[first, second]
+    )
+    returns = tool_returns(agent.run_sync("go").all_messages())
+    assert [content for _, content, _ in returns] == ["did a", "other b", "did c"]
+    assert [[request.tool_name for request in group] for group in board.groups] == [["act", "other", "act"]]
+    text = recorded(tmp_path / "ledger")
+    assert "other" in text and "did" not in text
+
+
+def test_toolsets_with_controllers_of_their_own_ask_apart() -> None:
+    def other(x: str) -> str:
+        return f"other {x}"
+
+    boards = [Board(lambda request: yes()), Board(lambda request: yes())]
+    toolsets: list[Any] = [
+        ApprovalToolset(FunctionToolset([tool]), approval_callback=board) for tool, board in zip((act, other), boards)
+    ]
+    model = scripted([("act", {"x": "a"}), ("other", {"x": "b"})])
+    agent: Agent[Any, Any] = Agent(model, toolsets=toolsets)
+    returns = tool_returns(agent.run_sync("go").all_messages())
+    assert [content for _, content, _ in returns] == ["did a", "other b"]
+    assert [[len(group) for group in board.groups] for board in boards] == [[1], [1]]

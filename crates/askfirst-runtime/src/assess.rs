@@ -103,11 +103,11 @@ fn follow(folder: &Path, text: &str) -> Option<String> {
 /// Has the tool show a call, when a person will be asked.
 pub(crate) struct Present {
     toolset: Arc<dyn Toolset>,
-    call: ApprovalContext,
+    call: Arc<ApprovalContext>,
 }
 
 impl Present {
-    pub(crate) fn new(toolset: Arc<dyn Toolset>, call: ApprovalContext) -> Self {
+    pub(crate) fn new(toolset: Arc<dyn Toolset>, call: Arc<ApprovalContext>) -> Self {
         Self { toolset, call }
     }
 }

@@ -13,8 +13,8 @@ use std::time::Duration;
 use askfirst::machine::{Answer, Effect, Machine, QuestionId, Resolution, Somebody, Submission, Ticket};
 use askfirst::ports::{Approver, Clock, Presenter, Reply};
 use askfirst::{
-    ApprovalContext, ApprovalDecision, ApprovalMemory, ApprovalRequest, ApprovalScope, Cause, MemoryId, Mode,
-    Remembered, SharedMemory, Shown,
+    ApprovalContext, ApprovalDecision, ApprovalMemory, ApprovalRequest, ApprovalScope, Cause, Judgement,
+    MemoryId, Mode, Permit, Remembered, SharedMemory, Shown,
 };
 
 use crate::approver::Callback;
@@ -197,8 +197,21 @@ impl ApprovalController {
         block_on(self.request_approval(request))
     }
 
+    /// The permit of a call that need not be asked about after all, because mode or memory say yes.
+    pub(crate) fn permit_unasked(
+        &self,
+        judgement: &Judgement<'_>,
+        call: &Arc<ApprovalContext>,
+    ) -> Option<Permit> {
+        let now = self.now();
+        self.desk().lock().machine.permit_unasked(judgement, call, now)
+    }
+
     /// Submits calls together. Each wait can be dropped, which cancels it.
     pub(crate) fn submit(&self, calls: Vec<(Submission, Option<Arc<dyn Presenter + Sync>>)>) -> Vec<Wait> {
+        if let Some(approver) = &self.desk().approver {
+            calls.iter().for_each(|(submission, _)| approver.announce(&submission.request.call_id));
+        }
         let (submissions, presenters): (Vec<_>, Vec<_>) = calls.into_iter().unzip();
         let tickets = self.desk().with(|state, now| {
             let call_ids: Vec<String> =
@@ -213,6 +226,11 @@ impl ApprovalController {
             .into_iter()
             .map(|ticket| Wait { desk: Arc::clone(self.desk()), ticket, over: false })
             .collect()
+    }
+
+    /// Whether both are the same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     fn now(&self) -> askfirst::Timestamp {

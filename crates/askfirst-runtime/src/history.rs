@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use askfirst::machine::{Resolution, Seen};
-use askfirst::ports::{Clock, Durability, Recorder, Walled};
+use askfirst::ports::{Clock, Durability, Keeps, Recorder, Walled};
 use askfirst::record::{CallRecord, DecidedRecord, Ending, ExecutedRecord, Record};
 use askfirst::toolset::{AskNested, BoxFuture};
 use askfirst::{
     Approval, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Because, Cause, Digest, Judgement,
     Outcome, Permit, Policy, RecordedPermit, Refusal, Timestamp, ToolError, Verdict,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::controller::ApprovalController;
 use crate::pipeline::Pipeline;
@@ -33,7 +33,7 @@ pub(crate) enum Decided {
 /// A call that was judged.
 pub(crate) struct Judged {
     pub(crate) call_id: String,
-    pub(crate) call: ApprovalContext,
+    pub(crate) call: Arc<ApprovalContext>,
     pub(crate) edited_from: Option<String>,
     says: Option<Says>,
     request: Option<ApprovalRequest>,
@@ -53,13 +53,13 @@ impl Judged {
     pub(crate) fn new(
         call_id: String,
         judgement: &Judgement<'_>,
-        call: &ApprovalContext,
+        call: &Arc<ApprovalContext>,
         policy: &Policy,
         edited_from: Option<String>,
         now: Timestamp,
     ) -> Self {
         let lost = || Refusal::new(call.tool_name.clone(), Cause::Policy, "the judge gave no answer");
-        let says = match (judgement.permit(), judgement.request()) {
+        let says = match (judgement.permit_shared(call), judgement.request()) {
             (Some(permit), _) => Says::Allow(permit),
             (None, Some(request)) => {
                 Says::Ask(Box::new(ApprovalRequest { call_id: call_id.clone(), ..request }))
@@ -68,7 +68,7 @@ impl Judged {
         };
         Self {
             call_id,
-            call: call.clone(),
+            call: Arc::clone(call),
             edited_from,
             says: Some(says),
             request: None,
@@ -95,6 +95,13 @@ impl Judged {
     pub(crate) fn take_says(&mut self) -> Says {
         let taken = self.says.take();
         taken.unwrap_or_else(|| Says::Deny(self.refusal(Cause::Policy, "it was decided before")))
+    }
+
+    /// Adds what is known about the call and was not needed to judge it.
+    pub(crate) fn know(&mut self, metadata: Map<String, Value>) {
+        if !metadata.is_empty() {
+            Arc::make_mut(&mut self.call).metadata.extend(metadata);
+        }
     }
 
     pub(crate) fn request_was(&mut self, request: ApprovalRequest) {
@@ -137,7 +144,7 @@ impl Judged {
     fn record(&self) -> CallRecord {
         let record = CallRecord {
             call_id: self.call_id.clone(),
-            call: self.call.clone(),
+            call: ApprovalContext::clone(&self.call),
             left_out: Vec::new(),
             description: None,
             payload: None,
@@ -188,6 +195,9 @@ pub(crate) struct History<'a> {
 impl History<'_> {
     /// Before a person is asked.
     pub(crate) fn requested(&self, judged: &Judged) -> Result<(), Refusal> {
+        if self.recorder.keeps() == Keeps::Nothing {
+            return Ok(());
+        }
         let record = Record::Requested(Box::new(judged.record()));
         self.recorder
             .record(&record, Durability::Written)
@@ -196,6 +206,10 @@ impl History<'_> {
 
     /// Before anything runs.
     pub(crate) fn decided(&self, judged: &Judged, permit: Permit) -> Result<RecordedPermit, Refusal> {
+        let permit = match permit.without_record(self.recorder) {
+            Ok(recorded) => return Ok(recorded),
+            Err(permit) => permit,
+        };
         let record = judged.decided_record(permit.cause(), None);
         permit
             .record(self.recorder, &record, judged.durability())
@@ -204,6 +218,9 @@ impl History<'_> {
 
     /// A refusal that cannot be recorded is still a refusal, with that as its cause.
     pub(crate) fn refused(&self, judged: &Judged, refusal: Refusal) -> Refusal {
+        if self.recorder.keeps() == Keeps::Nothing {
+            return refusal;
+        }
         let record = judged.decided_record(refusal.cause, Some(&refusal));
         match self.recorder.record(&record, Durability::Synced) {
             Ok(()) => refusal,
@@ -219,6 +236,9 @@ impl History<'_> {
         walled: Option<&Walled>,
         started: Timestamp,
     ) -> Outcome {
+        if self.recorder.keeps() == Keeps::Nothing {
+            return result.map_or_else(Outcome::Failed, Outcome::Done);
+        }
         let ended = match &result {
             Ok(_) => Ending::Done,
             Err(ToolError::Stale(_)) => Ending::Stale,
@@ -275,7 +295,7 @@ impl Nested {
         request.approval = request.approval.clamp(Approval::OncePerSession, Approval::Human);
         Judged {
             call_id: request.call_id.clone(),
-            call: ApprovalContext::new(request.tool_name.clone(), request.args.clone()),
+            call: Arc::new(ApprovalContext::new(request.tool_name.clone(), request.args.clone())),
             edited_from: None,
             says: None,
             verdict: Verdict::Ask,

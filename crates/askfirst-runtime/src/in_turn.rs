@@ -32,6 +32,10 @@ impl Approver for InTurn {
         ask(&self.0, 0, question, reply, None);
     }
 
+    fn announce(&self, call_id: &str) {
+        self.0.ways.iter().for_each(|way| way.announce(call_id));
+    }
+
     fn withdraw(&self, question: QuestionId, cause: Cause) {
         self.0.over(question);
         // Those that were never asked know nothing of it.

@@ -3,11 +3,14 @@
 //! Assess, judge, ask, permit, record, execute, record. What cannot be recorded does not run; what no longer is as it
 //! was shown is asked about again.
 
+pub mod straight;
+pub(crate) mod together;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use askfirst::machine::Submission;
-use askfirst::ports::{Clock, Recorder};
+use askfirst::ports::{Clock, Presenter, Recorder};
 use askfirst::toolset::BoxFuture;
 use askfirst::{
     ApprovalContext, Cause, Invocation, Outcome, Policy, RecordedPermit, Refusal, ToolError, Toolset,
@@ -17,6 +20,9 @@ use crate::assess::{self, CaughtUnwind, Present, Unknown};
 use crate::config::OnDenial;
 use crate::controller::{ApprovalController, Wait};
 use crate::history::{Decided, History, Judged, Nested, Says};
+
+/// What a controller takes: a call, the request about it, and who shows it.
+type Question = (Submission, Option<Arc<dyn Presenter + Sync>>);
 
 /// How often a call is asked about again because what was shown no longer holds.
 const MAX_STALE: usize = 3;
@@ -42,37 +48,26 @@ impl Pipeline {
         self: &Arc<Self>,
         calls: impl IntoIterator<Item = ApprovalContext>,
     ) -> Vec<BoxFuture<'static, Outcome>> {
-        let judged: Vec<Judged> = calls.into_iter().map(|call| self.assess_and_judge(call, None)).collect();
-        let waits = self.ask(&judged);
-        let on_its_way = |(judged, wait)| Box::pin(Arc::clone(self).finish(judged, wait)) as _;
-        judged.into_iter().zip(waits).map(on_its_way).collect()
+        together::submit(calls.into_iter().map(|call| (Arc::clone(self), call)))
     }
 
     /// Assess and judge: pure but for following the links of paths that a rule tests.
     pub(crate) fn assess_and_judge(&self, call: ApprovalContext, edited_from: Option<String>) -> Judged {
-        let call = assess::prepare(call, &*self.toolset, &self.policy);
+        let call = Arc::new(assess::prepare(call, &*self.toolset, &self.policy));
         let assessment = assess::assess(&call, &*self.toolset, self.unknown);
-        let call_id = format!("{}-{}", self.session, self.next_call.fetch_add(1, Ordering::Relaxed));
+        let call_id = self.call_id(self.next_call.fetch_add(1, Ordering::Relaxed));
         let judgement = assess::judged(&call, &assessment, &self.policy);
         Judged::new(call_id, &judgement, &call, &self.policy, edited_from, self.clock.now())
     }
 
-    /// Asks about those that must be asked about, all at once. What cannot be recorded is not asked.
-    fn ask(&self, judged: &[Judged]) -> Vec<Option<Result<Wait, Refusal>>> {
-        let (mut submissions, mut slots) = (Vec::new(), Vec::new());
-        for judged in judged {
-            slots.push(judged.request().map(|request| {
-                self.history().requested(judged)?;
-                let present = Present::new(Arc::clone(&self.toolset), judged.call.clone());
-                let submission = Submission { call: judged.call.clone(), request: request.clone() };
-                submissions.push((submission, Some(Arc::new(present) as _)));
-                Ok(())
-            }));
-        }
-        let mut waits = self.controller.submit(submissions).into_iter();
-        let gone = || Refusal::new("", Cause::ApproverFailed, "the question was lost");
-        let mut wait = |asked: Result<(), Refusal>| asked.and_then(|()| waits.next().ok_or_else(gone));
-        slots.into_iter().map(|slot| slot.map(&mut wait)).collect()
+    /// What is asked about a call that must be asked about. What cannot be recorded is not asked.
+    fn question(&self, judged: &Judged) -> Option<Result<Question, Refusal>> {
+        let request = judged.request()?;
+        Some(self.history().requested(judged).map(|()| {
+            let present = Present::new(Arc::clone(&self.toolset), Arc::clone(&judged.call));
+            let call = ApprovalContext::clone(&judged.call);
+            (Submission { call, request: request.clone() }, Some(Arc::new(present) as _))
+        }))
     }
 
     /// From the judgement to the outcome: decide, record, execute, record.
@@ -82,7 +77,7 @@ impl Pipeline {
             match self.decide(&mut judged, wait).await {
                 Decided::Refused(refusal) => return self.refuse(&judged, refusal),
                 Decided::Edited(args) => {
-                    let call = ApprovalContext { args, ..judged.call };
+                    let call = ApprovalContext { args, ..Arc::unwrap_or_clone(judged.call) };
                     judged = self.assess_and_judge(call, Some(judged.call_id));
                 }
                 Decided::Permitted(_) if self.controller.is_stopped() => {
@@ -99,10 +94,10 @@ impl Pipeline {
                             return outcome;
                         }
                     }
-                    judged = self.assess_and_judge(judged.call, judged.edited_from);
+                    judged = self.assess_and_judge(Arc::unwrap_or_clone(judged.call), judged.edited_from);
                 }
             }
-            wait = self.ask(std::slice::from_ref(&judged)).pop().flatten();
+            wait = together::ask([(&*self, &judged)]).pop().flatten();
         }
     }
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use askfirst::ports::{Clock, Durability, RecordFailed, Recorder};
+use askfirst::ports::{Clock, Durability, Keeps, RecordFailed, Recorder};
 use askfirst::record::Record;
 use askfirst::toolset::BoxFuture;
 use askfirst::{
     ApprovalContext, ApprovalDecision, Args, Invocation, Outcome, Policy, ToolDefinition, ToolError, Toolset,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::assess::Unknown;
 use crate::block_on::block_on;
@@ -18,6 +18,8 @@ use crate::config::OnDenial;
 use crate::controller::ApprovalController;
 use crate::ledger::SessionId;
 use crate::pipeline::Pipeline;
+use crate::pipeline::straight::Started;
+use crate::pipeline::together;
 
 /// A toolset whose calls pass through the pipeline. Everything else is the inner toolset's.
 pub struct ApprovalToolset(Arc<Pipeline>);
@@ -103,6 +105,28 @@ impl ApprovalToolset {
         self.0.submit(calls)
     }
 
+    /// The same for calls that go through several toolsets: where these share a controller, those of one group are
+    /// asked about as one.
+    pub fn submit_together<'a>(
+        calls: impl IntoIterator<Item = (&'a Self, ApprovalContext)>,
+    ) -> Vec<BoxFuture<'static, Outcome>> {
+        together::submit(calls.into_iter().map(|(toolset, call)| (Arc::clone(&toolset.0), call)))
+    }
+
+    /// Takes a call of a tool that the caller runs itself, whatever the inner toolset would do: it may run now, or is on
+    /// its way. `late` is metadata that nobody needs who assesses or decides by code; it is asked for only if anybody
+    /// else will see it.
+    ///
+    /// # Errors
+    /// Fails if `late` does; then nothing was asked and nothing may run.
+    pub fn start<E>(
+        &self,
+        call: ApprovalContext,
+        late: impl FnOnce() -> Result<Map<String, Value>, E>,
+    ) -> Result<Started, E> {
+        self.0.start(call, late)
+    }
+
     /// The controller.
     #[must_use]
     pub fn controller(&self) -> &ApprovalController {
@@ -145,6 +169,10 @@ struct Unrecorded;
 impl Recorder for Unrecorded {
     fn record(&self, _: &Record, _: Durability) -> Result<(), RecordFailed> {
         Ok(())
+    }
+
+    fn keeps(&self) -> Keeps {
+        Keeps::Nothing
     }
 }
 

@@ -78,13 +78,16 @@ pub(crate) fn hash_value<H: Hasher>(value: &Value, state: &mut H) {
             (4_u8, items.len()).hash(state);
             items.iter().for_each(|item| hash_value(item, state));
         }
-        Value::Object(map) => {
-            (5_u8, map.len()).hash(state);
-            for (key, item) in map {
-                key.hash(state);
-                hash_value(item, state);
-            }
-        }
+        Value::Object(map) => hash_object(map, state),
+    }
+}
+
+/// The same for an object.
+pub(crate) fn hash_object<H: Hasher>(map: &Map<String, Value>, state: &mut H) {
+    (5_u8, map.len()).hash(state);
+    for (key, item) in map {
+        key.hash(state);
+        hash_value(item, state);
     }
 }
 

@@ -3,8 +3,11 @@
 //! No other place in the project decides whether a call may run. It knows nothing of files, clocks, modes, memory
 //! or threads.
 
+use std::sync::Arc;
+
 use crate::assess::{Assessment, View};
 use crate::call::ApprovalContext;
+use crate::memory::{Asked, Fingerprint};
 use crate::permit::Permit;
 use crate::policy::{Case, GUARDED, Named, Needs, Policy, Rules, Spoken, Walls};
 use crate::request::{ApprovalRequest, Fact, without_args};
@@ -223,7 +226,17 @@ impl<'a> Judgement<'a> {
     /// The permit to run the call, if it may run unasked.
     #[must_use]
     pub fn permit(&self) -> Option<Permit> {
-        (self.verdict() == Verdict::Allow).then(|| Permit::allowed(self.call.clone()))
+        (self.verdict() == Verdict::Allow).then(|| Permit::allowed(Arc::new(self.call.clone())))
+    }
+
+    /// The same without a copy of the call. Nothing, if it is not the very call that was judged.
+    #[must_use]
+    pub fn permit_shared(&self, call: &Arc<ApprovalContext>) -> Option<Permit> {
+        (self.is_about(call) && self.verdict() == Verdict::Allow).then(|| Permit::allowed(Arc::clone(call)))
+    }
+
+    pub(crate) fn is_about(&self, call: &Arc<ApprovalContext>) -> bool {
+        std::ptr::eq(Arc::as_ptr(call), self.call)
     }
 
     /// What the agent is told, if the call may never run.
@@ -252,12 +265,7 @@ impl<'a> Judgement<'a> {
     /// Arguments that are neither remembered nor recorded: what any rule about the call or the tool itself excludes.
     #[must_use]
     pub fn exclude_keys(&self) -> Vec<String> {
-        let own = match (&self.own_request, &self.assessment.view) {
-            (Some(request), _) => request.exclude_keys.as_slice(),
-            (None, View::NeedsApproval(request)) => request.exclude_keys.as_slice(),
-            (None, View::Silent | View::Harmless | View::Blocked(_)) => &[],
-        };
-        let mut keys = own.to_vec();
+        let mut keys = self.own().map(|request| request.exclude_keys.clone()).unwrap_or_default();
         keys.extend(self.assessment.exclude_keys.iter().cloned());
         keys.extend(self.spoken().flat_map(|case| case.exclude_keys.iter().cloned()));
         keys.sort();
@@ -273,12 +281,9 @@ impl<'a> Judgement<'a> {
         }
         let exclude = self.exclude_keys();
         let described = self.spoken().find_map(|case| case.description.as_ref());
-        let mut request = match (&self.own_request, &self.assessment.view) {
-            (Some(request), _) => (**request).clone(),
-            (None, View::NeedsApproval(request)) => (**request).clone(),
-            (None, View::Silent | View::Harmless | View::Blocked(_)) => {
-                without_args(&self.call.tool_name, &self.call.args, None, &exclude)
-            }
+        let mut request = match self.own() {
+            Some(request) => request.clone(),
+            None => without_args(&self.call.tool_name, &self.call.args, None, &exclude),
         };
         if let Some(template) = described.filter(|_| self.own_request.is_none()) {
             request.description = template.fill(&self.call.args, &exclude);
@@ -286,7 +291,7 @@ impl<'a> Judgement<'a> {
         request.exclude_keys = exclude;
         request.complete(self.call);
         request.approval = self.approval;
-        request.risk = request.risk.max(self.risk).max(self.assessment.risk);
+        request.risk = self.least_risk(request.risk);
         if let Some(first) = self.reasons().next() {
             request.facts.insert(0, Fact::new("rule", first.because().to_string()));
         }
@@ -296,6 +301,39 @@ impl<'a> Judgement<'a> {
             }
         }
         Some(request)
+    }
+
+    /// What a memory is asked before there is a request. Nothing, where only a request can tell.
+    pub(crate) fn asked(&self) -> Option<Asked<'_>> {
+        let (fingerprint, risk) = match self.own() {
+            Some(request) => (Fingerprint::Value(&request.payload), request.risk),
+            None => {
+                let mut cases = self.spoken();
+                let whole =
+                    self.assessment.exclude_keys.is_empty() && cases.all(|case| case.exclude_keys.is_empty());
+                (whole.then_some(Fingerprint::Args(&self.call.args))?, Risk::Low)
+            }
+        };
+        (self.verdict() == Verdict::Ask).then(|| Asked {
+            tool_name: &self.call.tool_name,
+            fingerprint,
+            definition: self.call.definition,
+            risk: self.least_risk(risk),
+            approval: self.approval,
+        })
+    }
+
+    /// The request that the override or the tool brought along.
+    fn own(&self) -> Option<&ApprovalRequest> {
+        match (&self.own_request, &self.assessment.view) {
+            (Some(request), _) => Some(request),
+            (None, View::NeedsApproval(request)) => Some(request),
+            (None, View::Silent | View::Harmless | View::Blocked(_)) => None,
+        }
+    }
+
+    fn least_risk(&self, risk: Risk) -> Risk {
+        risk.max(self.risk).max(self.assessment.risk)
     }
 }
 

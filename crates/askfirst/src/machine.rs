@@ -4,7 +4,7 @@
 //! resolve comes out as [`Effect`]s, and [`Machine::wake_at`] says when it wants to hear of the time again.
 
 use std::collections::VecDeque;
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -13,6 +13,7 @@ use crate::assess::Shown;
 use crate::call::ApprovalContext;
 use crate::decision::{ApprovalDecision, ApprovalScope};
 use crate::digest::Digest;
+use crate::judge::Judgement;
 use crate::memory::{ApprovalMemory, SharedMemory};
 use crate::permit::Permit;
 use crate::presentation::ApprovalPresentation;
@@ -128,6 +129,27 @@ impl Machine {
             submissions.into_iter().map(|submission| self.take_in(submission, first_new, now)).collect();
         self.show_next(now);
         tickets
+    }
+
+    /// The permit of a call that must be asked about, if mode or memory say yes to it: as if it had been submitted, but
+    /// without a request. Where that cannot be told nothing happens, and it is to be submitted.
+    #[must_use]
+    pub fn permit_unasked(
+        &mut self,
+        judgement: &Judgement<'_>,
+        call: &Arc<ApprovalContext>,
+        now: Timestamp,
+    ) -> Option<Permit> {
+        let asked = judgement.asked().filter(|asked| asked.approval < Approval::Human)?;
+        if self.stopped || !judgement.is_about(call) {
+            return None;
+        }
+        let cause = match self.mode {
+            Mode::Strict => return None,
+            Mode::ApproveAll => Cause::Mode,
+            Mode::Interactive => self.memory.lock().recall_yes(&asked, now)?,
+        };
+        Some(Permit::approved(Arc::clone(call), None, cause))
     }
 
     fn take_in(&mut self, mut submission: Submission, first_new: usize, now: Timestamp) -> Ticket {
@@ -409,7 +431,7 @@ impl Caller {
 
 fn permit_for(decision: &ApprovalDecision, call: ApprovalContext, basis: Option<Value>) -> Option<Permit> {
     let runs = decision.approved && decision.edited_args.is_none();
-    runs.then(|| Permit::approved(call, basis, decision.cause))
+    runs.then(|| Permit::approved(Arc::new(call), basis, decision.cause))
 }
 
 /// An approver's word is taken only as far as the request lets it reach.

@@ -1,7 +1,7 @@
 //! Remembered decisions of one session: by tool and payload, exactly or by a pattern that the tool offered.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::decision::{ApprovalDecision, ApprovalScope};
 use crate::digest::Digest;
-use crate::json::hash_value;
+use crate::json::{Args, hash_object, hash_value};
 use crate::pattern::{OfferedPattern, Shape, generalizations};
 use crate::request::ApprovalRequest;
-use crate::words::{Cause, Risk, Timestamp};
+use crate::words::{Approval, Cause, Risk, Timestamp};
 
 /// Names one remembered decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -45,6 +45,30 @@ pub struct Remembered {
     pub until: Option<Timestamp>,
     /// How often it answered.
     pub hits: u64,
+}
+
+/// What would be asked, before there is a request.
+pub(crate) struct Asked<'a> {
+    pub(crate) tool_name: &'a str,
+    pub(crate) fingerprint: Fingerprint<'a>,
+    pub(crate) definition: Option<Digest>,
+    pub(crate) risk: Risk,
+    pub(crate) approval: Approval,
+}
+
+/// The payload that a request would have.
+pub(crate) enum Fingerprint<'a> {
+    Args(&'a Args),
+    Value(&'a Value),
+}
+
+impl PartialEq<Value> for Fingerprint<'_> {
+    fn eq(&self, payload: &Value) -> bool {
+        match self {
+            Self::Args(args) => payload.as_object() == Some(args),
+            Self::Value(value) => payload == *value,
+        }
+    }
 }
 
 /// The remembered decisions of a session.
@@ -96,6 +120,36 @@ impl ApprovalMemory {
         self.find(&request.tool_name, &request.payload, now, |found| {
             found.definition == request.definition && !bold(found)
         })
+    }
+
+    /// Who gave the yes that is remembered for what would be asked. Nothing, and nothing is counted, if there is none,
+    /// or a no, or if patterns have a say.
+    pub(crate) fn recall_yes(&mut self, asked: &Asked<'_>, now: Timestamp) -> Option<Cause> {
+        let tool_name = asked.tool_name;
+        if self.entries.is_empty() || self.shapes.get(tool_name).is_some_and(|shapes| !shapes.is_empty()) {
+            return None;
+        }
+        let hash = self.hash_with(tool_name, false, |hasher| match asked.fingerprint {
+            Fingerprint::Args(args) => hash_object(args, hasher),
+            Fingerprint::Value(value) => hash_value(value, hasher),
+        });
+        let fits = |found: &Remembered| {
+            found.pattern.is_none()
+                && found.definition == asked.definition
+                && !(found.decision.approved && asked.risk > found.risk)
+                && asked.fingerprint == found.payload
+        };
+        let mut yes = None;
+        for id in self.at(hash, tool_name, now, fits) {
+            let decision = self.entries.get(&id).map(|found| &found.decision)?;
+            if !decision.approved {
+                return None;
+            }
+            yes = yes.or(Some((id, decision.cause)));
+        }
+        let (id, cause) = yes?;
+        self.entries.get_mut(&id)?.hits += 1;
+        Some(cause)
     }
 
     /// Remembers a decision for equal payloads. Nothing happens if it is not to be remembered.
@@ -262,10 +316,14 @@ impl ApprovalMemory {
     }
 
     fn hash(&self, tool_name: &str, by_pattern: bool, key: &Value) -> u64 {
+        self.hash_with(tool_name, by_pattern, |hasher| hash_value(key, hasher))
+    }
+
+    fn hash_with(&self, tool_name: &str, by_pattern: bool, key: impl FnOnce(&mut DefaultHasher)) -> u64 {
         let mut hasher = self.state.build_hasher();
         hasher.write(tool_name.as_bytes());
         hasher.write_u8(if by_pattern { 0xFE } else { 0xFF });
-        hash_value(key, &mut hasher);
+        key(&mut hasher);
         hasher.finish()
     }
 }

@@ -3,10 +3,12 @@
 //! Only the judge and the controller make one. It holds the call itself, so what runs is what was decided about;
 //! and it gives the call away only after the decision was recorded.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::call::ApprovalContext;
-use crate::ports::{Access, Durability, RecordFailed, Recorder};
+use crate::ports::{Access, Durability, Keeps, RecordFailed, Recorder};
 use crate::record::Record;
 use crate::words::Cause;
 
@@ -14,7 +16,7 @@ use crate::words::Cause;
 ///
 /// It cannot be built outside this crate:
 /// ```compile_fail,E0451
-/// let call = askfirst::ApprovalContext::default();
+/// let call = std::sync::Arc::new(askfirst::ApprovalContext::default());
 /// let permit = askfirst::Permit { call, basis: None, cause: askfirst::Cause::Policy };
 /// ```
 /// nor copied:
@@ -32,7 +34,7 @@ use crate::words::Cause;
 #[must_use = "a permit that is not spent runs nothing"]
 #[derive(Debug)]
 pub struct Permit {
-    call: ApprovalContext,
+    call: Arc<ApprovalContext>,
     basis: Option<Value>,
     cause: Cause,
 }
@@ -48,11 +50,11 @@ pub struct Permit {
 pub struct RecordedPermit(Permit);
 
 impl Permit {
-    pub(crate) fn allowed(call: ApprovalContext) -> Self {
+    pub(crate) fn allowed(call: Arc<ApprovalContext>) -> Self {
         Self { call, basis: None, cause: Cause::Policy }
     }
 
-    pub(crate) fn approved(call: ApprovalContext, basis: Option<Value>, cause: Cause) -> Self {
+    pub(crate) fn approved(call: Arc<ApprovalContext>, basis: Option<Value>, cause: Cause) -> Self {
         Self { call, basis, cause }
     }
 
@@ -81,6 +83,17 @@ impl Permit {
         recorder.record(decided, durability)?;
         Ok(RecordedPermit(self))
     }
+
+    /// The same where the recorder keeps nothing, and there is nothing to write.
+    ///
+    /// # Errors
+    /// Gives the permit back if there is a record: then the decision must stand in it first.
+    pub fn without_record(self, recorder: &dyn Recorder) -> Result<RecordedPermit, Self> {
+        match recorder.keeps() {
+            Keeps::Nothing => Ok(RecordedPermit(self)),
+            Keeps::Everything => Err(self),
+        }
+    }
 }
 
 impl RecordedPermit {
@@ -105,6 +118,12 @@ impl RecordedPermit {
     /// Gives the call away, with what the content shown rested on.
     #[must_use]
     pub fn spend(self) -> (ApprovalContext, Option<Value>) {
+        (Arc::unwrap_or_clone(self.0.call), self.0.basis)
+    }
+
+    /// The same for a call that others look at too.
+    #[must_use]
+    pub fn spend_shared(self) -> (Arc<ApprovalContext>, Option<Value>) {
         (self.0.call, self.0.basis)
     }
 }

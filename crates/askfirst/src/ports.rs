@@ -19,6 +19,11 @@ pub trait Approver: Send + Sync {
     /// question before the first was answered or withdrawn.
     fn ask(&self, question: Question, reply: Reply);
 
+    /// A call is about to wait for an answer. Said on the thread that submits it, before it can be asked about.
+    fn announce(&self, call_id: &str) {
+        let _ = call_id;
+    }
+
     /// The question is over: it was answered elsewhere, timed out, or the caller gave up.
     fn withdraw(&self, question: QuestionId, cause: Cause) {
         let _ = (question, cause);
@@ -78,6 +83,15 @@ pub enum Durability {
 #[error("the record could not be written: {0}")]
 pub struct RecordFailed(pub String);
 
+/// What a recorder does with what it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeps {
+    /// All of it.
+    Everything,
+    /// None of it, so that nothing need be put together for it.
+    Nothing,
+}
+
 /// Keeps the record.
 pub trait Recorder: Send + Sync {
     /// Writes one entry as firmly as is asked.
@@ -85,6 +99,11 @@ pub trait Recorder: Send + Sync {
     /// # Errors
     /// Fails if it cannot be sure that the entry stands.
     fn record(&self, record: &Record, durability: Durability) -> Result<(), RecordFailed>;
+
+    /// Whether there is a record at all. The answer never changes.
+    fn keeps(&self) -> Keeps {
+        Keeps::Everything
+    }
 }
 
 /// Tells the time. It never goes back.

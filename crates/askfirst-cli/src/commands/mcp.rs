@@ -18,6 +18,7 @@ use askfirst_mcp::{Gateway, Pins, Setup, Ways, widen};
 use askfirst_runtime::ApprovalController;
 use askfirst_runtime::config::{Config, McpServer, Places, Upstream};
 use askfirst_runtime::sessions::{self, Listening};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::known::Known;
 use crate::args::{Common, McpFlags, ModeFlags};
@@ -35,6 +36,8 @@ const TOKEN: &str = "ASKFIRST_TOKEN";
 const UPSTREAM_TOKEN: &str = "ASKFIRST_UPSTREAM_TOKEN";
 /// How long a server whose input has ended may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a server may take to take what it is sent.
+const HUNG: Duration = Duration::from_secs(600);
 
 /// Stands between a client and its servers.
 pub fn mcp(common: &Common, flags: McpFlags, name: Option<&str>, command: &[String]) -> anyhow::Result<Exit> {
@@ -172,12 +175,18 @@ fn serve(
         client_ways.close_server();
         let _ = client_ends.send(Side::Client);
     });
+    let server_ways = ways.clone();
     std::thread::spawn(move || {
-        link.serve_server(&ways, BufReader::with_capacity(1 << 16, from_server));
+        link.serve_server(&server_ways, BufReader::with_capacity(1 << 16, from_server));
         let _ = ends.send(Side::Server);
     });
     for beat in 1.. {
         match ended.recv_timeout(BEAT) {
+            Err(RecvTimeoutError::Timeout) if hangs(&ways) => {
+                err("askfirst: the server does not take what it is sent: ended");
+                // Whoever waits is told by its end.
+                child.kill()?;
+            }
             Err(RecvTimeoutError::Timeout) => gateway.heartbeat(beat),
             Ok(Side::Server) | Err(RecvTimeoutError::Disconnected) => break,
             Ok(Side::Client) => {
@@ -189,6 +198,20 @@ fn serve(
     }
     opened.controller.stop();
     Ok(Exit::Child(code_of(end(child)?)))
+}
+
+/// Whether the server has not taken what it is sent for so long that it never will, or nobody waits for that any more.
+fn hangs(ways: &Ways) -> bool {
+    ways.stuck().is_some_and(|stuck| stuck > HUNG || (stuck > PATIENCE && client_is_gone()))
+}
+
+/// Whether the client has closed its stream, also where not all of it has been read.
+fn client_is_gone() -> bool {
+    let input = std::io::stdin();
+    let mut polled = [PollFd::new(&input, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let told = poll(&mut polled, Some(&now)).is_ok();
+    told && polled.iter().any(|input| input.revents().intersects(PollFlags::HUP | PollFlags::ERR))
 }
 
 /// A session that gateways share.

@@ -111,3 +111,15 @@ fn a_clients_config_is_shown_written_and_undone() {
     assert_eq!(place.run(&["mcp", "unwrap", "client.json", "--write"]).0, 0);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
 }
+
+#[test]
+fn a_server_that_takes_nothing_is_ended_once_its_client_is_gone() {
+    let place = Place::new(CONFIG);
+    let told = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n";
+    // More than the way to the server holds, and less than that and the way to the gateway.
+    let input = told.repeat(1_400_000 / told.len());
+    let args = ["--config", "c.yaml", "mcp", "--name", "srv", "--", "sleep", "100000"];
+    let (code, _, complaint) = place.feed(&args, input.as_bytes());
+    assert_eq!(code, 128 + 9, "{complaint}");
+    assert!(complaint.contains("does not take what it is sent"), "{complaint}");
+}

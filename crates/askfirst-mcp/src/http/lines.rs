@@ -13,7 +13,7 @@ use super::proxy::beat;
 use crate::gateway::refuse;
 use crate::lines::{self, Next};
 use crate::out::Out;
-use crate::upstream::Sink;
+use crate::sink::Sink;
 
 /// How long servers may take to answer what a client that has ended has sent.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -13,7 +13,7 @@ use super::target::Target;
 use crate::gateway::{Gateway, Link};
 use crate::message::Id;
 use crate::out::{Out, Ways};
-use crate::upstream::Sink;
+use crate::sink::Sink;
 
 /// How long a program whose input has ended may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);

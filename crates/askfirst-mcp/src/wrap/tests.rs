@@ -65,3 +65,15 @@ fn what_is_no_such_config_is_refused_whole() {
     let odd = r#"{"mcpServers":{"a":{"command":["x"]},"b":{"command":"x","args":"y"}}}"#;
     assert_eq!(rewrite(odd, "askfirst", Way::Wrap).unwrap().left.len(), 2);
 }
+
+#[test]
+fn a_gateway_under_another_name_is_known_too() {
+    let text = r#"{"mcpServers": {"a": {"command": "run", "args": ["x"]}}}"#;
+    let wrapped = rewrite(text, "/opt/askfirst-0.2", Way::Wrap).unwrap().text;
+    for gateway in ["/opt/askfirst-0.2", "/elsewhere/askfirst-0.2"] {
+        assert!(rewrite(&wrapped, gateway, Way::Wrap).unwrap().changed.is_empty(), "{gateway}");
+        assert_eq!(rewrite(&wrapped, gateway, Way::Unwrap).unwrap().text, text);
+    }
+    let other = rewrite(text, "/usr/bin/askfirst", Way::Wrap).unwrap().text;
+    assert_eq!(rewrite(&other, "/opt/askfirst-0.2", Way::Unwrap).unwrap().text, text);
+}

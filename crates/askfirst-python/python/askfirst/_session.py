@@ -62,6 +62,7 @@ class Session:
         tools: Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]] | None = None,
         builtin_tools: bool = False,
         _read: _askfirst.Config | None = None,
+        _metadata_of: Callable[[Any], dict[str, Any]] | None = None,
     ) -> None:
         if controller is not None and not isinstance(controller, ApprovalController):
             raise TypeError(f"`controller` must be an ApprovalController, not {type(controller).__name__}")
@@ -81,8 +82,10 @@ class Session:
             ledger=None if isinstance(ledger, bool) or ledger is None else os.fspath(ledger),
             session_id=session_id,
             library=_askfirst.__file__ if builtin_tools else None,
+            metadata_of=_metadata_of,
         )
         self.start = self._native.start
+        self.start_in = self._native.start_in
         self._token: contextvars.Token[Session | None] | None = None
         self._built_in = {tool["name"] for tool in self._native.definitions()}
         both = self._built_in & set(self._tools)
@@ -109,7 +112,7 @@ class Session:
 
         All are judged before the first question is asked. What comes back are the calls on their way.
         """
-        return self._native.submit([(*call, None, None)[:4] if len(call) < 4 else tuple(call) for call in calls])
+        return self._native.submit([_four(call) for call in calls])
 
     def decide(
         self, tool_name: str, args: Any = None, metadata: Any = None, assess: Assess | None = None
@@ -316,6 +319,16 @@ def _named(
             raise ValueError(f"there are two tools `{name}`")
         made[name] = tool
     return made
+
+
+def submit_together(calls: Sequence[tuple[Session, Sequence[Any]]]) -> list[_askfirst.Ticket]:
+    """Takes calls of several sessions that belong together, each with its session; as `Session.submit` does for one."""
+    sessions = [session._native for session, _ in calls]
+    return _askfirst.submit_together(sessions, [_four(call) for _, call in calls])
+
+
+def _four(call: Sequence[Any]) -> tuple[Any, ...]:
+    return (*call, None, None)[:4] if len(call) < 4 else tuple(call)
 
 
 def together(calls: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

@@ -26,7 +26,7 @@ from ._memory import ApprovalMemory as _Memory
 from ._session import Session
 from .pydantic_ai._around import AroundToolset
 from .pydantic_ai._context import batch_id, has_siblings, metadata_of
-from .pydantic_ai._gather import Gathering
+from .pydantic_ai._gather import gathering_of
 
 __all__ = [
     "ApprovalBlocked",
@@ -250,7 +250,7 @@ class GatedToolset(AroundToolset[Any]):
         self._questions = Questions(approval_callback, remembering)
         controller = _Controller(approval_callback=self._questions.approver, memory=memory, timeout=None)
         self._session = Session({"default_approval": "required"}, controller=controller)
-        self._gathering = Gathering(self._session)
+        self._gathering = gathering_of(controller)
 
     @property
     def _inner(self) -> AbstractToolset[Any]:
@@ -267,7 +267,7 @@ class GatedToolset(AroundToolset[Any]):
             metadata = {**metadata_of(ctx), "batch_id": token}
             call = (name, tool_args, metadata, _view(result, text))
             if has_siblings(ctx):
-                ticket = await self._gathering.submit(batch_id(ctx), call)
+                ticket = await self._gathering.submit(self._session, batch_id(ctx), call)
             else:
                 ticket = self._session.start(*call)
             await settle(ticket)

@@ -5,11 +5,12 @@ use std::task::{Context, Poll, Waker};
 
 use askfirst::machine::{Answer, Question, QuestionId};
 use askfirst::ports::{Approver, Reply};
+use askfirst::toolset::BoxFuture;
 use askfirst::{
-    ApprovalContext, ApprovalDecision, Cause, FunctionTool, FunctionToolset, Mode, Outcome, Policy,
-    ToolDefinition,
+    ApprovalContext, ApprovalDecision, Cause, FunctionTool, FunctionToolset, Invocation, Mode, Outcome,
+    Policy, ToolDefinition, ToolError, Toolset,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::ApprovalToolset;
 use crate::assess::Unknown;
@@ -118,4 +119,41 @@ fn a_name_without_a_definition_is_blocked_unless_the_toolset_runs_whatever_is_ca
     let mut calls = silent.submit([call("other", 1)]);
     assert_eq!(approver.answer_next().members[0].request.tool_name, "other");
     drop(calls.pop());
+}
+
+#[test]
+fn toolsets_with_one_controller_ask_about_a_group_as_one_and_others_alone() {
+    let approver = Arc::new(Keeping::default());
+    let (first, elsewhere) = (tools(&approver), tools(&approver));
+    let second =
+        ApprovalToolset::new(Runs, first.controller().clone(), Policy::default()).unknown(Unknown::Silent);
+    let of_group = |name: &str, n: i32| call(name, n).with_metadata("batch_id", "g");
+    let calls = [
+        (&first, of_group("a", 1)),
+        (&second, of_group("b", 2)),
+        (&elsewhere, of_group("b", 3)),
+        (&first, of_group("a", 4)),
+    ];
+    let calls = ApprovalToolset::submit_together(calls);
+    let mut asked = [approver.answer_next(), approver.answer_next()].map(|question| {
+        question.members.iter().map(|member| member.request.args["n"].clone()).collect::<Vec<_>>()
+    });
+    asked.sort_by_key(Vec::len);
+    assert_eq!(asked, [vec![json!(3)], vec![json!(1), json!(2), json!(4)]]);
+    let outcomes: Vec<Outcome> = calls.into_iter().map(block_on).collect();
+    let done = |n: i32| Outcome::Done(json!({ "n": n }));
+    assert_eq!(outcomes, [done(1), Outcome::Done(json!("second")), done(3), done(4)]);
+}
+
+/// Runs whatever is called.
+struct Runs;
+
+impl Toolset for Runs {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        Vec::new()
+    }
+
+    fn call(&self, _: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
+        Box::pin(std::future::ready(Ok(json!("second"))))
+    }
 }

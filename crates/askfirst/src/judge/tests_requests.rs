@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use serde_json::json;
 
 use super::*;
-use crate::ports::{Durability, RecordFailed, Recorder};
+use crate::ports::{Durability, Keeps, RecordFailed, Recorder};
 use crate::record::{Ending, ExecutedRecord, Record};
 use crate::request::Fact;
 use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Required};
@@ -151,6 +151,28 @@ fn a_recorder_that_fails_leaves_no_permit() {
     let notes = Notes { fails: true, ..Notes::default() };
     let failed = permit.record(&notes, &record(), Durability::Synced).map(drop);
     assert_eq!(failed, Err(RecordFailed("the disk is full".to_owned())));
+}
+
+/// Keeps nothing, and says so.
+struct Forgetful;
+
+impl Recorder for Forgetful {
+    fn record(&self, _: &Record, _: Durability) -> Result<(), RecordFailed> {
+        Err(RecordFailed("nothing is kept".to_owned()))
+    }
+
+    fn keeps(&self) -> Keeps {
+        Keeps::Nothing
+    }
+}
+
+#[test]
+fn a_permit_goes_unrecorded_only_where_nothing_is_kept() {
+    let (call, policy, notes) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]), Notes::default());
+    let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
+    let permit = permit.without_record(&notes).map(drop).expect_err("there is a record");
+    assert_eq!(permit.call(), &call);
+    assert_eq!(permit.without_record(&Forgetful).unwrap().spend(), (call, None));
 }
 
 #[test]

@@ -20,7 +20,7 @@ from .._driving import settle
 from .._memory import ApprovalMemory
 from .._session import Session, read_config
 from ._context import has_siblings, metadata_of
-from ._gather import Gathering
+from ._gather import gathering_of
 from ._toolset import told
 
 _ANY_ARGS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema()))
@@ -56,7 +56,7 @@ class ConfigToolset(AbstractToolset[AgentDepsT]):
             builtin_tools=True,
             _read=read_config(config),
         )
-        self._gathering = Gathering(self._session)
+        self._gathering = gathering_of(self._controller)
         self._definitions = {each["name"]: each for each in self._session.definitions() if self._offers(each["name"])}
 
     @classmethod
@@ -83,7 +83,7 @@ class ConfigToolset(AbstractToolset[AgentDepsT]):
             raise ToolFailed(f"there is no tool `{name}` here")
         if has_siblings(ctx):
             metadata = metadata_of(ctx, batch=True)
-            ticket = await self._gathering.submit(metadata["batch_id"], (name, tool_args, metadata, None))
+            ticket = await self._gathering.submit(self._session, metadata["batch_id"], (name, tool_args, metadata, None))
         else:
             ticket = self._session.start(name, tool_args, metadata_of(ctx))
         await settle(ticket)

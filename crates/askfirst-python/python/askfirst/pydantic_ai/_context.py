@@ -52,12 +52,15 @@ def has_siblings(ctx: Any) -> bool:
 
 def is_silent(toolset: Any, tool: Any) -> bool:
     """Whether a tool is a plain function of a plain function toolset, and neither of them speaks for it."""
-    if type(toolset) is not FunctionToolset or type(tool) is not FunctionToolsetTool:
+    if type(toolset) is not FunctionToolset or type(tool) is not FunctionToolsetTool or tool.toolset is not toolset:
         return False
     own = toolset.__dict__
-    if "check_approval" in own or "needs_approval" in own or tool.toolset is not toolset:
+    if "check_approval" in own or "needs_approval" in own:
         return False
-    function = getattr(getattr(tool.call_func, "__self__", None), "function", None)
+    try:
+        function = tool.call_func.__self__.function  # type: ignore[attr-defined]
+    except AttributeError:
+        return False
     return function is not None and not hasattr(function, "check_approval")
 
 

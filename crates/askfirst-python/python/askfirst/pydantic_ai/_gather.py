@@ -1,36 +1,50 @@
 """Calls of one model response, brought together before the first question.
 
 PydanticAI starts the calls of one response as tasks of their own. Those that arrive in the same moment are submitted
-together, so that a person sees them in one dialog; one that comes later asks alone.
+together, so that a person sees them in one dialog, whichever toolset they go through, as long as one controller
+answers for it; one that comes later asks alone.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import weakref
+from typing import TYPE_CHECKING, Any
 
-from .._session import Session
+from .._controller import ApprovalController
+from .._session import Session, submit_together
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    _Waiting: TypeAlias = tuple[Session, tuple[Any, ...], asyncio.Future[Any]]
 
 _TURNS = 2
 """How many turns of the event loop a first call waits for its siblings."""
+
+_of_controller: weakref.WeakKeyDictionary[ApprovalController, Gathering] = weakref.WeakKeyDictionary()
+
+
+def gathering_of(controller: ApprovalController) -> Gathering:
+    """Where the calls wait that one controller answers for."""
+    return _of_controller.setdefault(controller, Gathering())
 
 
 class Gathering:
     """The calls that wait for their siblings, by batch and event loop."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._waiting: dict[tuple[int, str], list[tuple[Any, asyncio.Future[Any]]]] = {}
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[int, str], list[_Waiting]] = {}
 
-    async def submit(self, batch: str, call: tuple[Any, ...]) -> Any:
+    async def submit(self, session: Session, batch: str, call: tuple[Any, ...]) -> Any:
         """The ticket of one call, submitted together with those of its batch that came in the same moment."""
         loop = asyncio.get_running_loop()
         key = (id(loop), batch)
         future: asyncio.Future[Any] = loop.create_future()
         if (waiting := self._waiting.get(key)) is not None:
-            waiting.append((call, future))
+            waiting.append((session, call, future))
         else:
-            self._waiting[key] = [(call, future)]
+            self._waiting[key] = [(session, call, future)]
             loop.call_soon(self._later, key, loop, _TURNS - 1)
         try:
             return await future
@@ -42,17 +56,17 @@ class Gathering:
         if turns > 0:
             loop.call_soon(self._later, key, loop, turns - 1)
             return
-        waiting = [(call, future) for call, future in self._waiting.pop(key, []) if not future.cancelled()]
+        waiting = [each for each in self._waiting.pop(key, []) if not each[2].cancelled()]
         if not waiting:
             return
         try:
-            tickets = self._session.submit([call for call, _ in waiting])
+            tickets = submit_together([(session, call) for session, call, _ in waiting])
         except BaseException as error:  # noqa: BLE001 - every one of them learns it
-            for _, future in waiting:
+            for _, _, future in waiting:
                 if not future.done():
                     future.set_exception(error)
             return
-        for (_, future), ticket in zip(waiting, tickets, strict=True):
+        for (_, _, future), ticket in zip(waiting, tickets, strict=True):
             if future.done():
                 ticket.cancel()
             else:

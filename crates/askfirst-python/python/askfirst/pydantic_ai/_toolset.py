@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import Token
 from typing import Any, Literal
 
 from pydantic_ai import ApprovalRequired, RunContext, ToolDefinition, ToolDenied, ToolFailed
@@ -28,7 +29,7 @@ from .._session import _running as running
 from .._types import ApprovalRequest
 from ._around import AroundToolset
 from ._context import chain_of, definition_of_server, function_of, has_siblings, is_silent, metadata_of
-from ._gather import Gathering
+from ._gather import gathering_of
 
 ApprovalFunc = Callable[[RunContext[Any], ToolDefinition, dict[str, Any]], "bool | ApprovalRequest | None"]
 ApprovalCallback = Callable[..., Any]
@@ -74,10 +75,16 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         # A bound method would keep this alive for ever: the native half is no place where cycles are found.
         override = _overriding(weakref.ref(self)) if overridden else None
         self._session = Session(
-            self._given, controller=self._controller, override=override, ledger=ledger, on_denial=on_denial
+            self._given,
+            controller=self._controller,
+            override=override,
+            ledger=ledger,
+            on_denial=on_denial,
+            _metadata_of=metadata_of,
         )
+        self._start = self._session.start_in
         self._plain = None if overridden else self._session
-        self._gathering = Gathering(self._session)
+        self._gathering = gathering_of(self._controller)
         self._marked: set[str] = set()
         self._root: ApprovalToolset[AgentDepsT] | None = None
 
@@ -136,25 +143,30 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         _view: _views.View | None = None,
     ) -> Any:
         """Runs the inner tool if it is permitted; a denial is what the model gets to read."""
-        args, view = tool_args, _view
-        if view is None and (self._marked or self._approval_func is not None or not is_silent(self.wrapped, tool)):
+        # By the dict: a class that forwards what it lacks is slow to find what it has.
+        args, view, own = tool_args, _view, self.__dict__
+        wrapped = own["wrapped"]
+        if view is None and (own["_marked"] or own["_approval_func"] is not None or not is_silent(wrapped, tool)):
             view = self._view(name, ctx, tool)
         if ctx is not None and ctx.messages and has_siblings(ctx):
             metadata = metadata_of(ctx, batch=True)
-            ticket = await self._gathering.submit(metadata["batch_id"], (name, args, metadata, view))
+            ticket = await self._gathering.submit(self._session, metadata["batch_id"], (name, args, metadata, view))
         else:
-            ticket = self._session.start(name, args, metadata_of(ctx), view)
-        if ticket.state == "wait":
-            await settle(ticket)
-            if _unapproved(ctx):
-                ctx = dataclasses.replace(ctx, tool_call_approved=True)
-        if ticket.state != "run":
-            return told(self._session, ticket)
+            ticket = own["_start"](name, args, ctx, view)
+        state, edited = ticket.state, False
+        if state != "run":
+            if state == "wait":
+                state = await settle(ticket)
+                if _unapproved(ctx):
+                    ctx = dataclasses.replace(ctx, tool_call_approved=True)
+            if state != "run":
+                return told(self._session, ticket)
+            edited = ticket.edited
         token = running.set(ticket)
         try:
-            if ticket.edited:
+            if edited:
                 args = _valid(tool, ticket.args, ctx)
-            result = await self.wrapped.call_tool(name, args, ctx, tool)
+            result = await wrapped.call_tool(name, args, ctx, tool)
         except ApprovalRequired as required:
             # It ran without a question, and now says that it needs one.
             ticket.finish(error=required)
@@ -169,7 +181,10 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
                 raise not_recorded(ticket)
             return result
         finally:
-            running.reset(token)
+            if token.old_value is Token.MISSING:
+                running.set(None)  # Which says the same and, unlike nothing at all, costs little next time.
+            else:
+                running.reset(token)
         ctx = dataclasses.replace(ctx, tool_call_approved=True)
         # By its class: a subclass that has its own was here already.
         again: Any = ApprovalToolset.call_tool

@@ -114,7 +114,7 @@ impl Search {
         let stat = fstat(&file).ok()?;
         let linked = stat.st_nlink > 1 && rights.mode == PathMode::Rw && free;
         let fits = Kind::of(&stat) == Kind::File && rights.holds(size_of(&stat)) && !linked;
-        fits.then(|| (file, ground.label(root, &path)))
+        fits.then(|| (file, ground.label(root, path)))
     }
 
     fn lines(&self, file: File, label: &str, found: &mut Found) -> Result<(), Trouble> {

@@ -107,7 +107,13 @@ fn program_matches(pattern: &PatternWord, used: &Used, word: &Word) -> bool {
             Some(_) | None => text,
         },
     };
-    pattern.glob.matches(plain, Reach::Within) || pattern.glob.matches(text, Reach::Within)
+    // `./a/b` and `a/b` are one file; `./b` and `b` are not.
+    let other = match text.strip_prefix("./") {
+        Some(rest) => rest.contains('/').then(|| rest.to_owned()),
+        None => (text.contains('/') && !text.starts_with('/')).then(|| format!("./{text}")),
+    };
+    let texts = [plain, text].into_iter().chain(other.as_deref());
+    texts.into_iter().any(|text| pattern.glob.matches(text, Reach::Within))
 }
 
 fn labels(start: &Start, used: &Used) -> Vec<Label> {

@@ -7,6 +7,7 @@
 mod aliases;
 mod examples;
 mod fill;
+mod filters;
 mod glob;
 mod jobs;
 mod judged;

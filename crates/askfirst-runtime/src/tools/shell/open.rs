@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::fill::{Filled, Filler};
+use super::filters::unfiltered;
 use super::line;
 use super::line::tree::{Assignment, Command, Exported, Line, Piece, Shape, Stdin, Way, Word};
 use super::paths;
@@ -335,7 +336,7 @@ impl Opener<'_> {
         let unknown = || format!("`{}` adds words that are not known before it runs", used.program);
         let (source, folders) = match &stdin(part) {
             Stdin::Pipe(from) => {
-                let command = line.commands.get(*from).ok_or_else(unknown)?;
+                let command = unfiltered(line, *from).ok_or_else(unknown)?;
                 let folders = self.folders(setting, line, command);
                 let filled = Filler { line, home: self.home, folders: &folders }.fill(&command.words);
                 if let Some(name) = sought(&filled.words) {

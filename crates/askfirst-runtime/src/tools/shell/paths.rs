@@ -64,6 +64,10 @@ pub(super) fn texts(word: &Word, folder: &Path, home: Option<&Path>) -> Result<V
             }
         }
     }
+    // Classes by name are not read here.
+    if wild && ["[:", "[.", "[="].iter().any(|class| glob.contains(class)) {
+        return Err("its wildcards have a class that is not looked at".to_owned());
+    }
     let whole = Glob::new(&glob);
     if !wild {
         return Ok(vec![whole.plain().map_or(glob, str::to_owned)]);

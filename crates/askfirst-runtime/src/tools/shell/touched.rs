@@ -19,6 +19,23 @@ use super::start::{Kind, Start, Target};
 /// Programs that put what they are given into a folder under its own name.
 const COPYING: [&str; 6] = ["cp", "install", "ln", "mv", "rsync", "scp"];
 
+/// Programs that write a file without the end of its name, or with another.
+const UNPACKING: [&str; 13] = [
+    "bunzip2",
+    "bzip2",
+    "gunzip",
+    "gzip",
+    "lz4",
+    "lzma",
+    "uncompress",
+    "unlz4",
+    "unlzma",
+    "unxz",
+    "unzstd",
+    "xz",
+    "zstd",
+];
+
 /// How many names of a folder are looked at.
 const MOST_NAMES: usize = 10_000;
 
@@ -82,6 +99,10 @@ pub(super) struct Touched {
     pub(super) roots: Vec<Option<String>>,
     /// The roots that are written.
     pub(super) writes: Vec<String>,
+    /// Where something comes to lie that may lead elsewhere: folders with links or repositories in them, and links.
+    pub(super) made: Vec<PathBuf>,
+    /// What is read, where it really lies.
+    pub(super) read: Vec<PathBuf>,
 }
 
 /// Looks at everything that a command touches.
@@ -210,8 +231,20 @@ impl Looker<'_> {
                 if path.role == Role::Folder { self.start.folders.clone() } else { folders.clone() };
             self.addressed(&path.word, &folders);
             self.one(&path.word.clone(), touch, &folders);
+            let moves = used.program == "git" && used.subs.iter().any(|sub| sub.name == "mv");
             if touch == Touch::Write && COPYING.contains(&used.program.as_str()) {
                 self.falls_into(used, index, &folders);
+            }
+            if matches!(touch, Touch::Write | Touch::WriteAll)
+                && (moves || COPYING.contains(&used.program.as_str()))
+            {
+                self.makes(used, index, &folders);
+            }
+            if touch == Touch::Write && UNPACKING.contains(&used.program.as_str()) {
+                let text = path.word.literal().and_then(|text| text.rsplit_once('.'));
+                if let Some((unpacked, _)) = text {
+                    self.one(&Word::text(unpacked, path.word.span.clone()), touch, &folders);
+                }
             }
         }
         if used.network {
@@ -219,12 +252,13 @@ impl Looker<'_> {
         }
         for operand in used.operands.iter().filter(|operand| operand.role == Role::Pathspec) {
             let Some(word) = self.start.words.get(operand.word).cloned() else { continue };
-            // `HEAD:path` names a file of an older time.
-            if let Some((_, path)) = word.literal().and_then(|text| text.split_once(':')) {
-                self.perhaps(&Word::text(path, word.span.clone()), &folders, Doubtful::IfThere);
-            }
+            self.within(&word, &folders);
             self.perhaps(&word, &folders, Doubtful::IfThere);
             self.restored(used, &word, &folders);
+        }
+        if used.program == "git" {
+            let values = used.options.iter().filter_map(|given| given.value.clone());
+            values.collect::<Vec<_>>().iter().for_each(|value| self.within(value, &folders));
         }
         if used.known == Known::Nothing {
             for word in self.start.words.iter().skip(1).cloned().collect::<Vec<_>>() {
@@ -236,6 +270,38 @@ impl Looker<'_> {
                     self.perhaps(&word, &folders, Doubtful::IfThere);
                 }
             }
+        }
+    }
+
+    /// `HEAD:path`, `:0:path` and `1,5:path` name a file of another time; `:/path` and `:(icase)path` one by other means.
+    fn within(&mut self, word: &Word, folders: &[PathBuf]) {
+        let Some(text) = word.literal() else { return };
+        for (at, _) in text.match_indices([':', ')']) {
+            let path = text.get(at + 1..).unwrap_or_default().trim_start_matches(['/', '!', '^']);
+            if !path.is_empty() {
+                self.perhaps(&Word::text(path, word.span.clone()), folders, Doubtful::IfThere);
+                self.perhaps(&Word::text(path.to_lowercase(), word.span.clone()), folders, Doubtful::IfThere);
+            }
+        }
+    }
+
+    /// What is moved, copied or linked may lead elsewhere under its new name.
+    fn makes(&mut self, used: &Used, target: usize, folders: &[PathBuf]) {
+        let places = |word: &Word| -> Vec<Place> {
+            let named = folders.iter().map(|folder| paths::named(word, folder, self.home));
+            let known = named.filter_map(|named| match named {
+                Named::Places(places) => Some(places),
+                Named::Unknown(_) => None,
+            });
+            known.flatten().collect()
+        };
+        let Some(path) = used.paths.get(target) else { return };
+        let mut others = used.paths.iter().enumerate().filter(|(index, _)| *index != target);
+        let leads = used.program == "ln"
+            || others.any(|(_, other)| places(&other.word).iter().any(|place| leads_away(&place.plain)));
+        if leads {
+            let made = places(&path.word);
+            self.touched.made.extend(made.into_iter().map(|place| place.real));
         }
     }
 
@@ -319,6 +385,9 @@ impl Looker<'_> {
     fn reason(&mut self, place: &Place, touch: Touch) -> Reason {
         let reached = self.reach.look(place, touch);
         self.touched.places.push(place.real.display().to_string());
+        if matches!(touch, Touch::Read | Touch::ReadAll) {
+            self.touched.read.push(place.real.clone());
+        }
         let device = place.plain.starts_with("/dev") && reached.approval == Approval::None;
         if !device {
             self.touched.roots.push(reached.root.clone());
@@ -359,6 +428,24 @@ impl Looker<'_> {
         }
         strictest
     }
+}
+
+/// Whether something is a link, or has links or repositories in it, or too much to tell.
+fn leads_away(path: &Path) -> bool {
+    let (mut left, mut looked) = (vec![path.to_owned()], 0);
+    while let Some(path) = left.pop() {
+        looked += 1;
+        let Ok(about) = path.symlink_metadata() else { continue };
+        let repository = looked > 1 && path.file_name().is_some_and(|name| name == ".git");
+        if about.is_symlink() || repository || looked > MOST_NAMES {
+            return true;
+        }
+        if about.is_dir() {
+            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+            left.extend(entries.map(|entry| entry.path()));
+        }
+    }
+    false
 }
 
 /// Which words of a program without a table count as paths.

@@ -2,8 +2,9 @@
 //! are known to be harmless pass; some never do, whatever a rule names.
 
 /// Names that only say how much or in which form something is printed, or which of a project's settings hold.
-const HARMLESS: [&str; 69] = [
+const HARMLESS: [&str; 78] = [
     "APP_ENV",
+    "ASPNETCORE_ENVIRONMENT",
     "AWS_DEFAULT_REGION",
     "AWS_PROFILE",
     "AWS_REGION",
@@ -24,11 +25,15 @@ const HARMLESS: [&str; 69] = [
     "COVERAGE",
     "DEBIAN_FRONTEND",
     "DEBUG",
+    "DOCKER_BUILDKIT",
     "DOTNET_CLI_TELEMETRY_OPTOUT",
+    "DOTNET_ENVIRONMENT",
     "DO_NOT_TRACK",
     "FLASK_DEBUG",
     "FLASK_ENV",
     "FORCE_COLOR",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_DATE",
     "GO111MODULE",
     "GOARCH",
     "GOMAXPROCS",
@@ -67,8 +72,12 @@ const HARMLESS: [&str; 69] = [
     "RUST_MIN_STACK",
     "RUST_TEST_THREADS",
     "SOURCE_DATE_EPOCH",
+    "SQLX_OFFLINE",
     "TERM",
     "TEST",
+    "TESTING",
+    "TF_IN_AUTOMATION",
+    "TF_LOG",
     "TZ",
     "UV_NO_PROGRESS",
     "VERBOSE",

@@ -1,7 +1,7 @@
 //! The verdict about a command line: of every program that it would start, the strictest. What was not understood is
 //! never allowed, whatever a rule or a default says.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use askfirst::{Approval, Risk};
 
@@ -16,6 +16,7 @@ use super::reach::Reach;
 use super::rules::{Layer, Rule};
 use super::start::{Kind, Opened, Start};
 use super::touched::{self, Touched};
+use super::variables::{self, Standing};
 
 /// What the shell does by itself, and nothing else sees. The folder that `cd` names is looked at like any other.
 const STEERING: [&str; 11] =
@@ -43,8 +44,9 @@ impl Judge<'_> {
             starts: Vec::new(),
         };
         self.judge_whole(text, &opened, &mut judged);
+        let mut made = Vec::new();
         for (at, start) in opened.starts.iter().enumerate() {
-            let row = self.judge_start(at, start, &opened, &mut judged);
+            let row = self.judge_start(at, start, &opened, &mut judged, &mut made);
             judged.rows.push(row);
         }
         if judged.approval() == Approval::None {
@@ -90,8 +92,23 @@ impl Judge<'_> {
         }
     }
 
-    fn judge_start(&self, at: usize, start: &Start, opened: &Opened, judged: &mut Judged) -> Row {
-        let touched = touched::touched(start, &self.reach, self.home);
+    /// `made` is what came to lie somewhere by what stands before in the line.
+    fn judge_start(
+        &self,
+        at: usize,
+        start: &Start,
+        opened: &Opened,
+        judged: &mut Judged,
+        made: &mut Vec<PathBuf>,
+    ) -> Row {
+        let mut touched = touched::touched(start, &self.reach, self.home);
+        let git = start.used.as_ref().is_some_and(|used| used.program == "git");
+        let used = touched.read.iter().chain(start.folders.iter().filter(|_| git));
+        if used.into_iter().any(|path| made.iter().any(|made| path.starts_with(made))) {
+            let why = "it uses what this line moves or copies there, and that may lead elsewhere";
+            touched.reasons.push(Reason::new(Approval::Required, why));
+        }
+        made.append(&mut touched.made);
         judged.places.extend(touched.places.iter().cloned());
         judged.writes.extend(touched.writes.iter().cloned());
         let mut row = Row {
@@ -284,7 +301,7 @@ impl<'a> Look<'a> {
         // `set` alone prints every variable.
         let steers = STEERING.contains(&self.used.program.as_str())
             && (self.used.program != "set" || self.start.words.len() > 1);
-        if clean && steers && self.used.path.is_none() {
+        if clean && (steers || self.exports_harmless()) && self.used.path.is_none() {
             reasons.push(Reason::new(Approval::None, "it only steers the shell"));
             return (reasons, Speaks::ReadOnly, None);
         }
@@ -452,6 +469,16 @@ impl<'a> Look<'a> {
     /// Whether all that it does is start programs that are judged themselves.
     fn only_wraps(&self) -> bool {
         !self.used.nested.is_empty() && self.used.paths.is_empty() && self.used.class < Class::Asks
+    }
+
+    /// Whether it exports nothing but variables that may stand before any command.
+    fn exports_harmless(&self) -> bool {
+        let harmless = |word: &line::tree::Word| {
+            let set = word.literal().and_then(|text| text.split_once('='));
+            set.is_some_and(|(name, value)| variables::exported(name, Some(value)) == Standing::Harmless)
+        };
+        let set = self.start.words.get(1..).unwrap_or_default();
+        self.used.program == "export" && !set.is_empty() && set.iter().all(harmless)
     }
 
     fn only_reads(&self) -> bool {

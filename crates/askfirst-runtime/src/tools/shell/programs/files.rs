@@ -8,7 +8,6 @@ use super::table::{Table, tables};
 /// A file of tables.
 pub(super) struct File {
     /// Its name in `tables/`.
-    #[cfg(test)]
     pub(super) name: &'static str,
     /// Its text.
     pub(super) text: &'static str,
@@ -22,7 +21,6 @@ macro_rules! files {
     ($($name:literal: $($program:literal)+;)+) => {
         /// Every file in `tables/`.
         pub(super) static FILES: [File; [$($name),+].len()] = [$(File {
-            #[cfg(test)]
             name: $name,
             text: include_str!(concat!("tables/", $name)),
             programs: &[$($program),+],
@@ -111,7 +109,7 @@ files! {
         "pr" "dircolors" "rev" "look" "column" "strings" "hexdump" "hd" "xxd" "bat" "batcat" "less" "more"
         "man" "apropos" "whatis" "info" "iconv" "envsubst" "expr" "bc" "dc" "m4" "gron" "diffstat" "cal"
         "ncal";
-    "system.txt": "date" "uname" "hostname" "whoami" "arch" "logname" "id" "groups" "users" "who" "w"
+    "system.txt": "lsb_release" "getconf" "date" "uname" "hostname" "whoami" "arch" "logname" "id" "groups" "users" "who" "w"
         "last" "lastlog" "uptime" "nproc" "tty" "printenv" "file" "sleep" "stty" "free" "vmstat" "iostat"
         "mpstat" "lscpu" "lsblk" "lsusb" "lspci" "lsmod" "modinfo" "dmesg" "journalctl" "systemctl"
         "service" "mount" "umount" "findmnt" "getent" "locale" "timedatectl" "hostnamectl" "localectl"
@@ -125,14 +123,24 @@ files! {
         "lldb" "rr" "perf" "valgrind" "dtrace" "entr" "caffeinate";
 }
 
-/// The table of a program.
-pub(crate) fn table_of(name: &str) -> Option<&'static Table> {
+/// The file that has the table of a program.
+fn file_of(name: &str) -> Option<&'static File> {
     static INDEX: OnceLock<HashMap<&'static str, usize>> = OnceLock::new();
     let index = INDEX.get_or_init(|| {
         let places = FILES.iter().enumerate();
         places.flat_map(|(place, file)| file.programs.iter().map(move |program| (*program, place))).collect()
     });
-    let file = FILES.get(*index.get(name)?)?;
+    FILES.get(*index.get(name)?)
+}
+
+/// The name of that file.
+pub(super) fn family(name: &str) -> Option<&'static str> {
+    file_of(name).map(|file| file.name)
+}
+
+/// The table of a program.
+pub(crate) fn table_of(name: &str) -> Option<&'static Table> {
+    let file = file_of(name)?;
     let (tables, by_name) = file.parsed.get_or_init(|| {
         let tables = tables(file.text);
         let mut by_name = HashMap::new();

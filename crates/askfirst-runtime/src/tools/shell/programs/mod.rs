@@ -4,6 +4,7 @@ mod code;
 mod files;
 mod find;
 mod glob;
+mod guards;
 mod read;
 mod table;
 mod test_words;

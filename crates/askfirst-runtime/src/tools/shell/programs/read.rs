@@ -8,7 +8,7 @@ use askfirst::Risk;
 use super::table::{Condition, Operands, OptEffect, Part, Section, Special, Style, Table};
 use super::used::{Class, Doubt, Effect, Given, Known, Lifts, Operand, Role, Sub, Used, Yields};
 use super::words::{Lead, lead, shown, splits};
-use super::{find, glob, wrap};
+use super::{find, glob, guards, wrap};
 use crate::tools::shell::line::tree::Word;
 
 /// A reading on its way.
@@ -231,7 +231,12 @@ impl<'t> Reader<'t, '_> {
                 let why = format!("`{name}` starts others, and is no tool of a project");
                 self.doubt_named(at, vec![name.clone()], why);
             }
-            Special::Nothing | Special::Find | Special::Sed | Special::Awk | Special::Jq | Special::Yq => {}
+            Special::Nothing | Special::Find | Special::Sed | Special::Awk | Special::Jq | Special::Yq => {
+                if !guards::is_project_tool(&name) {
+                    let why = format!("`{name}` is no tool of a project");
+                    self.doubt_named(at, vec![name.clone()], why);
+                }
+            }
         }
         self.used.subs.push(Sub { name, word: at });
         self.chain = vec![&table.root];
@@ -329,6 +334,7 @@ impl<'t> Reader<'t, '_> {
             self.doubt_named(at, vec![name], why);
         }
         if !alone {
+            self.further_goals();
             self.assign();
             wrap::standard_input(&mut self);
         }
@@ -346,6 +352,22 @@ impl<'t> Reader<'t, '_> {
         self.used
     }
 
+    /// Goals behind the first count like it.
+    fn further_goals(&mut self) {
+        let Some(root) = self.chain.first().copied() else { return };
+        for at in self.operands.clone() {
+            let Some(text) = self.words.get(at).and_then(|word| word.literal()) else { continue };
+            let mut goals = guards::goals(&self.used.program, text).filter_map(|goal| root.sub(goal));
+            if goals.any(|goal| goal.class == Some(Class::Asks)) {
+                self.doubt_named(
+                    at,
+                    vec![text.to_owned()],
+                    format!("`{text}` is asked about unless a rule names it"),
+                );
+            }
+        }
+    }
+
     fn yields(&self) -> Yields {
         let rows = self.section().map(|section| section.yields.as_slice()).unwrap_or_default();
         let held = rows.iter().filter(|(_, condition)| self.holds(condition));
@@ -357,13 +379,16 @@ impl<'t> Reader<'t, '_> {
         for pending in std::mem::take(&mut self.pending) {
             let Pending { section, known, given, written, values } = pending;
             let at = self.used.options.get(given).map_or(0, |given| given.word);
-            let fits = |glob: &str| {
-                let value = values.first().and_then(|(word, _)| word.literal());
-                value.is_some_and(|value| glob::matches(glob, value))
+            let value = values.first().and_then(|(word, _)| word.literal());
+            // What climbs is not what a glob shows, unless that forbids it.
+            let fits = |glob: &str, effect: OptEffect| {
+                value.is_some_and(|value| {
+                    glob::matches(glob, value) && (effect == OptEffect::Asks || !guards::climbs(value))
+                })
             };
-            let row = section
-                .rows(known)
-                .find(|row| self.holds(&row.condition) && row.glob.as_deref().is_none_or(fits));
+            let row = section.rows(known).find(|row| {
+                self.holds(&row.condition) && row.glob.as_deref().is_none_or(|glob| fits(glob, row.effect))
+            });
             let Some(row) = row else {
                 let names = self.used.options.get(given).map(|given| given.names.clone()).unwrap_or_default();
                 if let Some(given) = self.used.options.get_mut(given) {
@@ -376,6 +401,10 @@ impl<'t> Reader<'t, '_> {
             let mut names = row.names.clone();
             if !names.contains(&written) {
                 names.push(written.clone());
+            }
+            if row.glob.is_none() && value.is_some_and(|value| guards::loads(&names, value)) {
+                let why = format!("the value of `{written}` may be code that is loaded");
+                self.doubt_named(at, names.clone(), why);
             }
             let effect = match row.effect {
                 OptEffect::Harmless => Effect::Harmless,

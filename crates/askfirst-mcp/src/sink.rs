@@ -1,0 +1,88 @@
+//! A stream that lines go to. It never keeps anybody waiting but whoever gives it a line.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::out::Out;
+
+/// Where lines go. Each is written whole.
+pub(crate) struct Sink {
+    open: Mutex<Option<Open>>,
+    closed: AtomicBool,
+    /// Since when a line is being written.
+    since: Mutex<Option<Instant>>,
+}
+
+struct Open {
+    output: Box<dyn Write + Send>,
+    /// A line with its end, so that both go at once: whoever reads is woken once.
+    whole: Vec<u8>,
+}
+
+/// A longer line is not copied to be written.
+const SHORT: usize = 64 << 10;
+
+impl Sink {
+    pub(crate) fn new(output: Box<dyn Write + Send>) -> Self {
+        let open = Open { output, whole: Vec::new() };
+        Self { open: Mutex::new(Some(open)), closed: AtomicBool::new(false), since: Mutex::default() }
+    }
+
+    fn since(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, line: &[u8]) -> std::io::Result<()> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let Open { output, whole } = open.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
+        *self.since() = Some(Instant::now());
+        // An end of line can only be a blank in JSON. Some readers take it for the end of the message.
+        let written = if line.contains(&b'\n') || line.contains(&b'\r') {
+            let blank = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
+            output.write_all(&line.iter().map(blank).chain([b'\n']).collect::<Vec<u8>>())
+        } else if line.len() < SHORT {
+            whole.clear();
+            whole.extend_from_slice(line);
+            whole.push(b'\n');
+            output.write_all(whole)
+        } else {
+            output.write_all(line).and_then(|()| output.write_all(b"\n"))
+        };
+        let written = written.and_then(|()| output.flush());
+        *self.since() = None;
+        written
+    }
+
+    fn drop_output(&self) {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Out for Sink {
+    fn line(&self, line: &[u8]) -> std::io::Result<()> {
+        let written = self.write(line);
+        // Whoever closed it meanwhile did not wait.
+        if self.closed.load(Ordering::SeqCst) {
+            self.drop_output();
+        }
+        written
+    }
+
+    /// Does not wait: the other side may never take what is being written to it.
+    fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        if let Ok(mut open) = self.open.try_lock() {
+            *open = None;
+        }
+    }
+
+    fn stuck(&self) -> Option<Duration> {
+        self.since().map(|since| since.elapsed())
+    }
+}
+
+#[cfg(test)]
+#[path = "sink/tests.rs"]
+mod tests;

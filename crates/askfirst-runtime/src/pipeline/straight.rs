@@ -1,0 +1,109 @@
+//! The short way of a call that nobody need be asked about: the same steps as every call's, without a future.
+//!
+//! It is for tools that the caller runs itself, and is taken only where nothing is recorded. It allows nothing that the
+//! long way would not: the permit comes from the judge or the controller, and whatever is not a plain yes is left to the
+//! long way, which finds everything as it was.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+
+use askfirst::ports::Keeps;
+use askfirst::toolset::{AskNested, BoxFuture};
+use askfirst::{
+    ApprovalContext, ApprovalDecision, ApprovalRequest, Judgement, Outcome, RecordedPermit, ToolError,
+};
+use serde_json::{Map, Value};
+
+use crate::assess;
+use crate::history::{Judged, Nested};
+use crate::pipeline::{Pipeline, together};
+
+/// A call that was taken.
+pub enum Started {
+    /// It may run now.
+    Now(Running),
+    /// It is on its way: it waits for an answer, was refused, or is to be recorded.
+    OnItsWay(BoxFuture<'static, Outcome>),
+}
+
+/// A call that the caller runs now.
+pub struct Running {
+    pipeline: Arc<Pipeline>,
+    number: u64,
+    call: Arc<ApprovalContext>,
+    nested: OnceLock<Box<Nested>>,
+}
+
+impl Running {
+    /// What may run: this, once, and nothing else.
+    #[must_use]
+    pub fn call(&self) -> &ApprovalContext {
+        &self.call
+    }
+
+    /// Asks while the tool runs.
+    #[must_use]
+    pub fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision> {
+        let nested = || Box::new(Nested::new(&self.pipeline, &self.pipeline.call_id(self.number)));
+        self.nested.get_or_init(nested).request_approval(request)
+    }
+
+    /// Says how the tool ended.
+    pub fn finish(self, result: Result<Value, ToolError>) -> Outcome {
+        result.map_or_else(Outcome::Failed, Outcome::Done)
+    }
+}
+
+impl Pipeline {
+    /// Takes one call of a tool that the caller runs itself.
+    pub(crate) fn start<E>(
+        self: &Arc<Self>,
+        call: ApprovalContext,
+        late: impl FnOnce() -> Result<Map<String, Value>, E>,
+    ) -> Result<Started, E> {
+        let call = Arc::new(assess::prepare(call, &*self.toolset, &self.policy));
+        let assessment = assess::assess(&call, &*self.toolset, self.unknown);
+        let number = self.next_call.fetch_add(1, Ordering::Relaxed);
+        let judgement = assess::judged(&call, &assessment, &self.policy);
+        if let Some(permit) = self.permit_at_once(&judgement, &call) {
+            let (call, _) = permit.spend_shared();
+            return Ok(Started::Now(Running {
+                pipeline: Arc::clone(self),
+                number,
+                call,
+                nested: OnceLock::new(),
+            }));
+        }
+        let call_id = self.call_id(number);
+        let mut judged = Judged::new(call_id, &judgement, &call, &self.policy, None, self.clock.now());
+        drop(judgement);
+        // The only holder fills in more without a copy.
+        drop(call);
+        judged.know(late()?);
+        let wait = together::ask([(&**self, &judged)]).pop().flatten();
+        Ok(Started::OnItsWay(Box::pin(Arc::clone(self).finish(judged, wait))))
+    }
+
+    /// The permit of a call that needs neither a person nor a record.
+    fn permit_at_once(
+        &self,
+        judgement: &Judgement<'_>,
+        call: &Arc<ApprovalContext>,
+    ) -> Option<RecordedPermit> {
+        match self.recorder.keeps() {
+            Keeps::Everything => return None,
+            Keeps::Nothing => {}
+        }
+        let allowed = judgement.permit_shared(call).filter(|_| !self.controller.is_stopped());
+        let permit = allowed.or_else(|| self.controller.permit_unasked(judgement, call))?;
+        permit.without_record(&*self.recorder).ok()
+    }
+
+    pub(crate) fn call_id(&self, number: u64) -> String {
+        format!("{}-{number}", self.session)
+    }
+}
+
+#[cfg(test)]
+#[path = "straight/tests.rs"]
+mod tests;

@@ -1,0 +1,233 @@
+//! The short way gives what the long way gives, and takes nothing from it.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
+
+use askfirst::machine::{Answer, Question};
+use askfirst::policy::{Case, Rules, ToolEntry};
+use askfirst::ports::{Approver, Durability, RecordFailed, Recorder, Reply};
+use askfirst::record::Record;
+use askfirst::toolset::BoxFuture;
+use askfirst::{
+    Approval, ApprovalAware, ApprovalContext, ApprovalDecision, ApprovalRequest, ApprovalScope, Assessment,
+    Because, Cause, Invocation, Mode, Outcome, Policy, ToolDefinition, ToolError, Toolset,
+};
+use serde_json::{Map, Value, json};
+
+use super::{Running, Started};
+use crate::assess::Unknown;
+use crate::block_on::block_on;
+use crate::controller::ApprovalController;
+use crate::toolset::ApprovalToolset;
+
+/// Says yes for the session, and keeps what it was asked and told, in order.
+#[derive(Default)]
+struct Yes {
+    told: Mutex<Vec<(String, ThreadId)>>,
+    asked: Mutex<Vec<ApprovalRequest>>,
+}
+
+impl Approver for Yes {
+    fn announce(&self, call_id: &str) {
+        self.told.lock().unwrap().push((call_id.to_owned(), std::thread::current().id()));
+    }
+
+    fn ask(&self, question: Question, reply: Reply) {
+        let request = question.members[0].request.clone();
+        let told = self.told.lock().unwrap().iter().any(|(id, _)| *id == request.call_id);
+        assert!(told, "it was not announced");
+        self.asked.lock().unwrap().push(request);
+        let yes = ApprovalDecision::yes(Cause::Person).remembered(ApprovalScope::Session);
+        reply.send(Answer::all(yes));
+    }
+}
+
+/// Whatever is called answers with its arguments; how often it was looked at is counted.
+#[derive(Default)]
+struct Tools(AtomicUsize);
+
+impl Toolset for Tools {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        Vec::new()
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
+        Box::pin(async move { Ok(json!(invocation.call.args)) })
+    }
+
+    fn approval(&self) -> Option<&dyn ApprovalAware> {
+        Some(self)
+    }
+}
+
+impl ApprovalAware for Tools {
+    fn check_approval(&self, call: &ApprovalContext) -> Assessment {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        match call.tool_name.as_str() {
+            "blocked" => Assessment::blocked("never"),
+            "panics" => panic!("on purpose"),
+            _ => Assessment::silent(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Kept(Mutex<Vec<Record>>);
+
+impl Recorder for Kept {
+    fn record(&self, record: &Record, _: Durability) -> Result<(), RecordFailed> {
+        self.0.lock().unwrap().push(record.clone());
+        Ok(())
+    }
+}
+
+struct World {
+    yes: Arc<Yes>,
+    tools: Arc<Tools>,
+    toolset: ApprovalToolset,
+}
+
+fn world(mode: Mode) -> World {
+    let (yes, tools) = (Arc::<Yes>::default(), Arc::<Tools>::default());
+    let controller = ApprovalController::setup(mode).approver(Arc::clone(&yes) as _).build();
+    let said = [("free", Approval::None), ("never", Approval::Deny), ("human", Approval::Human)];
+    let entries = said.map(|(name, approval)| {
+        ToolEntry::new(name, vec![Case::new(Some(approval), Because::built_in(name, approval.as_str()))])
+    });
+    let policy = Policy::new(Rules::new(None, entries).unwrap());
+    let toolset = ApprovalToolset::new(Arc::clone(&tools), controller, policy).unknown(Unknown::Silent);
+    World { yes, tools, toolset: toolset.session("s") }
+}
+
+fn call(name: &str) -> ApprovalContext {
+    ApprovalContext::new(name, json!({"n": 1}).as_object().unwrap().clone())
+}
+
+fn start(toolset: &ApprovalToolset, name: &str) -> Started {
+    let Ok(started) = toolset.start::<Infallible>(call(name), || Ok(Map::new()));
+    started
+}
+
+fn now(toolset: &ApprovalToolset, name: &str) -> Option<Running> {
+    match start(toolset, name) {
+        Started::Now(running) => Some(running),
+        Started::OnItsWay(_) => None,
+    }
+}
+
+/// What becomes of it the long way.
+fn later(toolset: &ApprovalToolset, name: &str) -> Outcome {
+    match start(toolset, name) {
+        Started::Now(_) => panic!("`{name}` ran at once"),
+        Started::OnItsWay(future) => block_on(future),
+    }
+}
+
+fn refused(outcome: Outcome) -> Cause {
+    match outcome {
+        Outcome::Denied(refusal) => refusal.cause,
+        Outcome::Done(_) | Outcome::Failed(_) => panic!("it ran"),
+    }
+}
+
+#[test]
+fn what_rules_mode_or_memory_allow_runs_at_once_and_nothing_else() {
+    let interactive = world(Mode::Interactive);
+    let running = now(&interactive.toolset, "free").unwrap();
+    assert_eq!(running.call(), &call("free"));
+    assert_eq!(running.finish(Ok(json!(1))), Outcome::Done(json!(1)));
+    let ran = || Outcome::Done(json!({"n": 1}));
+    assert_eq!(later(&interactive.toolset, "other"), ran());
+    assert!(now(&interactive.toolset, "other").is_some(), "it is remembered");
+    assert_eq!(later(&interactive.toolset, "human"), ran());
+    assert_eq!(later(&interactive.toolset, "human"), ran());
+    assert_eq!(interactive.yes.asked.lock().unwrap().len(), 3);
+    for name in ["never", "blocked", "panics"] {
+        assert_eq!(refused(later(&interactive.toolset, name)), Cause::Policy, "{name}");
+    }
+    let all = world(Mode::ApproveAll);
+    assert!(now(&all.toolset, "other").is_some());
+    assert_eq!(later(&all.toolset, "human"), ran());
+    assert_eq!(refused(later(&all.toolset, "never")), Cause::Policy);
+    let strict = world(Mode::Strict);
+    assert!(now(&strict.toolset, "free").is_some());
+    assert_eq!(refused(later(&strict.toolset, "other")), Cause::Mode);
+}
+
+#[test]
+fn what_is_forgotten_or_stopped_no_longer_runs_at_once() {
+    let World { yes, toolset, .. } = world(Mode::Interactive);
+    drop(later(&toolset, "other"));
+    assert!(now(&toolset, "other").is_some());
+    let id = toolset.controller().remembered()[0].id;
+    assert!(toolset.controller().revoke(id));
+    drop(later(&toolset, "other"));
+    assert_eq!(yes.asked.lock().unwrap().len(), 2, "it is asked about again");
+    assert!(now(&toolset, "other").is_some());
+    toolset.controller().stop();
+    assert_eq!(refused(later(&toolset, "other")), Cause::Cancelled);
+    assert_eq!(refused(later(&toolset, "free")), Cause::Cancelled);
+}
+
+#[test]
+fn where_there_is_a_record_everything_stands_in_it() {
+    let kept = Arc::<Kept>::default();
+    let World { toolset, .. } = world(Mode::Interactive);
+    let toolset = toolset.recorder(Arc::clone(&kept) as _);
+    for name in ["free", "other", "other"] {
+        assert_eq!(later(&toolset, name), Outcome::Done(json!({"n": 1})));
+    }
+    let words = |record: &Record| match record {
+        Record::Session(_) => "session",
+        Record::Requested(_) => "requested",
+        Record::Decided(_) => "decided",
+        Record::Executed(_) => "executed",
+    };
+    let asked = ["requested", "decided", "executed"];
+    let expected = [&["decided", "executed"][..], &asked, &asked].concat();
+    assert_eq!(kept.0.lock().unwrap().iter().map(words).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_call_is_looked_at_once_whichever_way_it_goes() {
+    let World { tools, toolset, .. } = world(Mode::Interactive);
+    for (at, name) in ["free", "other", "other", "blocked"].into_iter().enumerate() {
+        match start(&toolset, name) {
+            Started::Now(running) => drop(running),
+            Started::OnItsWay(future) => drop(block_on(future)),
+        }
+        assert_eq!(tools.0.load(Ordering::Relaxed), at + 1, "{name}");
+    }
+}
+
+#[test]
+fn late_metadata_is_wanted_only_for_somebody_who_sees_it() {
+    let World { yes, toolset, .. } = world(Mode::Interactive);
+    let unwanted = toolset.start(call("free"), || Err("nobody needs it"));
+    assert!(matches!(unwanted, Ok(Started::Now(_))));
+    let failed = toolset.start(call("other"), || Err("it cannot be told"));
+    assert_eq!(failed.map(drop), Err("it cannot be told"));
+    assert!(yes.asked.lock().unwrap().is_empty() && yes.told.lock().unwrap().is_empty());
+    let caller = || Ok::<_, Infallible>(Map::from_iter([("caller".to_owned(), json!("ada"))]));
+    let Ok(Started::OnItsWay(future)) = toolset.start(call("other"), caller) else { panic!("it asks") };
+    drop(block_on(future));
+    let asked = yes.asked.lock().unwrap();
+    assert_eq!(asked[0].caller.as_deref(), Some("ada"));
+    assert_eq!(*yes.told.lock().unwrap(), [("s-3".to_owned(), std::thread::current().id())]);
+}
+
+#[test]
+fn what_runs_at_once_can_ask_while_it_runs() {
+    let World { yes, toolset, .. } = world(Mode::Interactive);
+    let running = now(&toolset, "free").unwrap();
+    for question in ["first", "second"] {
+        let request = ApprovalRequest::new("free", question, json!({"q": question}));
+        assert!(block_on(running.request_approval(request)).approved);
+    }
+    let ids: Vec<String> = yes.asked.lock().unwrap().iter().map(|asked| asked.call_id.clone()).collect();
+    assert_eq!(ids, ["s-1.1", "s-1.2"]);
+    let failed = running.finish(Err(ToolError::Failed("no".to_owned())));
+    assert_eq!(failed, Outcome::Failed(ToolError::Failed("no".to_owned())));
+}

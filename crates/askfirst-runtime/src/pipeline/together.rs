@@ -1,0 +1,51 @@
+//! Calls that belong together, of one toolset or of several: all are judged before the first question is asked, and what
+//! one controller answers for is asked at once.
+
+use std::sync::Arc;
+
+use askfirst::toolset::BoxFuture;
+use askfirst::{ApprovalContext, Cause, Outcome, Refusal};
+
+use crate::controller::{ApprovalController, Wait};
+use crate::history::Judged;
+use crate::pipeline::{Pipeline, Question};
+
+/// Takes calls, each with the pipeline that it goes through.
+pub(crate) fn submit(
+    calls: impl IntoIterator<Item = (Arc<Pipeline>, ApprovalContext)>,
+) -> Vec<BoxFuture<'static, Outcome>> {
+    let judge = |(pipeline, call): (Arc<Pipeline>, _)| {
+        let judged = pipeline.assess_and_judge(call, None);
+        (pipeline, judged)
+    };
+    let judged: Vec<(Arc<Pipeline>, Judged)> = calls.into_iter().map(judge).collect();
+    let waits = ask(judged.iter().map(|(pipeline, judged)| (&**pipeline, judged)));
+    let on_its_way =
+        |((pipeline, judged), wait): ((Arc<Pipeline>, _), _)| Box::pin(pipeline.finish(judged, wait)) as _;
+    judged.into_iter().zip(waits).map(on_its_way).collect()
+}
+
+/// Asks about those that must be asked about, all at once. What cannot be recorded is not asked.
+pub(super) fn ask<'a>(
+    judged: impl IntoIterator<Item = (&'a Pipeline, &'a Judged)>,
+) -> Vec<Option<Result<Wait, Refusal>>> {
+    let mut shares: Vec<(&ApprovalController, Vec<Question>)> = Vec::new();
+    let mut slots: Vec<Option<Result<usize, Refusal>>> = Vec::new();
+    for (pipeline, judged) in judged {
+        slots.push(pipeline.question(judged).map(|question| {
+            let question = question?;
+            let controller = &pipeline.controller;
+            let known = shares.iter().position(|(other, _)| other.is(controller));
+            match known.and_then(|at| shares.get_mut(at)) {
+                Some((_, questions)) => questions.push(question),
+                None => shares.push((controller, vec![question])),
+            }
+            Ok(known.unwrap_or(shares.len() - 1))
+        }));
+    }
+    let mut waits: Vec<_> =
+        shares.into_iter().map(|(controller, questions)| controller.submit(questions).into_iter()).collect();
+    let gone = || Refusal::new("", Cause::ApproverFailed, "the question was lost");
+    let mut wait = |share: usize| waits.get_mut(share).and_then(Iterator::next).ok_or_else(gone);
+    slots.into_iter().map(|slot| slot.map(|asked| asked.and_then(&mut wait))).collect()
+}

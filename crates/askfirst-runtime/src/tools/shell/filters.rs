@@ -1,0 +1,44 @@
+//! Programs between a command and `xargs` that only leave lines out or turn them around: what comes out went in.
+
+use super::line::tree::{Command, Line, Stdin, Word};
+
+/// The command whose lines come to a pipe's end, behind programs that only leave some of them out or turn them around.
+pub(super) fn unfiltered(line: &Line, from: usize) -> Option<&Command> {
+    let command = line.commands.get(from)?;
+    match command.stdin {
+        Stdin::Pipe(before) if before < from && picks_lines(command) => unfiltered(line, before),
+        Stdin::Pipe(_) | Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => Some(command),
+    }
+}
+
+/// Whether every line that a command prints is one that it reads from its standard input.
+fn picks_lines(command: &Command) -> bool {
+    let words: Option<Vec<&str>> = command.words.iter().map(Word::literal).collect();
+    let Some([program, words @ ..]) = words.as_deref() else { return false };
+    let flags = |letters: &'static str| {
+        move |word: &&str| {
+            let given = word.strip_prefix('-').unwrap_or_default();
+            !given.is_empty() && given.chars().all(|c| letters.contains(c))
+        }
+    };
+    let count = |word: &&str| word.trim_start_matches(['-', '+']).bytes().all(|byte| byte.is_ascii_digit());
+    let plain = command.redirections.is_empty() && command.assignments.is_empty();
+    plain
+        && match *program {
+            "head" | "tail" => match words {
+                [] => true,
+                [one] => one.strip_prefix("-n").or_else(|| one.strip_prefix('-')).is_some_and(|n| count(&n)),
+                [option, n] => *option == "-n" && count(n),
+                [..] => false,
+            },
+            "sort" => words.iter().all(flags("urnfV")),
+            "uniq" => words.iter().all(flags("ud")),
+            "tac" => words.is_empty(),
+            "grep" => {
+                let (options, patterns): (Vec<&&str>, Vec<&&str>) =
+                    words.iter().partition(|word| word.starts_with('-'));
+                patterns.len() == 1 && options.into_iter().all(flags("vEFwxi"))
+            }
+            _ => false,
+        }
+}

@@ -1,0 +1,56 @@
+//! What rows cannot say: values that name code, tools that are none of a project, and words that are further goals.
+
+use super::files::family;
+
+/// Parts of the names of options whose value may be a module that is loaded, or a program that is started.
+const LOADING: [&str; 7] =
+    ["reporter", "environment", "parser", "browser", "formatter", "runner", "resolver"];
+const LOADING_WHOLE: [&str; 2] = ["--ui", "--pool"];
+/// How the names of files with code end.
+const CODE: [&str; 9] = [".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".php", ".sh"];
+/// Tables of programs that no project runs as a tool of its own.
+const OTHERS: [&str; 14] = [
+    "archive.txt",
+    "builtins.txt",
+    "change.txt",
+    "clouds.txt",
+    "database.txt",
+    "forges.txt",
+    "git.txt",
+    "media.txt",
+    "network.txt",
+    "packages.txt",
+    "process.txt",
+    "shells.txt",
+    "system.txt",
+    "wrappers.txt",
+];
+/// Programs whose operands are goals, each like a sub-command.
+const GOALS: [&str; 8] = ["ant", "gradle", "gradlew", "mvn", "mvnd", "mvnw", "rake", "sbt"];
+
+/// Whether an option's value names code.
+pub(super) fn loads(names: &[String], value: &str) -> bool {
+    let loading = |name: &String| {
+        LOADING.iter().any(|part| name.contains(part)) || LOADING_WHOLE.contains(&name.as_str())
+    };
+    let addressed = value.starts_with(['.', '/', '~']) || value.contains("..") || value.contains(":/");
+    let code = value.starts_with("data:")
+        || value.starts_with("file:")
+        || CODE.iter().any(|suffix| value.ends_with(suffix));
+    names.iter().any(loading) && (addressed || code)
+}
+
+/// Whether a value climbs to another folder.
+pub(super) fn climbs(value: &str) -> bool {
+    value.split('/').any(|part| part == "..")
+}
+
+/// Whether a program may be run as a tool of a project by what runs those.
+pub(super) fn is_project_tool(name: &str) -> bool {
+    family(name).is_none_or(|family| !OTHERS.contains(&family))
+}
+
+/// The goals that an operand names.
+pub(super) fn goals<'w>(program: &str, word: &'w str) -> impl Iterator<Item = &'w str> + use<'w> {
+    GOALS.contains(&program).then(|| word.split(':')).into_iter().flatten()
+}
