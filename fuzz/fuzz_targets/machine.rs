@@ -81,7 +81,7 @@ fn submission(wish: &Wish) -> Submission {
             OfferedPattern::new("elsewhere", fields("z"), [("path", Loosen::Under)]),
         ];
     }
-    Submission { call, request }
+    Submission { call: call.into(), request }
 }
 
 fn decision(decides: &Decides) -> ApprovalDecision {

@@ -20,6 +20,7 @@ use askfirst::{
 use crate::approver::Callback;
 use crate::block_on::block_on;
 use crate::clock::SystemClock;
+use crate::present::rule::{self, Rule};
 
 /// Mode, memory and approver: turns a request into a decision. Clones share everything.
 #[derive(Clone)]
@@ -73,7 +74,9 @@ impl Setup {
     #[must_use]
     pub fn build(self) -> ApprovalController {
         let somebody = if self.approver.is_some() { Somebody::There } else { Somebody::Absent };
-        let machine = Machine::new(self.mode, somebody, self.memory, self.time_out);
+        let mode = if Rule::Asked.holds() { self.mode } else { Mode::ApproveAll };
+        let time_out = self.time_out.filter(|_| Rule::TimeOut.holds());
+        let machine = Machine::new(mode, somebody, self.memory, time_out);
         let state =
             State { machine, slots: HashMap::new(), to_show: VecDeque::new(), thread: false, closed: false };
         let desk = Desk {
@@ -132,13 +135,13 @@ impl ApprovalController {
     #[must_use]
     pub fn remembered(&self) -> Vec<Remembered> {
         let now = self.now();
-        self.memory(|memory| memory.list(now).into_iter().cloned().collect())
+        self.memory(|memory| memory.list(now).into_iter().filter(|_| Rule::Listed.holds()).cloned().collect())
     }
 
     /// Forgets one remembered decision. Says whether there was one.
     #[must_use]
     pub fn revoke(&self, id: MemoryId) -> bool {
-        self.memory(|memory| memory.revoke(id))
+        Rule::Revoke.holds() && self.memory(|memory| memory.revoke(id))
     }
 
     /// Whether an equal request was approved for the session.
@@ -184,7 +187,7 @@ impl ApprovalController {
             definition: request.definition,
             ..ApprovalContext::new(request.tool_name.clone(), request.args.clone())
         };
-        let submission = Submission { call, request };
+        let submission = Submission { call: Arc::new(call), request };
         match self.submit(vec![(submission, None)]).pop() {
             Some(waiting) => waiting.await.decision,
             None => ApprovalDecision::no(Cause::ApproverFailed),
@@ -212,7 +215,10 @@ impl ApprovalController {
         if let Some(approver) = &self.desk().approver {
             calls.iter().for_each(|(submission, _)| approver.announce(&submission.request.call_id));
         }
-        let (submissions, presenters): (Vec<_>, Vec<_>) = calls.into_iter().unzip();
+        let asked = |(submission, presenter): (Submission, _)| {
+            (Submission { request: rule::asked(submission.request), ..submission }, presenter)
+        };
+        let (submissions, presenters): (Vec<_>, Vec<_>) = calls.into_iter().map(asked).unzip();
         let tickets = self.desk().with(|state, now| {
             let call_ids: Vec<String> =
                 submissions.iter().map(|submission| submission.request.call_id.clone()).collect();
@@ -355,7 +361,8 @@ impl Desk {
         let Some(approver) = self.approver.clone() else { return self.fail(id, "nobody can be asked") };
         let Some(requests) = self.lock().machine.requests_of(id) else { return };
         let presented = catch_unwind(AssertUnwindSafe(|| {
-            requests.iter().map(|request| self.present(request)).collect::<Vec<Shown>>()
+            // Each is let go before what it looks like is added to it, which would copy it otherwise.
+            requests.into_iter().map(|request| self.present(&request)).collect::<Vec<Shown>>()
         }));
         let Ok(shown) = presented else { return self.fail(id, "what to show could not be made") };
         let question = self.with(|state, now| state.machine.presented(id, shown, now));
@@ -363,7 +370,7 @@ impl Desk {
         let desk = Arc::downgrade(self);
         let reply = Reply::new(move |answer| {
             if let Some(desk) = desk.upgrade() {
-                desk.with(|state, now| state.machine.answer(id, answer, now));
+                desk.with(|state, now| state.machine.answer(id, rule::answered(answer), now));
             }
         });
         // A reply that is dropped while unwinding answers that the approver failed.

@@ -92,6 +92,15 @@ impl Judged {
         }
     }
 
+    /// The request to be asked about. What is recorded of it stays here; what may be large is not copied.
+    pub(crate) fn hand_out(&mut self) -> Option<ApprovalRequest> {
+        let Some(Says::Ask(request)) = &mut self.says else { return None };
+        let about = ApprovalRequest::new(&request.tool_name, &request.description, request.payload.clone());
+        let exclude_keys = request.exclude_keys.clone();
+        let kept = ApprovalRequest { risk: request.risk, exclude_keys, ..about };
+        Some(std::mem::replace(&mut **request, kept))
+    }
+
     pub(crate) fn take_says(&mut self) -> Says {
         let taken = self.says.take();
         taken.unwrap_or_else(|| Says::Deny(self.refusal(Cause::Policy, "it was decided before")))
@@ -142,10 +151,27 @@ impl Judged {
     }
 
     fn record(&self) -> CallRecord {
+        let ApprovalContext { tool_name, args, metadata, definition, resolved } = &*self.call;
+        let asked = self.request().map_or(&[][..], |request| &request.exclude_keys);
+        let mut left_out: Vec<String> = Vec::new();
+        for key in self.exclude_keys.iter().chain(asked).filter(|key| args.contains_key(*key)) {
+            if !left_out.contains(key) {
+                left_out.push(key.clone());
+            }
+        }
+        // What is left out may be large: it is not copied first.
+        let kept = args.iter().filter(|(key, _)| !left_out.contains(key));
+        let call = ApprovalContext {
+            tool_name: tool_name.clone(),
+            args: kept.map(|(key, value)| (key.clone(), value.clone())).collect(),
+            metadata: metadata.clone(),
+            definition: *definition,
+            resolved: resolved.clone(),
+        };
         let record = CallRecord {
             call_id: self.call_id.clone(),
-            call: ApprovalContext::clone(&self.call),
-            left_out: Vec::new(),
+            call,
+            left_out,
             description: None,
             payload: None,
             risk: askfirst::Risk::Low,
@@ -154,7 +180,6 @@ impl Judged {
             because: self.because.clone(),
             policy: self.policy,
         };
-        let record = record.without(&self.exclude_keys);
         match self.request() {
             Some(request) => record.with_request(request),
             None => record,

@@ -20,6 +20,7 @@ use crate::assess::{self, CaughtUnwind, Present, Unknown};
 use crate::config::OnDenial;
 use crate::controller::{ApprovalController, Wait};
 use crate::history::{Decided, History, Judged, Nested, Says};
+use crate::present::Rule;
 
 /// What a controller takes: a call, the request about it, and who shows it.
 type Question = (Submission, Option<Arc<dyn Presenter + Sync>>);
@@ -61,12 +62,11 @@ impl Pipeline {
     }
 
     /// What is asked about a call that must be asked about. What cannot be recorded is not asked.
-    fn question(&self, judged: &Judged) -> Option<Result<Question, Refusal>> {
-        let request = judged.request()?;
+    fn question(&self, judged: &mut Judged) -> Option<Result<Question, Refusal>> {
+        let request = judged.hand_out()?;
         Some(self.history().requested(judged).map(|()| {
             let present = Present::new(Arc::clone(&self.toolset), Arc::clone(&judged.call));
-            let call = ApprovalContext::clone(&judged.call);
-            (Submission { call, request: request.clone() }, Some(Arc::new(present) as _))
+            (Submission { call: Arc::clone(&judged.call), request }, Some(Arc::new(present) as _))
         }))
     }
 
@@ -78,7 +78,8 @@ impl Pipeline {
                 Decided::Refused(refusal) => return self.refuse(&judged, refusal),
                 Decided::Edited(args) => {
                     let call = ApprovalContext { args, ..Arc::unwrap_or_clone(judged.call) };
-                    judged = self.assess_and_judge(call, Some(judged.call_id));
+                    judged = self
+                        .assess_and_judge(call, Some(judged.call_id).filter(|_| Rule::EditedFrom.holds()));
                 }
                 Decided::Permitted(_) if self.controller.is_stopped() => {
                     return self.refuse(&judged, judged.refusal(Cause::Cancelled, "the run was stopped"));
@@ -97,7 +98,7 @@ impl Pipeline {
                     judged = self.assess_and_judge(Arc::unwrap_or_clone(judged.call), judged.edited_from);
                 }
             }
-            wait = together::ask([(&*self, &judged)]).pop().flatten();
+            wait = together::ask([(&*self, &mut judged)]).pop().flatten();
         }
     }
 
@@ -117,7 +118,7 @@ impl Pipeline {
     }
 
     fn refuse(&self, judged: &Judged, refusal: Refusal) -> Outcome {
-        if self.on_denial == OnDenial::Stop && refusal.cause == Cause::Person {
+        if self.on_denial == OnDenial::Stop && Rule::OnDenial.holds() && refusal.cause == Cause::Person {
             self.controller.stop();
         }
         Outcome::Denied(self.history().refused(judged, refusal))

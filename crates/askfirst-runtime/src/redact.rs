@@ -153,6 +153,11 @@ impl Redactor {
         !shapes::any(text) && !self.0.values.is_in(text)
     }
 
+    /// Whether what an argument of this name holds is hidden for its name alone.
+    pub(crate) fn is_secret_name(&self, name: &str) -> bool {
+        self.0.names.reach(name).is_some()
+    }
+
     /// Whether no name in a map is one that only a config knows, and nothing lies too deep.
     pub(crate) fn has_plain_names(&self, map: &Args) -> bool {
         self.plain_map(map, 0)

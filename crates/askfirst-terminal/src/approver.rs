@@ -17,7 +17,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use crate::Options;
 use crate::live::Memory;
 use crate::schema::Schemas;
-use crate::tty::{Ended, Tty, find};
+use crate::tty::{Ended, Gone, Tty, find, turn};
 use crate::ui::Past;
 use crate::words::taken_back;
 use crate::{Style, live, plain};
@@ -212,9 +212,21 @@ impl Prompt<'_> {
             let note = if Rule::Flags.holds() { NOBODY } else { "there is no terminal" };
             return Some(Answer::failed(Cause::NobodyToAsk, note));
         };
-        let Ok(mut tty) = Tty::take(fd, shared.wake.as_fd(), options.style) else {
-            return Some(Answer::failed(Cause::TerminalLost, "the terminal cannot be used"));
+        let lost = || Some(Answer::failed(Cause::TerminalLost, "the terminal cannot be used"));
+        // Held until the terminal is put back: what is declared first is dropped last.
+        let _turn = loop {
+            match turn(&fd, shared.wake.as_fd()) {
+                Ok(turn) => break turn,
+                Err(Gone::Lost) => return lost(),
+                Err(Gone::Woken) => {
+                    shared.calm_down();
+                    if shared.over(question.id).is_some() {
+                        return None;
+                    }
+                }
+            }
         };
+        let Ok(mut tty) = Tty::take(fd, shared.wake.as_fd(), options.style) else { return lost() };
         loop {
             match self.ask(&mut tty, memory) {
                 Ended::Answered(answer) => return Some(answer),

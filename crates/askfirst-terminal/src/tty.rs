@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use askfirst::machine::Answer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, major, minor, open, stat};
 use rustix::io::Errno;
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, isatty, tcflush,
@@ -63,6 +63,67 @@ pub(crate) fn find() -> Option<OwnedFd> {
     let anew =
         ttyname(stdin, Vec::new()).ok().and_then(|name| open(name.as_c_str(), flags, Mode::empty()).ok());
     anew.or_else(controlling).or_else(|| rustix::io::fcntl_dupfd_cloexec(stdin, 3).ok())
+}
+
+/// The right to ask on a terminal, which one program at a time has.
+#[derive(Debug)]
+pub(crate) struct Turn(#[expect(dead_code, reason = "held, not looked at")] Option<OwnedFd>);
+
+/// How often it is looked whether another program is done.
+const LOOK: Duration = Duration::from_millis(40);
+
+/// Waits until no other program asks on a terminal. Where nobody can tell, it is asked at once.
+pub(crate) fn turn(fd: &OwnedFd, wake: BorrowedFd<'_>) -> Result<Turn, Gone> {
+    let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let opened =
+        name_of(fd).filter(|_| Rule::Turn.holds()).and_then(|name| open(name, flags, Mode::empty()).ok());
+    let Some(lock) = opened else { return Ok(Turn(None)) };
+    loop {
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(Turn(Some(lock))),
+            Err(Errno::WOULDBLOCK) => match is_over(fd, wake, LOOK) {
+                None => {}
+                Some(Waited::Woken) => return Err(Gone::Woken),
+                Some(_) => return Err(Gone::Lost),
+            },
+            Err(Errno::INTR) => {}
+            Err(_) => return Ok(Turn(None)),
+        }
+    }
+}
+
+/// The name that every program on a terminal knows it by. `/dev/tty` is another terminal to everybody.
+fn name_of(fd: &OwnedFd) -> Option<String> {
+    let name = ttyname(fd, Vec::new()).ok()?.into_string().ok()?;
+    if name != "/dev/tty" {
+        return Some(name);
+    }
+    let stat_line = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let number: i64 = stat_line.rsplit_once(')')?.1.split_whitespace().nth(4)?.parse().ok()?;
+    let number = u64::try_from(number).ok()?;
+    let (high, low) = (number >> 8 & 0xfff, number & 0xff | number >> 12 & 0xf_ff00);
+    let name = match high {
+        136 => format!("/dev/pts/{low}"),
+        4 => format!("/dev/tty{low}"),
+        _ => return None,
+    };
+    let device = stat(name.as_str()).ok()?.st_rdev;
+    (u64::from(major(device)) == high && u64::from(minor(device)) == low).then_some(name)
+}
+
+/// Waits without reading a key; gives what ends the prompt, if it came.
+fn is_over(fd: &OwnedFd, wake: BorrowedFd<'_>, time: Duration) -> Option<Waited> {
+    let time = Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+    let mut fds = [PollFd::new(fd, PollFlags::empty()), PollFd::from_borrowed_fd(wake, PollFlags::IN)];
+    match poll(&mut fds, Some(&time)) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(_) => return Some(Waited::Lost),
+    }
+    let [tty, wake] = fds.map(|fd| fd.revents());
+    if wake.intersects(PollFlags::IN) {
+        return Some(Waited::Woken);
+    }
+    has_failed(tty).then_some(Waited::Lost)
 }
 
 /// A terminal in raw mode. Dropped, it is as it was before.
@@ -180,18 +241,7 @@ impl<'a> Tty<'a> {
 
     /// Waits without reading a key; gives what ends the prompt, if it came.
     pub(crate) fn is_over(&self, time: Duration) -> Option<Waited> {
-        let time = Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
-        let mut fds =
-            [PollFd::new(&self.fd, PollFlags::empty()), PollFd::from_borrowed_fd(self.wake, PollFlags::IN)];
-        match poll(&mut fds, Some(&time)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(_) => return Some(Waited::Lost),
-        }
-        let [tty, wake] = fds.map(|fd| fd.revents());
-        if wake.intersects(PollFlags::IN) {
-            return Some(Waited::Woken);
-        }
-        has_failed(tty).then_some(Waited::Lost)
+        is_over(&self.fd, self.wake, time)
     }
 
     /// Waits for keys, a wake-up or the time.

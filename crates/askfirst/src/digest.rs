@@ -4,7 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
+
+use crate::presentation::ApprovalPresentation;
+use crate::request::ApprovalRequest;
 
 /// A SHA-256 digest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,15 +38,6 @@ impl Digest {
         &self.0
     }
 
-    /// By hand, because records hold many of them and the formatter takes one turn for each byte.
-    fn text(&self) -> String {
-        let digit = |nibble: u8| char::from(if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 });
-        let mut text = String::with_capacity("sha256:".len() + 2 * self.0.len());
-        text.push_str("sha256:");
-        text.extend(self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
-        text
-    }
-
     /// The first eight hex digits, for people.
     #[must_use]
     pub fn short(&self) -> String {
@@ -50,9 +45,101 @@ impl Digest {
     }
 }
 
+/// Takes the digest of many things one after another, without putting them together first. Each goes in with what it
+/// is and how long it is, so that no two rows of things have one digest.
+#[derive(Default)]
+struct Digesting(Sha256);
+
+impl Digesting {
+    /// Something that is short, as JSON.
+    fn short(&mut self, thing: &impl Serialize) {
+        match serde_json::to_vec(thing) {
+            Ok(json) => self.part(b'j', &json),
+            Err(_) => self.part(b'!', &[]),
+        }
+    }
+
+    /// A text of any length, as it is.
+    fn text(&mut self, text: &str) {
+        self.part(b's', text.as_bytes());
+    }
+
+    /// A value with all that is in it.
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => self.short(value),
+            Value::String(text) => self.text(text),
+            Value::Array(items) => {
+                self.head(b'a', items.len());
+                items.iter().for_each(|item| self.value(item));
+            }
+            Value::Object(map) => self.map(map),
+        }
+    }
+
+    /// A map with all that is in it.
+    fn map(&mut self, map: &Map<String, Value>) {
+        self.head(b'o', map.len());
+        for (key, value) in map {
+            self.text(key);
+            self.value(value);
+        }
+    }
+
+    /// The digest of all that went in.
+    fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+
+    fn part(&mut self, kind: u8, bytes: &[u8]) {
+        self.head(kind, bytes.len());
+        self.0.update(bytes);
+    }
+
+    fn head(&mut self, kind: u8, len: usize) {
+        self.0.update([kind]);
+        self.0.update((len as u64).to_le_bytes());
+    }
+}
+
+/// The digest of a request as it is shown: all of it.
+pub(crate) fn digest_of(request: &ApprovalRequest) -> Digest {
+    // Taken apart, so that no field can be forgotten.
+    let ApprovalRequest {
+        call_id,
+        tool_name,
+        description,
+        args,
+        payload,
+        facts,
+        presentation,
+        group_id,
+        caller,
+        risk,
+        definition,
+        patterns,
+        deadline,
+        exclude_keys,
+        approval,
+    } = request;
+    let mut digest = Digesting::default();
+    digest.short(&(call_id, tool_name, facts, group_id, caller, risk));
+    digest.short(&(definition, patterns, deadline, exclude_keys, approval));
+    digest.text(description);
+    digest.map(args);
+    digest.value(payload);
+    if let Some(ApprovalPresentation { kind, content, language, metadata }) = presentation {
+        digest.short(&(kind, language));
+        digest.text(content);
+        digest.map(metadata);
+    }
+    digest.finish()
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text())
+        f.write_str("sha256:")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
@@ -86,7 +173,7 @@ impl FromStr for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text())
+        serializer.collect_str(self)
     }
 }
 
@@ -96,3 +183,7 @@ impl<'de> Deserialize<'de> for Digest {
         text.parse().map_err(serde::de::Error::custom)
     }
 }
+
+#[cfg(test)]
+#[path = "digest/tests.rs"]
+mod tests;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::assess::Shown;
 use crate::call::ApprovalContext;
 use crate::decision::{ApprovalDecision, ApprovalScope};
-use crate::digest::Digest;
+use crate::digest::digest_of;
 use crate::judge::Judgement;
 use crate::memory::{ApprovalMemory, SharedMemory};
 use crate::permit::Permit;
@@ -25,11 +25,12 @@ use crate::words::{Approval, Cause, Mode, Timestamp};
 
 #[derive(Debug)]
 struct Waiting {
-    request: ApprovalRequest,
+    request: Arc<ApprovalRequest>,
     own: Own,
     calls: Vec<Caller>,
     basis: Option<Value>,
-    shown: Option<Digest>,
+    /// The very request that was shown. Nobody can change it, so its digest is taken when there is an answer.
+    shown: Option<Arc<ApprovalRequest>>,
 }
 
 /// What a request brought along, before anybody looked at what it is about.
@@ -43,7 +44,7 @@ struct Own {
 #[derive(Debug)]
 struct Caller {
     ticket: Ticket,
-    call: ApprovalContext,
+    call: Arc<ApprovalContext>,
     call_id: String,
     name: Option<String>,
 }
@@ -205,7 +206,8 @@ impl Machine {
         request.deadline = deadline;
         let group = request.group_id.clone();
         let own = Own { presentation: request.presentation.clone(), facts: request.facts.len() };
-        let waiting = Waiting { request, own, calls: vec![caller], basis: None, shown: None };
+        let waiting =
+            Waiting { request: Arc::new(request), own, calls: vec![caller], basis: None, shown: None };
         let together = self.queue.iter_mut().skip(first_new).find(|pending| {
             let of_group = |member: &Waiting| group.is_some() && member.request.group_id == group;
             pending.members.first().is_some_and(of_group)
@@ -221,9 +223,9 @@ impl Machine {
 
     /// The question that is about to be asked, if it is still waiting.
     #[must_use]
-    pub fn requests_of(&self, id: QuestionId) -> Option<Vec<ApprovalRequest>> {
+    pub fn requests_of(&self, id: QuestionId) -> Option<Vec<Arc<ApprovalRequest>>> {
         let pending = self.shown_question(id)?;
-        Some(pending.members.iter().map(|member| member.request.clone()).collect())
+        Some(pending.members.iter().map(|member| Arc::clone(&member.request)).collect())
     }
 
     /// Takes what the members of a question look like, and gives the question to ask.
@@ -233,15 +235,15 @@ impl Machine {
         let until = self.memory.lock().until(now);
         let pending = self.queue.front_mut()?;
         for (member, shown) in pending.members.iter_mut().zip(shown) {
-            // A question that is shown again is looked at again: what an earlier look found is gone.
-            member.request.presentation = member.own.presentation.clone().or(shown.presentation);
-            member.request.facts.truncate(member.own.facts);
-            member.request.facts.extend(shown.facts);
+            member.look_away();
+            let request = Arc::make_mut(&mut member.request);
+            request.presentation = request.presentation.take().or(shown.presentation);
+            request.facts.extend(shown.facts);
             member.basis = shown.basis;
-            member.shown = Some(digest_of(&member.request));
+            member.shown = Some(Arc::clone(&member.request));
         }
         let member = |waiting: &Waiting| Member {
-            request: waiting.request.clone(),
+            request: Arc::clone(&waiting.request),
             calls: waiting.calls.len(),
             remembered_until: until,
         };
@@ -280,7 +282,9 @@ impl Machine {
             // Somebody is there: the clock of those who wait behind starts anew.
             for pending in &mut self.queue {
                 pending.deadline = pending.deadline.map(|deadline| deadline.max(now.after(time)));
-                pending.members.iter_mut().for_each(|member| member.request.deadline = pending.deadline);
+                for member in &mut pending.members {
+                    Arc::make_mut(&mut member.request).deadline = pending.deadline;
+                }
             }
         }
         self.show_next(now);
@@ -310,7 +314,7 @@ impl Machine {
                 self.position = self.position.saturating_sub(1);
             }
             pending.id = fresh;
-            pending.members.iter_mut().for_each(|member| member.shown = None);
+            pending.members.iter_mut().for_each(Waiting::look_away);
             if pending.members.is_empty() {
                 self.queue.remove(at);
             }
@@ -381,6 +385,7 @@ impl Machine {
 
     fn resolve_all(&mut self, member: Waiting, decision: &ApprovalDecision, seen: Option<Seen>) {
         let Waiting { request, own: _, calls, basis, shown } = member;
+        let shown = shown.map(|shown| digest_of(&shown));
         for caller in calls {
             let request = caller.request(&request);
             let Caller { ticket, call, .. } = caller;
@@ -394,7 +399,7 @@ impl Machine {
     fn resolve(
         &mut self,
         ticket: Ticket,
-        call: ApprovalContext,
+        call: Arc<ApprovalContext>,
         request: ApprovalRequest,
         decision: ApprovalDecision,
     ) {
@@ -413,12 +418,17 @@ impl Machine {
 impl Waiting {
     /// A question that is on screen takes no further call: one yes runs no more than the person saw.
     fn shows_the_same_as(&self, request: &ApprovalRequest) -> bool {
-        if self.shown.is_some() {
-            return false;
+        self.shown.is_none() && self.request.shows_the_same_as(request)
+    }
+
+    /// What is shown again is looked at again: what an earlier look found is gone.
+    fn look_away(&mut self) {
+        if self.shown.take().is_some() {
+            let request = Arc::make_mut(&mut self.request);
+            request.presentation.clone_from(&self.own.presentation);
+            request.facts.truncate(self.own.facts);
+            self.basis = None;
         }
-        let mut asked = self.request.clone();
-        asked.presentation.clone_from(&self.own.presentation);
-        asked.shows_the_same_as(request)
     }
 }
 
@@ -429,9 +439,13 @@ impl Caller {
     }
 }
 
-fn permit_for(decision: &ApprovalDecision, call: ApprovalContext, basis: Option<Value>) -> Option<Permit> {
+fn permit_for(
+    decision: &ApprovalDecision,
+    call: Arc<ApprovalContext>,
+    basis: Option<Value>,
+) -> Option<Permit> {
     let runs = decision.approved && decision.edited_args.is_none();
-    runs.then(|| Permit::approved(Arc::new(call), basis, decision.cause))
+    runs.then(|| Permit::approved(call, basis, decision.cause))
 }
 
 /// An approver's word is taken only as far as the request lets it reach.
@@ -463,10 +477,6 @@ fn settle(member: &Waiting, mut decision: ApprovalDecision) -> ApprovalDecision 
 
 fn not_an_answer(why: &str) -> ApprovalDecision {
     ApprovalDecision::no(Cause::ApproverFailed).with_note(format!("the answer was not taken: {why}"))
-}
-
-fn digest_of(request: &ApprovalRequest) -> Digest {
-    Digest::of(serde_json::to_vec(request).unwrap_or_default())
 }
 
 trait ExtractWhere<T> {

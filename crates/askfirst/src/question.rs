@@ -1,5 +1,7 @@
 //! What goes into the controller's state machine and what comes out of it: questions, answers, resolutions.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::call::ApprovalContext;
@@ -22,7 +24,7 @@ pub struct Ticket(pub u64);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Submission {
     /// The call that would run.
-    pub call: ApprovalContext,
+    pub call: Arc<ApprovalContext>,
     /// What a person is asked.
     pub request: ApprovalRequest,
 }
@@ -43,8 +45,8 @@ pub struct Question {
 /// One request of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Member {
-    /// The request.
-    pub request: ApprovalRequest,
+    /// The request. Whoever shows it and whoever keeps a record of it hold the same one.
+    pub request: Arc<ApprovalRequest>,
     /// How many equal calls wait for it.
     pub calls: usize,
     /// When a yes for the session would be forgotten.

@@ -105,7 +105,10 @@ impl ApprovalRequest {
     /// call's: a request cannot show one thing and run another.
     pub(crate) fn complete(&mut self, call: &ApprovalContext) {
         self.tool_name.clone_from(&call.tool_name);
-        self.args.clone_from(&call.args);
+        // They are equal almost always, and may be large.
+        if self.args != call.args {
+            self.args.clone_from(&call.args);
+        }
         self.definition = call.definition;
         if self.group_id.is_none() {
             self.group_id = call.batch_id().map(str::to_owned);

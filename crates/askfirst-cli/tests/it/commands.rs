@@ -37,7 +37,8 @@ impl Place {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new("setsid");
         command
-            .args(["--wait", env!("CARGO_BIN_EXE_askfirst")])
+            .arg("--wait")
+            .arg(crate::person::without::program())
             .args(args)
             .current_dir(self.path())
             .stdin(Stdio::null());
@@ -50,7 +51,8 @@ impl Place {
         command
             .env("HOME", self.path())
             .env("XDG_STATE_HOME", self.path().join("state"))
-            .env("XDG_CONFIG_HOME", self.path().join("config"));
+            .env("XDG_CONFIG_HOME", self.path().join("config"))
+            .env("ASKFIRST_RULE_OFF", crate::person::without::left_out());
     }
 
     /// As on a machine that allows no namespaces.

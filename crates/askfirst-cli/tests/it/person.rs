@@ -6,11 +6,16 @@ use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use askfirst_runtime::present::Rule;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::commands::Place;
 
 mod stories;
+mod together;
+pub(crate) mod without;
+
+use without::story;
 
 const CONFIG: &str = r#"
 version: 1
@@ -33,7 +38,8 @@ impl Terminal {
     }
 
     pub(crate) fn with(place: &Place, args: &[&str], env: &[(&str, &str)]) -> Self {
-        Self::program(place, env!("CARGO_BIN_EXE_askfirst"), args, env)
+        let program = without::program();
+        Self::program(place, program.to_str().unwrap(), args, env)
     }
 
     /// A terminal with any program in it.
@@ -74,13 +80,15 @@ impl Terminal {
 
     /// Waits until a text was printed, after what was waited for before.
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
-        for _ in 0..3000 {
+        for _ in 0..without::patience() {
+            let ended = self.child.try_wait().unwrap().is_some();
             let seen = self.seen.lock().unwrap().clone();
             let printed = String::from_utf8_lossy(&seen[self.read_to..]).into_owned();
             if let Some(at) = printed.find(text) {
                 self.read_to += at + text.len();
                 return printed[..at].to_owned();
             }
+            assert!(!ended || without::is_whole(), "`{text}` never came:\n{printed}");
             std::thread::sleep(Duration::from_millis(10));
         }
         panic!("`{text}` never came:\n{}", String::from_utf8_lossy(&self.seen.lock().unwrap()));
@@ -117,6 +125,14 @@ impl Terminal {
     }
 }
 
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // A story that went wrong leaves nobody at a prompt.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 fn calls(place: &Place, texts: &[&str]) {
     let lines: Vec<String> =
         texts.iter().map(|text| format!(r#"{{"tool":"note","args":{{"text":"{text}"}}}}"#)).collect();
@@ -125,6 +141,10 @@ fn calls(place: &Place, texts: &[&str]) {
 
 #[test]
 fn an_answer_for_the_session_is_listed_and_revoked_while_it_runs() {
+    story(&[Rule::Remember, Rule::Listed, Rule::Revoke], remembers);
+}
+
+fn remembers() {
     let place = Place::new(CONFIG);
     calls(&place, &["one", "one", "two", "one"]);
     let mut terminal = Terminal::start(&place, &["run", "calls.jsonl", "--config", "c.yaml"]);
@@ -158,6 +178,10 @@ fn an_answer_for_the_session_is_listed_and_revoked_while_it_runs() {
 
 #[test]
 fn a_reason_reaches_the_agent_and_stopping_lists_the_rest() {
+    story(&[Rule::Note], gives_a_reason);
+}
+
+fn gives_a_reason() {
     let place = Place::new(CONFIG);
     calls(&place, &["one", "two", "three", "four"]);
     let mut terminal = Terminal::start(&place, &["run", "calls.jsonl", "--config", "c.yaml"]);

@@ -18,8 +18,8 @@ pub(crate) fn submit(
         let judged = pipeline.assess_and_judge(call, None);
         (pipeline, judged)
     };
-    let judged: Vec<(Arc<Pipeline>, Judged)> = calls.into_iter().map(judge).collect();
-    let waits = ask(judged.iter().map(|(pipeline, judged)| (&**pipeline, judged)));
+    let mut judged: Vec<(Arc<Pipeline>, Judged)> = calls.into_iter().map(judge).collect();
+    let waits = ask(judged.iter_mut().map(|(pipeline, judged)| (&**pipeline, judged)));
     let on_its_way =
         |((pipeline, judged), wait): ((Arc<Pipeline>, _), _)| Box::pin(pipeline.finish(judged, wait)) as _;
     judged.into_iter().zip(waits).map(on_its_way).collect()
@@ -27,7 +27,7 @@ pub(crate) fn submit(
 
 /// Asks about those that must be asked about, all at once. What cannot be recorded is not asked.
 pub(super) fn ask<'a>(
-    judged: impl IntoIterator<Item = (&'a Pipeline, &'a Judged)>,
+    judged: impl IntoIterator<Item = (&'a Pipeline, &'a mut Judged)>,
 ) -> Vec<Option<Result<Wait, Refusal>>> {
     let mut shares: Vec<(&ApprovalController, Vec<Question>)> = Vec::new();
     let mut slots: Vec<Option<Result<usize, Refusal>>> = Vec::new();

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use super::escape::Piece;
 use super::line::{Entry, Part};
+use super::rule::Rule;
 use super::tone::Tone;
 use super::tree::Counted;
-use askfirst::PresentationKind;
 
 /// One program, redirection or part, as the tool says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) struct Parts {
 impl Parts {
     /// Takes out of the metadata what can be understood, and leaves the rest in it.
     pub(super) fn take(metadata: &mut Map<String, Value>, command: &str) -> Option<Self> {
-        let rows = rows(metadata.get("rows")?)?;
+        let rows = rows(metadata.get("rows").filter(|_| Rule::Parts.holds())?)?;
         metadata.remove("rows");
         let mut parts = Self { rows, ..Self::default() };
         if let Some(found) = metadata.get("redirections").and_then(self::rows) {
@@ -50,7 +50,7 @@ impl Parts {
         }
         if let Some(folder) = metadata.get("folder").and_then(Value::as_str).map(str::to_owned) {
             metadata.remove("folder");
-            parts.folder = Some(folder);
+            parts.folder = Some(folder).filter(|_| Rule::Folder.holds());
         }
         if let Some(found) = metadata.get("must_see").and_then(|value| must_see(value, command)) {
             metadata.remove("must_see");
@@ -64,7 +64,7 @@ impl Parts {
 
     /// The rows, in order. `clean` takes the secrets out.
     pub(super) fn entries(&self, counted: &mut Counted, mut clean: impl FnMut(&str) -> String) -> Vec<Entry> {
-        let part = Part::Content(PresentationKind::Command);
+        let part = Part::Fact;
         let mut entries = Vec::new();
         let mut labelled = |label: &str, tone: Tone, text: &str, why: &str| {
             let mut pieces = vec![Piece::toned(format!("{label:<9}"), tone)];

@@ -1,6 +1,7 @@
 //! A unified diff: its lines with their numbers, the words that differ, what it comes to in words, two sides beside
 //! each other where there is room. Colour carries nothing that does not stand there as text too.
 
+mod sides;
 mod summary;
 mod unified;
 
@@ -12,8 +13,9 @@ use similar::{ChangeTag, TextDiff};
 use super::escape::{Piece, visible_toned, width};
 use super::line::{Change, Entry, GUTTER, Line, Part, Row};
 use super::rule::Rule;
-use super::text::{STRIDE, Slot, Text};
+use super::text::{STRIDE, Slot, Source, Text};
 use super::tone::Tone;
+use sides::Sides;
 use summary::Tally;
 pub use unified::unified;
 
@@ -24,8 +26,6 @@ const NARROW: usize = 60;
 /// Longer lines, and changes of more lines, are not compared word by word.
 const MAX_WORDS: usize = 1_000;
 const MAX_BLOCK: usize = 96;
-/// A longer diff is never shown in two sides.
-const MAX_SIDES: usize = 1_000_000;
 /// Words are compared for so long.
 const WORDS_TIME: Duration = Duration::from_millis(2);
 
@@ -34,7 +34,7 @@ const WORDS_TIME: Duration = Duration::from_millis(2);
 pub(super) struct Diff {
     pub(super) text: Text,
     states: Vec<State>,
-    sides: Vec<(u32, u32)>,
+    sides: Sides,
     digits: usize,
     tally: Tally,
 }
@@ -67,14 +67,12 @@ struct Known<'a> {
     new: Option<usize>,
 }
 
-const NONE: u32 = u32::MAX;
-
 impl Diff {
-    pub(super) fn new(text: String) -> Self {
+    pub(super) fn new(text: impl Into<Source>) -> Self {
         let text = Text::new(text);
         let mut state = State { place: Place::Header, old: 0, new: 0, last: Change::Header };
         let (mut states, mut most) = (Vec::new(), 0);
-        let (mut tally, mut sides) = (Tally::default(), Sides::default());
+        let (mut tally, mut sides) = (Tally::default(), Sides::of(text.size()));
         let (_, slots) = text.near(0);
         for (at, slot) in slots.enumerate() {
             if at % STRIDE == 0 {
@@ -83,12 +81,12 @@ impl Diff {
             let known = state.take(slot);
             most = most.max(state.old).max(state.new);
             tally.take(known.change, &known.slot);
-            sides.take(at, &known);
+            sides.take(at, known.change);
         }
         tally.settle();
-        sides.settle();
+        sides.end();
         let digits = most.to_string().len();
-        Self { text, states, sides: sides.rows, digits, tally }
+        Self { text, states, sides, digits, tally }
     }
 
     /// How much is added and removed, and what else should be said in words.
@@ -97,7 +95,7 @@ impl Diff {
     }
 
     pub(super) fn len(&self, columns: usize) -> usize {
-        if self.has_sides(columns) { self.sides.len() } else { self.text.len() }
+        if self.has_sides(columns) { self.sides.rows() } else { self.text.len() }
     }
 
     pub(super) fn rows(&self, at: usize, columns: usize) -> Vec<Line> {
@@ -105,12 +103,12 @@ impl Diff {
             let Some(known) = self.known(at) else { return Vec::new() };
             return self.entry(at, &known, columns).wrap(columns);
         }
-        let Some((left, right)) = self.sides.get(at) else { return Vec::new() };
-        self.side_by_side(*left, *right, columns)
+        let Some((left, right)) = self.sides.row(at) else { return Vec::new() };
+        self.side_by_side(left, right, columns)
     }
 
     fn has_sides(&self, columns: usize) -> bool {
-        columns + 1 >= SIDES_FROM && !self.sides.is_empty()
+        columns + 1 >= SIDES_FROM && self.sides.rows() > 0
     }
 
     fn known(&self, at: usize) -> Option<Known<'_>> {
@@ -221,9 +219,8 @@ impl Diff {
         other.get(place).filter(|_| whole).map(|(_, known)| *known)
     }
 
-    fn side_by_side(&self, left: u32, right: u32, columns: usize) -> Vec<Line> {
-        let at = |side: u32| usize::try_from(side).ok().filter(|_| side != NONE);
-        let known = |side: u32| at(side).and_then(|at| Some((at, self.known(at)?)));
+    fn side_by_side(&self, left: Option<usize>, right: Option<usize>, columns: usize) -> Vec<Line> {
+        let known = |side: Option<usize>| side.and_then(|at| Some((at, self.known(at)?)));
         let (left, right) = (known(left), known(right));
         if let Some((at, known)) =
             left.filter(|(_, known)| matches!(known.change, Change::Hunk | Change::Header))
@@ -360,46 +357,6 @@ fn hunk(raw: &str) -> Option<(Range<usize>, Range<usize>)> {
         (start < 1 << 40 && count < 1 << 40).then(|| start..start + count)
     };
     Some((range(old)?, range(new)?))
-}
-
-/// Puts removed and added lines beside each other.
-#[derive(Default)]
-struct Sides {
-    rows: Vec<(u32, u32)>,
-    removed: Vec<u32>,
-    added: Vec<u32>,
-    too_many: bool,
-}
-
-impl Sides {
-    fn take(&mut self, at: usize, known: &Known<'_>) {
-        let Some(at) = u32::try_from(at).ok().filter(|_| at < MAX_SIDES && !self.too_many) else {
-            self.too_many = true;
-            self.rows = Vec::new();
-            return;
-        };
-        match known.change {
-            Change::Removed => {
-                if !self.added.is_empty() {
-                    self.settle();
-                }
-                self.removed.push(at);
-            }
-            Change::Added => self.added.push(at),
-            Change::Same | Change::Hunk | Change::Header | Change::Sides => {
-                self.settle();
-                self.rows.push((at, at));
-            }
-        }
-    }
-
-    fn settle(&mut self) {
-        let (removed, added) = (std::mem::take(&mut self.removed), std::mem::take(&mut self.added));
-        let side = |side: &[u32], at: usize| side.get(at).copied().unwrap_or(NONE);
-        for at in 0..removed.len().max(added.len()) {
-            self.rows.push((side(&removed, at), side(&added, at)));
-        }
-    }
 }
 
 #[cfg(test)]

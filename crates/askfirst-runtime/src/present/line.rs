@@ -110,6 +110,9 @@ impl Line {
 /// How many columns a gutter takes.
 pub const GUTTER: usize = 2;
 
+/// Where there is no room to stand as far in as wanted, later rows stand so far in.
+const NARROW_HANG: usize = 4;
+
 /// The narrowest screen that is laid out for; on a narrower one the terminal itself wraps.
 const MIN_WIDTH: usize = 8;
 
@@ -146,7 +149,10 @@ impl Entry {
     /// Lays the entry out: as many lines as it needs.
     pub(super) fn wrap(&self, columns: usize) -> Vec<Line> {
         let (room, indent) = self.room(columns);
-        let rows = if self.fits(room) { vec![self.pieces.clone()] } else { self.rows(room) };
+        let mut rows = if self.fits(room) { vec![self.pieces.clone()] } else { self.rows(room) };
+        if !Rule::Wrap.holds() {
+            rows.truncate(1);
+        }
         let line = |(at, mut pieces): (usize, Vec<Piece>)| {
             let (row, indent) =
                 if at == 0 { (self.row, indent) } else { (Row::Continued, indent + self.hang(room)) };
@@ -166,7 +172,8 @@ impl Entry {
     }
 
     fn hang(&self, room: usize) -> usize {
-        self.hang.min(room / 2)
+        // On a narrow screen most of a row would be blank.
+        if self.hang > room / 2 { NARROW_HANG.min(room / 2) } else { self.hang }
     }
 
     fn fits(&self, room: usize) -> bool {
@@ -223,7 +230,15 @@ struct Rows {
 impl Rows {
     /// An escape, or our own words: whole if there is room for it, else taken apart at blanks, else anywhere.
     fn whole(&mut self, piece: &Piece) {
-        if width(&piece.text) <= self.later { self.add(&piece.text, piece) } else { self.words(piece) }
+        // Blanks that keep two of ours apart are not needed at the end of a row.
+        let trimmed = if piece.kind == PieceKind::Plain { piece.text.trim_end() } else { &piece.text };
+        for text in [&piece.text, trimmed] {
+            if width(text) <= self.later {
+                return self.add(text, piece);
+            }
+        }
+        self.next_row();
+        self.words(piece);
     }
 
     /// Word by word; what has no room in a row of its own is taken apart.
@@ -242,12 +257,18 @@ impl Rows {
         piece.text.chars().for_each(|c| self.add(c.encode_utf8(&mut [0; 4]), piece));
     }
 
+    fn next_row(&mut self) {
+        if !self.row.is_empty() {
+            self.done.push(std::mem::take(&mut self.row));
+            (self.used, self.room) = (0, self.later);
+        }
+    }
+
     fn add(&mut self, text: &str, like: &Piece) {
         let Piece { kind, tone, .. } = *like;
         let needs = width(text);
-        if self.used + needs > self.room && !self.row.is_empty() {
-            self.done.push(std::mem::take(&mut self.row));
-            (self.used, self.room) = (0, self.later);
+        if self.used + needs > self.room {
+            self.next_row();
         }
         self.used += needs;
         match self.row.last_mut() {

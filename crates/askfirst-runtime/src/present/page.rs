@@ -398,7 +398,7 @@ impl Maker<'_> {
         let mut tool = self.field(Part::Field, "tool", &request.tool_name);
         tool.pieces.iter_mut().skip(2).for_each(|piece| piece.tone = Tone::Strong);
         entries.push(tool);
-        if let Some(caller) = &request.caller {
+        if let Some(caller) = request.caller.as_ref().filter(|_| Rule::Caller.holds()) {
             entries.push(self.field(Part::Field, "asked by", caller));
         }
         let mut risk = self.field(Part::Field, "risk", risk_words(request.risk));

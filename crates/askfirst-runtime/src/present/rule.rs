@@ -5,6 +5,10 @@
 
 #![allow(unexpected_cfgs, reason = "only the tests of the rules make a build with it")]
 
+#[cfg(askfirst_rules_off)]
+use askfirst::ApprovalScope;
+use askfirst::{ApprovalRequest, machine::Answer};
+
 /// A rule of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rule {
@@ -80,6 +84,102 @@ pub enum Rule {
     Bell,
     /// What was printed before stays.
     Inline,
+    /// On one terminal one program asks at a time.
+    Turn,
+    /// What needs approval waits for it, or is refused.
+    Asked,
+    /// What was decided is said, and when.
+    Echo,
+    /// A yes once is for one call.
+    Once,
+    /// What a person says with a no reaches the agent.
+    Note,
+    /// A refusal ends the run where the config says so.
+    OnDenial,
+    /// A yes for the session is remembered.
+    Remember,
+    /// What was remembered can be looked at.
+    Listed,
+    /// What was remembered can be taken back.
+    Revoke,
+    /// What a person must answer, no mode answers.
+    Human,
+    /// A mode that asks nobody says that it is unsafe.
+    Unsafe,
+    /// Every part of a command stands in a row of its own.
+    Parts,
+    /// The folder of a command is said.
+    Folder,
+    /// A change is shown as a diff.
+    Compared,
+    /// What changed since it was shown is asked about again.
+    Stale,
+    /// A file is highlighted by its suffix.
+    Highlight,
+    /// How large something is, is said.
+    Size,
+    /// What does not fit into a line goes on in the next.
+    Wrap,
+    /// How much is shown at first can be chosen.
+    Preview,
+    /// Edited arguments are what the tool takes.
+    Schema,
+    /// What was edited is judged and shown again.
+    Edited,
+    /// What was edited is recorded as that.
+    EditedFrom,
+    /// It is said what a wider yes would have covered.
+    Covered,
+    /// Equal calls that wait together share one answer.
+    Share,
+    /// Who asks is named.
+    Caller,
+    /// A question that nobody answers is refused in time.
+    TimeOut,
+}
+
+/// An answer on its way back, as far as the rules let it go.
+#[cfg(not(askfirst_rules_off))]
+pub(crate) const fn answered(answer: Answer) -> Answer {
+    answer
+}
+
+/// The same in a build in which a rule can be left out.
+#[cfg(askfirst_rules_off)]
+pub(crate) fn answered(mut answer: Answer) -> Answer {
+    for decision in &mut answer.decisions {
+        if !Rule::Once.holds() && decision.approved && decision.remember == ApprovalScope::None {
+            (decision.remember, decision.pattern) = (ApprovalScope::Pattern, Some(0));
+        }
+        if !Rule::Note.holds() {
+            decision.note = None;
+        }
+        if !Rule::Remember.holds() {
+            decision.remember = ApprovalScope::None;
+        }
+        if !Rule::Edited.holds() {
+            decision.edited_args = None;
+        }
+    }
+    answer
+}
+
+/// A request on its way to be asked about.
+#[cfg(not(askfirst_rules_off))]
+pub(crate) const fn asked(request: ApprovalRequest) -> ApprovalRequest {
+    request
+}
+
+/// The same in a build in which a rule can be left out.
+#[cfg(askfirst_rules_off)]
+pub(crate) fn asked(mut request: ApprovalRequest) -> ApprovalRequest {
+    if !Rule::Human.holds() {
+        request.approval = request.approval.min(askfirst::Approval::Required);
+    }
+    if !Rule::Share.holds() {
+        request.description.push_str(&request.call_id);
+    }
+    request
 }
 
 impl Rule {

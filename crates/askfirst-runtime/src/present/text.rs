@@ -3,6 +3,11 @@
 //! It keeps the text and a sparse index, so that a line far down is found without going through all that stands
 //! before it. Long lines are taken in pieces, runs of blank lines as one.
 
+use std::sync::Arc;
+
+use askfirst::{ApprovalPresentation, ApprovalRequest};
+use serde_json::Value;
+
 use super::escape::{MAX_BLANK_LINES, Piece, PieceKind, Visible, blank_lines, is_plain, visible_line};
 use super::line::Row;
 use super::rule::Rule;
@@ -13,10 +18,45 @@ pub(super) const STRIDE: usize = 32;
 /// A longer line is taken in pieces of this many bytes.
 const MAX_LINE: usize = 2_048;
 
+/// Where a text is kept. What a request holds already is not copied, as it may be large.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// Here.
+    Own(String),
+    /// In a request, as what its tool shows.
+    Shown(Arc<ApprovalRequest>),
+    /// In a request, as an argument of that name.
+    Arg(Arc<ApprovalRequest>, String),
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self::Own(String::new())
+    }
+}
+
+impl From<String> for Source {
+    fn from(text: String) -> Self {
+        Self::Own(text)
+    }
+}
+
+impl Source {
+    pub(super) fn as_str(&self) -> &str {
+        match self {
+            Self::Own(text) => text,
+            Self::Shown(request) => {
+                request.presentation.as_ref().map_or("", ApprovalPresentation::full_content)
+            }
+            Self::Arg(request, name) => request.args.get(name).and_then(Value::as_str).unwrap_or_default(),
+        }
+    }
+}
+
 /// A text with an index.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Text {
-    text: String,
+    source: Source,
     marks: Vec<Mark>,
     len: usize,
     /// How many characters are drawn as escapes.
@@ -61,8 +101,8 @@ impl Slot<'_> {
 
 impl Text {
     /// Takes a text. A line feed at its end begins no further line.
-    pub(super) fn new(text: String) -> Self {
-        let mut made = Self { text, ..Self::default() };
+    pub(super) fn new(source: impl Into<Source>) -> Self {
+        let mut made = Self { source: source.into(), ..Self::default() };
         let mut slots = made.slots(Mark { at: 0, number: 1, row: Row::First });
         let (mut marks, mut len, mut escaped, mut collapsed) = (Vec::new(), 0, 0, 0);
         loop {
@@ -80,6 +120,11 @@ impl Text {
         }
         (made.marks, made.len, made.escaped, made.collapsed) = (marks, len, escaped, collapsed);
         made
+    }
+
+    /// How many bytes the text has.
+    pub(super) fn size(&self) -> usize {
+        self.source.as_str().len()
     }
 
     /// How many slots there are.
@@ -101,9 +146,10 @@ impl Text {
     }
 
     fn slots(&self, mark: Mark) -> Slots<'_> {
-        let text = self.text.strip_suffix('\n').unwrap_or(&self.text);
+        let whole = self.source.as_str();
+        let text = whole.strip_suffix('\n').unwrap_or(whole);
         // One line feed is an empty line; nothing is none.
-        let over = self.text.is_empty();
+        let over = whole.is_empty();
         Slots { text, mark, over }
     }
 }

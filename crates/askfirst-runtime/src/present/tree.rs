@@ -37,14 +37,16 @@ pub(super) struct Tree<'a> {
     pub(super) shown: Option<&'a str>,
     /// Texts that are too long to stand between others, with the names of their fields.
     pub(super) long: Vec<(String, String)>,
+    /// Fields of the outermost object that stand elsewhere, and what is said of them instead.
+    pub(super) elsewhere: Vec<(String, String)>,
 }
 
 /// Longer texts stand apart.
-const LONG: usize = 16 * 1024;
+pub(super) const LONG: usize = 16 * 1024;
 
 impl<'a> Tree<'a> {
     pub(super) fn new(part: Part, counted: &'a mut Counted) -> Self {
-        Self { part, counted, shown: None, long: Vec::new() }
+        Self { part, counted, shown: None, long: Vec::new(), elsewhere: Vec::new() }
     }
 
     /// The fields of an object.
@@ -69,6 +71,11 @@ impl<'a> Tree<'a> {
         for (key, value) in fields {
             let mut label = named(self.counted.line(&key_text(key)));
             label.push(Piece::ours(": "));
+            if let Some((_, said)) = self.elsewhere.iter().find(|(name, _)| depth == 0 && name == key) {
+                label.push(Piece::ours(said));
+                entries.push(Entry::indented(self.part, 0, label));
+                continue;
+            }
             self.labelled(label, (key, value), depth, entries);
         }
     }
@@ -99,18 +106,23 @@ impl<'a> Tree<'a> {
                 self.list(items, depth + 1, entries);
             }
             Value::String(text) if text.len() > LONG && self.shown != Some(text.as_str()) => {
-                label.push(Piece::ours(format!("({} bytes, whole below)", text.len())));
+                label.push(Piece::ours(below(text)));
                 entry(label);
                 self.long.push((key.to_owned(), text.clone()));
             }
             Value::String(text) if is_long(text) && self.shown == Some(text.as_str()) => {
-                label.push(Piece::ours(format!("({} characters, all shown above)", text.chars().count())));
+                label.push(Piece::ours(above(text)));
                 entry(label);
             }
             Value::String(text) if text.contains('\n') => {
-                label.push(Piece::ours(format!("({} lines)", text.split('\n').count())));
+                let lines = text.split_inclusive('\n').count();
+                let end = if text.ends_with('\n') { "" } else { ", no last line feed" };
+                label.push(Piece::ours(format!(
+                    "({lines} {}{end})",
+                    if lines == 1 { "line" } else { "lines" }
+                )));
                 entry(label);
-                let lines = self.counted.take(visible(text));
+                let lines = self.counted.take(visible(text.strip_suffix('\n').unwrap_or(text)));
                 entries.extend(lines.into_iter().map(|pieces| Entry::indented(part, indent + 2, pieces)));
             }
             Value::String(text) => {
@@ -123,6 +135,16 @@ impl<'a> Tree<'a> {
             }
         }
     }
+}
+
+/// Said of a text that stands below.
+pub(super) fn below(text: &str) -> String {
+    format!("({} bytes, whole below)", text.len())
+}
+
+/// Said of a text that stands above.
+pub(super) fn above(text: &str) -> String {
+    format!("({} characters, all shown above)", text.chars().count())
 }
 
 /// Whether a text is worth not being shown twice.

@@ -335,7 +335,9 @@ impl<P: Fn(&Look, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
         let mut question = asked.question.clone();
         (question.id, question.position, question.of) = (asked.id, self.position, self.position + more);
         let from = Fact::new("comes from", told(&asked));
-        question.members.iter_mut().for_each(|member| member.request.facts.insert(0, from.clone()));
+        for member in &mut question.members {
+            Arc::make_mut(&mut member.request).facts.insert(0, from.clone());
+        }
         let (id, news) = (asked.id, self.news.clone());
         // Nobody listens once the watcher has left.
         let reply = Reply::new(move |answer| drop(news.send(News::Answered(id, answer))));

@@ -220,7 +220,7 @@ fn words(text: &str, room: usize, style: Style) -> Vec<Drawn> {
     for word in text.split_inclusive(' ') {
         match rows.last_mut() {
             Some(row) if width(row) + width(word.trim_end()) <= room => row.push_str(word),
-            Some(_) | None => rows.push(word.to_owned()),
+            Some(_) | None => rows.push(word.trim_start().to_owned()),
         }
     }
     rows.into_iter().map(|row| vec![Span::styled(row, style)]).collect()
@@ -352,7 +352,7 @@ fn scope_lines(ui: &Ui, marked: Option<usize>) -> Vec<Drawn> {
             rows.push(spans);
         }
     }
-    let Some(at) = marked else { return rows };
+    let Some(at) = marked.filter(|_| Rule::Covered.holds()) else { return rows };
     let request = &member.request;
     let pattern = at
         .checked_sub(1)
@@ -396,10 +396,11 @@ impl Ui {
             "  Enter, Space, pasted text and several keys at once approve nothing",
         ];
         for text in more {
-            let rows = words(text, self.room(), Style::new());
+            let rows = words(text.trim_start(), self.room().saturating_sub(2), Style::new());
             let texts =
                 rows.iter().map(|row| row.iter().map(|span| span.content.as_ref()).collect::<String>());
-            lines.extend(texts.map(|text| ours(Part::Option, &text)));
+            let indented = |text: String| if text.is_empty() { text } else { format!("  {text}") };
+            lines.extend(texts.map(|text| ours(Part::Option, &indented(text))));
         }
         lines
     }

@@ -93,7 +93,8 @@ pub(crate) fn email() -> ApprovalRequest {
 }
 
 pub(crate) fn question(requests: Vec<ApprovalRequest>) -> Question {
-    let member = |request| Member { request, calls: 1, remembered_until: None };
+    let member =
+        |request: ApprovalRequest| Member { request: request.into(), calls: 1, remembered_until: None };
     Question { id: QuestionId(1), members: requests.into_iter().map(member).collect(), position: 1, of: 1 }
 }
 

@@ -46,16 +46,16 @@ fn only(rule: Rule, keeps_from: impl Fn(Office) -> bool) {
 fn without() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let build = || {
-        let folder = tempfile::tempdir().unwrap();
         let target = program().ancestors().nth(3).unwrap().to_owned();
-        let wrapper = folder.path().join("rustc");
-        std::fs::write(
-            &wrapper,
-            "#!/bin/sh\nrustc=$1\nshift\nexec \"$rustc\" --cfg askfirst_rules_off \"$@\"\n",
-        )
-        .unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-        std::fs::set_permissions(&wrapper, mode).unwrap();
+        // Always the same one, so that what was built once is not built again.
+        let wrapper = target.join("rules-off/rustc");
+        let script = "#!/bin/sh\nrustc=$1\nshift\nexec \"$rustc\" --cfg askfirst_rules_off \"$@\"\n";
+        if !std::fs::read_to_string(&wrapper).is_ok_and(|there| there == script) {
+            std::fs::create_dir_all(wrapper.parent().unwrap()).unwrap();
+            std::fs::write(&wrapper, script).unwrap();
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+            std::fs::set_permissions(&wrapper, mode).unwrap();
+        }
         let status = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--offline", "--locked", "--example", "ask_without"])
             .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])

@@ -1,6 +1,8 @@
 //! What a person must be able to do, on a real terminal.
 
-use askfirst::{ApprovalPresentation, ApprovalScope, Cause, PresentationKind, Risk, Timestamp};
+use askfirst::{
+    ApprovalPresentation, ApprovalRequest, ApprovalScope, Cause, PresentationKind, Risk, Timestamp,
+};
 
 use crate::desk::{Desk, Seat, args, email};
 use crate::fixtures;
@@ -79,7 +81,7 @@ fn something_huge_scrolls_says_how_much_there_is_and_opens_whole() {
 fn a_pattern_says_what_it_would_have_covered() {
     let mut again = fixtures::edit();
     again.id = askfirst::machine::QuestionId(2);
-    let second = again.members[0].request.clone();
+    let second = (*again.members[0].request).clone();
     let mut asking = of(fixtures::edit()).and_then(second).start();
     asking.ready().send(b"n").wait_for("refused").ready().send(b"s").wait_for("how far?");
     asking.ready().send(b"2").wait_for("would have covered 1");
@@ -92,8 +94,7 @@ fn the_time_that_is_left_is_shown() {
     let later =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() + 600_000;
     let deadline = Timestamp(u64::try_from(later).unwrap());
-    let mut asking =
-        Desk::new(email()).change(|there| there.members[0].request.deadline = Some(deadline)).start();
+    let mut asking = Desk::new(ApprovalRequest { deadline: Some(deadline), ..email() }).start();
     asking.wait_for("refused in 10 min").ready();
     assert!(!asking.send(b"n").end().decision().approved);
 }

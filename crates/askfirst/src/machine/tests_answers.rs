@@ -17,7 +17,7 @@ fn a_yes_gives_a_permit_for_exactly_the_call_that_was_shown() {
     desk.carry_out();
     let resolution = desk.done.remove(&ticket).unwrap();
     assert!(resolution.shown.is_some() && resolution.seen == seen);
-    assert_eq!(spend(resolution.permit.unwrap()), (call, Some(json!("sha256 of the file"))));
+    assert_eq!(spend(resolution.permit.unwrap()), ((*call).clone(), Some(json!("sha256 of the file"))));
 }
 
 #[test]

@@ -276,7 +276,7 @@ impl World {
                     let what = (resolution.decision.approved, resolution.decision.cause);
                     if let Some(permit) = resolution.permit {
                         let (call, basis) = spend(permit);
-                        assert_eq!(call, submission(self.specs[&ticket], None).call);
+                        assert_eq!(call, *submission(self.specs[&ticket], None).call);
                         assert_eq!(basis.is_some(), what.1 == Cause::Person);
                         assert!(
                             basis.is_none_or(|basis| basis[0] == json!(self.looks)),

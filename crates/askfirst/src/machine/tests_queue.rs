@@ -1,5 +1,7 @@
 //! One question at a time, groups, equal requests, giving up and time.
 
+use std::sync::Arc;
+
 use super::*;
 
 #[test]
@@ -57,7 +59,7 @@ fn equal_requests_share_one_question_and_each_keeps_its_own_name() {
     let mut desk = Desk::interactive();
     let from = |caller: &str| {
         let mut submission = plain(1);
-        submission.call = submission.call.with_metadata("caller", caller);
+        submission.call = Arc::unwrap_or_clone(submission.call).with_metadata("caller", caller).into();
         submission
     };
     let [first, second] = desk.submit([from("one"), from("two")]);
@@ -97,7 +99,10 @@ fn what_a_person_would_see_differently_is_another_question() {
     }
     let mut desk = Desk::interactive();
     let changed = Submission {
-        call: ApprovalContext { definition: Some(crate::Digest::of("new")), ..plain(1).call },
+        call: Arc::new(ApprovalContext {
+            definition: Some(crate::Digest::of("new")),
+            ..Arc::unwrap_or_clone(plain(1).call)
+        }),
         ..plain(1)
     };
     let wider = ask("t", json!({"n": 1, "all": true}), Approval::Required);

@@ -1,7 +1,9 @@
 //! What a person must be able to do, with the whole program: each story as it should go, and that its opposite does not.
 
+use askfirst_runtime::present::Rule;
 use serde_json::Value;
 
+use super::without::story;
 use super::{CONFIG, Terminal, calls};
 use crate::commands::Place;
 
@@ -22,7 +24,7 @@ tools:
   human: { command: [echo, human], approval: human }
 "#;
 
-fn place() -> Place {
+pub(super) fn place() -> Place {
     let place = Place::new(FILES);
     for folder in ["notes", "free"] {
         std::fs::create_dir(place.path().join(folder)).unwrap();
@@ -31,12 +33,12 @@ fn place() -> Place {
     place
 }
 
-fn list(place: &Place, calls: &[Value]) {
+pub(super) fn list(place: &Place, calls: &[Value]) {
     let lines: Vec<String> = calls.iter().map(Value::to_string).collect();
     std::fs::write(place.path().join("calls.jsonl"), lines.join("\n")).unwrap();
 }
 
-fn write(path: &str, content: &str) -> Value {
+pub(super) fn write(path: &str, content: &str) -> Value {
     serde_json::json!({"tool": "write_file", "args": {"path": path, "content": content}})
 }
 
@@ -57,6 +59,10 @@ fn outcomes(place: &Place, more: &[&str]) -> (i32, Vec<Value>, String) {
 
 #[test]
 fn the_run_pauses_and_nothing_has_happened_until_it_is_approved() {
+    story(&[Rule::Asked, Rule::Echo, Rule::Once], pauses);
+}
+
+pub(super) fn pauses() {
     let place = place();
     list(
         &place,
@@ -80,6 +86,10 @@ fn the_run_pauses_and_nothing_has_happened_until_it_is_approved() {
 
 #[test]
 fn before_the_answer_the_file_is_not_there() {
+    story(&[Rule::Asked], waits);
+}
+
+pub(super) fn waits() {
     let place = place();
     list(&place, &[write("notes:new.md", "hello\n")]);
     let mut terminal = run(&place, &[]);
@@ -92,6 +102,10 @@ fn before_the_answer_the_file_is_not_there() {
 
 #[test]
 fn a_refusal_stops_the_run_where_the_config_says_so_and_a_new_run_asks_again() {
+    story(&[Rule::OnDenial], stops);
+}
+
+pub(super) fn stops() {
     for (setting, rest) in [("on_denial: return", "   2  ran"), ("on_denial: stop", "stopped: 1 not run")] {
         let place = Place::new(&format!(
             "{setting}\n{CONFIG}  quick: {{ command: [echo, quick], approval: none }}\n"
@@ -114,6 +128,10 @@ fn a_refusal_stops_the_run_where_the_config_says_so_and_a_new_run_asks_again() {
 
 #[test]
 fn what_the_config_names_is_skipped_and_nothing_else() {
+    story(&[Rule::Asked], skips);
+}
+
+pub(super) fn skips() {
     let place = place();
     list(
         &place,
@@ -140,6 +158,10 @@ fn what_the_config_names_is_skipped_and_nothing_else() {
 
 #[test]
 fn with_approve_all_nothing_asks_but_what_needs_a_person_and_it_says_that_it_is_unsafe() {
+    story(&[Rule::Human, Rule::Unsafe], approves_all);
+}
+
+pub(super) fn approves_all() {
     let place = place();
     list(&place, &[write("notes:a", "a"), serde_json::json!({"tool": "human"}), shell("sudo ls")]);
     let mut terminal = run(&place, &["--approve-all"]);
@@ -154,6 +176,10 @@ fn with_approve_all_nothing_asks_but_what_needs_a_person_and_it_says_that_it_is_
 
 #[test]
 fn with_strict_what_would_ask_fails_at_once_and_says_why() {
+    story(&[Rule::Asked], is_strict);
+}
+
+pub(super) fn is_strict() {
     let place = place();
     list(&place, &[write("notes:a", "a"), write("free:a", "a")]);
     let (code, lines, _) = outcomes(&place, &["--strict"]);
@@ -164,8 +190,13 @@ fn with_strict_what_would_ask_fails_at_once_and_says_why() {
 
 #[test]
 fn a_command_is_seen_whole_with_every_part_its_folder_and_the_rule() {
+    story(&[Rule::Parts, Rule::Folder, Rule::Wrap], shows_commands);
+}
+
+pub(super) fn shows_commands() {
     let place = place();
-    list(&place, &[shell("cat plan.md | sort > sorted.md && touch today.md")]);
+    let many = "no-such-name ".repeat(9);
+    list(&place, &[shell(&format!("cat plan.md | sort > sorted.md && touch today.md {many}the-end"))]);
     let mut terminal = run(&place, &[]);
     let page = terminal.press("n");
     for part in [
@@ -174,7 +205,9 @@ fn a_command_is_seen_whole_with_every_part_its_folder_and_the_rule() {
         "sort",
         "touch today.md",
         "> sorted.md",
-        "notes",
+        "it would start 3 programs",
+        "in       /",
+        "no-such-name the-end",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
@@ -184,6 +217,10 @@ fn a_command_is_seen_whole_with_every_part_its_folder_and_the_rule() {
 
 #[test]
 fn without_a_terminal_it_says_which_flags_help_and_never_hangs() {
+    story(&[Rule::Flags], asks_nobody);
+}
+
+pub(super) fn asks_nobody() {
     let place = place();
     list(&place, &[write("notes:a", "a")]);
     let (code, lines, _) = outcomes(&place, &[]);
@@ -194,6 +231,10 @@ fn without_a_terminal_it_says_which_flags_help_and_never_hangs() {
 
 #[test]
 fn an_edit_is_a_diff_and_what_runs_is_what_was_shown() {
+    story(&[Rule::Compared], compares);
+}
+
+pub(super) fn compares() {
     let place = place();
     let edit = serde_json::json!({"tool": "edit_file", "args": {"path": "notes:plan.md", "old": "old", "new": "new"}});
     list(&place, &[edit]);
@@ -212,6 +253,10 @@ fn an_edit_is_a_diff_and_what_runs_is_what_was_shown() {
 
 #[test]
 fn a_file_that_changes_while_it_is_looked_at_is_shown_again() {
+    story(&[Rule::Stale], looks_again);
+}
+
+pub(super) fn looks_again() {
     let place = place();
     list(&place, &[write("notes:plan.md", "mine\n")]);
     let mut terminal = run(&place, &[]);
@@ -226,6 +271,10 @@ fn a_file_that_changes_while_it_is_looked_at_is_shown_again() {
 
 #[test]
 fn something_huge_says_how_much_there_is_and_is_one_key_away() {
+    story(&[Rule::Uncut, Rule::Size, Rule::Preview], scrolls);
+}
+
+pub(super) fn scrolls() {
     let place = place();
     let content: String = (1..=3_000).map(|n| format!("row {n}\n")).collect();
     list(&place, &[write("notes:big.txt", &content)]);
@@ -249,7 +298,27 @@ fn something_huge_says_how_much_there_is_and_is_one_key_away() {
 }
 
 #[test]
+fn a_new_file_is_highlighted_by_its_suffix_with_its_size() {
+    story(&[Rule::Highlight, Rule::Size], highlights);
+}
+
+fn highlights() {
+    let place = place();
+    list(&place, &[write("notes:main.rs", "fn main() {}\n")]);
+    let args = ["run", "calls.jsonl", "--config", "c.yaml"];
+    let mut terminal = Terminal::with(&place, &args, &[("NO_COLOR", "")]);
+    let page = terminal.press("n");
+    assert!(page.contains("13 bytes, 1 line"), "{page}");
+    assert!(page.contains("fn") && page.contains("main") && !page.contains("fn main"), "one colour: {page}");
+    assert_eq!(terminal.end().0, 4);
+}
+
+#[test]
 fn several_at_once_are_one_list_and_one_can_be_left_out() {
+    story(&[Rule::LeftOut], lists);
+}
+
+pub(super) fn lists() {
     let place = place();
     let one = |name: &str| {
         let mut call = write(&format!("notes:{name}"), "x\n");
@@ -275,6 +344,10 @@ fn several_at_once_are_one_list_and_one_can_be_left_out() {
 
 #[test]
 fn edited_arguments_are_judged_and_shown_again_and_recorded_as_edited() {
+    story(&[Rule::Schema, Rule::Edited, Rule::EditedFrom], edits);
+}
+
+pub(super) fn edits() {
     let place = place();
     list(&place, &[write("notes:a.md", "one\n")]);
     let editor = place.path().join("editor.sh");
@@ -300,6 +373,10 @@ fn edited_arguments_are_judged_and_shown_again_and_recorded_as_edited() {
 
 #[test]
 fn a_yes_is_widened_to_what_the_tool_offers_and_no_further() {
+    story(&[Rule::Scope, Rule::Covered, Rule::Remember, Rule::Listed], widens);
+}
+
+pub(super) fn widens() {
     let place = place();
     list(&place, &[write("notes:a.md", "a\n"), write("notes:b.md", "b\n"), shell("touch today.md")]);
     let mut terminal = run(&place, &[]);
@@ -331,6 +408,10 @@ fn a_yes_is_widened_to_what_the_tool_offers_and_no_further() {
 
 #[test]
 fn equal_calls_share_one_answer_and_who_asks_is_named() {
+    story(&[Rule::Share, Rule::Caller], shares);
+}
+
+pub(super) fn shares() {
     let place = place();
     let by = |caller: &str, path: &str| {
         let mut call = write(path, "x\n");
@@ -340,13 +421,17 @@ fn equal_calls_share_one_answer_and_who_asks_is_named() {
     list(&place, &[by("ada", "notes:a"), by("bob", "notes:a")]);
     let mut terminal = run(&place, &[]);
     let page = terminal.press("n");
-    assert!(page.contains("asked by: ada"), "{page}");
+    assert!(page.contains("asked by: ada") && page.contains("2 equal calls wait"), "{page}");
     let (_, told) = terminal.end();
-    assert!(told.contains("   1  refused"), "{told}");
+    assert!(told.contains("   1  refused") && told.contains("   2  refused"), "{told}");
 }
 
 #[test]
 fn walking_away_is_refused_as_timed_out() {
+    story(&[Rule::TimeOut], times_out);
+}
+
+pub(super) fn times_out() {
     let place = Place::new(&format!("approval_timeout: 2s\n{CONFIG}"));
     calls(&place, &["one"]);
     let mut terminal = run(&place, &[]);

@@ -38,7 +38,7 @@ impl Approver for Yes {
         let request = question.members[0].request.clone();
         let told = self.told.lock().unwrap().iter().any(|(id, _)| *id == request.call_id);
         assert!(told, "it was not announced");
-        self.asked.lock().unwrap().push(request);
+        self.asked.lock().unwrap().push((*request).clone());
         let yes = ApprovalDecision::yes(Cause::Person).remembered(ApprovalScope::Session);
         reply.send(Answer::all(yes));
     }

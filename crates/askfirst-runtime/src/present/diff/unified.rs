@@ -1,15 +1,20 @@
 //! Compares two texts line by line. Lines end with a line feed and with nothing else, so that what is shown as one
 //! line is one line of the file. Whatever it finds, taking the removed lines away and putting the added ones in gives
 //! the text after: finding less makes a diff longer, never wrong.
+//!
+//! It keeps a few bytes for each line and no list of them, as lines may be very short and very many.
 
-use std::collections::HashMap;
+mod numbers;
+
 use std::fmt::Write;
-use std::ops::Range;
+use std::str::SplitInclusive;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use numbers::{Numbered, numbered};
+
 /// So many lines around a change are shown.
-const CONTEXT: usize = 3;
+const CONTEXT: u32 = 3;
 /// Stretches of so many lines, both sides together, are compared line by line.
 const SMALL: usize = 2_048;
 /// Larger ones are taken apart at lines that are there once in both, so often at most.
@@ -20,200 +25,293 @@ const MAX_DEPTH: usize = 8;
 pub fn unified(name: &str, before: &str, after: &str) -> String {
     // A name must not be able to look like a line of the diff.
     let name: String = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    let mut out = format!("--- {name}\n+++ {name}\n");
+    let out = format!("--- {name}\n+++ {name}\n");
     if before == after {
         return out;
     }
-    let (old, new): (Vec<&str>, Vec<&str>) =
-        (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
-    for hunk in hunks(changes(&old, &new), old.len()) {
-        write_hunk(&mut out, &hunk, &old, &new);
+    let changes = changes(before, after);
+    let mut writer = Writer { out, old: Side::new(before), new: Side::new(after), lines: lines_in(before) };
+    let mut rest = changes.as_slice();
+    while !rest.is_empty() {
+        // Changes that are so close that their surroundings meet stand in one hunk.
+        let near = |pair: &&[Changed]| matches!(pair, [one, next] if next.old.0 - one.old.1 <= 2 * CONTEXT);
+        let (hunk, later) = rest.split_at(1 + rest.windows(2).take_while(near).count());
+        writer.hunk(hunk);
+        rest = later;
     }
-    out
+    writer.out
 }
+
+/// From this line up to that one.
+type Stretch = (u32, u32);
 
 /// Lines that are taken away and lines that come in their place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Changed {
-    old: Range<usize>,
-    new: Range<usize>,
+    old: Stretch,
+    new: Stretch,
 }
 
-/// Changes that stand close together, with the lines around them.
-struct Hunk {
-    changes: Vec<Changed>,
-    before: usize,
-    after: usize,
+/// Equal lines that follow each other on both sides.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    old: u32,
+    new: u32,
+    len: u32,
+}
+
+/// How many lines there are.
+fn lines_in(text: &str) -> u32 {
+    let feeds = text.bytes().filter(|byte| *byte == b'\n').count();
+    count(feeds + usize::from(!text.is_empty() && !text.ends_with('\n')))
+}
+
+/// Texts with more lines than this counts are too long for any screen; what is beyond is not compared.
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn index(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// What changes, in order.
-fn changes(old: &[&str], new: &[&str]) -> Vec<Changed> {
-    let head = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-    let (old_rest, new_rest) = (old.get(head..).unwrap_or_default(), new.get(head..).unwrap_or_default());
-    let tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(old, new)| old == new).count();
-    let middle = |rest: &[&str]| rest.len() - tail;
-    let (old_len, new_len) = (middle(old_rest), middle(new_rest));
-    let kept = kept(old_rest.get(..old_len).unwrap_or_default(), new_rest.get(..new_len).unwrap_or_default());
+fn changes(before: &str, after: &str) -> Vec<Changed> {
+    let (head, rest) = before.split_at(same_head(before, after));
+    let (_, new_rest) = after.split_at(head.len());
+    let tail = same_tail(rest, new_rest);
+    let (old, _) = rest.split_at(rest.len() - tail);
+    let (new, _) = new_rest.split_at(new_rest.len() - tail);
+    let head = lines_in(head);
+    let (old_len, new_len) = (lines_in(old), lines_in(new));
     let mut found = Vec::new();
-    let (mut old_at, mut new_at) = (0, 0);
-    for (old_kept, new_kept) in kept.into_iter().chain([(old_len, new_len)]) {
-        if old_kept > old_at || new_kept > new_at {
-            found.push(Changed { old: head + old_at..head + old_kept, new: head + new_at..head + new_kept });
+    let mut at = (0, 0);
+    let mut keep = |old_kept: u32, new_kept: u32| {
+        if old_kept > at.0 || new_kept > at.1 {
+            found.push(Changed { old: (head + at.0, head + old_kept), new: (head + at.1, head + new_kept) });
         }
-        (old_at, new_at) = (old_kept + 1, new_kept + 1);
+        at = (old_kept + 1, new_kept + 1);
+    };
+    if let Some(numbered) = numbered(old, new) {
+        kept(&numbered, &mut keep);
     }
+    keep(old_len, new_len);
     found
 }
 
-/// Lines that are in both, pair by pair, in order.
-fn kept(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
-    // Each different line by a number, and whether it is in both: the others need no comparing.
-    let mut numbers: HashMap<&str, u32> = HashMap::with_capacity(old.len());
-    let number_of = |line| {
-        let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-        *numbers.entry(line).or_insert(next)
-    };
-    let ids: Vec<u32> = old.iter().chain(new).copied().map(number_of).collect();
-    let (old_ids, new_ids) = ids.split_at(old.len());
-    let there = |ids: &[u32]| {
-        let mut there = vec![false; numbers.len()];
-        for id in ids {
-            if let Some(place) = usize::try_from(*id).ok().and_then(|id| there.get_mut(id)) {
-                *place = true;
-            }
+/// How many bytes at the beginning are the same lines.
+fn same_head(before: &str, after: &str) -> usize {
+    const PIECE: usize = 4 << 10;
+    let (mut same, pieces) = (0, before.as_bytes().chunks(PIECE).zip(after.as_bytes().chunks(PIECE)));
+    for (old, new) in pieces {
+        if old == new {
+            same += old.len();
+        } else {
+            same += old.iter().zip(new).take_while(|(old, new)| old == new).count();
+            break;
         }
-        there
-    };
-    let shared = |ids: &[u32], there: &[bool]| -> (Vec<usize>, Vec<u32>) {
-        let in_both =
-            |id: u32| usize::try_from(id).ok().and_then(|id| there.get(id)).copied().unwrap_or(true);
-        ids.iter().enumerate().filter(|(_, id)| in_both(**id)).map(|(at, id)| (at, *id)).unzip()
-    };
-    let (old_places, old_shared) = shared(old_ids, &there(new_ids));
-    let (new_places, new_shared) = shared(new_ids, &there(old_ids));
-    let mut pairs = Vec::new();
-    common(&old_shared, &new_shared, (0, 0), 0, &mut pairs);
-    let place = |(old, new): (usize, usize)| old_places.get(old).copied().zip(new_places.get(new).copied());
-    pairs.into_iter().filter_map(place).collect()
+    }
+    let lines = before.as_bytes().get(..same).unwrap_or_default();
+    lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)
 }
 
-/// Pairs of equal lines, in order. How long it takes depends on how many lines there are, not on what they are; and
+/// How many bytes at the end are the same lines.
+fn same_tail(before: &str, after: &str) -> usize {
+    let (old, new) = (before.as_bytes(), after.as_bytes());
+    let same = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
+    let begins = |text: &[u8]| match text.len().checked_sub(same + 1) {
+        Some(before) => text.get(before) == Some(&b'\n'),
+        None => true,
+    };
+    if begins(old) && begins(new) {
+        return same;
+    }
+    let tail = old.get(old.len() - same..).unwrap_or_default();
+    tail.iter().position(|byte| *byte == b'\n').map_or(0, |end| same - end - 1)
+}
+
+/// Tells of lines that are in both, pair by pair, in order.
+fn kept(numbered: &Numbered, keep: &mut impl FnMut(u32, u32)) {
+    let Numbered { old, new, different } = numbered;
+    let mut runs = Vec::new();
+    let mut counts = Vec::new();
+    if old.ids.len() + new.ids.len() > SMALL {
+        counts.resize(*different, Count::NONE);
+    }
+    common(&old.ids, &new.ids, (0, 0), 0, &mut counts, &mut runs);
+    drop(counts);
+    for Run { old: old_from, new: new_from, len } in runs {
+        for at in 0..len {
+            let (old_at, new_at) =
+                (old.places.get(index(old_from + at)), new.places.get(index(new_from + at)));
+            if let (Some(old_at), Some(new_at)) = (old_at, new_at) {
+                keep(*old_at, *new_at);
+            }
+        }
+    }
+}
+
+fn add(runs: &mut Vec<Run>, (old, new): (usize, usize), len: usize) {
+    let (old, new, len) = (count(old), count(new), count(len));
+    match runs.last_mut() {
+        Some(last) if last.old + last.len == old && last.new + last.len == new => last.len += len,
+        Some(_) | None if len > 0 => runs.push(Run { old, new, len }),
+        Some(_) | None => {}
+    }
+}
+
+/// Runs of equal lines, in order. How long it takes depends on how many lines there are, not on what they are; and
 /// what it finds depends on the lines alone, so that what was shown can be shown again.
-fn common(old: &[u32], new: &[u32], from: (usize, usize), depth: usize, pairs: &mut Vec<(usize, usize)>) {
+fn common(
+    old: &[u32],
+    new: &[u32],
+    from: (usize, usize),
+    depth: usize,
+    counts: &mut [Count],
+    runs: &mut Vec<Run>,
+) {
     let head = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (old, new) = (old.get(head..).unwrap_or_default(), new.get(head..).unwrap_or_default());
     let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
     let (old_len, new_len) = (old.len() - tail, new.len() - tail);
     let (old, new) = (old.get(..old_len).unwrap_or_default(), new.get(..new_len).unwrap_or_default());
-    let from = |at: (usize, usize)| (from.0 + at.0, from.1 + at.1);
-    pairs.extend((0..head).map(|at| from((at, at))));
-    let within = |at: (usize, usize)| from((head + at.0, head + at.1));
+    add(runs, from, head);
+    let within = |at: (usize, usize)| (from.0 + head + at.0, from.1 + head + at.1);
     if old_len + new_len <= SMALL {
         for op in capture_diff_slices(Algorithm::Myers, old, new) {
             if let DiffOp::Equal { old_index, new_index, len } = op {
-                pairs.extend((0..len).map(|at| within((old_index + at, new_index + at))));
+                add(runs, within((old_index, new_index)), len);
             }
         }
     } else if depth < MAX_DEPTH {
-        let found = anchors(old, new);
+        let found = anchors(old, new, counts);
         let mut last = (0, 0);
-        let end = (!found.is_empty()).then_some((old_len, new_len));
+        let end = (!found.is_empty()).then_some((count(old_len), count(new_len)));
         for (old_at, new_at) in found.into_iter().chain(end) {
+            let (old_at, new_at) = (index(old_at), index(new_at));
             let (left, right) = (old.get(last.0..old_at), new.get(last.1..new_at));
-            common(left.unwrap_or_default(), right.unwrap_or_default(), within(last), depth + 1, pairs);
+            let (left, right) = (left.unwrap_or_default(), right.unwrap_or_default());
+            common(left, right, within(last), depth + 1, counts, runs);
             if (old_at, new_at) != (old_len, new_len) {
-                pairs.push(within((old_at, new_at)));
+                add(runs, within((old_at, new_at)), 1);
             }
             last = (old_at + 1, new_at + 1);
         }
     }
-    pairs.extend((0..tail).map(|at| within((old_len + at, new_len + at))));
+    add(runs, within((old_len, new_len)), tail);
+}
+
+/// Where a line is on each side, if it is there once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Count {
+    old: u32,
+    new: u32,
+}
+
+impl Count {
+    const NOWHERE: u32 = u32::MAX;
+    const SEVERAL: u32 = u32::MAX - 1;
+    const NONE: Self = Self { old: Self::NOWHERE, new: Self::NOWHERE };
+
+    fn seen(place: &mut u32, at: usize) {
+        *place = if *place == Self::NOWHERE { count(at) } else { Self::SEVERAL };
+    }
 }
 
 /// Lines that are there once in both, as many as stand in the same order.
-fn anchors(old: &[u32], new: &[u32]) -> Vec<(usize, usize)> {
-    let mut counts: HashMap<u32, (usize, usize, usize)> = HashMap::with_capacity(old.len());
-    for id in old {
-        counts.entry(*id).or_default().0 += 1;
+fn anchors(old: &[u32], new: &[u32], counts: &mut [Count]) -> Vec<Stretch> {
+    for id in old.iter().chain(new) {
+        if let Some(count) = counts.get_mut(index(*id)) {
+            *count = Count::NONE;
+        }
+    }
+    for (at, id) in old.iter().enumerate() {
+        counts.get_mut(index(*id)).into_iter().for_each(|count| Count::seen(&mut count.old, at));
     }
     for (at, id) in new.iter().enumerate() {
-        if let Some(count) = counts.get_mut(id) {
-            (count.1, count.2) = (count.1 + 1, at);
-        }
+        counts.get_mut(index(*id)).into_iter().for_each(|count| Count::seen(&mut count.new, at));
     }
-    let once = |(at, id): (usize, &u32)| match counts.get(id) {
-        Some((1, 1, new_at)) => Some((at, *new_at)),
-        Some(_) | None => None,
+    let once = |(at, id): (usize, &u32)| {
+        let found = counts.get(index(*id)).filter(|found| found.old == count(at))?;
+        (found.new < Count::SEVERAL).then_some((found.old, found.new))
     };
-    let once: Vec<(usize, usize)> = old.iter().enumerate().filter_map(once).collect();
+    let once: Vec<Stretch> = old.iter().enumerate().filter_map(once).collect();
     // The longest row in which both rise: for each length the one that ends first, and who came before whom.
-    let mut ends: Vec<usize> = Vec::new();
-    let mut before: Vec<Option<usize>> = Vec::with_capacity(once.len());
+    let mut ends: Vec<u32> = Vec::new();
+    let mut before: Vec<u32> = Vec::with_capacity(once.len());
     for (at, (_, new_at)) in once.iter().enumerate() {
-        let place = ends.partition_point(|end| once.get(*end).is_some_and(|(_, other)| other < new_at));
-        before.push(place.checked_sub(1).and_then(|place| ends.get(place)).copied());
+        let place =
+            ends.partition_point(|end| once.get(index(*end)).is_some_and(|(_, other)| other < new_at));
+        let last = place.checked_sub(1).and_then(|place| ends.get(place));
+        before.push(last.copied().unwrap_or(Count::NOWHERE));
         match ends.get_mut(place) {
-            Some(end) => *end = at,
-            None => ends.push(at),
+            Some(end) => *end = count(at),
+            None => ends.push(count(at)),
         }
     }
-    let mut row: Vec<(usize, usize)> = std::iter::successors(ends.last().copied(), |at| *before.get(*at)?)
-        .filter_map(|at| once.get(at).copied())
+    let previous = |at: &u32| before.get(index(*at)).copied().filter(|at| *at != Count::NOWHERE);
+    let mut row: Vec<Stretch> = std::iter::successors(ends.last().copied(), previous)
+        .filter_map(|at| once.get(index(at)).copied())
         .collect();
     row.reverse();
     row
 }
 
-/// Changes that are so close that their surroundings meet stand in one hunk.
-fn hunks(changes: Vec<Changed>, lines: usize) -> Vec<Hunk> {
-    let mut hunks: Vec<Hunk> = Vec::new();
-    for change in changes {
-        let near = |hunk: &Hunk| {
-            hunk.changes.last().is_some_and(|last| change.old.start - last.old.end <= 2 * CONTEXT)
-        };
-        match hunks.last_mut().filter(|hunk| near(hunk)) {
-            Some(hunk) => hunk.changes.push(change),
-            None => {
-                let before = change.old.start.min(CONTEXT);
-                hunks.push(Hunk { changes: vec![change], before, after: 0 });
+/// Goes through a text line by line, forwards only.
+struct Side<'a> {
+    lines: SplitInclusive<'a, char>,
+    at: u32,
+}
+
+impl<'a> Side<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { lines: text.split_inclusive('\n'), at: 0 }
+    }
+
+    fn write(&mut self, out: &mut String, sign: char, (from, to): Stretch) {
+        for _ in self.at..from {
+            self.lines.next();
+        }
+        for line in self.lines.by_ref().take(index(to - from)) {
+            out.push(sign);
+            out.push_str(line);
+            if !line.ends_with('\n') {
+                out.push_str("\n\\ No newline at end of file\n");
             }
         }
+        self.at = to.max(self.at);
     }
-    for hunk in &mut hunks {
-        let end = hunk.changes.last().map_or(lines, |last| last.old.end);
-        hunk.after = (lines - end).min(CONTEXT);
-    }
-    hunks
 }
 
-fn write_hunk(out: &mut String, hunk: &Hunk, old: &[&str], new: &[&str]) {
-    let (Some(first), Some(last)) = (hunk.changes.first(), hunk.changes.last()) else { return };
-    let side = |start: usize, end: usize| {
-        let (start, len) = (start - hunk.before, end + hunk.after + hunk.before - start);
-        // A side without lines is told by the line before it.
-        let start = if len == 0 { start } else { start + 1 };
-        if len == 1 { start.to_string() } else { format!("{start},{len}") }
-    };
-    let (minus, plus) = (side(first.old.start, last.old.end), side(first.new.start, last.new.end));
-    // Writing into a string cannot fail.
-    let _ = writeln!(out, "@@ -{minus} +{plus} @@");
-    let mut at = first.old.start - hunk.before;
-    for change in &hunk.changes {
-        write_lines(out, ' ', old.get(at..change.old.start));
-        write_lines(out, '-', old.get(change.old.clone()));
-        write_lines(out, '+', new.get(change.new.clone()));
-        at = change.old.end;
-    }
-    write_lines(out, ' ', old.get(at..at + hunk.after));
+/// Writes hunks.
+struct Writer<'a> {
+    out: String,
+    old: Side<'a>,
+    new: Side<'a>,
+    lines: u32,
 }
 
-fn write_lines(out: &mut String, sign: char, lines: Option<&[&str]>) {
-    for line in lines.unwrap_or_default() {
-        out.push(sign);
-        out.push_str(line);
-        if !line.ends_with('\n') {
-            out.push_str("\n\\ No newline at end of file\n");
+impl Writer<'_> {
+    fn hunk(&mut self, changes: &[Changed]) {
+        let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return };
+        let (before, after) = (first.old.0.min(CONTEXT), (self.lines - last.old.1).min(CONTEXT));
+        let side = |start: u32, end: u32| {
+            let (start, len) = (start - before, end + after + before - start);
+            // A side without lines is told by the line before it.
+            let start = if len == 0 { start } else { start + 1 };
+            if len == 1 { start.to_string() } else { format!("{start},{len}") }
+        };
+        let (minus, plus) = (side(first.old.0, last.old.1), side(first.new.0, last.new.1));
+        // Writing into a string cannot fail.
+        let _ = writeln!(self.out, "@@ -{minus} +{plus} @@");
+        let mut at = first.old.0 - before;
+        for change in changes {
+            self.old.write(&mut self.out, ' ', (at, change.old.0));
+            self.old.write(&mut self.out, '-', change.old);
+            self.new.write(&mut self.out, '+', change.new);
+            at = change.old.1;
         }
+        self.old.write(&mut self.out, ' ', (at, at + after));
     }
 }
 

@@ -1,5 +1,7 @@
 //! The sections of one request: what is claimed, what is known, what the tool shows, what an approval covers.
 
+use std::sync::Arc;
+
 use askfirst::{ApprovalPresentation, ApprovalRequest, Args, Fact, PresentationKind};
 use serde_json::Value;
 
@@ -11,8 +13,8 @@ use crate::present::escape::visible;
 use crate::present::highlight::Highlight;
 use crate::present::line::{Entry, Part};
 use crate::present::rule::Rule;
-use crate::present::text::Text;
-use crate::present::tree::Tree;
+use crate::present::text::{Source, Text};
+use crate::present::tree::{LONG, Tree, above, below};
 
 /// What a hand-over names, by the arguments that hold it.
 const HANDED: [(&str, &[&str]); 4] = [
@@ -86,24 +88,47 @@ impl Maker<'_> {
         self.section(Place::Content, &heading, Body::Entries(Vec::new()));
     }
 
-    pub(super) fn content(&mut self, request: &ApprovalRequest) {
+    pub(super) fn content(&mut self, request: &Arc<ApprovalRequest>) {
         if let Some(presentation) = &request.presentation {
-            self.presentation(presentation);
+            self.presentation(request, presentation);
         }
         let shown = request.presentation.as_ref().map(ApprovalPresentation::full_content);
-        let args = self.clean_args(&request.args);
-        let mut tree = Tree { shown, ..Tree::new(Part::Args, &mut self.counted) };
+        let (mut short, mut elsewhere, mut whole) = (Args::new(), Vec::new(), Vec::new());
+        for (name, value) in &request.args {
+            match value {
+                Value::String(text) if self.is_large_and_clean(name, text) => {
+                    short.insert(name.clone(), Value::Null);
+                    let is_shown = shown == Some(text.as_str());
+                    elsewhere.push((name.clone(), if is_shown { above(text) } else { below(text) }));
+                    if !is_shown {
+                        whole.push((name.clone(), Source::Arg(Arc::clone(request), name.clone())));
+                    }
+                }
+                _ => {
+                    short.insert(name.clone(), value.clone());
+                }
+            }
+        }
+        let args = self.clean_args(&short);
+        let mut tree = Tree { shown, elsewhere, ..Tree::new(Part::Args, &mut self.counted) };
         let entries = tree.fields(&args);
-        let long = std::mem::take(&mut tree.long);
+        whole.extend(owned(std::mem::take(&mut tree.long)));
         let heading = if entries.is_empty() { "arguments: none" } else { "arguments, whole:" };
         self.section(Place::Content, heading, Body::Entries(entries));
-        self.apart(long);
+        self.apart(whole);
+    }
+
+    /// Whether an argument is worth not being copied, and has nothing in it that must be hidden.
+    fn is_large_and_clean(&self, name: &str, text: &str) -> bool {
+        let redactor = self.options.redactor;
+        let clean = |text: &str| redactor.is_clean(text.as_bytes());
+        text.len() > LONG && !redactor.is_secret_name(name) && clean(name) && clean(text)
     }
 
     /// Texts that are too long to stand between others, each in a section of its own.
-    pub(super) fn apart(&mut self, long: Vec<(String, String)>) {
+    pub(super) fn apart(&mut self, long: Vec<(String, Source)>) {
         for (name, text) in long {
-            let heading = Entry::ours(Part::Heading, format!("whole, {} bytes:", text.len()));
+            let heading = Entry::ours(Part::Heading, format!("whole, {} bytes:", text.as_str().len()));
             let name = self.field(Part::Field, "of", &name);
             let text = self.text(text);
             let lines =
@@ -113,14 +138,14 @@ impl Maker<'_> {
     }
 
     /// A text with an index; what it hides is counted.
-    fn text(&mut self, text: String) -> Text {
+    fn text(&mut self, text: Source) -> Text {
         let text = Text::new(text);
         self.counted.escaped += text.escaped;
         self.counted.collapsed += text.collapsed;
         text
     }
 
-    fn presentation(&mut self, presentation: &ApprovalPresentation) {
+    fn presentation(&mut self, request: &Arc<ApprovalRequest>, presentation: &ApprovalPresentation) {
         let kind = presentation.kind;
         let diff = compared(presentation);
         let is_more = |(key, value): &(&String, &Value)| match key.as_str() {
@@ -132,35 +157,43 @@ impl Maker<'_> {
         let more: Args = more.map(|(key, value)| (key.clone(), value.clone())).collect();
         if let Some(diff) = diff {
             let diff = self.clean_text(diff);
-            return self.one(kind, presentation, diff, more);
+            return self.one(kind, presentation, diff.into(), more);
         }
         let full = presentation.full_content();
         if !is_beginning(&presentation.content, full) {
             let short = self.clean(&presentation.content);
-            self.one(kind, presentation, short, Args::new());
+            self.one(kind, presentation, short.into(), Args::new());
             self.section(Place::Content, "and in full:", Body::Entries(Vec::new()));
         }
-        let full = self.clean(full);
+        let full = if self.options.redactor.is_clean(full.as_bytes()) {
+            Source::Shown(Arc::clone(request))
+        } else {
+            self.clean(full).into()
+        };
         self.one(kind, presentation, full, more);
     }
 
     /// One content, its secrets taken out.
-    fn one(&mut self, kind: PresentationKind, shown: &ApprovalPresentation, content: String, more: Args) {
+    fn one(&mut self, kind: PresentationKind, shown: &ApprovalPresentation, content: Source, more: Args) {
         let mut more = more;
         let parts = match kind {
-            PresentationKind::Command => Parts::take(&mut more, &content),
+            PresentationKind::Command => Parts::take(&mut more, content.as_str()),
             PresentationKind::Text
             | PresentationKind::Diff
             | PresentationKind::FileContent
             | PresentationKind::Structured => None,
         };
-        let lines = content.as_bytes().split_inclusive(|byte| *byte == b'\n').count();
-        let heading = format!(
+        let bytes = content.as_str().as_bytes();
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n').count();
+        let mut heading = format!(
             "the tool shows this {} ({} bytes, {lines} {}):",
             kind_words(kind),
-            content.len(),
+            bytes.len(),
             plural(lines, "line")
         );
+        if !Rule::Size.holds() {
+            heading = format!("the tool shows this {}:", kind_words(kind));
+        }
         let mut head = vec![Entry::ours(Part::Heading, heading)];
         if let Some(language) = &shown.language {
             head.push(self.field(Part::Field, "language", language));
@@ -168,7 +201,7 @@ impl Maker<'_> {
         let more = self.clean_args(&more);
         let mut tree = Tree::new(Part::Field, &mut self.counted);
         head.extend(tree.fields(&more));
-        let long = std::mem::take(&mut tree.long);
+        let long = owned(std::mem::take(&mut tree.long));
         let body = self.body(kind, shown, content, parts.as_ref());
         if let Body::Diff(diff) = &body {
             head.extend(diff.words().into_iter().map(|text| Entry::ours(Part::Count, text)));
@@ -197,7 +230,7 @@ impl Maker<'_> {
         &mut self,
         kind: PresentationKind,
         shown: &ApprovalPresentation,
-        content: String,
+        content: Source,
         parts: Option<&Parts>,
     ) -> Body {
         let (before, language) = match kind {
@@ -207,11 +240,11 @@ impl Maker<'_> {
                 self.counted.collapsed += diff.text.collapsed;
                 return Body::Diff(Box::new(diff));
             }
-            PresentationKind::Structured => match askfirst::json::parse(content.as_bytes()) {
+            PresentationKind::Structured => match askfirst::json::parse(content.as_str().as_bytes()) {
                 Ok(value) => {
                     let mut tree = Tree::new(Part::Content(kind), &mut self.counted);
                     let entries = tree.value(&value);
-                    let long = std::mem::take(&mut tree.long);
+                    let long = owned(std::mem::take(&mut tree.long));
                     self.apart(long);
                     return Body::Entries(entries);
                 }
@@ -222,12 +255,18 @@ impl Maker<'_> {
             PresentationKind::Command => (Before::Dollar, Some(shown.language.as_deref().unwrap_or("bash"))),
         };
         // Places in a command hold only while nothing was taken out of it.
-        let marks =
-            parts.filter(|_| content == shown.content).map(|parts| parts.tones.clone()).unwrap_or_default();
-        let highlight = language.and_then(Highlight::new);
+        let marks = parts
+            .filter(|_| content.as_str() == shown.content)
+            .map(|parts| parts.tones.clone())
+            .unwrap_or_default();
+        let highlight = language.filter(|_| Rule::Highlight.holds()).and_then(Highlight::new);
         let text = self.text(content);
         Body::Text(Box::new(Lines { text, part: Part::Content(kind), before, highlight, marks }))
     }
+}
+
+pub(super) fn owned(long: Vec<(String, String)>) -> Vec<(String, Source)> {
+    long.into_iter().map(|(name, text)| (name, text.into())).collect()
 }
 
 /// The diff of a text before and after, where a tool gives both instead of a diff.

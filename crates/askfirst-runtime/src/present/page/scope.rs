@@ -9,6 +9,7 @@ use super::super::offer::{Choice, Offers};
 use super::super::rule::Rule;
 use super::super::time::later;
 use super::super::tree::Tree;
+use super::body::owned;
 use super::lines::Body;
 use super::{Maker, Place, Stand};
 
@@ -55,7 +56,7 @@ impl Maker<'_> {
             entry.indent += 2;
             entry
         }));
-        self.apart(long);
+        self.apart(owned(long));
         entries
     }
 }

@@ -1,5 +1,7 @@
 //! Tests of pages.
 
+use std::sync::Arc;
+
 use askfirst::machine::{Member, Question, QuestionId};
 use askfirst::{
     Approval, ApprovalPresentation, ApprovalRequest, Args, Fact, Loosen, OfferedPattern, PresentationKind,
@@ -36,7 +38,8 @@ pub(super) fn email() -> ApprovalRequest {
 }
 
 pub(super) fn question(requests: Vec<ApprovalRequest>) -> Question {
-    let member = |request| Member { request, calls: 1, remembered_until: None };
+    let member =
+        |request: ApprovalRequest| Member { request: request.into(), calls: 1, remembered_until: None };
     Question { id: QuestionId(1), members: requests.into_iter().map(member).collect(), position: 1, of: 1 }
 }
 
@@ -65,7 +68,7 @@ fn a_call_without_a_presentation_shows_all_its_arguments() {
     let mut question = question(vec![email()]);
     question.position = 2;
     question.of = 5;
-    question.members[0].request.deadline = Some(Timestamp(1_600_000));
+    Arc::make_mut(&mut question.members[0].request).deadline = Some(Timestamp(1_600_000));
     insta::assert_snapshot!("email_80", drawn(&page(&question), 80));
     insta::assert_snapshot!("email_40", drawn(&page(&question), 40));
 }

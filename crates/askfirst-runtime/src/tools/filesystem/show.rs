@@ -14,6 +14,7 @@ use super::plan::Plan;
 use super::read;
 use super::tree;
 use super::wish::{Change, Matching, Wish};
+use crate::present::Rule;
 
 /// How often a file that changes while it is looked at is looked at again.
 const TRIES: usize = 3;
@@ -21,17 +22,19 @@ const TRIES: usize = 3;
 /// What is shown about a call, and what that rests on.
 pub(crate) fn present(ground: &Ground<'_>, wish: &Wish, plan: &Plan) -> Shown {
     for _ in 0..TRIES {
-        let before = basis::of(ground, wish, plan);
-        let made = content(ground, wish, plan);
-        let after = basis::of(ground, wish, plan);
-        match (before, after) {
-            (Ok(before), Ok(after)) if before == after => {
+        let (before, old) = match basis::with_content(ground, wish, plan) {
+            Ok(looked) => looked,
+            Err(trouble) => return failed(&trouble),
+        };
+        let made = content(ground, wish, plan, old);
+        match basis::still(ground, wish, plan, &before) {
+            Ok(true) => {
                 let (presentation, facts) =
                     made.unwrap_or_else(|trouble| (Some(cannot(&trouble)), Vec::new()));
                 return Shown { presentation, facts, basis: Some(before) };
             }
-            (Ok(_), Ok(_)) => {}
-            (Err(trouble), _) | (_, Err(trouble)) => return failed(&trouble),
+            Ok(false) => {}
+            Err(trouble) => return failed(&trouble),
         }
     }
     failed(&Trouble::Stale("it keeps changing while it is looked at".to_owned()))
@@ -52,10 +55,11 @@ fn text(content: String) -> ApprovalPresentation {
 
 type Content = (Option<ApprovalPresentation>, Vec<Fact>);
 
-fn content(ground: &Ground<'_>, wish: &Wish, plan: &Plan) -> Result<Content, Trouble> {
+/// What is shown; `old` is the content of the file that the call is about, where it was read.
+fn content(ground: &Ground<'_>, wish: &Wish, plan: &Plan, old: Option<Vec<u8>>) -> Result<Content, Trouble> {
     match wish {
-        Wish::Write { content, .. } => write(ground, plan.first()?, content),
-        Wish::Edit { change, .. } => edit(ground, plan.first()?, change),
+        Wish::Write { content, .. } => Ok(write(plan.first()?, content, old)),
+        Wish::Edit { change, .. } => edit(ground, plan.first()?, change, old),
         Wish::Attach { receiver, .. } => {
             let spot = plan.first()?;
             let size = what(ground, spot)?;
@@ -107,25 +111,24 @@ fn what(ground: &Ground<'_>, spot: &Spot) -> Result<String, Trouble> {
     }
 }
 
-fn write(ground: &Ground<'_>, spot: &Spot, new: &[u8]) -> Result<Content, Trouble> {
+fn write(spot: &Spot, new: &[u8], old: Option<Vec<u8>>) -> Content {
     let mut facts = vec![Fact::new("size", format!("{} bytes", new.len()))];
     if spot.thing.is_none() {
-        return Ok((Some(whole(spot, new)), facts));
+        return (Some(whole(spot, new)), facts);
     }
-    facts.push(Fact::new("overwrites", format!("{} bytes", spot.size())));
-    if spot.size() > MAX_SHOWN || new.len() as u64 > MAX_SHOWN {
+    let size = old.as_ref().map_or(spot.size(), |old| old.len() as u64);
+    facts.push(Fact::new("overwrites", format!("{size} bytes")));
+    let Some(old) = old.filter(|_| new.len() as u64 <= MAX_SHOWN) else {
         facts.push(Fact::new("diff", "the file is too large for one; the whole new content is shown"));
-        return Ok((Some(whole(spot, new)), facts));
-    }
-    let (mut file, _) = ground.open(spot)?;
-    let old = read::bytes(&mut file, &spot.label, 0, MAX_SHOWN)?;
+        return (Some(whole(spot, new)), facts);
+    };
     match (owned_text(old), plain_text(new)) {
-        (Ok(old), Some(text)) => Ok((Some(both(&spot.label, old, text.to_owned())), facts)),
+        (Ok(old), Some(text)) => (Some(both(&spot.label, old, text.to_owned())), facts),
         (old, _) => {
             if let Err(old) = old {
                 facts.push(Fact::new("was", binary(&old)));
             }
-            Ok((Some(whole(spot, new)), facts))
+            (Some(whole(spot, new)), facts)
         }
     }
 }
@@ -153,8 +156,11 @@ fn owned_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
     if read::has_nul(&bytes) { Err(bytes) } else { String::from_utf8(bytes).map_err(|e| e.into_bytes()) }
 }
 
-fn edit(ground: &Ground<'_>, spot: &Spot, change: &Change) -> Result<Content, Trouble> {
-    let (old, new) = edited(ground, spot, change)?;
+fn edit(ground: &Ground<'_>, spot: &Spot, change: &Change, old: Option<Vec<u8>>) -> Result<Content, Trouble> {
+    let (old, new) = match old {
+        Some(old) => of_content(ground, spot, change, old)?,
+        None => edited(ground, spot, change)?,
+    };
     let facts = vec![Fact::new("size", format!("{} bytes, {} before", new.len(), old.len()))];
     Ok((Some(both(&spot.label, old, new)), facts))
 }
@@ -167,6 +173,15 @@ pub(crate) fn edited(ground: &Ground<'_>, spot: &Spot, change: &Change) -> Resul
     }
     let (mut file, _) = ground.open(spot)?;
     let old = read::bytes(&mut file, &spot.label, 0, MAX_SHOWN)?;
+    of_content(ground, spot, change, old)
+}
+
+fn of_content(
+    ground: &Ground<'_>,
+    spot: &Spot,
+    change: &Change,
+    old: Vec<u8>,
+) -> Result<(String, String), Trouble> {
     let old = owned_text(old).map_err(|_| Trouble::Failed(format!("`{}` is no text", spot.label)))?;
     let new = edit::apply(&old, change).map_err(|e| Trouble::Failed(format!("`{}`: {e}", spot.label)))?;
     ground.refuse_size(spot, new.len() as u64)?;
@@ -177,6 +192,9 @@ pub(crate) fn edited(ground: &Ground<'_>, spot: &Spot, change: &Change) -> Resul
 fn both(label: &str, old: String, new: String) -> ApprovalPresentation {
     if old == new {
         return text("nothing changes".to_owned());
+    }
+    if !Rule::Compared.holds() {
+        return text(new);
     }
     let mut shown = ApprovalPresentation::new(PresentationKind::Diff, label);
     shown.metadata.insert("before".to_owned(), old.into());

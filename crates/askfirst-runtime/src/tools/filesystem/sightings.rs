@@ -5,6 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
+use askfirst::json::canonical;
 use askfirst::{ApprovalContext, Digest};
 
 use super::error::Trouble;
@@ -53,8 +54,17 @@ impl Sightings {
     }
 }
 
-/// What says where a call leads: all that the tool is handed, and the folder that its plain paths begin in.
+/// Arguments that say what is written, not where. They may be large, and are left aside: that more calls are taken for
+/// one only makes it stricter.
+const CONTENT: [&str; 4] = ["content", "old", "new", "patch"];
+
+/// What says where a call leads: what the tool is handed, and the folder that its plain paths begin in.
 fn key(call: &ApprovalContext) -> Digest {
-    let folder = call.metadata.get("cwd").map(askfirst::json::canonical).unwrap_or_default();
-    Digest::of_parts([call.digest().as_bytes().as_slice(), folder.as_bytes()])
+    let folder = call.metadata.get("cwd").map(canonical).unwrap_or_default();
+    let definition = call.definition.map(|definition| definition.to_string()).unwrap_or_default();
+    let mut parts = vec![call.tool_name.clone(), definition, folder];
+    for (name, value) in call.args.iter().filter(|(name, _)| !CONTENT.contains(&name.as_str())) {
+        parts.extend([name.clone(), canonical(value)]);
+    }
+    Digest::of_parts(parts.iter().map(String::as_bytes))
 }

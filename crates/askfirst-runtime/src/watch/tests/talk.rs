@@ -11,7 +11,7 @@ use super::*;
 
 fn rich(id: u64) -> Question {
     let mut question = question(id);
-    let request = &mut question.members[0].request;
+    let request = Arc::make_mut(&mut question.members[0].request);
     request.args =
         json!({"text": "a\u{202e}b", "n": 1.5, "deep": [[[{"k": null}]]]}).as_object().unwrap().clone();
     request.payload = json!({"text": "a"});
@@ -36,7 +36,7 @@ fn a_question_is_shown_whole_with_who_asks_and_the_answer_comes_back_whole() {
     let session = session(state.path(), "s1");
     let answers = ask(&session, rich(3));
     let mut shown = watched.person.question(1);
-    let from = shown.members[0].request.facts.remove(0);
+    let from = Arc::make_mut(&mut shown.members[0].request).facts.remove(0);
     assert_eq!(from.label, "comes from");
     let who = format!("mcp `notes` in /home/me/project (process {})", std::process::id());
     assert_eq!(from.text, who);
@@ -151,7 +151,9 @@ fn of_all_secrets_only_those_that_stand_in_the_question_leave_the_session() {
     };
     let session = WatchApprover::new(state.path(), asker("s1"), look.clone(), |_| None);
     let mut asked = question(1);
-    asked.members[0].request.args.insert("text".to_owned(), format!("it is {used}.").into());
+    Arc::make_mut(&mut asked.members[0].request)
+        .args
+        .insert("text".to_owned(), format!("it is {used}.").into());
     let answers = ask(&session, asked);
     watched.person.answer(1, yes());
     assert_eq!(answers.recv().unwrap(), yes());
@@ -172,7 +174,7 @@ fn what_the_tools_of_a_question_take_goes_along_and_nothing_more() {
     let taken = |tool: &str| watched.takes.lock().unwrap().of(tool);
     for (number, tool) in ["one", "two", "huge"].into_iter().enumerate() {
         let mut question = question(number as u64);
-        question.members[0].request.tool_name = tool.to_owned();
+        Arc::make_mut(&mut question.members[0].request).tool_name = tool.to_owned();
         let answers = ask(&session, question);
         watched.person.question(number + 1);
         let known: Vec<&str> =

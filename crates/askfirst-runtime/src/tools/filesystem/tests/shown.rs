@@ -97,7 +97,7 @@ fn a_name_cannot_pass_for_a_line_of_the_diff() {
 #[test]
 fn a_large_file_is_shown_whole_and_nothing_is_hidden() {
     let line = "a line of some length that is repeated\n";
-    let world = world().put("w/a", line.repeat(300_000));
+    let world = world().put("w/a", line.repeat(500_000));
     let shown = world.shown("write_file", json!({"path": "w:a", "content": "short"})).1;
     assert_eq!(shown.presentation.unwrap().content, "short");
     assert!(shown.facts.iter().any(|fact| fact.label == "diff"), "{:?}", shown.facts);
