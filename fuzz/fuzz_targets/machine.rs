@@ -135,7 +135,7 @@ impl Watch {
                     let Some(wanted) = self.calls.get(&ticket) else { panic!("{ticket:?} was never given") };
                     let Some(permit) = &resolution.permit else { continue };
                     assert!(resolution.decision.approved && resolution.decision.edited_args.is_none());
-                    assert_eq!(permit.call(), &wanted.call, "another call than was submitted");
+                    assert_eq!(permit.call(), &*wanted.call, "another call than was submitted");
                     assert_ne!(wanted.request.approval, Approval::Deny);
                     assert_ne!(self.mode, Mode::Strict, "a permit in strict mode");
                     match permit.cause() {

@@ -3,6 +3,7 @@
 
 mod foreign;
 mod inside;
+mod other_names;
 
 use std::path::{Path, PathBuf};
 
@@ -256,6 +257,7 @@ impl Looker<'_> {
             self.perhaps(&word, &folders, Doubtful::IfThere);
             self.restored(used, &word, &folders);
         }
+        self.mentioned(used, &folders);
         if used.program == "git" {
             let values = used.options.iter().filter_map(|given| given.value.clone());
             values.collect::<Vec<_>>().iter().for_each(|value| self.within(value, &folders));
@@ -270,38 +272,6 @@ impl Looker<'_> {
                     self.perhaps(&word, &folders, Doubtful::IfThere);
                 }
             }
-        }
-    }
-
-    /// `HEAD:path`, `:0:path` and `1,5:path` name a file of another time; `:/path` and `:(icase)path` one by other means.
-    fn within(&mut self, word: &Word, folders: &[PathBuf]) {
-        let Some(text) = word.literal() else { return };
-        for (at, _) in text.match_indices([':', ')']) {
-            let path = text.get(at + 1..).unwrap_or_default().trim_start_matches(['/', '!', '^']);
-            if !path.is_empty() {
-                self.perhaps(&Word::text(path, word.span.clone()), folders, Doubtful::IfThere);
-                self.perhaps(&Word::text(path.to_lowercase(), word.span.clone()), folders, Doubtful::IfThere);
-            }
-        }
-    }
-
-    /// What is moved, copied or linked may lead elsewhere under its new name.
-    fn makes(&mut self, used: &Used, target: usize, folders: &[PathBuf]) {
-        let places = |word: &Word| -> Vec<Place> {
-            let named = folders.iter().map(|folder| paths::named(word, folder, self.home));
-            let known = named.filter_map(|named| match named {
-                Named::Places(places) => Some(places),
-                Named::Unknown(_) => None,
-            });
-            known.flatten().collect()
-        };
-        let Some(path) = used.paths.get(target) else { return };
-        let mut others = used.paths.iter().enumerate().filter(|(index, _)| *index != target);
-        let leads = used.program == "ln"
-            || others.any(|(_, other)| places(&other.word).iter().any(|place| leads_away(&place.plain)));
-        if leads {
-            let made = places(&path.word);
-            self.touched.made.extend(made.into_iter().map(|place| place.real));
         }
     }
 
@@ -428,24 +398,6 @@ impl Looker<'_> {
         }
         strictest
     }
-}
-
-/// Whether something is a link, or has links or repositories in it, or too much to tell.
-fn leads_away(path: &Path) -> bool {
-    let (mut left, mut looked) = (vec![path.to_owned()], 0);
-    while let Some(path) = left.pop() {
-        looked += 1;
-        let Ok(about) = path.symlink_metadata() else { continue };
-        let repository = looked > 1 && path.file_name().is_some_and(|name| name == ".git");
-        if about.is_symlink() || repository || looked > MOST_NAMES {
-            return true;
-        }
-        if about.is_dir() {
-            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
-            left.extend(entries.map(|entry| entry.path()));
-        }
-    }
-    false
 }
 
 /// Which words of a program without a table count as paths.

@@ -360,11 +360,12 @@ impl<'a> Look<'a> {
         if self.used.class == Class::Reads && self.used.known == Known::Table {
             return None;
         }
-        // A program that nothing is known about may hand a word to a shell.
-        let apart = |word: &&'a str| word.split_whitespace().collect::<Vec<_>>();
-        let words: Vec<&str> = match self.used.known {
-            Known::Nothing => words.iter().flat_map(apart).collect(),
-            Known::Table => words.to_vec(),
+        // A program that nothing is known about, or that runs others, may hand a word to a shell.
+        let apart = |word: &&'a str| word.split([' ', '\t', '\n', '=']).collect::<Vec<_>>();
+        let words: Vec<&str> = if self.used.known == Known::Nothing || self.used.class >= Class::Runs {
+            words.iter().flat_map(apart).filter(|word| !word.is_empty()).collect()
+        } else {
+            words.to_vec()
         };
         let later = |at: usize| words.get(at..).unwrap_or_default().join(" ");
         words.iter().enumerate().find_map(|(at, word)| {

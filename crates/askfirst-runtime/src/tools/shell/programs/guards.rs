@@ -5,7 +5,7 @@ use super::files::family;
 /// Parts of the names of options whose value may be a module that is loaded, or a program that is started.
 const LOADING: [&str; 7] =
     ["reporter", "environment", "parser", "browser", "formatter", "runner", "resolver"];
-const LOADING_WHOLE: [&str; 2] = ["--ui", "--pool"];
+const LOADING_WHOLE: [&str; 5] = ["--pool", "--python", "--report", "--standard", "--ui"];
 /// How the names of files with code end.
 const CODE: [&str; 9] = [".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".php", ".sh"];
 /// Tables of programs that no project runs as a tool of its own.
@@ -37,7 +37,16 @@ pub(super) fn loads(names: &[String], value: &str) -> bool {
     let code = value.starts_with("data:")
         || value.starts_with("file:")
         || CODE.iter().any(|suffix| value.ends_with(suffix));
-    names.iter().any(loading) && (addressed || code)
+    let target = names.iter().any(|name| name == "--target") && value.ends_with(".json");
+    let environment = names.iter().any(|name| name == "--jq") && value.to_lowercase().contains("env");
+    // The program puts the file's content in the value's place.
+    let file = value.starts_with("file://") || value.starts_with("fileb://");
+    (names.iter().any(loading) && (addressed || code)) || target || environment || file
+}
+
+/// Whether an operand asks a cluster for its secrets.
+pub(super) fn names_secrets(program: &str, word: &str) -> bool {
+    ["kubectl", "oc"].contains(&program) && word.to_lowercase().contains("secret")
 }
 
 /// Whether a value climbs to another folder.

@@ -1,5 +1,6 @@
 //! Reads a command's words by a table: options, sub-commands, operands. What it cannot tell becomes a doubt.
 
+mod goals;
 mod options;
 mod roles;
 
@@ -350,22 +351,6 @@ impl<'t> Reader<'t, '_> {
         self.used.risk = self.chain.iter().map(|section| section.risk).max().unwrap_or_default();
         self.used.yields = self.yields();
         self.used
-    }
-
-    /// Goals behind the first count like it.
-    fn further_goals(&mut self) {
-        let Some(root) = self.chain.first().copied() else { return };
-        for at in self.operands.clone() {
-            let Some(text) = self.words.get(at).and_then(|word| word.literal()) else { continue };
-            let mut goals = guards::goals(&self.used.program, text).filter_map(|goal| root.sub(goal));
-            if goals.any(|goal| goal.class == Some(Class::Asks)) {
-                self.doubt_named(
-                    at,
-                    vec![text.to_owned()],
-                    format!("`{text}` is asked about unless a rule names it"),
-                );
-            }
-        }
     }
 
     fn yields(&self) -> Yields {

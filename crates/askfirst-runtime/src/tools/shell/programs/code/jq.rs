@@ -6,12 +6,15 @@ use super::Looked;
 const JQ: [&str; 7] = ["env", "ENV", "import", "include", "modulemeta", "get_search_list", "__prog_args"];
 
 /// Words of `yq` that reach outside.
-const YQ: [&str; 12] = [
+const YQ: [&str; 15] = [
     "env",
     "strenv",
     "envsubst",
     "load",
     "load_str",
+    "loadstr",
+    "str_load",
+    "strload",
     "load_xml",
     "load_props",
     "load_base64",
