@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use super::glob::{Glob, Reach};
 use super::line::tree::Word;
 
 /// Names, in lower case. A star stands for anything within a name.
@@ -57,14 +58,25 @@ pub(super) fn is_secret(path: &Path) -> bool {
     in_folder || NAMES.iter().any(|known| matches(known, &name))
 }
 
+/// Names by which secrets usually lie in a project or a home.
+const USUAL: [&str; 6] = [".env", ".env.local", ".netrc", ".pgpass", "id_ed25519", "id_rsa"];
+
 /// The word by which a command looks for files that usually hold secrets: `find . -name .env`.
 pub(super) fn sought(words: &[Word]) -> Option<&str> {
     let not = |at: usize| {
         let before = at.checked_sub(2).and_then(|at| words.get(at)).and_then(Word::literal);
         matches!(before, Some("!" | "-not"))
     };
-    words.iter().enumerate().skip(1).filter(|(at, _)| !not(*at)).find_map(|(_, word)| {
+    let by_name = |at: usize| {
+        let before = at.checked_sub(1).and_then(|at| words.get(at)).and_then(Word::literal);
+        matches!(before, Some("-name" | "-iname"))
+    };
+    words.iter().enumerate().skip(1).filter(|(at, _)| !not(*at)).find_map(|(at, word)| {
         let text = word.literal()?;
+        let glob = text.contains(['*', '?', '[']) && by_name(at);
+        if glob && USUAL.iter().any(|name| Glob::new(text).matches(name, Reach::Anything)) {
+            return Some(text);
+        }
         let bare: String =
             text.chars().filter(|c| !matches!(c, '*' | '?' | '!' | '^' | '$' | '\\')).collect();
         let named = |text: &str| !text.is_empty() && is_secret(Path::new(text));

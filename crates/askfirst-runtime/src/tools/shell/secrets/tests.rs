@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{is_secret, is_secret_variable, shown_variable};
+use super::{is_secret, is_secret_variable, shown_variable, sought};
+use crate::tools::shell::line::argv;
 
 #[test]
 fn names_of_secrets_are_known_and_samples_are_none() {
@@ -43,5 +44,25 @@ fn an_expansion_shows_its_variable_unless_it_only_asks_whether_it_is_set() {
     }
     for expansion in ["${A:+set}", "${A+set}", "${#A}", "$(a)", "$((A))", "~"] {
         assert_eq!(shown_variable(expansion), None, "{expansion}");
+    }
+}
+
+#[test]
+fn a_search_for_names_that_secrets_have_is_noticed_however_it_is_written() {
+    let sought = |words: &str| {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        sought(&argv(&words).words).map(str::to_owned)
+    };
+    for words in [
+        "find . -name .env",
+        "find . -name .e*",
+        "find . -name *nv",
+        "find . -name [.]env",
+        "find . -iname id_?sa",
+    ] {
+        assert!(sought(words).is_some(), "{words}");
+    }
+    for words in ["find . -name *.rs", "find . -not -name .e*", "find . -name *.json", "grep -r .e* src"] {
+        assert_eq!(sought(words), None, "{words}");
     }
 }
