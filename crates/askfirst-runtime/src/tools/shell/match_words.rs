@@ -107,9 +107,9 @@ fn program_matches(pattern: &PatternWord, used: &Used, word: &Word) -> bool {
             Some(_) | None => text,
         },
     };
-    // `./a/b` and `a/b` are one file; `./b` and `b` are not.
+    // `./a/b` and `a/b` are one file; `./b` and `b` are not, nor are `.//a` and `/a`.
     let other = match text.strip_prefix("./") {
-        Some(rest) => rest.contains('/').then(|| rest.to_owned()),
+        Some(rest) => (rest.contains('/') && !rest.starts_with('/')).then(|| rest.to_owned()),
         None => (text.contains('/') && !text.starts_with('/')).then(|| format!("./{text}")),
     };
     let texts = [plain, text].into_iter().chain(other.as_deref());
