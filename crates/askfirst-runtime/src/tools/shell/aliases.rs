@@ -50,6 +50,13 @@ const DOCKER: [(&[&str], &[&str]); 38] = [
 /// Programs by other names, which read their words alike.
 const TWINS: &[(&str, &[&str])] = &[
     ("docker-compose", &["docker", "compose"]),
+    ("nerdctl", &["docker"]),
+    ("podman", &["docker"]),
+    ("podman-compose", &["docker", "compose"]),
+    ("oc", &["kubectl"]),
+    ("sudoedit", &["sudo", "-e"]),
+    ("terragrunt", &["terraform"]),
+    ("tofu", &["terraform"]),
     ("hub", &["git"]),
     ("npx", &["npm", "exec"]),
     ("pip", &["pip3"]),
@@ -92,7 +99,15 @@ pub(super) fn others(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
         }
     }
     match name {
-        "docker" | "podman" => found.extend(docker(words, used)),
+        "docker" | "podman" | "nerdctl" => {
+            for mut other in docker(words, used) {
+                found.push(other.clone());
+                if let Some(word) = other.first_mut() {
+                    *word = Word::text("docker", word.span.clone());
+                    found.push(other);
+                }
+            }
+        }
         "terraform" | "tofu" => {
             let destroys = used.options.iter().any(|given| given.names.iter().any(|name| name == "-destroy"));
             if destroys && used.subs.first().is_some_and(|sub| sub.name == "apply") {
@@ -112,14 +127,17 @@ pub(super) fn others(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
             }
         }
         "chmod" => {
-            // A mode may be written with zeros before it.
-            let mode = |text: &str| text.len() >= 3 && text.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
-            let found_mode = words.iter().position(|word| word.literal().is_some_and(mode));
-            for zeros in ["", "0"] {
+            let modes = words.iter().enumerate().skip(1);
+            let mode = modes.filter_map(|(at, word)| Some((at, octal(word.literal()?)?))).next();
+            let ways = mode.iter().flat_map(|(at, mode)| {
+                // It may be written with zeros before it, and in letters.
+                let spelled = [mode.clone(), format!("0{mode}")].into_iter().chain(letters(mode));
+                spelled.map(move |text| (*at, text))
+            });
+            for (at, text) in ways {
                 let mut other = words.to_vec();
-                if let Some(word) = found_mode.and_then(|at| other.get_mut(at)) {
-                    let text = word.literal().unwrap_or_default().trim_start_matches('0').to_owned();
-                    *word = Word::text(format!("{zeros}{text}"), word.span.clone());
+                if let Some(word) = other.get_mut(at) {
+                    *word = Word::text(text, word.span.clone());
                     found.push(other);
                 }
             }
@@ -130,13 +148,76 @@ pub(super) fn others(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
             if words.get(word).and_then(Word::literal).is_some_and(|sub| NPM_INSTALL.contains(&sub)) {
                 found.push(made(&["npm", "install"], word + 1));
             }
+            found.extend(script(words, name, word));
         }
+        "yarn" | "pnpm" | "bun" => found.extend(script(words, name, 1)),
         _ => {}
     }
     // A tool that is started by its name: `python3 -m pip`, `npx eslint`, `uv run pytest`.
     let tools = used.subs.iter().filter(|sub| is_starter(name) && programs::table_of(&sub.name).is_some());
     found.extend(tools.filter_map(|sub| words.get(sub.word..)).map(<[Word]>::to_vec));
     found
+}
+
+/// A script of the project by its other name: `npm test` is `npm run test`.
+fn script(words: &[Word], program: &str, at: usize) -> Option<Vec<Word>> {
+    let text = words.get(at).and_then(Word::literal)?;
+    let made = |head: &[&str], from: usize| {
+        let head = head.iter().map(|text| Word::text(*text, 0..0));
+        head.chain(words.iter().skip(from).cloned()).collect::<Vec<_>>()
+    };
+    match text {
+        "run" | "run-script" | "rum" | "urn" => {
+            let name = words.get(at + 1).and_then(Word::literal).filter(|name| !name.starts_with('-'))?;
+            Some(made(&[program, name], at + 2))
+        }
+        "t" | "tst" => Some(made(&[program, "test"], at + 1)),
+        name if !name.starts_with('-') => Some(made(&[program, "run", name], at + 1)),
+        _ => None,
+    }
+}
+
+/// A mode of `chmod` in digits, where it sets all that it names: `0777`, `a+rwx`, `u=rwx,go=rx`.
+fn octal(text: &str) -> Option<String> {
+    let digits = text.strip_prefix(['+', '=']).unwrap_or(text);
+    if digits.len() >= 3 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'7')) {
+        return Some(digits.trim_start_matches('0').to_owned());
+    }
+    let mut mode = [0_u8; 3];
+    for clause in text.split(',') {
+        let (who, what) = clause.split_at(clause.find(['+', '='])?);
+        let bits = what.get(1..)?.chars().try_fold(0_u8, |bits, letter| match letter {
+            'r' => Some(bits | 4),
+            'w' => Some(bits | 2),
+            'x' | 'X' => Some(bits | 1),
+            _ => None,
+        })?;
+        for (place, letter) in mode.iter_mut().zip(['u', 'g', 'o']) {
+            if who.is_empty() || who.contains(['a', letter]) {
+                *place |= bits;
+            }
+        }
+        if !who.chars().all(|letter| matches!(letter, 'u' | 'g' | 'o' | 'a')) {
+            return None;
+        }
+    }
+    Some(
+        mode.iter()
+            .map(|bits| char::from(b'0' + bits))
+            .collect::<String>()
+            .trim_start_matches('0')
+            .to_owned(),
+    )
+}
+
+/// How people write modes that are denied in letters.
+fn letters(mode: &str) -> Vec<String> {
+    let ways: &[&str] = match mode {
+        "777" => &["a+rwx", "a=rwx", "+rwx", "ugo+rwx", "ugo=rwx"],
+        "666" => &["a+rw", "a=rw", "ugo+rw", "ugo=rw"],
+        _ => &[],
+    };
+    ways.iter().map(|way| (*way).to_owned()).collect()
 }
 
 /// Programs that start others which the project has.

@@ -26,7 +26,13 @@ const OTHERS: [&str; 14] = [
     "wrappers.txt",
 ];
 /// Programs whose operands are goals, each like a sub-command.
-const GOALS: [&str; 8] = ["ant", "gradle", "gradlew", "mvn", "mvnd", "mvnw", "rake", "sbt"];
+const GOALS: [&str; 9] = ["ant", "gradle", "gradlew", "mvn", "mvnd", "mvnw", "rails", "rake", "sbt"];
+/// Names of programs that projects give their scripts too.
+const SCRIPTS: [&str; 12] =
+    ["check", "clean", "dev", "env", "format", "install", "link", "start", "stop", "test", "time", "watch"];
+/// What a package manager does in one workspace, beside running its scripts.
+const IN_WORKSPACE: [&str; 10] =
+    ["config", "create", "dlx", "exec", "node", "npm", "patch", "plugin", "publish", "set"];
 
 /// Whether an option's value names code.
 pub(super) fn loads(names: &[String], value: &str) -> bool {
@@ -61,5 +67,29 @@ pub(super) fn is_project_tool(name: &str) -> bool {
 
 /// The goals that an operand names.
 pub(super) fn goals<'w>(program: &str, word: &'w str) -> impl Iterator<Item = &'w str> + use<'w> {
-    GOALS.contains(&program).then(|| word.split(':')).into_iter().flatten()
+    // Of `db:migrate` in Ruby the first half is no goal of its own.
+    let whole = matches!(program, "rails" | "rake");
+    let parts = || [word].into_iter().chain(word.split([':', ' ', ';', '/']).filter(move |_| !whole));
+    GOALS.contains(&program).then(parts).into_iter().flatten()
+}
+
+/// Whether an operand leaves what a rule for the program and its sub-commands grants: what its place means there is
+/// not said by its name.
+pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> bool {
+    match (program, subs, place) {
+        ("yarn" | "yarnpkg", ["workspace"], 1) => IN_WORKSPACE.contains(&word),
+        // They also start programs that are no scripts.
+        ("yarn" | "yarnpkg" | "bun", ["run"], 0) => !is_project_tool(word) && !SCRIPTS.contains(&word),
+        // Without a version it is the program that is started.
+        ("mise" | "rtx", ["exec"], 0) => !word.contains('@'),
+        ("gradle" | "gradlew", ..) => word.rsplit(':').next().is_some_and(|task| {
+            let sends = ["publish", "upload", "release"].iter().any(|verb| task.starts_with(verb));
+            sends && task != "publishToMavenLocal"
+        }),
+        // What Ruby itself is told by a variable.
+        ("rails" | "rake", ..) => ["RUBY", "GEM_", "BUNDLE_"].iter().any(|start| word.starts_with(start)),
+        // A plugin by its full name is none that the project chose.
+        ("mvn" | "mvnd" | "mvnw", ..) => word.matches(':').count() >= 2,
+        _ => false,
+    }
 }

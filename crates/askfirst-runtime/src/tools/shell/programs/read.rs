@@ -2,11 +2,12 @@
 
 mod goals;
 mod options;
+mod packages;
 mod roles;
 
 use askfirst::Risk;
 
-use super::table::{Condition, Operands, OptEffect, Part, Section, Special, Style, Table};
+use super::table::{Condition, Looked, Operands, OptEffect, Part, Section, Special, Style, Table};
 use super::used::{Class, Doubt, Effect, Given, Known, Lifts, Operand, Role, Sub, Used, Yields};
 use super::words::{Lead, lead, shown, splits};
 use super::{find, glob, guards, wrap};
@@ -434,7 +435,7 @@ impl<'t> Reader<'t, '_> {
         let mut scripts: Vec<usize> = Vec::new();
         for (place, at) in operands.iter().copied().enumerate() {
             let Some(word) = self.words.get(at) else { continue };
-            let text = Part { role: Role::Text, changes: false, tool: false, plain: false };
+            let text = Part { role: Role::Text, changes: false, tool: false, looked: Looked::Not };
             let part = match row {
                 _ if self.rest_from.is_some_and(|from| at >= from) => Some(Part { role: Role::Rest, ..text }),
                 None => Some(text),

@@ -82,8 +82,18 @@ pub(crate) struct Part {
     pub(crate) changes: bool,
     /// It is a program, whose own table reads what follows.
     pub(crate) tool: bool,
-    /// With `=` in it, it is asked about.
-    pub(crate) plain: bool,
+    /// What else is seen to.
+    pub(crate) looked: Looked,
+}
+
+/// What is seen to beside a word's role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Looked {
+    Not,
+    /// Whether it sets a variable.
+    Variable,
+    /// Whether it is a package by its name.
+    Package,
 }
 
 /// A row of operands.

@@ -9,6 +9,7 @@ use crate::tools::shell::open::entered_all;
 use crate::tools::shell::paths::{self, Named, Repository, word_text};
 use crate::tools::shell::programs::used::{Class, Role, Used};
 use crate::tools::shell::reach::Touch;
+use crate::tools::shell::real::real;
 
 /// Programs that read a repository's config, which can start other programs.
 const KEEPERS: [&str; 9] = ["git", "gh", "glab", "hg", "hub", "jj", "lazygit", "sl", "tig"];
@@ -34,6 +35,7 @@ impl Looker<'_> {
                     looked.extend(places.into_iter().map(|place| place.real));
                 }
             }
+            looked.extend(self.meant(used, &folders));
         }
         looked.sort();
         looked.dedup();
@@ -45,6 +47,20 @@ impl Looker<'_> {
                 format!("`{name}` is a repository of its own, and what it says would run")
             });
         }
+    }
+
+    /// Places that words name which are no paths by their role: `go test ./x/...`, `vitest --dir x`.
+    fn meant(&self, used: &Used, folders: &[PathBuf]) -> Vec<PathBuf> {
+        let operands = used.operands.iter().filter_map(|operand| self.start.words.get(operand.word));
+        let values = used.options.iter().filter_map(|given| given.value.as_ref());
+        let texts = operands.chain(values).filter_map(Word::literal).flat_map(|text| {
+            let text = text.trim_end_matches("...").trim_end_matches('/');
+            [Some(text), text.split_once('=').map(|(_, value)| value)].into_iter().flatten()
+        });
+        let named = texts.filter(|text| !text.is_empty() && !text.starts_with('-') && !text.contains(' '));
+        let places = named.flat_map(|text| folders.iter().map(move |folder| (text, folder.join(text))));
+        let there = places.filter(|(text, place)| text.contains('/') || place.symlink_metadata().is_ok());
+        there.filter_map(|(_, place)| real(&place)).collect()
     }
 
     /// The repository that a place belongs to, if it is none of the roots' own.
@@ -68,7 +84,13 @@ impl Looker<'_> {
     /// Where git would fetch from or push to: a name and an address are covered by a rule, another repository of this
     /// machine and a helper are not.
     pub(super) fn remotes(&mut self, used: &Used) {
-        if used.program == "gh" && used.subs.iter().any(|sub| sub.name == "api") {
+        let subs: Vec<&str> = used.subs.iter().map(|sub| sub.name.as_str()).collect();
+        if used.program == "gh" && subs == ["repo", "clone"] && used.operands.len() == 1 {
+            let folders = entered_all(&self.start.folders, &used.folders, self.home);
+            let word = used.operands.first().and_then(|operand| self.start.words.get(operand.word));
+            word.map(word_text).iter().for_each(|text| self.falls_beside(text, &folders));
+        }
+        if used.program == "gh" && subs.contains(&"api") {
             let words = self.start.words.iter().map(word_text).filter(|text| text.contains("://"));
             for text in words.collect::<Vec<_>>() {
                 self.ask(format!("`{text}` may be another server than GitHub's"));
@@ -77,7 +99,6 @@ impl Looker<'_> {
         if !matches!(used.program.as_str(), "git" | "hub") {
             return;
         }
-        let subs: Vec<&str> = used.subs.iter().map(|sub| sub.name.as_str()).collect();
         let place = match subs.as_slice() {
             ["clone" | "fetch" | "pull" | "push" | "ls-remote", ..] | ["submodule", "add"] => Some(0),
             ["remote", "add" | "set-url"] | ["subtree", _] => Some(1),
@@ -93,7 +114,22 @@ impl Looker<'_> {
                 self.ask(format!("`{text}` is reached by a helper of git, which may run anything"));
             } else if at == place && self.is_here(&text, &folders) {
                 self.ask(format!("`{text}` is another repository on this machine"));
+            } else if at == place && subs == ["push"] && text.contains([':', '/']) {
+                self.ask(format!("`{text}` is no remote of this repository"));
             }
+        }
+        if words.len() == place + 1 && matches!(subs.as_slice(), ["clone"] | ["submodule", "add"]) {
+            words.last().map(word_text).iter().for_each(|text| self.falls_beside(text, &folders));
+        }
+    }
+
+    /// What is cloned without a folder's name comes to lie under its own.
+    fn falls_beside(&mut self, address: &str, folders: &[PathBuf]) {
+        let plain = address.trim_end_matches('/');
+        let plain = plain.strip_suffix(".git").unwrap_or(plain);
+        let name = plain.rsplit(['/', ':']).next().unwrap_or_default();
+        if let Some(found) = folders.iter().find_map(|folder| self.reach.never_in(folder, name.as_ref())) {
+            self.ask(format!("it may write `{name}`: {found}"));
         }
     }
 
@@ -203,6 +239,22 @@ impl Looker<'_> {
                 self.ask(format!("`{text}` would be fetched and run"));
             }
         }
+        let fetches = matches!(
+            (used.program.as_str(), subs.last()),
+            ("docker" | "podman" | "nerdctl", Some(&"build")) | ("kubectl" | "oc", _) | ("kustomize", _)
+        );
+        let given = used.options.iter().filter_map(|given| given.value.as_ref()).map(word_text);
+        let operands = used.operands.iter().filter_map(|operand| self.start.words.get(operand.word));
+        let texts: Vec<String> = operands.map(word_text).chain(given).filter(|_| fetches).collect();
+        for text in texts.iter().filter(|text| is_remote(text)) {
+            self.ask(format!("`{text}` is a repository elsewhere"));
+        }
+        if used.program == "cargo" && matches!(subs.first(), Some(&("test" | "bench"))) {
+            let words = self.start.words.iter().map(word_text).skip_while(|text| text != "--").skip(1);
+            for text in words.filter(|text| text.starts_with("--logfile")).collect::<Vec<_>>() {
+                self.ask(format!("`{text}` writes a file"));
+            }
+        }
         if used.program == "cargo" && matches!(subs.first(), Some(&("clippy" | "rustc" | "rustdoc"))) {
             let words = self.start.words.iter().map(word_text).skip_while(|text| text != "--").skip(1);
             for text in words.filter(|text| !is_lint(text)).collect::<Vec<_>>() {
@@ -259,6 +311,14 @@ impl Looker<'_> {
 
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '.'))
+}
+
+/// `github.com/owner/name`, `git@host:name`: what some programs fetch where they expect a folder.
+fn is_remote(text: &str) -> bool {
+    let host = text.split('/').next().unwrap_or_default();
+    let owned =
+        text.contains('/') && (host == "github.com" || host == "gitlab.com" || host == "bitbucket.org");
+    owned || text.starts_with("git@") || text.starts_with("git::")
 }
 
 /// What only says what the compiler complains about: `-D`, `warnings`, `clippy::all`.

@@ -3,7 +3,7 @@
 use super::Reader;
 use crate::tools::shell::line::tree::{Piece, Word};
 use crate::tools::shell::programs::code::{self, Looked};
-use crate::tools::shell::programs::table::{Part, Special};
+use crate::tools::shell::programs::table::{self, Part, Special};
 use crate::tools::shell::programs::test_words;
 use crate::tools::shell::programs::used::{Nested, PathUse, Role};
 use crate::tools::shell::programs::words::{is_name, may_leave, shown, without};
@@ -14,10 +14,10 @@ impl Reader<'_, '_> {
         let nowhere = part.role == Role::Write
             && matches!(word.literal(), Some("/dev/null" | "/dev/stdout" | "/dev/stderr"));
         self.changes |= part.changes && !nowhere;
-        if part.plain && word.literal().is_none_or(|text| text.contains('=') && !is_loudness(text)) {
-            let name = shown(word);
-            let why = format!("`{name}` sets a variable, which is asked about unless a rule names it");
-            self.doubt_named(at, vec![name], why);
+        match part.looked {
+            table::Looked::Not => {}
+            table::Looked::Variable => self.variable(word, at),
+            table::Looked::Package => self.package(word, at),
         }
         match part.role {
             Role::Text | Role::Rest | Role::Command | Role::Code => {}
@@ -62,6 +62,15 @@ impl Reader<'_, '_> {
                     self.doubt(at, &why);
                 }
             }
+        }
+    }
+
+    /// A word that may set a variable: `make SHELL=x`.
+    fn variable(&mut self, word: &Word, at: usize) {
+        if word.literal().is_none_or(|text| text.contains('=') && !is_loudness(text)) {
+            let name = shown(word);
+            let why = format!("`{name}` sets a variable, which is asked about unless a rule names it");
+            self.doubt_named(at, vec![name], why);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The terms of a row: roles, styles, conditions, kinds of output, values.
 
-use super::{Condition, Operands, Opt, OptEffect, Part, Special, Style};
+use super::{Condition, Looked, Operands, Opt, OptEffect, Part, Special, Style};
 use crate::tools::shell::programs::used::{Class, Role, Yields};
 
 pub(super) fn starts_or_writes(role: Role) -> bool {
@@ -207,7 +207,7 @@ pub(super) fn part(word: &str) -> Result<Part, String> {
         "list" => Role::List,
         "write" => Role::Write,
         "folder" => Role::Folder,
-        "pathspec" | "word" => Role::Pathspec,
+        "pathspec" | "word" | "package" => Role::Pathspec,
         "url" => Role::Url,
         "file" => Role::File,
         "rest" => Role::Rest,
@@ -221,6 +221,10 @@ pub(super) fn part(word: &str) -> Result<Part, String> {
         role,
         changes: matches!(word, "change" | "write"),
         tool: word == "tool",
-        plain: word == "word",
+        looked: match word {
+            "word" => Looked::Variable,
+            "package" => Looked::Package,
+            _ => Looked::Not,
+        },
     })
 }
