@@ -114,6 +114,12 @@ pub(super) fn others(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
                 found.push(made(&[name, "destroy"], words.len()));
             }
         }
+        "git" if used.subs.first().is_some_and(|sub| sub.name == "push") => {
+            let forced = words.iter().any(|word| word.prefix().starts_with('+'));
+            let from = used.subs.first().map_or(2, |sub| sub.word + 1);
+            found.extend(forced.then(|| made(&["git", "push", "--force"], from)));
+        }
+        "ssh" => found.extend(sent_away(words, used)),
         "git" if used.subs.first().is_some_and(|sub| sub.name == "branch") => {
             let has =
                 |short: &str| used.options.iter().any(|given| given.names.iter().any(|name| name == short));
@@ -175,6 +181,16 @@ fn script(words: &[Word], program: &str, at: usize) -> Option<Vec<Word>> {
         name if !name.starts_with('-') => Some(made(&[program, "run", name], at + 1)),
         _ => None,
     }
+}
+
+/// What `ssh` has the other machine run: its words, and the commands that stand in one of them.
+fn sent_away(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
+    let sent = used.operands.get(1).and_then(|operand| words.get(operand.word..)).unwrap_or_default();
+    let text = sent.iter().filter_map(Word::literal).collect::<Vec<_>>().join(" ");
+    let commands = text.split([';', '&', '|', '\n', '(', ')', '`']);
+    let plain = |word: &str| Word::text(word.trim_matches(['"', '\'', '$', '{', '}']), 0..0);
+    let commands = commands.map(|command| command.split_whitespace().map(plain).collect::<Vec<_>>());
+    commands.filter(|command| !command.is_empty()).collect()
 }
 
 /// A mode of `chmod` in digits, where it sets all that it names: `0777`, `a+rwx`, `u=rwx,go=rx`.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::line::tree::{Line, Piece, Unknown, Word};
-use super::open::{fill_is_tame, tops};
+use super::filters::unfiltered;
+use super::line::tree::{Folder, Line, Piece, Unknown, Word};
 use super::paths::{self, Repository};
 use super::programs;
 use super::programs::used::{Used, Yields};
@@ -33,6 +33,8 @@ pub(super) struct Filler<'a> {
     pub(super) line: &'a Line,
     pub(super) home: Option<&'a Path>,
     pub(super) folders: &'a [PathBuf],
+    /// The same as the line says it.
+    pub(super) own: Option<&'a [Folder]>,
 }
 
 /// Words with what could be told filled in.
@@ -64,6 +66,15 @@ impl Filler<'_> {
         match (filled.words.pop(), filled.words.is_empty()) {
             (Some(one), true) if filled.below.is_empty() && filled.some_name.is_empty() => one,
             (Some(_) | None, _) => word.clone(),
+        }
+    }
+
+    /// Where a stream leads: one word, and whether it stands for any file below it.
+    pub(super) fn target(&self, word: &Word) -> (Word, bool) {
+        let mut filled = self.fill_to(std::slice::from_ref(word), 0);
+        match (filled.words.pop(), filled.words.is_empty()) {
+            (Some(one), true) if filled.some_name.is_empty() => (one, !filled.below.is_empty()),
+            (Some(_) | None, _) => (word.clone(), false),
         }
     }
 
@@ -121,7 +132,7 @@ impl Filler<'_> {
             };
             return tame(folder.and_then(Path::to_str)).map_or(Told::Nothing, Told::Text);
         }
-        let Some(command) = unknown.output_of.and_then(|at| self.line.commands.get(at)) else {
+        let Some(command) = unknown.output_of.and_then(|at| unfiltered(self.line, at)) else {
             return Told::Nothing;
         };
         if depth >= MAX_DEPTH {
@@ -131,12 +142,17 @@ impl Filler<'_> {
         if filled.words.is_empty() {
             return Told::Nothing;
         }
+        if let Some(text) = part_of_path(&filled.words) {
+            return Told::Text(text);
+        }
         let used = programs::used(&filled.words);
         match used.yields {
             Yields::Text => Told::Nothing,
             Yields::Number => Told::Text("0".to_owned()),
             Yields::Name if used.program != "git" || is_revision(&used, &filled.words) => Told::Name,
             Yields::Name => Told::Nothing,
+            // It may run elsewhere: `$(cd x && pwd)`.
+            Yields::Folder if command.folders.as_deref() != self.own => Told::Nothing,
             Yields::Folder => {
                 tame(self.folder(&used).as_deref().and_then(Path::to_str)).map_or(Told::Nothing, Told::Text)
             }
@@ -163,6 +179,22 @@ impl Filler<'_> {
             _ => None,
         }
     }
+}
+
+/// What `dirname` and `basename` print of a path that is known.
+fn part_of_path(words: &[Word]) -> Option<String> {
+    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+    let (program, path) = match words?.as_slice() {
+        [program @ ("dirname" | "basename"), path] | [program @ ("dirname" | "basename"), "--", path] => {
+            (*program, *path)
+        }
+        _ => return None,
+    };
+    let path = Some(path).filter(|path| !path.starts_with('-')).map(|path| path.trim_end_matches('/'))?;
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+    let folder = folder.trim_end_matches('/');
+    let part = if program == "basename" { name } else { folder };
+    tame(Some(part)).filter(|part| !part.is_empty() && !part.starts_with('-'))
 }
 
 /// Whether arithmetic surely comes to digits: behind other text, where a minus sign is no option, or without one.
@@ -194,6 +226,29 @@ fn is_revision(used: &Used, words: &[Word]) -> bool {
 fn tame(path: Option<&str>) -> Option<String> {
     let plain = |c: char| c.is_alphanumeric() || "-_./+@:,".contains(c);
     path.filter(|path| path.chars().all(plain)).map(str::to_owned)
+}
+
+/// The places that a program's paths lie below.
+pub(super) fn tops(used: &Used) -> Vec<Word> {
+    let mut tops: Vec<Word> = used.paths.iter().map(|path| path.word.clone()).collect();
+    // `ls x` prints names in `x`, which are looked for in its own folder.
+    if tops.is_empty() || matches!(used.program.as_str(), "ls" | "dir" | "vdir") {
+        tops.push(Word::text(".", 0..0));
+    }
+    tops
+}
+
+/// Whether no name below these places could be taken for an option, or for several words.
+pub(super) fn fill_is_tame(tops: &[Word], folders: &[PathBuf], home: Option<&Path>) -> bool {
+    let mut left = super::reach::MAX_WALK;
+    folders.iter().all(|folder| {
+        tops.iter().all(|top| match paths::named(top, folder, home) {
+            paths::Named::Unknown(_) => false,
+            paths::Named::Places(places) => places.iter().all(|place| {
+                !place.text.starts_with('-') && super::reach::names_are_tame(&place.real, &mut left)
+            }),
+        })
+    })
 }
 
 fn push(pieces: &mut Vec<Piece>, text: String) {

@@ -15,6 +15,7 @@ pub(crate) mod line;
 mod match_deny;
 mod match_words;
 mod open;
+mod orders;
 mod paths;
 mod pattern;
 mod payload;

@@ -4,10 +4,11 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::fill::{Filled, Filler};
+use super::fill::{Filled, Filler, fill_is_tame, tops};
 use super::filters::unfiltered;
 use super::line;
-use super::line::tree::{Assignment, Command, Exported, Line, Piece, Shape, Stdin, Way, Word};
+use super::line::tree::{Assignment, Command, Exported, Folder, Line, Piece, Shape, Stdin, Way, Word};
+use super::orders;
 use super::paths;
 use super::programs;
 use super::programs::used::{Fed, Nested, Used, Yields};
@@ -161,13 +162,18 @@ impl Opener<'_> {
     ) {
         let folders = self.folders(setting, line, command);
         let here = Setting { folders: folders.clone(), ..setting.clone() };
-        let filler = Filler { line, home: self.home, folders: &folders };
+        let own = command.folders.as_deref();
+        let filler = Filler { line, home: self.home, folders: &folders, own };
         let Filled { words, below, some_name } = filler.fill(&command.words);
-        let targets = command.redirections.iter().map(|redirection| Target {
-            span: setting.within.clone().unwrap_or(redirection.span.clone()),
-            text: setting.text.get(redirection.span.clone()).unwrap_or_default().to_owned(),
-            way: redirection.way,
-            word: filler.one(&redirection.target),
+        let targets = command.redirections.iter().map(|redirection| {
+            let (word, below) = filler.target(&redirection.target);
+            Target {
+                span: setting.within.clone().unwrap_or(redirection.span.clone()),
+                text: setting.text.get(redirection.span.clone()).unwrap_or_default().to_owned(),
+                way: redirection.way,
+                word,
+                below,
+            }
         });
         let mut assignments = setting.assignments.clone();
         assignments
@@ -227,6 +233,18 @@ impl Opener<'_> {
         };
         self.opened.starts.push(start);
         let Some(used) = used.filter(|_| part.kind == Kind::Program) else { return };
+        let redirected = part.redirections.iter().any(|target| target.way != Way::Write);
+        let sent = matches!(part.stdin, Stdin::Pipe(_) | Stdin::Text(_)) && !redirected;
+        let orders = match (sent, redirected) {
+            (true, _) => orders::may_start(&used.program, self.input(line, &part).as_deref()),
+            (false, redirected) => redirected && orders::obeys(&used.program),
+        };
+        if orders {
+            self.note(
+                index,
+                format!("`{}` takes orders from what it reads, and they may start others", used.program),
+            );
+        }
         for nested in &used.nested {
             self.nested(setting, line, &part, &used, index, &place, nested);
         }
@@ -338,7 +356,8 @@ impl Opener<'_> {
             Stdin::Pipe(from) => {
                 let command = unfiltered(line, *from).ok_or_else(unknown)?;
                 let folders = self.folders(setting, line, command);
-                let filled = Filler { line, home: self.home, folders: &folders }.fill(&command.words);
+                let own = command.folders.as_deref();
+                let filled = Filler { line, home: self.home, folders: &folders, own }.fill(&command.words);
                 if let Some(name) = sought(&filled.words) {
                     return Err(format!(
                         "it looks for `{name}`, and files of this name usually hold secrets"
@@ -383,13 +402,14 @@ impl Opener<'_> {
         for base in &setting.folders {
             for folder in folders {
                 let mut way = vec![base.clone()];
-                for word in &folder.0 {
+                for (index, word) in folder.0.iter().enumerate() {
                     let at = way.last().cloned().unwrap_or_default();
                     let next = if word.literal() == Some("-") {
                         way.len().checked_sub(2).and_then(|before| way.get(before)).cloned()
                     } else {
                         let here = [at.clone()];
-                        let filler = Filler { line, home: self.home, folders: &here };
+                        let own = [Folder(folder.0.get(..index).unwrap_or_default().to_vec())];
+                        let filler = Filler { line, home: self.home, folders: &here, own: Some(&own) };
                         paths::entered(&filler.one(word), &at, self.home).ok()
                     };
                     match next {
@@ -463,27 +483,4 @@ pub(super) fn entered_all(folders: &[PathBuf], words: &[Word], home: Option<&Pat
         }
     }
     found
-}
-
-/// The places that a program's paths lie below.
-pub(super) fn tops(used: &Used) -> Vec<Word> {
-    let mut tops: Vec<Word> = used.paths.iter().map(|path| path.word.clone()).collect();
-    // `ls x` prints names in `x`, which are looked for in its own folder.
-    if tops.is_empty() || matches!(used.program.as_str(), "ls" | "dir" | "vdir") {
-        tops.push(Word::text(".", 0..0));
-    }
-    tops
-}
-
-/// Whether no name below these places could be taken for an option, or for several words.
-pub(super) fn fill_is_tame(tops: &[Word], folders: &[PathBuf], home: Option<&Path>) -> bool {
-    let mut left = super::reach::MAX_WALK;
-    folders.iter().all(|folder| {
-        tops.iter().all(|top| match paths::named(top, folder, home) {
-            paths::Named::Unknown(_) => false,
-            paths::Named::Places(places) => places.iter().all(|place| {
-                !place.text.starts_with('-') && super::reach::names_are_tame(&place.real, &mut left)
-            }),
-        })
-    })
 }

@@ -34,6 +34,17 @@ pub(super) struct Start {
     pub(super) kind: Kind,
 }
 
+impl Start {
+    /// Whether this is a program that another one starts.
+    pub(super) fn is_within(&self, outer: &Start) -> bool {
+        self.via.len() > outer.via.len()
+            && self.via.starts_with(&outer.via)
+            && outer.span.start <= self.span.start
+            && self.span.end <= outer.span.end
+            && self.kind == Kind::Program
+    }
+}
+
 /// What a start is, besides a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -52,6 +63,8 @@ pub(super) struct Target {
     pub(super) text: String,
     pub(super) way: Way,
     pub(super) word: Word,
+    /// It stands for any file below the one that it names.
+    pub(super) below: bool,
 }
 
 /// Everything that a text would start.

@@ -40,6 +40,8 @@ const UNPACKING: [&str; 13] = [
 /// How many names of a folder are looked at.
 const MOST_NAMES: usize = 10_000;
 
+/// Programs that fill a file with what they are given.
+const FILLING: [&str; 10] = ["cp", "dd", "install", "ln", "mv", "perl", "rsync", "sed", "tee", "truncate"];
 /// Programs that take away or change a folder with all that is in it.
 const SWEEPING: [&str; 8] = ["rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp"];
 /// Programs that print what stands in the command line.
@@ -104,6 +106,10 @@ pub(super) struct Touched {
     pub(super) made: Vec<PathBuf>,
     /// What is read, where it really lies.
     pub(super) read: Vec<PathBuf>,
+    /// Files that would run.
+    pub(super) run: Vec<PathBuf>,
+    /// Files that get their content from a stream or another file.
+    pub(super) filled: Vec<PathBuf>,
 }
 
 /// Looks at everything that a command touches.
@@ -191,6 +197,7 @@ impl Looker<'_> {
         });
         if elsewhere {
             self.one(&word.clone(), Touch::Read, &self.start.folders.clone());
+            self.runs(&word.clone(), &self.start.folders.clone());
         }
     }
 
@@ -231,6 +238,9 @@ impl Looker<'_> {
             let folders =
                 if path.role == Role::Folder { self.start.folders.clone() } else { folders.clone() };
             self.addressed(&path.word, &folders);
+            if path.role == Role::File {
+                self.runs(&path.word, &folders);
+            }
             self.one(&path.word.clone(), touch, &folders);
             let moves = used.program == "git" && used.subs.iter().any(|sub| sub.name == "mv");
             if touch == Touch::Write && COPYING.contains(&used.program.as_str()) {
@@ -336,6 +346,14 @@ impl Looker<'_> {
         }
     }
 
+    fn runs(&mut self, word: &Word, folders: &[PathBuf]) {
+        for folder in folders {
+            if let Named::Places(places) = paths::named(word, folder, self.home) {
+                self.touched.run.extend(places.into_iter().map(|place| place.real));
+            }
+        }
+    }
+
     fn one(&mut self, word: &Word, touch: Touch, folders: &[PathBuf]) {
         for folder in folders {
             match paths::named(word, folder, self.home) {
@@ -362,6 +380,10 @@ impl Looker<'_> {
         if !device {
             self.touched.roots.push(reached.root.clone());
         }
+        let fills = self.start.used.as_ref().is_none_or(|used| FILLING.contains(&used.program.as_str()));
+        if matches!(touch, Touch::Write | Touch::WriteAll) && fills {
+            self.touched.filled.push(place.real.clone());
+        }
         if let (Touch::Write | Touch::WriteAll, Some(root)) = (touch, &reached.root) {
             self.touched.writes.push(root.clone());
         }
@@ -370,7 +392,11 @@ impl Looker<'_> {
 
     fn stream(&mut self, target: &Target) -> Reason {
         let touches: &[Touch] = match target.way {
+            Way::Read if target.below => &[Touch::ReadAll],
             Way::Read => &[Touch::Read],
+            Way::Write | Way::Both if target.below => {
+                return Reason::new(Approval::Required, "the file is not known before it runs");
+            }
             Way::Write => &[Touch::Write],
             Way::Both => &[Touch::Read, Touch::Write],
         };
@@ -382,8 +408,12 @@ impl Looker<'_> {
             match paths::named(&target.word, folder, self.home) {
                 Named::Unknown(why) => return Reason::new(Approval::Required, why),
                 Named::Places(places) => {
-                    if places.len() != 1 {
+                    // Each round of a loop may read another one.
+                    if places.is_empty() || (places.len() > 1 && target.way != Way::Read) {
                         return Reason::new(Approval::Required, "it leads to more than one file");
+                    }
+                    if target.way != Way::Read {
+                        self.touched.filled.extend(places.iter().map(|place| place.real.clone()));
                     }
                     for (place, touch) in
                         places.iter().flat_map(|place| touches.iter().map(move |touch| (place, *touch)))

@@ -1,6 +1,8 @@
 //! The verdict about a command line: of every program that it would start, the strictest. What was not understood is
 //! never allowed, whatever a rule or a default says.
 
+mod streams;
+
 use std::path::{Path, PathBuf};
 
 use askfirst::{Approval, Risk};
@@ -44,10 +46,15 @@ impl Judge<'_> {
             starts: Vec::new(),
         };
         self.judge_whole(text, &opened, &mut judged);
-        let mut made = Vec::new();
+        let mut before = Before::default();
+        let mut heard = Vec::with_capacity(opened.starts.len());
         for (at, start) in opened.starts.iter().enumerate() {
-            let row = self.judge_start(at, start, &opened, &mut judged, &mut made);
+            let (row, speaks, touched) = self.judge_start(at, start, &opened, &mut judged, &mut before);
             judged.rows.push(row);
+            heard.push((speaks, touched));
+        }
+        for (at, row) in judged.rows.iter_mut().enumerate() {
+            self.streams(at, &opened.starts, &heard, row);
         }
         if judged.approval() == Approval::None {
             for (text, line) in &opened.parsed {
@@ -92,23 +99,32 @@ impl Judge<'_> {
         }
     }
 
-    /// `made` is what came to lie somewhere by what stands before in the line.
     fn judge_start(
         &self,
         at: usize,
         start: &Start,
         opened: &Opened,
         judged: &mut Judged,
-        made: &mut Vec<PathBuf>,
-    ) -> Row {
+        before: &mut Before,
+    ) -> (Row, Speaks, Touched) {
         let mut touched = touched::touched(start, &self.reach, self.home);
         let git = start.used.as_ref().is_some_and(|used| used.program == "git");
         let used = touched.read.iter().chain(start.folders.iter().filter(|_| git));
-        if used.into_iter().any(|path| made.iter().any(|made| path.starts_with(made))) {
+        if used.into_iter().any(|path| before.made.iter().any(|made| path.starts_with(made))) {
             let why = "it uses what this line moves or copies there, and that may lead elsewhere";
             touched.reasons.push(Reason::new(Approval::Required, why));
         }
-        made.append(&mut touched.made);
+        if touched.run.iter().any(|path| before.filled.iter().any(|filled| path.starts_with(filled))) {
+            let why = "it runs what this line itself writes";
+            touched.reasons.push(Reason::new(Approval::Required, why));
+        }
+        let runs = start.used.as_ref().is_some_and(|used| used.class == Class::Runs);
+        if runs && before.filled.iter().any(|filled| steers_builds(filled)) {
+            let why = "it may run what this line itself writes";
+            touched.reasons.push(Reason::new(Approval::Required, why));
+        }
+        before.made.append(&mut touched.made);
+        before.filled.append(&mut touched.filled);
         judged.places.extend(touched.places.iter().cloned());
         judged.writes.extend(touched.writes.iter().cloned());
         let mut row = Row {
@@ -146,14 +162,13 @@ impl Judge<'_> {
                 row.reasons.extend(asked(start.gaps.clone()));
             }
         }
-        self.streams(start, speaks, &touched, &mut row);
         let mut known: Vec<Reason> = Vec::new();
         row.reasons.retain(|reason| {
             let new = !known.contains(reason);
             known.push(reason.clone());
             new
         });
-        row
+        (row, speaks, touched)
     }
 
     #[expect(clippy::too_many_arguments, reason = "one command, with all that is known about it")]
@@ -183,38 +198,38 @@ impl Judge<'_> {
         }
         speaks
     }
+}
 
-    /// Files that streams lead to.
-    fn streams(&self, start: &Start, speaks: Speaks, touched: &Touched, row: &mut Row) {
-        for (target, reasons) in start.redirections.iter().zip(&touched.streams) {
-            let mut reason = reasons.clone();
-            if touched::is_written(target, &reason) && reason.approval < Approval::Required {
-                let more = match speaks {
-                    Speaks::Rule if touched::may_print_into(start, target) => None,
-                    Speaks::Rule => Some(Reason::new(
-                        Approval::Required,
-                        format!(
-                            "a rule for `{}` covers what it reads, not a file that it prints into",
-                            row.program
-                        ),
-                    )),
-                    Speaks::Default | Speaks::Harmless => None,
-                    Speaks::ReadOnly | Speaks::Nothing => {
-                        let default = self.main.default.unwrap_or(Approval::Required);
-                        Some(Reason::of(
-                            default,
-                            "it writes a file, and no rule speaks for that",
-                            self.main.origin("shell.default.approval"),
-                        ))
-                    }
-                };
-                if let Some(more) = more.filter(|more| more.approval > reason.approval) {
-                    reason = more;
-                }
-            }
-            row.streams.push((target.text.clone(), target.span.clone(), reason));
-        }
-    }
+/// Files that say what builds, tests and scripts of a project run.
+fn steers_builds(path: &Path) -> bool {
+    const NAMES: [&str; 14] = [
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "package.json",
+        "Cargo.toml",
+        "build.rs",
+        "setup.py",
+        "pyproject.toml",
+        "conftest.py",
+        "pom.xml",
+        "justfile",
+        "Justfile",
+        "tox.ini",
+        "noxfile.py",
+    ];
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    NAMES.contains(&name)
+        || [".mk", ".gradle", ".config.js", ".config.ts"].iter().any(|end| name.ends_with(end))
+}
+
+/// What stands before a program in its line.
+#[derive(Debug, Default)]
+struct Before {
+    /// What came to lie somewhere, and may lead elsewhere.
+    made: Vec<PathBuf>,
+    /// Files that got their content.
+    filled: Vec<PathBuf>,
 }
 
 /// What spoke for a program.

@@ -48,11 +48,24 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether it is the output of `wc -l` over one stream: digits, and nothing that falls apart.
-    fn counts(&self, unknown: &Unknown) -> bool {
+    /// Whether it is the output of what only counts, such as `wc -l` over one stream: digits, and nothing that falls
+    /// apart.
+    pub(super) fn counts(&self, unknown: &Unknown) -> bool {
         let Some(command) = unknown.output_of.and_then(|at| self.commands.get(at)) else { return false };
         let words: Option<Vec<&str>> = command.words.iter().map(Word::literal).collect();
-        matches!(words.as_deref(), Some(["wc", "-l" | "-c" | "-w" | "-m"])) && !self.functions.contains("wc")
+        let counts = matches!(
+            words.as_deref(),
+            Some(
+                ["wc", "-l" | "-c" | "-w" | "-m"]
+                    | ["date", "+%s" | "+%Y"]
+                    | ["nproc"]
+                    | ["id", "-u" | "-g"]
+                    | ["grep", "-c" | "-ci" | "-cv" | "-cE", _]
+            )
+        );
+        let own =
+            words.and_then(|words| words.first().copied()).is_some_and(|it| self.functions.contains(it));
+        counts && !own
     }
 
     pub(super) fn printf(&mut self, operands: &[Word], span: &Span, state: &mut State) {
@@ -123,6 +136,9 @@ impl Walker<'_> {
                 if !value.as_ref().is_none_or(number) {
                     self.gap(span, "arithmetic that evaluates what a variable holds");
                 }
+            }
+            if value.as_ref().is_some_and(|value| value.prefix().starts_with('(')) {
+                self.gap(span, "a list in quotes, which is expanded once more");
             }
             self.watch(variable, span);
             if let Some(value) = value {

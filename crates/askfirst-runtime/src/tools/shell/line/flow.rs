@@ -345,7 +345,7 @@ impl Walker<'_> {
         inner.functions.insert(name.to_owned());
         inner.forget();
         if self.moves {
-            inner.folders = None;
+            inner.lose_folders();
         }
         let outer = std::mem::replace(&mut self.stdin, Stdin::Unknown);
         self.reached.push(Step::Function(name.to_owned()));
@@ -402,7 +402,7 @@ impl Walker<'_> {
         }
         for word in ["cd", "pushd", "popd", "eval"] {
             if text.contains(word) || !self.functions.is_empty() {
-                state.folders = None;
+                state.lose_folders();
             }
         }
         if !self.functions.is_empty() || super::special::assigns(&text) {

@@ -34,7 +34,7 @@ impl Walker<'_> {
                     if bytes.at(next) == b'=' && bytes.at(next + 1) != b'=' && next < end {
                         self.slip(&name, span);
                         state.set(&name, Some(Known::Number));
-                    } else if bytes.at(at) == b'[' || !numeric(&name, state) {
+                    } else if bytes.at(at) == b'[' || !self.holds_number(&name, state) {
                         fine = false;
                     } else if state.get(&name).is_some() {
                         state.set(&name, Some(Known::Number));
@@ -62,7 +62,7 @@ impl Walker<'_> {
                         stop += 1;
                     } else if name.starts_with("((") || name.starts_with('#') {
                         self.scan(&(at..stop), Around::Double, state);
-                    } else if !numeric(name, state) {
+                    } else if !self.holds_number(name, state) {
                         fine = false;
                         self.scan(&(at..stop), Around::Double, state);
                     }
@@ -85,6 +85,96 @@ impl Walker<'_> {
             self.gap(span, "arithmetic that evaluates what a variable holds");
         }
     }
+
+    /// What an expression of known numbers comes to.
+    pub(super) fn sum(&self, span: &Span, state: &State) -> Option<i64> {
+        let mut sum = Sum { rest: self.slice(span), state, depth: 0 };
+        let value = sum.terms()?;
+        sum.rest.trim_start().is_empty().then_some(value)
+    }
+
+    /// Whether a variable surely holds a number: as `numeric`, or it is what a command counted.
+    pub(super) fn holds_number(&self, name: &str, state: &State) -> bool {
+        let counted = match state.get(name) {
+            Some(Known::Value(pieces)) => {
+                matches!(pieces.as_slice(), [Piece::Unknown(unknown)] if self.counts(unknown))
+            }
+            Some(Known::Number) | None => false,
+        };
+        counted || numeric(name, state)
+    }
+}
+
+/// Reads `+ - * / %` and parentheses over known numbers. Whatever else bash knows is not read.
+struct Sum<'a> {
+    rest: &'a str,
+    state: &'a State,
+    depth: usize,
+}
+
+impl Sum<'_> {
+    fn next(&mut self, signs: &[char]) -> Option<char> {
+        self.rest = self.rest.trim_start();
+        let sign = self.rest.chars().next().filter(|c| signs.contains(c))?;
+        let rest = self.rest.get(sign.len_utf8()..)?;
+        // `**`, `<<`, `+=` and `++` are others.
+        if rest.starts_with(['*', '=', '+']) || (sign == '-' && rest.starts_with('-')) {
+            return None;
+        }
+        self.rest = rest;
+        Some(sign)
+    }
+
+    fn terms(&mut self) -> Option<i64> {
+        let mut value = self.factors()?;
+        while let Some(sign) = self.next(&['+', '-']) {
+            let other = self.factors()?;
+            value = if sign == '+' { value.checked_add(other)? } else { value.checked_sub(other)? };
+        }
+        Some(value)
+    }
+
+    fn factors(&mut self) -> Option<i64> {
+        let mut value = self.atom()?;
+        while let Some(sign) = self.next(&['*', '/', '%']) {
+            let other = self.atom()?;
+            value = match sign {
+                '*' => value.checked_mul(other)?,
+                '/' => value.checked_div(other)?,
+                _ => value.checked_rem(other)?,
+            };
+        }
+        Some(value)
+    }
+
+    fn atom(&mut self) -> Option<i64> {
+        if self.next(&['(']).is_some() {
+            self.depth += 1;
+            let value = (self.depth < 8).then(|| self.terms()).flatten()?;
+            self.next(&[')'])?;
+            return Some(value);
+        }
+        self.rest = self.rest.trim_start();
+        let name = self.rest.strip_prefix('$').unwrap_or(self.rest);
+        let count = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        let (name, rest) = name.split_at_checked(count)?;
+        self.rest = rest;
+        let known = self.state.get(name);
+        match known {
+            Some(Known::Value(pieces)) => match pieces.as_slice() {
+                [Piece::Text(text)] => decimal(text),
+                _ => None,
+            },
+            Some(Known::Number) => None,
+            None => decimal(name),
+        }
+    }
+}
+
+/// A number as bash reads it too: a zero in front would make it octal.
+fn decimal(text: &str) -> Option<i64> {
+    let plain = text == "0" || (!text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
+    (plain && !text.is_empty() && text.len() <= 9).then(|| text.parse().ok()).flatten()
 }
 
 /// Whether a variable surely holds a number.

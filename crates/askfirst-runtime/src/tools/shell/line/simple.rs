@@ -124,7 +124,7 @@ impl Walker<'_> {
         let mut outcome = if called {
             state.forget();
             if self.moves {
-                state.folders = None;
+                state.lose_folders();
             }
             Outcome::both(state)
         } else if raws.is_empty() {

@@ -205,7 +205,7 @@ impl Walker<'_> {
             if program.is_unknown() {
                 self.gap(&program.span, "a program that is not known before it runs");
                 state.forget();
-                state.folders = None;
+                state.lose_folders();
             } else {
                 self.gap(&program.span, "a program that a wildcard finds");
             }
@@ -253,7 +253,7 @@ impl Walker<'_> {
                 }
                 state.forget();
                 if operands.iter().any(|word| word.prefix().contains("cd")) {
-                    state.folders = None;
+                    state.lose_folders();
                 }
             }
             "eval" => {
@@ -263,7 +263,7 @@ impl Walker<'_> {
                     .iter()
                     .any(|text| text.is_none_or(|text| moves.iter().any(|word| text.contains(word))))
                 {
-                    state.folders = None;
+                    state.lose_folders();
                 }
                 if text
                     .iter()
@@ -365,13 +365,15 @@ impl Walker<'_> {
             }
         }
         match (name, rest) {
-            ("cd", [word]) if word.literal() == Some("-") => after.folders = None,
+            ("cd", [word]) if word.literal() == Some("-") => after.turn_back(),
             ("cd" | "pushd", [word]) => {
                 let turns = name == "pushd" && (word.prefix().starts_with(['+', '-']) || word.is_unknown());
                 let empty = word.pieces.is_empty();
                 if turns {
-                    after.folders = None;
-                } else if !empty {
+                    after.lose_folders();
+                } else if empty {
+                    after.back.clone_from(&after.folders);
+                } else {
                     after.enter(word);
                 }
             }
@@ -379,10 +381,13 @@ impl Walker<'_> {
                 let span = operands.last().map_or(0..0, |word| word.span.clone());
                 after.enter(&Word { span, pieces: vec![Piece::Home] });
             }
-            _ => after.folders = None,
+            _ => after.lose_folders(),
         }
         if name == "popd" {
-            after.folders = None;
+            after.lose_folders();
+        }
+        if name != "cd" {
+            after.back = None;
         }
         Outcome { ok: Some(after), fail: Some(state), output: None }
     }

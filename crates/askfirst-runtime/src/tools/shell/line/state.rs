@@ -17,6 +17,8 @@ pub(super) struct State {
     vars: BTreeMap<String, Known>,
     /// The folders that it may be; none if that is not known.
     pub(super) folders: Option<Vec<Folder>>,
+    /// The folders that `cd -` leads back to; none if that is not known.
+    pub(super) back: Option<Vec<Folder>>,
     /// Functions that surely stand for these names.
     pub(super) functions: BTreeSet<String>,
     /// Whether `~` is the person's home.
@@ -54,6 +56,7 @@ impl State {
         Self {
             vars: BTreeMap::new(),
             folders: Some(vec![Folder::default()]),
+            back: None,
             functions: BTreeSet::new(),
             home: true,
         }
@@ -71,6 +74,9 @@ impl State {
         if matches!(name, "CDPATH") {
             self.folders = None;
         }
+        if matches!(name, "OLDPWD" | "PWD") {
+            self.back = None;
+        }
         let value = value.filter(Known::is_small);
         match value {
             Some(known) if !own(name) && (self.vars.len() < NAMES || self.vars.contains_key(name)) => {
@@ -84,6 +90,7 @@ impl State {
     pub(super) fn forget(&mut self) {
         self.vars.clear();
         self.home = false;
+        self.back = None;
     }
 
     /// Forgets the values of what this text, which runs more than once, may assign; counters stay numbers.
@@ -129,6 +136,7 @@ impl State {
         self.vars.retain(|name, known| other.vars.get(name) == Some(known));
         self.functions.retain(|name| other.functions.contains(name));
         self.home &= other.home;
+        self.back = self.back.filter(|back| other.back.as_ref() == Some(back));
         self.folders = match (self.folders, &other.folders) {
             (Some(mut mine), Some(theirs)) => {
                 for folder in theirs {
@@ -143,8 +151,21 @@ impl State {
         self
     }
 
+    /// The folder is not known any more.
+    pub(super) fn lose_folders(&mut self) {
+        self.folders = None;
+        self.back = None;
+    }
+
+    /// After `cd -`.
+    pub(super) fn turn_back(&mut self) {
+        let here = self.folders.take();
+        self.folders = std::mem::replace(&mut self.back, here);
+    }
+
     /// After `cd` to this word.
     pub(super) fn enter(&mut self, word: &Word) {
+        self.back.clone_from(&self.folders);
         if let Some(folders) = &mut self.folders {
             for folder in folders.iter_mut() {
                 if word.literal().is_some_and(|text| text.starts_with('/')) {

@@ -283,8 +283,13 @@ impl Walker<'_> {
                 if bytes.at(at + 2) == b'('
                     && let Some(close) = bytes.sums(at + 3, end, 0)
                 {
-                    self.number(&(at + 3..close - 2), state);
-                    out.push(piece(self.slice(&(at..close)), false));
+                    let inner = at + 3..close - 2;
+                    let sum = self.sum(&inner, state);
+                    self.number(&inner, state);
+                    match sum {
+                        Some(sum) => out.extend(sum.to_string().chars().map(Atom::Quoted)),
+                        None => out.push(piece(self.slice(&(at..close)), false)),
+                    }
                     return Some(close);
                 }
                 let close = bytes.command(at + 2, end, 0)?;

@@ -27,6 +27,9 @@ const OTHERS: [&str; 14] = [
 ];
 /// Programs whose operands are goals, each like a sub-command.
 const GOALS: [&str; 9] = ["ant", "gradle", "gradlew", "mvn", "mvnd", "mvnw", "rails", "rake", "sbt"];
+/// Programs that print what each of their sub-commands is for.
+const EXPLAINING: [&str; 9] =
+    ["cargo", "docker", "gh", "git", "go", "helm", "kubectl", "podman", "terraform"];
 /// Names of programs that projects give their scripts too.
 const SCRIPTS: [&str; 12] =
     ["check", "clean", "dev", "env", "format", "install", "link", "start", "stop", "test", "time", "watch"];
@@ -60,6 +63,11 @@ pub(super) fn climbs(value: &str) -> bool {
     value.split('/').any(|part| part == "..")
 }
 
+/// Whether an option asks what a sub-command is for.
+pub(super) fn explains(program: &str, option: &str) -> bool {
+    matches!(option, "--help" | "-h" | "-help") && EXPLAINING.contains(&program)
+}
+
 /// Whether a program may be run as a tool of a project by what runs those.
 pub(super) fn is_project_tool(name: &str) -> bool {
     family(name).is_none_or(|family| !OTHERS.contains(&family))
@@ -80,6 +88,8 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         ("yarn" | "yarnpkg", ["workspace"], 1) => IN_WORKSPACE.contains(&word),
         // They also start programs that are no scripts.
         ("yarn" | "yarnpkg" | "bun", ["run"], 0) => !is_project_tool(word) && !SCRIPTS.contains(&word),
+        // A branch that is pushed by force, behind `--`.
+        ("git", ["push"], _) => word.starts_with('+'),
         // Without a version it is the program that is started.
         ("mise" | "rtx", ["exec"], 0) => !word.contains('@'),
         ("gradle" | "gradlew", ..) => word.rsplit(':').next().is_some_and(|task| {

@@ -42,7 +42,12 @@ pub(crate) fn splits(word: &Word) -> bool {
 
 /// Whether it may become other than one word.
 pub(crate) fn many(word: &Word) -> bool {
-    splits(word) || word.has_glob()
+    // `[v]ite` finds one file or stays as it is.
+    let finds_one = |glob: &str| {
+        let inner = glob.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        inner.is_some_and(|inner| inner.len() == 1 && inner.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    };
+    splits(word) || word.pieces.iter().any(|piece| matches!(piece, Piece::Glob(glob) if !finds_one(glob)))
 }
 
 /// The word without the first `bytes` of its leading text.

@@ -5,7 +5,7 @@ use crate::tools::shell::line::tree::Word;
 use crate::tools::shell::programs::table::{Opt, Section, Special};
 use crate::tools::shell::programs::used::{Effect, Given, Role};
 use crate::tools::shell::programs::words::{Lead, lead, many, shown, splits, without};
-use crate::tools::shell::programs::wrap;
+use crate::tools::shell::programs::{guards, wrap};
 
 /// What a long name stands for.
 enum Found<'t> {
@@ -318,6 +318,12 @@ impl<'t> Reader<'t, '_> {
 
     fn unknown(&mut self, name: &str, at: usize) {
         let names = vec![name.to_owned()];
+        if guards::explains(&self.used.program, name) && !self.used.subs.is_empty() {
+            let effect = Effect::Harmless;
+            self.used.options.push(Given { names: names.clone(), word: at, value: None, effect });
+            self.alone.push((names, at));
+            return;
+        }
         self.used.options.push(Given {
             names: names.clone(),
             word: at,

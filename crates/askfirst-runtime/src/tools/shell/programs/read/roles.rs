@@ -1,7 +1,7 @@
 //! What a word does in its role: paths, the network, what it starts, what is asked about.
 
 use super::Reader;
-use crate::tools::shell::line::tree::{Piece, Word};
+use crate::tools::shell::line::tree::{Piece, Unknown, Word};
 use crate::tools::shell::programs::code::{self, Looked};
 use crate::tools::shell::programs::table::{self, Part, Special};
 use crate::tools::shell::programs::test_words;
@@ -42,6 +42,11 @@ impl Reader<'_, '_> {
                 if matches!(word.literal(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) {
                     let via = self.used.program.clone();
                     self.used.nested.push(Nested::Stdin { via });
+                } else if is_stream(word.prefix()) {
+                    let via = self.used.program.clone();
+                    let unknown = Unknown { text: shown(word), splits: false, output_of: None };
+                    let text = Word { span: word.span.clone(), pieces: vec![Piece::Unknown(unknown)] };
+                    self.used.nested.push(Nested::Script { via, text });
                 } else {
                     self.path(word, Role::File);
                 }
@@ -183,6 +188,11 @@ impl Reader<'_, '_> {
             }
         }
     }
+}
+
+/// What somebody sends, `<(…)` among it, in place of a file.
+fn is_stream(path: &str) -> bool {
+    path.starts_with("/dev/fd/") || (path.starts_with("/proc/") && path.contains("/fd/"))
 }
 
 /// `V=1`: how much a build says.
