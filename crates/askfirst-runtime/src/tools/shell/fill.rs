@@ -1,5 +1,6 @@
 //! Words whose unknown parts can be told after all: by what the command prints whose output they are.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::filters::unfiltered;
@@ -142,8 +143,11 @@ impl Filler<'_> {
         if filled.words.is_empty() {
             return Told::Nothing;
         }
-        if let Some(text) = part_of_path(&filled.words) {
+        if let Some(text) = part_of_path(&filled.words).or_else(|| moment(&filled.words)) {
             return Told::Text(text);
+        }
+        if is_hash(&filled.words) {
+            return Told::Name;
         }
         let used = programs::used(&filled.words);
         match used.yields {
@@ -179,6 +183,87 @@ impl Filler<'_> {
             _ => None,
         }
     }
+}
+
+/// Programs without an option that a file's name could turn into harm.
+const TAME: [&str; 10] = ["cat", "chmod", "cp", "head", "jq", "mv", "rm", "tail", "touch", "wc"];
+/// How many names of a folder are looked at.
+const MOST_NAMES: usize = 10_000;
+
+/// The words with `*.log` as `./*.log`, where no name of the folder begins with a dash.
+pub(super) fn dashless<'w>(words: &'w [Word], folders: &[PathBuf]) -> Cow<'w, [Word]> {
+    let wild = |word: &Word| matches!(word.pieces.first(), Some(Piece::Glob(_)));
+    let tame = words.first().and_then(Word::literal).is_some_and(|name| TAME.contains(&name));
+    if !tame || !words.iter().any(wild) || folders.is_empty() {
+        return Cow::Borrowed(words);
+    }
+    let plain = folders.iter().all(|folder| {
+        let Ok(entries) = std::fs::read_dir(folder) else { return false };
+        let mut names = entries.take(MOST_NAMES + 1).enumerate();
+        names.all(|(at, entry)| {
+            at < MOST_NAMES
+                && entry.is_ok_and(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"-"))
+        })
+    });
+    if !plain {
+        return Cow::Borrowed(words);
+    }
+    let dotted = |word: &Word| {
+        let mut word = word.clone();
+        if wild(&word) {
+            word.pieces.insert(0, Piece::Text("./".to_owned()));
+        }
+        word
+    };
+    Cow::Owned(words.iter().map(dotted).collect())
+}
+
+/// What `date` prints in a form of digits: one that looks like it.
+fn moment(words: &[Word]) -> Option<String> {
+    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+    let form = match words?.as_slice() {
+        ["date", form] | ["date", "-u", form] | ["date", "-d" | "--date", _, form] => {
+            form.strip_prefix('+')?
+        }
+        _ => return None,
+    };
+    let mut text = String::new();
+    let mut letters = form.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '%' => text.push_str(match letters.next()? {
+                'F' => "2000-01-01",
+                'T' => "00:00:00",
+                'Y' => "2000",
+                'y' | 'm' | 'd' | 'H' | 'M' | 'S' | 'V' => "01",
+                'j' => "001",
+                's' => "1000000000",
+                'N' => "000000000",
+                _ => return None,
+            }),
+            '-' if !text.is_empty() => text.push('-'),
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '.' | ':' => text.push(letter),
+            _ => return None,
+        }
+    }
+    (!text.is_empty() && !text.starts_with('.')).then_some(text)
+}
+
+/// Whether git prints numbers of commits, and only them.
+fn is_hash(words: &[Word]) -> bool {
+    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+    let Some(["git", sub @ ("log" | "rev-list"), rest @ ..]) = words.as_deref() else { return false };
+    let known = |word: &&str| {
+        let count = word.trim_start_matches("-n").trim_start_matches('-');
+        let number = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+        number || matches!(*word, "HEAD" | "-n" | "--all" | "main" | "master" | "--no-merges" | "--reverse")
+    };
+    let form = |word: &&str| {
+        matches!(*word, "--format=%H" | "--format=%h" | "--pretty=%H" | "--pretty=format:%H" | "--pretty=%h")
+    };
+    let formed = *sub == "rev-list" || rest.iter().any(form);
+    let before = rest.iter().take_while(|word| **word != "--");
+    formed && before.into_iter().all(|word| known(word) || (*sub == "log" && form(word)))
 }
 
 /// What `dirname` and `basename` print of a path that is known.

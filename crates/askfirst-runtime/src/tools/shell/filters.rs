@@ -1,6 +1,7 @@
 //! Programs between a command and `xargs` that only leave lines out or turn them around: what comes out went in.
 
 use super::line::tree::{Command, Line, Stdin, Word};
+use super::programs::used::Used;
 
 /// The command whose lines come to a pipe's end, behind programs that only leave some of them out or turn them around.
 pub(super) fn unfiltered(line: &Line, from: usize) -> Option<&Command> {
@@ -41,4 +42,14 @@ fn picks_lines(command: &Command) -> bool {
             }
             _ => false,
         }
+}
+
+/// The words that a plain text is to `xargs`, where it runs its program once with all of them.
+pub(super) fn spelled_out(text: &str, used: &Used) -> Option<Vec<Word>> {
+    const OTHERWISE: [&str; 8] = ["-0", "-d", "-n", "-L", "-l", "-I", "-i", "-s"];
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./-+=:,@ \n".contains(c);
+    let otherwise = |name: &String| OTHERWISE.contains(&name.as_str());
+    let once = !used.options.iter().any(|given| given.names.iter().any(otherwise));
+    let words: Vec<Word> = text.split_whitespace().map(|word| Word::text(word, 0..0)).collect();
+    (used.program == "xargs" && once && words.len() <= 64 && text.chars().all(plain)).then_some(words)
 }

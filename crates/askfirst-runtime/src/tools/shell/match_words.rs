@@ -55,6 +55,17 @@ pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered
     if case.start.kind != Kind::Program || !program_matches(program, case.used, first) {
         return Covered::No;
     }
+    let said = |(word, given): (&PatternWord, &Word)| {
+        word.glob.plain().is_some_and(|plain| given.literal() == Some(plain))
+    };
+    // A rule that says a command word for word means it, whatever its words are.
+    if pattern.exact == Exact::Yes
+        && case.inner.is_none()
+        && words.len() == case.start.words.len()
+        && words.iter().zip(&case.start.words).skip(1).all(said)
+    {
+        return Covered::Yes;
+    }
     let labels = labels(case.start, case.used);
     let mut at = 1;
     let mut named: Vec<(usize, usize)> = vec![(0, 0)];

@@ -1,18 +1,19 @@
 //! Everything that a command line would start, wrappers opened: what `env`, `xargs`, `sh -c`, `find -exec`, a
 //! here-document into a shell and their like start stands here as if it were written out.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::fill::{Filled, Filler, fill_is_tame, tops};
-use super::filters::unfiltered;
+use super::fill::{Filled, Filler, dashless, fill_is_tame, tops};
+use super::filters::{spelled_out, unfiltered};
 use super::line;
 use super::line::tree::{Assignment, Command, Exported, Folder, Line, Piece, Shape, Stdin, Way, Word};
 use super::orders;
 use super::paths;
 use super::programs;
-use super::programs::used::{Fed, Nested, Used, Yields};
-use super::secrets::{is_secret_variable, shown_variable, sought};
+use super::programs::used::{Class, Fed, Nested, Used, Yields};
+use super::secrets::{secrets, sought};
 use super::start::{Kind, Opened, Start, Target, exported, is_defined, printed, shown};
 
 /// So deep are commands inside commands looked at.
@@ -101,6 +102,7 @@ struct Part {
     /// What is not understood about it.
     notes: Vec<String>,
     kind: Kind,
+    says: bool,
 }
 
 impl Part {
@@ -116,6 +118,7 @@ impl Part {
             some_name: Vec::new(),
             notes: Vec::new(),
             kind: Kind::Program,
+            says: false,
         }
     }
 }
@@ -187,7 +190,11 @@ impl Opener<'_> {
             (false, false) => Kind::Program,
         };
         let shows = command.words.first().and_then(Word::literal).is_none_or(|name| !TESTS.contains(&name));
+        let says = matches!(&command.stdin, Stdin::Text(_))
+            && matches!(command.words.as_slice(), [cat] if cat.literal() == Some("cat"))
+            && command.redirections.iter().all(|redirection| redirection.way == Way::Write);
         let part = Part {
+            says,
             words,
             assignments,
             notes: if shows { secrets(command) } else { Vec::new() },
@@ -209,7 +216,15 @@ impl Opener<'_> {
             }
             return;
         }
-        let used = (!part.words.is_empty()).then(|| programs::used(&part.words));
+        let reads = |start: &Start| {
+            start.redirections.is_empty() && start.used.as_ref().is_none_or(|used| used.class == Class::Reads)
+        };
+        let words = if self.opened.starts.iter().all(reads) {
+            dashless(&part.words, &setting.folders)
+        } else {
+            Cow::Borrowed(part.words.as_slice())
+        };
+        let used = (!part.words.is_empty()).then(|| programs::used(&words));
         let place = setting.within.clone().unwrap_or(part.span.clone());
         let text = match (part.parent, setting.text.get(part.span.clone())) {
             (None, Some(text)) if !text.is_empty() => text.to_owned(),
@@ -230,6 +245,7 @@ impl Opener<'_> {
             some_name: part.some_name.clone(),
             gaps: part.notes.clone(),
             kind: part.kind,
+            says: part.says,
         };
         self.opened.starts.push(start);
         let Some(used) = used.filter(|_| part.kind == Kind::Program) else { return };
@@ -352,6 +368,10 @@ impl Opener<'_> {
         inner: &mut Part,
     ) -> Result<(), String> {
         let unknown = || format!("`{}` adds words that are not known before it runs", used.program);
+        if let Some(words) = self.input(line, part).and_then(|text| spelled_out(&text, used)) {
+            place(inner, words);
+            return Ok(());
+        }
         let (source, folders) = match &stdin(part) {
             Stdin::Pipe(from) => {
                 let command = unfiltered(line, *from).ok_or_else(unknown)?;
@@ -377,12 +397,8 @@ impl Opener<'_> {
                 used.program
             ));
         }
-        let at = inner.words.iter().position(is_placeholder);
-        inner.words.retain(|word| !is_placeholder(word));
-        let at = at.unwrap_or(inner.words.len()).min(inner.words.len());
-        let count = tops.len();
-        inner.words.splice(at..at, tops);
-        inner.below.extend(at..at + count);
+        let at = place(inner, tops);
+        inner.below.extend(at);
         Ok(())
     }
 
@@ -429,21 +445,14 @@ impl Opener<'_> {
     }
 }
 
-/// Variables whose value a command gets to see, and which usually hold a secret.
-fn secrets(command: &Command) -> Vec<String> {
-    let mut words: Vec<&Word> = command.words.iter().collect();
-    words.extend(command.assignments.iter().map(|set| &set.value));
-    if let Stdin::Text(word) = &command.stdin {
-        words.push(word);
-    }
-    let unknown = |piece: &'_ Piece| match piece {
-        Piece::Unknown(unknown) => {
-            shown_variable(&unknown.text).filter(|name| is_secret_variable(name)).map(str::to_owned)
-        }
-        Piece::Text(_) | Piece::Glob(_) | Piece::Home => None,
-    };
-    let names = words.into_iter().flat_map(|word| word.pieces.iter().filter_map(unknown));
-    names.map(|name| format!("it gets the value of `{name}`, which usually is a secret")).collect()
+/// Puts words in the place that `xargs` has for them.
+fn place(inner: &mut Part, words: Vec<Word>) -> Range<usize> {
+    let at = inner.words.iter().position(is_placeholder);
+    inner.words.retain(|word| !is_placeholder(word));
+    let at = at.unwrap_or(inner.words.len()).min(inner.words.len());
+    let count = words.len();
+    inner.words.splice(at..at, words);
+    at..at + count
 }
 
 /// A word that stands for one of standard input.

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::glob::{Glob, Reach};
-use super::line::tree::Word;
+use super::line::tree::{Command, Piece, Stdin, Word};
 
 /// Names, in lower case. A star stands for anything within a name.
 const NAMES: [&str; 30] = [
@@ -123,6 +123,23 @@ fn matches(known: &str, name: &str) -> bool {
             name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail)
         }
     }
+}
+
+/// Variables whose value a command gets to see, and which usually hold a secret.
+pub(super) fn secrets(command: &Command) -> Vec<String> {
+    let mut words: Vec<&Word> = command.words.iter().collect();
+    words.extend(command.assignments.iter().map(|set| &set.value));
+    if let Stdin::Text(word) = &command.stdin {
+        words.push(word);
+    }
+    let unknown = |piece: &'_ Piece| match piece {
+        Piece::Unknown(unknown) => {
+            shown_variable(&unknown.text).filter(|name| is_secret_variable(name)).map(str::to_owned)
+        }
+        Piece::Text(_) | Piece::Glob(_) | Piece::Home => None,
+    };
+    let names = words.into_iter().flat_map(|word| word.pieces.iter().filter_map(unknown));
+    names.map(|name| format!("it gets the value of `{name}`, which usually is a secret")).collect()
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub(super) struct Start {
     /// What was not understood about it. No rule lifts it.
     pub(super) gaps: Vec<String>,
     pub(super) kind: Kind,
+    /// It prints nothing but what stands in the line: `cat` of a here-document.
+    pub(super) says: bool,
 }
 
 impl Start {

@@ -449,14 +449,11 @@ pub(super) fn is_written(target: &Target, reason: &Reason) -> bool {
 /// prints stands in the line itself.
 pub(super) fn may_print_into(start: &Start, target: &Target) -> bool {
     let Some(used) = &start.used else { return false };
-    let plain = target
-        .text
-        .trim_start_matches('1')
-        .strip_prefix('>')
-        .is_some_and(|rest| !rest.starts_with(['|', '&']));
+    let plain =
+        target.text.trim_start_matches('1').strip_prefix('>').is_some_and(|rest| !rest.starts_with('&'));
     match used.class {
         Class::Changes | Class::Runs => used.known == Known::Table,
-        Class::Reads => plain && SAYING.contains(&used.program.as_str()),
+        Class::Reads => plain && (SAYING.contains(&used.program.as_str()) || start.says),
         Class::Asks => false,
     }
 }

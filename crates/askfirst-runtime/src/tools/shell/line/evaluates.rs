@@ -12,8 +12,14 @@ impl Walker<'_> {
             [head @ .., last] if last.literal() == Some("]") => head,
             all => all,
         };
+        // A variable in quotes stays one word, also where it holds what a wildcard found.
+        let quoted = |word: &Word| {
+            let text = self.slice(&word.span);
+            let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+            inner.is_some_and(|inner| !inner.contains(['"', '\\']))
+        };
         let spread = |word: &Word| {
-            word.has_glob()
+            (word.has_glob() && !quoted(word))
                 || word
                     .pieces
                     .iter()
@@ -61,6 +67,7 @@ impl Walker<'_> {
                     | ["nproc"]
                     | ["id", "-u" | "-g"]
                     | ["grep", "-c" | "-ci" | "-cv" | "-cE", _]
+                    | ["git", "rev-list", "--count", "HEAD"]
             )
         );
         let own =

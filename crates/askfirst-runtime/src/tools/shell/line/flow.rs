@@ -365,6 +365,9 @@ impl Walker<'_> {
                     let name =
                         inner.strip_prefix('$').map(|it| it.trim_start_matches('{').trim_end_matches('}'));
                     let digits = inner.strip_prefix('-').unwrap_or(inner);
+                    if inner.starts_with("$(") && !inner.starts_with("$((") && self.counted(span, state) {
+                        continue;
+                    }
                     let fine = (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
                         || name.is_some_and(|name| {
                             numeric(name, state) || matches!(name, "#" | "?" | "$" | "!")

@@ -1,5 +1,6 @@
 //! Arithmetic: bash evaluates what variables hold, so only numbers and names that surely hold numbers are taken.
 
+use super::atoms::Atom;
 use super::close::Bytes;
 use super::state::{Known, State};
 use super::syntax::Span;
@@ -60,6 +61,8 @@ impl Walker<'_> {
                         close == at + 1 && stop < end && matches!(bytes.at(stop), b'#' | b'?' | b'$' | b'!');
                     if special {
                         stop += 1;
+                    } else if name.starts_with('(') && !name.starts_with("((") {
+                        fine &= self.counted(&(at..stop), state);
                     } else if name.starts_with("((") || name.starts_with('#') {
                         self.scan(&(at..stop), Around::Double, state);
                     } else if !self.holds_number(name, state) {
@@ -83,6 +86,16 @@ impl Walker<'_> {
         }
         if !fine {
             self.gap(span, "arithmetic that evaluates what a variable holds");
+        }
+    }
+
+    /// Whether a substitution surely comes to digits.
+    pub(super) fn counted(&mut self, span: &Span, state: &mut State) -> bool {
+        let atoms = self.atoms(span, Around::Double, state);
+        let mut pieces = atoms.iter().filter(|atom| !matches!(atom, Atom::Empty));
+        match (pieces.next(), pieces.next()) {
+            (Some(Atom::Piece(Piece::Unknown(unknown))), None) => self.counts(unknown),
+            _ => false,
         }
     }
 

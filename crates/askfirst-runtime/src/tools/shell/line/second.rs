@@ -68,6 +68,19 @@ fn tidy(word: &str) -> String {
     word.replace("\\\n", "")
 }
 
+/// Whether a backquote stands in a text without a backslash before it.
+fn has_backquote(text: &str) -> bool {
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => drop(letters.next()),
+            '`' => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
 #[derive(Default)]
 struct Seen {
     commands: Vec<Vec<String>>,
@@ -88,7 +101,7 @@ impl Seen {
 
     /// A text that the parser hands on as it stands: what runs in it is looked for as if it stood in double quotes.
     fn hides(&mut self, text: &str, depth: usize) {
-        let odd = ["`", "<(", ">("].iter().any(|sign| text.contains(sign));
+        let odd = has_backquote(text) || ["<(", ">("].iter().any(|sign| text.contains(sign));
         if (!odd && !text.contains("$(")) || self.lost {
             return;
         }

@@ -257,7 +257,10 @@ pub(super) fn known(value: &Word) -> Option<Known> {
         let number = unknown.text.starts_with("$((")
             || unknown.text.starts_with("${#")
             || unknown.text == "$#"
-            || unknown.text == "$?";
+            || matches!(
+                unknown.text.as_str(),
+                "$?" | "$SECONDS" | "$RANDOM" | "$EPOCHSECONDS" | "$LINENO" | "$UID" | "$EUID" | "$PPID"
+            );
         return Some(if number { Known::Number } else { Known::Value(value.pieces.clone()) });
     }
     Some(Known::Value(value.pieces.clone()))

@@ -3,6 +3,7 @@
 mod goals;
 mod options;
 mod packages;
+mod queries;
 mod roles;
 
 use askfirst::Risk;

@@ -94,6 +94,8 @@ pub(crate) enum Looked {
     Variable,
     /// Whether it is a package by its name.
     Package,
+    /// Whether it is a query that only reads.
+    Query,
 }
 
 /// A row of operands.

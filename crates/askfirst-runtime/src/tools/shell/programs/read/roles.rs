@@ -18,6 +18,7 @@ impl Reader<'_, '_> {
             table::Looked::Not => {}
             table::Looked::Variable => self.variable(word, at),
             table::Looked::Package => self.package(word, at),
+            table::Looked::Query => self.query(word, at),
         }
         match part.role {
             Role::Text | Role::Rest | Role::Command | Role::Code => {}

@@ -201,7 +201,7 @@ pub(super) fn yields(word: &str) -> Result<Yields, String> {
 
 pub(super) fn part(word: &str) -> Result<Part, String> {
     let role = match word {
-        "text" | "change" | "tool" => Role::Text,
+        "text" | "change" | "tool" | "query" => Role::Text,
         "read" => Role::Read,
         "tree" => Role::Tree,
         "list" => Role::List,
@@ -224,6 +224,7 @@ pub(super) fn part(word: &str) -> Result<Part, String> {
         looked: match word {
             "word" => Looked::Variable,
             "package" => Looked::Package,
+            "query" => Looked::Query,
             _ => Looked::Not,
         },
     })

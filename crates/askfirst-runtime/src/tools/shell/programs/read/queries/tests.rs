@@ -1,0 +1,41 @@
+use super::only_reads;
+
+#[test]
+fn what_only_reads_is_seen_as_such() {
+    for text in [
+        "select 1",
+        "SELECT count(*) FROM users;",
+        "with a as (select 1) select * from a",
+        ".tables",
+        ".schema users",
+        "\\dt",
+        "\\d+ users",
+        "explain select 1",
+    ] {
+        assert!(only_reads(text), "{text}");
+    }
+}
+
+#[test]
+fn what_changes_or_reaches_out_is_not() {
+    for text in [
+        "drop table x",
+        "select 1; drop table x",
+        "select * into x from y",
+        "with d as (delete from x returning *) select * from d",
+        "select pg_read_file('/etc/passwd')",
+        "copy x to program 'sh'",
+        ".shell rm x",
+        "\\! rm x",
+        "\\copy x to 'f'",
+        "select 1 \\g |sh",
+        "select load_extension('x')",
+        "select writefile('x', 'y')",
+        "select 1\n.shell rm",
+        "",
+        "\\d x; drop table y",
+        "select lo_export(1, 'x')",
+    ] {
+        assert!(!only_reads(text), "{text}");
+    }
+}
