@@ -71,6 +71,22 @@ const TWINS: &[(&str, &[&str])] = &[
     ("gsed", &["sed"]),
     ("gtar", &["tar"]),
     ("view", &["vim"]),
+    ("rvim", &["vim"]),
+    ("rview", &["vim"]),
+    ("vimdiff", &["vim", "-d"]),
+    ("vim.basic", &["vim"]),
+    ("vim.tiny", &["vim"]),
+    ("netcat", &["nc"]),
+    ("ncat", &["nc"]),
+    ("nc.openbsd", &["nc"]),
+    ("nc.traditional", &["nc"]),
+    ("rbash", &["bash"]),
+    ("slogin", &["ssh"]),
+    ("sudo-rs", &["sudo"]),
+    ("apt-get", &["apt"]),
+    ("pypy3", &["python3"]),
+    ("python3-dbg", &["python3"]),
+    ("corepack", &[]),
 ];
 
 /// Programs whose sub-commands are programs of their own: `git-push`.
@@ -91,6 +107,12 @@ pub(super) fn others(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
     let name = used.program.as_str();
     if let Some((_, twin)) = TWINS.iter().find(|(other, _)| *other == name) {
         found.push(made(twin, 1));
+    }
+    // On some disks a name in capitals is the same file; `mkfs.ext4` is `mkfs`.
+    let lower = name.to_lowercase();
+    let head = name.split_once('.').map(|(head, _)| head).filter(|head| *head == "mkfs");
+    for other in [(lower != name).then_some(lower.as_str()), head].into_iter().flatten() {
+        found.push(made(&[other], 1));
     }
     for program in HYPHENED {
         let sub = name.strip_prefix(program).and_then(|rest| rest.strip_prefix('-'));

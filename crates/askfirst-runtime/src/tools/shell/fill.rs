@@ -172,7 +172,7 @@ impl Filler<'_> {
     /// The folder that a command prints.
     fn folder(&self, used: &Used) -> Option<PathBuf> {
         let [folder] = self.folders else { return None };
-        let folders = super::open::entered_all(std::slice::from_ref(folder), &used.folders, self.home);
+        let folders = paths::entered_all(std::slice::from_ref(folder), &used.folders, self.home);
         let folder = folders.first()?;
         match used.program.as_str() {
             "pwd" => Some(folder.clone()),
@@ -301,10 +301,22 @@ fn is_revision(used: &Used, words: &[Word]) -> bool {
         matches!(name, "HEAD" | "@" | "FETCH_HEAD" | "ORIG_HEAD" | "@{u}" | "@{upstream}")
             || (remote && matches!(branch, "main" | "master" | "develop" | "dev" | "trunk"))
     };
+    let options = words.iter().filter_map(Word::literal).filter(|word| word.starts_with('-'));
+    let usual = |option: &str| {
+        let short =
+            option.strip_prefix("--short=").is_some_and(|n| n.bytes().all(|byte| byte.is_ascii_digit()));
+        short
+            || matches!(
+                option,
+                "--short" | "--verify" | "-q" | "--quiet" | "--show-current" | "--octopus" | "--fork-point"
+            )
+    };
     let finds = used.subs.iter().any(|sub| sub.name == "merge-base");
     let operand = |at: usize| words.get(at).and_then(Word::literal);
     let literal = words.iter().all(|word| word.literal().is_some());
-    literal && (finds || used.operands.iter().all(|it| operand(it.word).is_some_and(known)))
+    literal
+        && options.into_iter().all(usual)
+        && (finds || used.operands.iter().all(|it| operand(it.word).is_some_and(known)))
 }
 
 /// A path that stays one word, whatever the shell does with it.

@@ -35,6 +35,8 @@ pub(super) struct Case<'a> {
     pub(super) start: &'a Start,
     pub(super) used: &'a Used,
     pub(super) home: Option<&'a Path>,
+    /// Where the paths of a pattern begin.
+    pub(super) base: &'a Path,
     /// The word at which what it wraps begins.
     pub(super) inner: Option<usize>,
 }
@@ -52,7 +54,9 @@ enum Label {
 pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered {
     let words = pattern.words.get(from..).unwrap_or_default();
     let (Some(program), Some(first)) = (words.first(), case.start.words.first()) else { return Covered::No };
-    if case.start.kind != Kind::Program || !program_matches(program, case.used, first) {
+    let by_path = first.literal().is_some_and(|text| text.contains('/') && !text.starts_with(['/', '~']));
+    let elsewhere = by_path && !is_at_base(case);
+    if case.start.kind != Kind::Program || elsewhere || !program_matches(program, case.used, first) {
         return Covered::No;
     }
     let said = |(word, given): (&PatternWord, &Word)| {
@@ -61,6 +65,7 @@ pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered
     // A rule that says a command word for word means it, whatever its words are.
     if pattern.exact == Exact::Yes
         && case.inner.is_none()
+        && is_at_base(case)
         && words.len() == case.start.words.len()
         && words.iter().zip(&case.start.words).skip(1).all(said)
     {
@@ -104,6 +109,12 @@ pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered
             if missing.is_empty() { Covered::Yes } else { Covered::But(missing) }
         }
     }
+}
+
+/// Whether it runs where the paths of a pattern begin.
+fn is_at_base(case: &Case<'_>) -> bool {
+    let own = real(case.base);
+    case.start.folders.iter().all(|folder| folder == case.base || (own.is_some() && real(folder) == own))
 }
 
 fn program_matches(pattern: &PatternWord, used: &Used, word: &Word) -> bool {
@@ -234,16 +245,16 @@ fn matches_path(pattern: &PatternWord, word: &Word, case: &Case<'_>) -> bool {
                         let top = tidy(plain);
                         let below =
                             text == top || text.strip_prefix(&top).is_some_and(|rest| rest.starts_with('/'));
-                        (below, folder.join(top))
+                        (below, case.base.join(top))
                     }
-                    Some(plain) => (text == tidy(plain), folder.join(tidy(plain))),
+                    Some(plain) => (text == tidy(plain), case.base.join(tidy(plain))),
                     None => {
                         let head = tidy_head(&pattern.head);
                         let above = head.rsplit_once('/').map_or("", |(above, _)| above);
                         let above = if head.starts_with('/') && above.is_empty() { "/" } else { above };
                         let glob = pattern.glob.matches(&place.text, Reach::Within)
                             || pattern.glob.matches(&text, Reach::Within);
-                        (glob, folder.join(above))
+                        (glob, case.base.join(above))
                     }
                 };
                 let parent = base.parent().and_then(real);

@@ -10,10 +10,10 @@ use super::filters::{spelled_out, unfiltered};
 use super::line;
 use super::line::tree::{Assignment, Command, Exported, Folder, Line, Piece, Shape, Stdin, Way, Word};
 use super::orders;
-use super::paths;
+use super::paths::{self, entered_all};
 use super::programs;
 use super::programs::used::{Class, Fed, Nested, Used, Yields};
-use super::secrets::{secrets, sought};
+use super::secrets::{included, secrets, sought};
 use super::start::{Kind, Opened, Start, Target, exported, is_defined, printed, shown};
 
 /// So deep are commands inside commands looked at.
@@ -26,6 +26,8 @@ const TOO_MANY_WORDS: &str = "more words than are looked at";
 /// So many words with wildcards may it have: each is looked for on the disk.
 const MAX_WILD: usize = 32;
 /// Shells whose scripts are read here.
+/// Programs that write the files which what they read names.
+const PATCHING: [&str; 3] = ["git", "hub", "patch"];
 const SHELLS: [&str; 3] = ["sh", "bash", "dash"];
 /// Programs that look at a value and do not print it.
 const TESTS: [&str; 3] = ["test", "[", "[["];
@@ -189,6 +191,9 @@ impl Opener<'_> {
             (false, true) => Kind::Function,
             (false, false) => Kind::Program,
         };
+        let searches = command.words.first().and_then(Word::literal);
+        let seeks = matches!(searches, Some("grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack"));
+        let sought = if seeks { included(&command.words) } else { None };
         let shows = command.words.first().and_then(Word::literal).is_none_or(|name| !TESTS.contains(&name));
         let says = matches!(&command.stdin, Stdin::Text(_))
             && matches!(command.words.as_slice(), [cat] if cat.literal() == Some("cat"))
@@ -197,7 +202,7 @@ impl Opener<'_> {
             says,
             words,
             assignments,
-            notes: if shows { secrets(command) } else { Vec::new() },
+            notes: if shows { secrets(command) } else { Vec::new() }.into_iter().chain(sought).collect(),
             redirections: setting.redirections.iter().cloned().chain(targets).collect(),
             stdin: command.stdin.clone(),
             below,
@@ -245,6 +250,10 @@ impl Opener<'_> {
             some_name: part.some_name.clone(),
             gaps: part.notes.clone(),
             kind: part.kind,
+            sent: used
+                .as_ref()
+                .filter(|used| PATCHING.contains(&used.program.as_str()))
+                .and_then(|_| self.input(line, &part)),
             says: part.says,
         };
         self.opened.starts.push(start);
@@ -478,18 +487,4 @@ fn found_below(part: &mut Part) -> bool {
 fn stdin(part: &Part) -> Stdin {
     let redirected = part.redirections.iter().any(|target| target.way != Way::Write);
     if redirected { Stdin::Unknown } else { part.stdin.clone() }
-}
-
-/// The folders after each of some words was entered. None if that cannot be told.
-pub(super) fn entered_all(folders: &[PathBuf], words: &[Word], home: Option<&Path>) -> Vec<PathBuf> {
-    let mut found = folders.to_vec();
-    for word in words {
-        let next: Result<Vec<PathBuf>, String> =
-            found.iter().map(|folder| paths::entered(word, folder, home)).collect();
-        match next {
-            Ok(next) => found = next,
-            Err(_) => return Vec::new(),
-        }
-    }
-    found
 }

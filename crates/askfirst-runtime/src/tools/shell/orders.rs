@@ -2,7 +2,29 @@
 
 /// Programs, and how an order of theirs looks that starts another program. Nothing: every order does.
 const ORDERS: &[(&[&str], &[&str])] = &[
-    (&["at", "batch", "crontab", "expect", "parallel"], &[]),
+    (
+        &[
+            "at",
+            "batch",
+            "chroot",
+            "crontab",
+            "expect",
+            "linux32",
+            "linux64",
+            "newgrp",
+            "nix-shell",
+            "nsenter",
+            "parallel",
+            "runuser",
+            "script",
+            "setarch",
+            "sg",
+            "ssh",
+            "su",
+            "unshare",
+        ],
+        &[],
+    ),
     (&["ed", "ex", "vi", "vim", "nvim", "view", "red"], &["!", "system", "shell", "term"]),
     (&["dc"], &["!"]),
     (

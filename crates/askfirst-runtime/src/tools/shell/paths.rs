@@ -216,6 +216,20 @@ fn work_tree(at: &Path, git: &Path) -> Option<Repository> {
     Some(Repository::WorkTree(at.to_owned(), own.parent()?.to_owned()))
 }
 
+/// The folders after each of some words was entered. None if that cannot be told.
+pub(super) fn entered_all(folders: &[PathBuf], words: &[Word], home: Option<&Path>) -> Vec<PathBuf> {
+    let mut found = folders.to_vec();
+    for word in words {
+        let next: Result<Vec<PathBuf>, String> =
+            found.iter().map(|folder| entered(word, folder, home)).collect();
+        match next {
+            Ok(next) => found = next,
+            Err(_) => return Vec::new(),
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 #[path = "paths/tests.rs"]
 mod tests;

@@ -85,6 +85,25 @@ pub(super) fn sought(words: &[Word]) -> Option<&str> {
     })
 }
 
+/// The name by which a search in files is held to those that usually hold secrets: `grep -r --include=.env`.
+pub(super) fn included(words: &[Word]) -> Option<String> {
+    let options = ["--include", "-g", "--glob", "--iglob"];
+    let texts: Vec<&str> = words.iter().filter_map(Word::literal).collect();
+    let values = texts.iter().enumerate().filter_map(|(at, text)| {
+        let (name, value) =
+            text.split_once('=').unwrap_or((text, texts.get(at + 1).copied().unwrap_or_default()));
+        let attached = text.strip_prefix("-g").filter(|rest| !rest.is_empty() && !rest.starts_with('='));
+        attached.or_else(|| options.contains(&name).then_some(value))
+    });
+    values.filter(|value| !value.starts_with('!')).find_map(|value| {
+        let name = value.rsplit('/').next().unwrap_or(value).to_lowercase();
+        let glob = Glob::new(&name);
+        let named = is_secret(Path::new(&name))
+            || (!name.starts_with('*') && USUAL.iter().any(|usual| glob.matches(usual, Reach::Anything)));
+        named.then(|| format!("it looks into `{value}`, and files of this name usually hold secrets"))
+    })
+}
+
 /// Whether a variable of this name usually holds a secret.
 pub(super) fn is_secret_variable(name: &str) -> bool {
     const PARTS: [&str; 13] = [

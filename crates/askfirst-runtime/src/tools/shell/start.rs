@@ -32,6 +32,8 @@ pub(super) struct Start {
     /// What was not understood about it. No rule lifts it.
     pub(super) gaps: Vec<String>,
     pub(super) kind: Kind,
+    /// What it is sent, where that stands in the line.
+    pub(super) sent: Option<String>,
     /// It prints nothing but what stands in the line: `cat` of a here-document.
     pub(super) says: bool,
 }

@@ -11,10 +11,11 @@ use askfirst::Approval;
 
 use super::judged::Reason;
 use super::line::tree::{Way, Word};
-use super::open::entered_all;
-use super::paths::{self, Named, Place, word_text};
+use super::paths::{self, Named, Place, entered_all, word_text};
+use super::programs::guards::is_remote;
 use super::programs::used::{Class, Known, Role, Used};
 use super::reach::{Reach, Touch};
+use super::secrets::is_secret;
 use super::start::{Kind, Start, Target};
 
 /// Programs that put what they are given into a folder under its own name.
@@ -238,6 +239,9 @@ impl Looker<'_> {
             let folders =
                 if path.role == Role::Folder { self.start.folders.clone() } else { folders.clone() };
             self.addressed(&path.word, &folders);
+            if matches!(used.program.as_str(), "mv" | "ln") && path.role == Role::Write && index + 1 < count {
+                self.renamed(&path.word, &folders);
+            }
             if path.role == Role::File {
                 self.runs(&path.word, &folders);
             }
@@ -266,6 +270,11 @@ impl Looker<'_> {
             self.within(&word, &folders);
             self.perhaps(&word, &folders, Doubtful::IfThere);
             self.restored(used, &word, &folders);
+        }
+        if let ("yq", [one]) = (used.program.as_str(), used.operands.as_slice()) {
+            // Alone it is a file, where there is one of that name.
+            let word = self.start.words.get(one.word).cloned();
+            word.iter().for_each(|word| self.perhaps(word, &folders, Doubtful::IfThere));
         }
         self.mentioned(used, &folders);
         if used.program == "git" {
@@ -342,6 +351,19 @@ impl Looker<'_> {
                 if doubtful == Doubtful::Any && written.approval == Approval::Deny && written.root.is_none() {
                     self.ask(written.why);
                 }
+            }
+        }
+    }
+
+    /// Under another name nobody sees what it holds.
+    fn renamed(&mut self, word: &Word, folders: &[PathBuf]) {
+        for folder in folders {
+            let Named::Places(places) = paths::named(word, folder, self.home) else { continue };
+            for place in places.iter().filter(|place| is_secret(&place.real)) {
+                self.ask(format!(
+                    "`{}` gets another name, and files of this name usually hold secrets",
+                    place.text
+                ));
             }
         }
     }
@@ -452,6 +474,8 @@ pub(super) fn may_print_into(start: &Start, target: &Target) -> bool {
     let plain =
         target.text.trim_start_matches('1').strip_prefix('>').is_some_and(|rest| !rest.starts_with('&'));
     match used.class {
+        // What they change lies elsewhere.
+        Class::Changes if is_remote(&used.program) => false,
         Class::Changes | Class::Runs => used.known == Known::Table,
         Class::Reads => plain && (SAYING.contains(&used.program.as_str()) || start.says),
         Class::Asks => false,

@@ -1,12 +1,14 @@
 //! The verdict about a command line: of every program that it would start, the strictest. What was not understood is
 //! never allowed, whatever a rule or a default says.
 
+mod before;
 mod streams;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use askfirst::{Approval, Risk};
 
+use self::before::Before;
 use super::aliases;
 use super::judged::{Judged, Reason, Row};
 use super::line;
@@ -108,21 +110,7 @@ impl Judge<'_> {
         before: &mut Before,
     ) -> (Row, Speaks, Touched) {
         let mut touched = touched::touched(start, &self.reach, self.home);
-        let git = start.used.as_ref().is_some_and(|used| used.program == "git");
-        let used = touched.read.iter().chain(start.folders.iter().filter(|_| git));
-        if used.into_iter().any(|path| before.made.iter().any(|made| path.starts_with(made))) {
-            let why = "it uses what this line moves or copies there, and that may lead elsewhere";
-            touched.reasons.push(Reason::new(Approval::Required, why));
-        }
-        if touched.run.iter().any(|path| before.filled.iter().any(|filled| path.starts_with(filled))) {
-            let why = "it runs what this line itself writes";
-            touched.reasons.push(Reason::new(Approval::Required, why));
-        }
-        let runs = start.used.as_ref().is_some_and(|used| used.class == Class::Runs);
-        if runs && before.filled.iter().any(|filled| steers_builds(filled)) {
-            let why = "it may run what this line itself writes";
-            touched.reasons.push(Reason::new(Approval::Required, why));
-        }
+        touched.reasons.extend(before.hinders(start, &touched));
         before.made.append(&mut touched.made);
         before.filled.append(&mut touched.filled);
         judged.places.extend(touched.places.iter().cloned());
@@ -198,38 +186,6 @@ impl Judge<'_> {
         }
         speaks
     }
-}
-
-/// Files that say what builds, tests and scripts of a project run.
-fn steers_builds(path: &Path) -> bool {
-    const NAMES: [&str; 14] = [
-        "Makefile",
-        "makefile",
-        "GNUmakefile",
-        "package.json",
-        "Cargo.toml",
-        "build.rs",
-        "setup.py",
-        "pyproject.toml",
-        "conftest.py",
-        "pom.xml",
-        "justfile",
-        "Justfile",
-        "tox.ini",
-        "noxfile.py",
-    ];
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    NAMES.contains(&name)
-        || [".mk", ".gradle", ".config.js", ".config.ts"].iter().any(|end| name.ends_with(end))
-}
-
-/// What stands before a program in its line.
-#[derive(Debug, Default)]
-struct Before {
-    /// What came to lie somewhere, and may lead elsewhere.
-    made: Vec<PathBuf>,
-    /// Files that got their content.
-    filled: Vec<PathBuf>,
 }
 
 /// What spoke for a program.
@@ -376,7 +332,8 @@ impl<'a> Look<'a> {
             return None;
         }
         // A program that nothing is known about, or that runs others, may hand a word to a shell.
-        let apart = |word: &&'a str| word.split([' ', '\t', '\n', '=']).collect::<Vec<_>>();
+        let signs = [' ', '\t', '\n', '=', '"', '\'', '(', ')', '!', ';', '`', '[', ']', ','];
+        let apart = |word: &&'a str| word.split(signs).collect::<Vec<_>>();
         let words: Vec<&str> = if self.used.known == Known::Nothing || self.used.class >= Class::Runs {
             words.iter().flat_map(apart).filter(|word| !word.is_empty()).collect()
         } else {
@@ -456,7 +413,8 @@ impl<'a> Look<'a> {
         let Some(used) = &start.used else { return Covered::No };
         let inner = self.opened.starts.iter().filter_map(|inner| inner.parent);
         let inner = inner.filter(|(parent, _)| *parent == at).map(|(_, offset)| offset).min();
-        match_words::covers(&rule.pattern, from, &Case { start, used, home: self.judge.home, inner })
+        let base = &self.judge.reach.ground.roots.folder;
+        match_words::covers(&rule.pattern, from, &Case { start, used, home: self.judge.home, base, inner })
     }
 
     /// Whether the folder and every place lie in the roots that a rule is about.

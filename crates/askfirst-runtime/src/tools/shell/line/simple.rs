@@ -45,6 +45,11 @@ impl Walker<'_> {
         match &assign.value {
             Value::One(span) => self.value(span, Wild::Text, state),
             Value::Many(words, keys) => {
+                if matches!(assign.name.as_str(), "path" | "fpath" | "cdpath" | "manpath" | "module_path")
+                    || assign.name.ends_with("_functions")
+                {
+                    self.gap(&assign.span, "a list by which zsh looks for programs");
+                }
                 for key in keys {
                     self.number(key, state);
                 }

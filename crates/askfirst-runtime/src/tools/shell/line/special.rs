@@ -146,7 +146,7 @@ impl Walker<'_> {
         match name {
             "IFS" => self.gap(span, "a change of `IFS`, which cuts words apart"),
             "GLOBIGNORE" | "POSIXLY_CORRECT" | "SHELLOPTS" | "BASHOPTS" | "BASH_ALIASES" | "BASH_CMDS"
-            | "EXECIGNORE" | "FUNCNEST" => {
+            | "EXECIGNORE" | "FUNCNEST" | "NULLCMD" | "READNULLCMD" => {
                 self.gap(span, &format!("a change of `{name}`, which changes how the shell reads"))
             }
             "PWD" | "OLDPWD" | "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" | "PPID" | "EPOCHSECONDS"

@@ -40,7 +40,8 @@ const IN_WORKSPACE: [&str; 10] =
 /// Whether an option's value names code.
 pub(super) fn loads(names: &[String], value: &str) -> bool {
     let loading = |name: &String| {
-        LOADING.iter().any(|part| name.contains(part)) || LOADING_WHOLE.contains(&name.as_str())
+        let lower = name.to_lowercase();
+        LOADING.iter().any(|part| lower.contains(part)) || LOADING_WHOLE.contains(&name.as_str())
     };
     let addressed = value.starts_with(['.', '/', '~']) || value.contains("..") || value.contains(":/");
     let code = value.starts_with("data:")
@@ -66,6 +67,11 @@ pub(super) fn climbs(value: &str) -> bool {
 /// Whether an option asks what a sub-command is for.
 pub(super) fn explains(program: &str, option: &str) -> bool {
     matches!(option, "--help" | "-h" | "-help") && EXPLAINING.contains(&program)
+}
+
+/// Whether what a program changes lies on other machines.
+pub(in crate::tools::shell) fn is_remote(program: &str) -> bool {
+    matches!(family(program), Some("clouds.txt" | "forges.txt"))
 }
 
 /// Whether a program may be run as a tool of a project by what runs those.

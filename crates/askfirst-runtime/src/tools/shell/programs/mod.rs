@@ -4,7 +4,7 @@ mod code;
 mod files;
 mod find;
 mod glob;
-mod guards;
+pub(super) mod guards;
 mod read;
 mod table;
 mod test_words;

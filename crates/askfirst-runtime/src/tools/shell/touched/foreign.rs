@@ -5,14 +5,18 @@ use std::path::{Path, PathBuf};
 
 use super::Looker;
 use crate::tools::shell::line::tree::Word;
-use crate::tools::shell::open::entered_all;
-use crate::tools::shell::paths::{self, Named, Repository, word_text};
+use crate::tools::shell::paths::{self, Named, Repository, entered_all, word_text};
 use crate::tools::shell::programs::used::{Class, Role, Used};
 use crate::tools::shell::reach::Touch;
 use crate::tools::shell::real::real;
 
 /// Programs that read a repository's config, which can start other programs.
 const KEEPERS: [&str; 9] = ["git", "gh", "glab", "hg", "hub", "jj", "lazygit", "sl", "tig"];
+/// Programs that run what a project says while they install what it needs.
+const INSTALLERS: [&str; 15] = [
+    "bun", "bundle", "cargo", "composer", "conda", "deno", "mix", "npm", "pdm", "pip", "pip3", "pnpm",
+    "poetry", "uv", "yarn",
+];
 /// Ways to reach another machine.
 const SCHEMES: [&str; 9] = ["http", "https", "ssh", "git", "ftp", "ftps", "git+ssh", "ssh+git", "git+https"];
 /// Ways that hand what is sent to something else than a web server.
@@ -23,7 +27,8 @@ impl Looker<'_> {
     /// Programs that run what a folder configures, in a folder that is not the root's own project.
     pub(super) fn repositories(&mut self, used: &Used) {
         let keeper = KEEPERS.contains(&used.program.as_str());
-        if !keeper && used.class != Class::Runs {
+        let installs = used.class == Class::Changes && INSTALLERS.contains(&used.program.as_str());
+        if !keeper && used.class != Class::Runs && !installs {
             return;
         }
         let folders = entered_all(&self.start.folders, &used.folders, self.home);

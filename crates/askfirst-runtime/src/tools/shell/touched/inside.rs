@@ -1,9 +1,10 @@
 //! Files that stand inside other words and files: lists of checksums, patches, the keys of `dd`, modules of Python.
 
+use std::path::Path;
+
 use super::Looker;
 use crate::tools::shell::line::tree::Word;
-use crate::tools::shell::open::entered_all;
-use crate::tools::shell::paths::{self, Named, word_text};
+use crate::tools::shell::paths::{self, Named, entered_all, word_text};
 use crate::tools::shell::programs::used::Used;
 use crate::tools::shell::reach::Touch;
 
@@ -139,17 +140,23 @@ impl Looker<'_> {
                 }
                 let text = std::fs::read(&place.real).unwrap_or_default();
                 let text = String::from_utf8_lossy(&text);
-                for path in text.lines().filter_map(patched_name) {
-                    let parts: Vec<&str> = path.split('/').collect();
-                    let below = |from: usize| folder.join(parts.get(from..).unwrap_or_default().join("/"));
-                    let found = (0..parts.len()).map(below).find_map(|path| {
-                        self.reach
-                            .never_in(path.parent().unwrap_or(folder), path.file_name().unwrap_or_default())
-                    });
-                    if let Some(found) = found {
-                        self.ask(format!("the patch writes `{path}`: {found}"));
-                    }
-                }
+                self.patch(&text, folder);
+            }
+        }
+        if let Some(text) = &self.start.sent {
+            folders.iter().for_each(|folder| self.patch(text, folder));
+        }
+    }
+
+    fn patch(&mut self, text: &str, folder: &Path) {
+        for path in text.lines().filter_map(patched_name) {
+            let parts: Vec<&str> = path.split('/').collect();
+            let below = |from: usize| folder.join(parts.get(from..).unwrap_or_default().join("/"));
+            let found = (0..parts.len()).map(below).find_map(|path| {
+                self.reach.never_in(path.parent().unwrap_or(folder), path.file_name().unwrap_or_default())
+            });
+            if let Some(found) = found {
+                self.ask(format!("the patch writes `{path}`: {found}"));
             }
         }
     }

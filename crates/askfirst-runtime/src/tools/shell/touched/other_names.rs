@@ -9,6 +9,7 @@ use super::super::line::tree::{Piece, Word};
 use super::super::paths::{self, Named, Place};
 use super::super::programs::used::{Class, Role, Used};
 use super::super::reach::Touch;
+use super::super::secrets::is_secret;
 use super::{Doubtful, Looker, MOST_NAMES};
 
 impl Looker<'_> {
@@ -21,6 +22,11 @@ impl Looker<'_> {
         paths.extend(paths.clone().iter().map(|path| path.to_lowercase()));
         for path in paths.iter().filter(|path| !path.is_empty()) {
             self.perhaps(&Word::text(path.as_str(), word.span.clone()), folders, Doubtful::IfThere);
+            if is_secret(Path::new(path)) {
+                self.ask(format!(
+                    "it reads `{path}` of another time, and files of this name usually hold secrets"
+                ));
+            }
         }
         // git looks for names by wildcards of its own.
         for path in

@@ -199,5 +199,9 @@ fn is_stream(path: &str) -> bool {
 /// `V=1`: how much a build says.
 fn is_loudness(text: &str) -> bool {
     let named = text.split_once('=').filter(|(name, _)| matches!(*name, "V" | "VERBOSE" | "DEBUG" | "Q"));
-    named.is_some_and(|(_, value)| value.len() <= 8 && value.chars().all(|c| c.is_ascii_alphanumeric()))
+    let harmless = |value: &str| {
+        matches!(value, "" | "@" | "true" | "false" | "yes" | "no" | "on" | "off")
+            || (value.len() <= 2 && value.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    named.is_some_and(|(_, value)| harmless(value))
 }

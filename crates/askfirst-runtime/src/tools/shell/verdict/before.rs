@@ -1,0 +1,59 @@
+//! What stands before a program in its line, and makes something else of what it uses.
+
+use std::path::{Path, PathBuf};
+
+use askfirst::Approval;
+
+use super::{Class, Reason, Start, Touched};
+
+/// Files that say what builds, tests and scripts of a project run.
+const STEERING: [&str; 14] = [
+    "Cargo.toml",
+    "GNUmakefile",
+    "Justfile",
+    "Makefile",
+    "build.rs",
+    "conftest.py",
+    "justfile",
+    "makefile",
+    "noxfile.py",
+    "package.json",
+    "pom.xml",
+    "pyproject.toml",
+    "setup.py",
+    "tox.ini",
+];
+
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    /// What came to lie somewhere, and may lead elsewhere.
+    pub(super) made: Vec<PathBuf>,
+    /// Files that got their content.
+    pub(super) filled: Vec<PathBuf>,
+}
+
+impl Before {
+    /// What hinders a program that uses such things.
+    pub(super) fn hinders(&self, start: &Start, touched: &Touched) -> Option<Reason> {
+        let git = start.used.as_ref().is_some_and(|used| used.program == "git");
+        let mut uses = touched.read.iter().chain(start.folders.iter().filter(|_| git));
+        let runs = start.used.as_ref().is_some_and(|used| used.class == Class::Runs);
+        let below = |path: &PathBuf, tops: &[PathBuf]| tops.iter().any(|top| path.starts_with(top));
+        let why = if uses.any(|path| below(path, &self.made)) {
+            "it uses what this line moves or copies there, and that may lead elsewhere"
+        } else if touched.run.iter().any(|path| below(path, &self.filled)) {
+            "it runs what this line itself writes"
+        } else if runs && self.filled.iter().any(|filled| steers(filled)) {
+            "it may run what this line itself writes"
+        } else {
+            return None;
+        };
+        Some(Reason::new(Approval::Required, why))
+    }
+}
+
+fn steers(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let ends = [".mk", ".gradle", ".config.js", ".config.ts"];
+    STEERING.contains(&name) || ends.iter().any(|end| name.ends_with(end))
+}
