@@ -14,7 +14,7 @@ use super::error::FilesError;
 use super::fold::{self, Folded};
 
 /// Files that run programs when somebody opens a folder, starts a shell or a build, or makes a commit. Never written.
-pub const NEVER_WRITE: [&str; 79] = [
+pub const NEVER_WRITE: [&str; 89] = [
     ".git/hooks",
     ".git/config",
     ".git/config.worktree",
@@ -61,6 +61,16 @@ pub const NEVER_WRITE: [&str; 79] = [
     ".emacs.d",
     ".dir-locals.el",
     ".cursor",
+    ".cursorrules",
+    ".windsurf",
+    ".windsurfrules",
+    ".clinerules",
+    ".roo",
+    ".continue",
+    ".aider.conf.yml",
+    ".tmux.conf",
+    "lefthook.yml",
+    ".lefthook.yml",
     ".claude",
     ".codex",
     ".gemini",

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::filters::unfiltered;
 use super::line::tree::{Folder, Line, Piece, Unknown, Word};
+use super::lists;
 use super::paths::{self, Repository};
 use super::programs;
 use super::programs::used::{Used, Yields};
@@ -162,7 +163,8 @@ impl Filler<'_> {
             }
             Yields::Paths => {
                 let tops = tops(&used);
-                let plain = super::secrets::sought(&filled.words).is_none();
+                let plain =
+                    super::secrets::sought(&filled.words).is_none() && lists::is_plain(&filled.words, &used);
                 let tame = plain && !self.folders.is_empty() && fill_is_tame(&tops, self.folders, self.home);
                 if tame { Told::Below(tops) } else { Told::Nothing }
             }
@@ -174,7 +176,13 @@ impl Filler<'_> {
         let [folder] = self.folders else { return None };
         let folders = paths::entered_all(std::slice::from_ref(folder), &used.folders, self.home);
         let folder = folders.first()?;
+        // Further words would be printed too.
+        let alone = used.operands.is_empty()
+            && used.options.iter().all(|given| {
+                given.names.iter().any(|name| matches!(name.as_str(), "--show-toplevel" | "-C" | "-P" | "-L"))
+            });
         match used.program.as_str() {
+            _ if !alone => None,
             "pwd" => Some(folder.clone()),
             "git" => match paths::repository(folder) {
                 Repository::At(at) | Repository::WorkTree(at, _) => Some(at),
@@ -216,6 +224,14 @@ pub(super) fn dashless<'w>(words: &'w [Word], folders: &[PathBuf]) -> Cow<'w, [W
         word
     };
     Cow::Owned(words.iter().map(dotted).collect())
+}
+
+/// Whether a further name in the place of those that are listed would be something else to the program: `uniq IN OUT`.
+pub(super) fn roles_shift(words: &[Word], below: &[usize], used: &Used) -> bool {
+    let Some(name) = below.last().and_then(|at| words.get(*at)) else { return false };
+    let more: Vec<Word> = words.iter().chain([name]).cloned().collect();
+    let more = programs::used(&more);
+    more.class != used.class || more.doubts.len() > used.doubts.len()
 }
 
 /// What `date` prints in a form of digits: one that looks like it.

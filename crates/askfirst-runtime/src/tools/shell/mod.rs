@@ -12,6 +12,7 @@ mod glob;
 mod jobs;
 mod judged;
 pub(crate) mod line;
+mod lists;
 mod match_deny;
 mod match_words;
 mod open;

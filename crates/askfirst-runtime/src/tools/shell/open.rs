@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::fill::{Filled, Filler, dashless, fill_is_tame, tops};
+use super::fill::{Filled, Filler, dashless, fill_is_tame, roles_shift, tops};
 use super::filters::{spelled_out, unfiltered};
 use super::line;
 use super::line::tree::{Assignment, Command, Exported, Folder, Line, Piece, Shape, Stdin, Way, Word};
+use super::lists;
 use super::orders;
 use super::paths::{self, entered_all};
 use super::programs;
@@ -230,6 +231,7 @@ impl Opener<'_> {
             Cow::Borrowed(part.words.as_slice())
         };
         let used = (!part.words.is_empty()).then(|| programs::used(&words));
+        let shifts = used.as_ref().is_some_and(|used| roles_shift(&words, &part.below, used));
         let place = setting.within.clone().unwrap_or(part.span.clone());
         let text = match (part.parent, setting.text.get(part.span.clone())) {
             (None, Some(text)) if !text.is_empty() => text.to_owned(),
@@ -257,6 +259,9 @@ impl Opener<'_> {
             says: part.says,
         };
         self.opened.starts.push(start);
+        if shifts {
+            self.note(index, "it does something else with each further name that is listed".to_owned());
+        }
         let Some(used) = used.filter(|_| part.kind == Kind::Program) else { return };
         let redirected = part.redirections.iter().any(|target| target.way != Way::Write);
         let sent = matches!(part.stdin, Stdin::Pipe(_) | Stdin::Text(_)) && !redirected;
@@ -381,7 +386,7 @@ impl Opener<'_> {
             place(inner, words);
             return Ok(());
         }
-        let (source, folders) = match &stdin(part) {
+        let (source, listed, folders) = match &stdin(part) {
             Stdin::Pipe(from) => {
                 let command = unfiltered(line, *from).ok_or_else(unknown)?;
                 let folders = self.folders(setting, line, command);
@@ -392,11 +397,13 @@ impl Opener<'_> {
                         "it looks for `{name}`, and files of this name usually hold secrets"
                     ));
                 }
-                (programs::used(&filled.words), folders)
+                let source = programs::used(&filled.words);
+                let listed = lists::is_plain(&filled.words, &source);
+                (source, listed, folders)
             }
             Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => return Err(unknown()),
         };
-        if source.yields != Yields::Paths || folders.is_empty() {
+        if source.yields != Yields::Paths || !listed || folders.is_empty() {
             return Err(unknown());
         }
         let tops: Vec<Word> = tops(&source);

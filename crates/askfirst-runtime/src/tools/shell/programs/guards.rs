@@ -69,6 +69,15 @@ pub(super) fn explains(program: &str, option: &str) -> bool {
     matches!(option, "--help" | "-h" | "-help") && EXPLAINING.contains(&program)
 }
 
+/// Whether a builtin without names prints all variables that there are.
+pub(super) fn prints_all(program: &str, operands: usize, options: usize) -> bool {
+    match program {
+        "set" => operands == 0 && options == 0,
+        "export" | "declare" | "typeset" | "readonly" | "local" => operands == 0,
+        _ => false,
+    }
+}
+
 /// Whether what a program changes lies on other machines.
 pub(in crate::tools::shell) fn is_remote(program: &str) -> bool {
     matches!(family(program), Some("clouds.txt" | "forges.txt"))

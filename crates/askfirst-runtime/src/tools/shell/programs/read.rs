@@ -336,6 +336,9 @@ impl<'t> Reader<'t, '_> {
             let why = format!("nothing is known about the sub-command `{name}`");
             self.doubt_named(at, vec![name], why);
         }
+        if guards::prints_all(&self.used.program, self.operands.len(), self.used.options.len()) {
+            self.doubt_named(0, Vec::new(), "it prints all variables, among them secrets".to_owned());
+        }
         if !alone {
             self.further_goals();
             self.assign();

@@ -100,7 +100,17 @@ pub(super) fn command_value(reader: &mut Reader<'_, '_>, option: &str) {
     for mut found in starts {
         push_text(&mut found, "/");
         found.push(Piece::Glob("**".to_owned()));
-        let words = words.iter().map(|word| replaced(word, "{}", &found)).collect();
+        // Inside a longer text a file's name may become anything: code of a shell, a way through a link.
+        let within = |word: &Word| {
+            word.literal().is_some_and(|text| {
+                let behind = text.strip_prefix("{}").unwrap_or(text);
+                text.contains("{}") && (behind.len() == text.len() || behind.contains(['/', ' ', '{']))
+            })
+        };
+        let place = |word: &Word| {
+            if within(word) { replaced(word, "{}", &[input()]) } else { replaced(word, "{}", &found) }
+        };
+        let words = words.iter().map(place).collect();
         reader.used.nested.push(Nested::Words {
             via: via.clone(),
             words,

@@ -229,6 +229,11 @@ impl Looker<'_> {
         let subs: Vec<&str> = used.subs.iter().map(|sub| sub.name.as_str()).collect();
         for operand in used.operands.iter().filter(|_| !network) {
             let Some(text) = self.start.words.get(operand.word).map(word_text) else { continue };
+            let climbs = text.starts_with("../") || text.starts_with("~/");
+            let leaves = climbs || (text.starts_with('/') && !text.starts_with("//") && !text.ends_with('/'));
+            if used.class == Class::Runs && operand.role == Role::Text && leaves {
+                self.ask(format!("`{text}` may be run, and leads out of the folder"));
+            }
             let fetches = operand.role == Role::Pathspec || used.program == "helm";
             if fetches && text.contains("://") {
                 self.ask(format!(

@@ -1,0 +1,131 @@
+//! Programs that list files: whether what one prints is paths and nothing else. Some can be told to print any text.
+
+use super::line::tree::{Piece, Word};
+use super::paths::word_text;
+use super::programs::used::{Operand, Used};
+
+/// Options with which nothing but paths is printed, by program.
+const PLAIN: &[(&[&str], &[&str])] = &[
+    (
+        &["git"],
+        &[
+            "-C",
+            "-c",
+            "-d",
+            "-m",
+            "-o",
+            "-r",
+            "-t",
+            "-z",
+            "--cached",
+            "--deleted",
+            "--diff-filter",
+            "--exclude-standard",
+            "--merge-base",
+            "--modified",
+            "--name-only",
+            "--no-commit-id",
+            "--no-renames",
+            "--others",
+            "--recurse-submodules",
+            "--relative",
+            "--staged",
+            "--unmerged",
+        ],
+    ),
+    (
+        &["grep", "egrep", "fgrep"],
+        &[
+            "-E",
+            "-F",
+            "-G",
+            "-I",
+            "-L",
+            "-P",
+            "-R",
+            "-Z",
+            "-e",
+            "-i",
+            "-l",
+            "-r",
+            "-s",
+            "-v",
+            "-w",
+            "-x",
+            "--exclude",
+            "--exclude-dir",
+            "--include",
+        ],
+    ),
+    (
+        &["rg"],
+        &[
+            "-0",
+            "-F",
+            "-L",
+            "-S",
+            "-T",
+            "-U",
+            "-e",
+            "-g",
+            "-i",
+            "-l",
+            "-t",
+            "-u",
+            "-v",
+            "-w",
+            "--files",
+            "--glob",
+            "--hidden",
+            "--iglob",
+            "--no-ignore",
+            "--sort",
+        ],
+    ),
+    (&["fd", "fdfind"], &["-0", "-E", "-F", "-H", "-I", "-a", "-d", "-e", "-g", "-i", "-s", "-t", "-u"]),
+    (&["ls", "dir", "vdir"], &["-1", "-A", "-S", "-a", "-d", "-r", "-t"]),
+];
+/// The sub-commands of git that list files.
+const LISTING: [&str; 4] = ["diff", "diff-tree", "ls-files", "ls-tree"];
+/// Words of `find` that print something else.
+const PRINTING: [&str; 8] = ["-exec", "-fls", "-fprint", "-files0", "-ls", "-ok", "-printf", "-D"];
+
+/// Whether a program prints paths, and nothing else whatever happens.
+pub(super) fn is_plain(words: &[Word], used: &Used) -> bool {
+    if !used.nested.is_empty() || words.iter().any(Word::is_unknown) {
+        return false;
+    }
+    let odd = |operand: &Operand| words.get(operand.word).is_none_or(is_odd);
+    let program = used.program.as_str();
+    if program == "find" {
+        let prints = |word: &Word| PRINTING.iter().any(|head| word.prefix().starts_with(head));
+        return !words.iter().skip(1).any(prints) && !used.operands.iter().any(odd);
+    }
+    let Some((_, plain)) = PLAIN.iter().find(|(names, _)| names.contains(&program)) else { return false };
+    let subs: Vec<&str> = used.subs.iter().map(|sub| sub.name.as_str()).collect();
+    let listing = match subs.as_slice() {
+        [] => program != "git",
+        // Without this a commit's own text is printed too.
+        ["diff-tree"] => words.iter().any(|word| word.literal() == Some("--no-commit-id")),
+        [sub] => LISTING.contains(sub),
+        [_, _, ..] => false,
+    };
+    let known =
+        used.options.iter().all(|given| given.names.iter().any(|name| plain.contains(&name.as_str())));
+    // What is looked for may hold blanks where it is never printed.
+    let pattern = matches!(program, "grep" | "egrep" | "fgrep").then(|| used.operands.first()).flatten();
+    let mut operands =
+        used.operands.iter().filter(|it| pattern.is_none_or(|pattern| pattern.word != it.word));
+    listing && known && !operands.any(odd)
+}
+
+/// A word that would not stay one, or be an option, where it is printed.
+fn is_odd(word: &Word) -> bool {
+    let text = word_text(word);
+    let blank = |c: char| c.is_whitespace() || c.is_control();
+    text.starts_with('-') || text.contains(blank) || matches!(word.pieces.first(), Some(Piece::Glob(_)))
+}
+
+#[cfg(test)]
+#[path = "lists/tests.rs"]
+mod tests;
