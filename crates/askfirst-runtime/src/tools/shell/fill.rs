@@ -81,6 +81,9 @@ impl Filler<'_> {
     }
 
     fn fill_to(&self, words: &[Word], depth: usize) -> Filled {
+        // What the shell itself takes a number from does no harm with any.
+        let first = words.first().and_then(Word::literal);
+        let counts = first.is_some_and(|name| ["exit", "return", "wait", "sleep", "shift"].contains(&name));
         let mut filled = Filled::default();
         for word in words {
             if let [Piece::Unknown(unknown)] = word.pieces.as_slice()
@@ -95,7 +98,7 @@ impl Filler<'_> {
             let mut pieces: Vec<Piece> = Vec::new();
             for piece in &word.pieces {
                 match piece {
-                    Piece::Unknown(unknown) if is_digits(unknown, !pieces.is_empty()) => {
+                    Piece::Unknown(unknown) if is_digits(unknown, counts || !pieces.is_empty()) => {
                         push(&mut pieces, "0".to_owned());
                     }
                     Piece::Unknown(unknown) => match self.told(unknown, depth) {
@@ -300,6 +303,9 @@ fn part_of_path(words: &[Word]) -> Option<String> {
 
 /// Whether arithmetic surely comes to digits: behind other text, where a minus sign is no option, or without one.
 fn is_digits(unknown: &Unknown, behind: bool) -> bool {
+    if unknown.text.starts_with("${PIPESTATUS[") {
+        return true;
+    }
     let Some(inner) = unknown.text.strip_prefix("$((").and_then(|rest| rest.strip_suffix("))")) else {
         return false;
     };

@@ -68,17 +68,18 @@ fn tidy(word: &str) -> String {
     word.replace("\\\n", "")
 }
 
-/// Whether a backquote stands in a text without a backslash before it.
-fn has_backquote(text: &str) -> bool {
+/// A text without what a backslash takes its meaning from.
+fn unescaped(text: &str) -> String {
+    let mut bare = String::with_capacity(text.len());
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => drop(letters.next()),
-            '`' => return true,
-            _ => {}
+        if letter == '\\' {
+            letters.next();
+        } else {
+            bare.push(letter);
         }
     }
-    false
+    bare
 }
 
 #[derive(Default)]
@@ -101,8 +102,9 @@ impl Seen {
 
     /// A text that the parser hands on as it stands: what runs in it is looked for as if it stood in double quotes.
     fn hides(&mut self, text: &str, depth: usize) {
-        let odd = has_backquote(text) || ["<(", ">("].iter().any(|sign| text.contains(sign));
-        if (!odd && !text.contains("$(")) || self.lost {
+        let bare = unescaped(text);
+        let odd = ["`", "<(", ">("].iter().any(|sign| bare.contains(sign));
+        if (!odd && !bare.contains("$(")) || self.lost {
             return;
         }
         self.texts += 1;
