@@ -433,24 +433,25 @@ impl Opener<'_> {
         let mut found = Vec::new();
         for base in &setting.folders {
             for folder in folders {
-                let mut way = vec![base.clone()];
+                let mut here = vec![base.clone()];
                 for (index, word) in folder.0.iter().enumerate() {
-                    let at = way.last().cloned().unwrap_or_default();
-                    let next = if word.literal() == Some("-") {
-                        way.len().checked_sub(2).and_then(|before| way.get(before)).cloned()
-                    } else {
-                        let here = [at.clone()];
-                        let own = [Folder(folder.0.get(..index).unwrap_or_default().to_vec())];
-                        let filler = Filler { line, home: self.home, folders: &here, own: Some(&own) };
-                        paths::entered(&filler.one(word), &at, self.home).ok()
-                    };
-                    match next {
-                        Some(next) => way.push(next),
-                        None => return Vec::new(),
+                    let own = [Folder(folder.0.get(..index).unwrap_or_default().to_vec())];
+                    let next = here.iter().map(|at| {
+                        let folders = std::slice::from_ref(at);
+                        let filler = Filler { line, home: self.home, folders, own: Some(&own) };
+                        paths::entered_each(&filler.one(word), at, self.home)
+                    });
+                    match next.collect::<Result<Vec<_>, _>>() {
+                        Ok(next) => here = next.concat(),
+                        Err(_) => return Vec::new(),
                     }
                 }
-                found.extend(way.pop().filter(|folder| !found.contains(folder)));
+                here.retain(|folder| !found.contains(folder));
+                found.append(&mut here);
             }
+        }
+        if found.len() > paths::MOST_FOLDERS {
+            return Vec::new();
         }
         found
     }

@@ -9,6 +9,9 @@ use super::glob::{Glob, Reach};
 use super::line::tree::{Piece, Word};
 use super::real::{plain, real, real_in};
 
+/// How many folders are followed at once.
+pub(super) const MOST_FOLDERS: usize = 32;
+
 /// So many names are looked at for one wildcard.
 const MAX_NAMES: usize = 4_000;
 /// So many places may one word name.
@@ -216,14 +219,32 @@ fn work_tree(at: &Path, git: &Path) -> Option<Repository> {
     Some(Repository::WorkTree(at.to_owned(), own.parent()?.to_owned()))
 }
 
+/// The folders that a word leads into: one, or each that a wildcard finds.
+pub(super) fn entered_each(word: &Word, folder: &Path, home: Option<&Path>) -> Result<Vec<PathBuf>, String> {
+    if !word.pieces.contains(&Piece::one_word()) {
+        return entered(word, folder, home).map(|folder| vec![folder]);
+    }
+    match named(word, folder, home) {
+        Named::Unknown(why) => Err(why),
+        Named::Places(places) if places.len() > MOST_FOLDERS => {
+            Err(format!("`{}` is more folders than are looked at", word_text(word)))
+        }
+        Named::Places(places) => {
+            let found: Vec<PathBuf> =
+                places.into_iter().map(|place| place.real).filter(|real| real.is_dir()).collect();
+            if found.is_empty() { Err(format!("`{}` is no folder", word_text(word))) } else { Ok(found) }
+        }
+    }
+}
+
 /// The folders after each of some words was entered. None if that cannot be told.
 pub(super) fn entered_all(folders: &[PathBuf], words: &[Word], home: Option<&Path>) -> Vec<PathBuf> {
     let mut found = folders.to_vec();
     for word in words {
-        let next: Result<Vec<PathBuf>, String> =
-            found.iter().map(|folder| entered(word, folder, home)).collect();
+        let next: Result<Vec<Vec<PathBuf>>, String> =
+            found.iter().map(|folder| entered_each(word, folder, home)).collect();
         match next {
-            Ok(next) => found = next,
+            Ok(next) => found = next.concat(),
             Err(_) => return Vec::new(),
         }
     }

@@ -61,6 +61,9 @@ impl Walker<'_> {
                     }
                     None if !pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_))) => {
                         out.extend(pieces.iter().cloned().map(Atom::Piece));
+                        if !bare {
+                            out.push(Atom::Piece(Piece::one_word()));
+                        }
                     }
                     Some(_) | None => {
                         if let [Piece::Unknown(it)] = pieces.as_slice() {

@@ -165,6 +165,13 @@ pub(crate) enum Way {
     Both,
 }
 
+impl Piece {
+    /// A wildcard that finds nothing: a word with it is what a wildcard found before, in quotes, and stays one word.
+    pub(crate) fn one_word() -> Self {
+        Self::Glob(String::new())
+    }
+}
+
 impl Word {
     /// A word of plain text.
     pub(crate) fn text(text: impl Into<String>, span: Range<usize>) -> Self {

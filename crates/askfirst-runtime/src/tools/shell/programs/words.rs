@@ -47,7 +47,9 @@ pub(crate) fn many(word: &Word) -> bool {
         let inner = glob.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         inner.is_some_and(|inner| inner.len() == 1 && inner.bytes().all(|byte| byte.is_ascii_alphanumeric()))
     };
-    splits(word) || word.pieces.iter().any(|piece| matches!(piece, Piece::Glob(glob) if !finds_one(glob)))
+    let one = word.pieces.contains(&Piece::one_word());
+    let spreads = |piece: &Piece| matches!(piece, Piece::Glob(glob) if !finds_one(glob));
+    splits(word) || (!one && word.pieces.iter().any(spreads))
 }
 
 /// The word without the first `bytes` of its leading text.

@@ -81,7 +81,7 @@ fn values_that_are_surely_known_are_put_in() {
         ("x=$(a b); c \"$x\"", &["", "a|b", "c|<$x>"]),
         ("x=a; while t; do x=b; c $x; done; d $x", &["", "t", "", "c|b", "d|<$x …>"]),
         ("i=0; while [ $i -lt 3 ]; do i=$((i+1)); done", &["", "[|<$((i))>|-lt|3|]", ""]),
-        ("for f in src/*.rs; do a \"$f\" $f; done", &["a|src/[glob *].rs|src/[glob *].rs|[glob *]"]),
+        ("for f in src/*.rs; do a \"$f\" $f; done", &["a|src/[glob *].rs[glob ]|src/[glob *].rs|[glob *]"]),
     ]);
 }
 
