@@ -9,6 +9,9 @@ impl Judge<'_> {
     /// Files that streams lead to. What a wrapper's stream gets is what the programs print that it starts.
     pub(super) fn streams(&self, at: usize, starts: &[Start], heard: &[(Speaks, Touched)], row: &mut Row) {
         let (Some(start), Some((speaks, touched))) = (starts.get(at), heard.get(at)) else { return };
+        if start.redirections.is_empty() {
+            return;
+        }
         let inner = starts.iter().zip(heard).skip(at + 1).filter(|(inner, _)| inner.is_within(start));
         let mut printing: Vec<(&Start, Speaks)> =
             inner.map(|(inner, (speaks, _))| (inner, *speaks)).collect();
