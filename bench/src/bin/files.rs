@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
 use askfirst::{ApprovalContext, Invocation, Toolset};
@@ -35,6 +36,35 @@ fn main() -> Result<(), Failure> {
 struct Bench {
     root: PathBuf,
     tools: FileToolset,
+    elsewhere: Elsewhere,
+}
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// A thread that works while another waits for it. The tools do what waits for the disk on one, because whoever calls
+/// them may have other things to do; so would a program with std alone.
+struct Elsewhere {
+    hand: Sender<Work>,
+    done: Receiver<()>,
+}
+
+impl Elsewhere {
+    fn new() -> Self {
+        let (hand, work) = channel::<Work>();
+        let (tell, done) = channel();
+        std::thread::spawn(move || {
+            for work in work {
+                work();
+                tell.send(()).expect("somebody waits");
+            }
+        });
+        Self { hand, done }
+    }
+
+    fn run(&self, work: impl FnOnce() + Send + 'static) {
+        self.hand.send(Box::new(work)).expect("the thread works");
+        self.done.recv().expect("it is done");
+    }
 }
 
 type Step<'a> = Box<dyn Fn() + 'a>;
@@ -63,7 +93,7 @@ impl Bench {
         });
         let options = LoadOptions { explicit: None, folder: root.clone(), places };
         let tools = FileToolset::new(&from_json(&config, &options)?)?;
-        Ok(Self { root, tools })
+        Ok(Self { root, tools, elsewhere: Elsewhere::new() })
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -95,34 +125,38 @@ impl Bench {
     }
 
     fn reading(&self, size: usize, turns: usize) -> Result<(), Failure> {
-        let path = self.path("read.txt");
-        fs::write(&path, text(size))?;
-        // A call that says nothing gets one megabyte at the most.
-        let args = || match size {
-            0..=0xfffff => json!({"path": "w:read.txt"}),
-            _ => json!({"path": "w:read.txt", "limit": 16 << 20}),
-        };
-        race(
-            "  read",
-            turns,
-            &[
-                self.std("std", || drop(read(&path))),
-                self.std("std, confined", || drop(read(&self.confined(&path)))),
-                self.tool("read_file", args),
-            ],
-        );
-        if size > 1 << 20 {
-            return Ok(());
+        fs::create_dir_all(self.path("one/two/three"))?;
+        for (name, deep) in [("read.txt", ""), ("one/two/three/read.txt", ", deep")] {
+            let path = self.path(name);
+            let called = format!("w:{name}");
+            fs::write(&path, text(size))?;
+            // A call that says nothing gets one megabyte at the most.
+            let args = || match size {
+                0..=0xfffff => json!({"path": called}),
+                _ => json!({"path": called, "limit": 16 << 20}),
+            };
+            race(
+                &format!("  read{deep}"),
+                turns,
+                &[
+                    self.std("std", || drop(read(&path))),
+                    self.std("std, confined", || drop(read(&self.confined(&path)))),
+                    self.tool("read_file", args),
+                ],
+            );
+            if size > 1 << 20 {
+                return Ok(());
+            }
+            race(
+                &format!("  stat{deep}"),
+                turns,
+                &[
+                    self.std("std", || drop(stat(&path))),
+                    self.std("std, confined", || drop(stat(&self.confined(&path)))),
+                    self.tool("stat_file", || json!({"path": called})),
+                ],
+            );
         }
-        race(
-            "  stat",
-            turns,
-            &[
-                self.std("std", || drop(stat(&path))),
-                self.std("std, confined", || drop(stat(&self.confined(&path)))),
-                self.tool("stat_file", || json!({"path": "w:read.txt"})),
-            ],
-        );
         Ok(())
     }
 
@@ -133,6 +167,7 @@ impl Bench {
         let copy = self.path("copy.txt");
         fs::write(&copy, &content)?;
         let args = || json!({"path": "w:write.txt", "content": content});
+        let own = Cell::new(String::new());
         race(
             "  write",
             turns,
@@ -141,6 +176,14 @@ impl Bench {
                 self.std("std, confined", || {
                     replace(&self.root, &self.confined(&path), |file| file.write_all(content.as_bytes()))
                 }),
+                // Handed a content of its own, as the tool is.
+                self.std("std, elsewhere", || {
+                    let (root, path) = (self.root.clone(), path.clone());
+                    let content = own.take();
+                    self.elsewhere
+                        .run(move || replace(&root, &path, |file| file.write_all(content.as_bytes())));
+                })
+                .after(|| own.set(content.clone())),
                 self.tool("write_file", args),
             ],
         );
@@ -195,6 +238,15 @@ impl Bench {
                     sync(&self.root);
                     sync(&self.root);
                 }),
+                self.std("std, elsewhere", || {
+                    let [from, to] = ends().map(|name| self.path(name));
+                    let root = self.root.clone();
+                    self.elsewhere.run(move || {
+                        fs::rename(from, to).expect("a rename");
+                        sync(&root);
+                        sync(&root);
+                    });
+                }),
                 self.tool("move_file", || {
                     let [from, to] = ends();
                     json!({"path": format!("w:{from}"), "to": format!("w:{to}")})
@@ -211,6 +263,14 @@ impl Bench {
                     sync(&self.root);
                 })
                 .after(make),
+                self.std("std, elsewhere", || {
+                    let (root, path) = (self.root.clone(), self.path("gone.txt"));
+                    self.elsewhere.run(move || {
+                        fs::remove_file(path).expect("it was there");
+                        sync(&root);
+                    });
+                })
+                .after(make),
                 self.tool("delete_file", || json!({"path": "w:gone.txt"})).after(make),
             ],
         );
@@ -222,6 +282,14 @@ impl Bench {
                 self.std("std", || {
                     fs::create_dir(self.path("folder")).expect("a folder");
                     sync(&self.root);
+                })
+                .after(unmake),
+                self.std("std, elsewhere", || {
+                    let (root, path) = (self.root.clone(), self.path("folder"));
+                    self.elsewhere.run(move || {
+                        fs::create_dir(path).expect("a folder");
+                        sync(&root);
+                    });
                 })
                 .after(unmake),
                 self.tool("make_folder", || json!({"path": "w:folder"})).after(unmake),

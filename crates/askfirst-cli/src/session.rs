@@ -159,6 +159,7 @@ fn end_on_signals(launcher: Arc<WalledLauncher>, controller: ApprovalController)
         for (count, signal) in signals.forever().enumerate() {
             if count > 0 {
                 servers::end(Signal::KILL);
+                askfirst_terminal::put_back();
                 std::process::exit(128 + signal);
             }
             controller.stop();
@@ -168,6 +169,7 @@ fn end_on_signals(launcher: Arc<WalledLauncher>, controller: ApprovalController)
                 std::thread::sleep(GRACE / 2);
                 servers::end(Signal::KILL);
                 std::thread::sleep(GRACE / 2);
+                askfirst_terminal::put_back();
                 std::process::exit(128 + signal);
             });
         }

@@ -3,7 +3,7 @@
 //! It is what the gateway itself uses, with nothing left out and nothing decided.
 
 use crate::http::sse::{Splitter, with_data};
-use crate::lines::{self, Next, TooLong};
+use crate::lines::{Lines, Next, TooLong};
 use crate::message::{From, Message, read};
 
 /// What a client's message asks for.
@@ -34,11 +34,11 @@ pub fn message(bytes: &[u8]) -> Result<Asks, String> {
 /// # Errors
 /// Fails if one is too long.
 pub fn lines(pieces: &[&[u8]]) -> Result<Vec<Vec<u8>>, TooLong> {
-    let (mut found, mut line) = (Vec::new(), Vec::new());
-    let mut input = Pieces { pieces, at: 0 };
+    let mut found = Vec::new();
+    let mut lines = Lines::new(Pieces { pieces, at: 0 });
     loop {
-        match lines::next(&mut input, &mut line) {
-            Ok(Next::Line) => found.push(line.clone()),
+        match lines.next() {
+            Ok(Next::Line(line)) => found.push(line.to_vec()),
             Ok(Next::TooLong) => return Err(TooLong),
             Ok(Next::End) | Err(_) => return Ok(found),
         }
@@ -79,30 +79,16 @@ struct Pieces<'a> {
 
 impl std::io::Read for Pieces<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let part = std::io::BufRead::fill_buf(self)?;
-        let count = part.len().min(into.len());
-        for (to, from) in into.iter_mut().zip(part) {
-            *to = *from;
-        }
-        std::io::BufRead::consume(self, count);
-        Ok(count)
-    }
-}
-
-impl std::io::BufRead for Pieces<'_> {
-    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
         while let Some((first, rest)) = self.pieces.split_first() {
-            let left = first.get(self.at..).unwrap_or_default();
+            let mut left = first.get(self.at..).unwrap_or_default();
             if !left.is_empty() {
-                return Ok(left);
+                let count = left.read(into)?;
+                self.at += count;
+                return Ok(count);
             }
             (self.pieces, self.at) = (rest, 0);
         }
-        Ok(&[])
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.at += amount;
+        Ok(0)
     }
 }
 

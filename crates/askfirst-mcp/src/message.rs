@@ -145,17 +145,13 @@ pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
 }
 
 fn id_of(raw: &RawValue) -> Result<Id, Fault> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Plain {
-        Number(i64),
-        Text(String),
-    }
-    match serde_json::from_str(raw.get()) {
-        Ok(Plain::Number(number)) => Ok(Id::Number(number)),
-        Ok(Plain::Text(text)) => Ok(Id::Text(text)),
-        Err(_) => Err(Fault::Shape("an `id` is a whole number or a text".to_owned())),
-    }
+    let raw = raw.get();
+    let id = if raw.starts_with('"') {
+        serde_json::from_str(raw).map(Id::Text)
+    } else {
+        serde_json::from_str(raw).map(Id::Number)
+    };
+    id.map_err(|_| Fault::Shape("an `id` is a whole number or a text".to_owned()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A stream that lines go to. It never keeps anybody waiting but whoever gives it a line.
 
-use std::io::Write;
+use std::io::{ErrorKind, IoSlice, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ impl Sink {
         let Open { output, whole } = open.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
         *self.since() = Some(Instant::now());
         // An end of line can only be a blank in JSON. Some readers take it for the end of the message.
-        let written = if line.contains(&b'\n') || line.contains(&b'\r') {
+        let written = if memchr::memchr2(b'\n', b'\r', line).is_some() {
             let blank = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
             output.write_all(&line.iter().map(blank).chain([b'\n']).collect::<Vec<u8>>())
         } else if line.len() < SHORT {
@@ -48,7 +48,7 @@ impl Sink {
             whole.push(b'\n');
             output.write_all(whole)
         } else {
-            output.write_all(line).and_then(|()| output.write_all(b"\n"))
+            write_whole(output, line)
         };
         let written = written.and_then(|()| output.flush());
         *self.since() = None;
@@ -58,6 +58,21 @@ impl Sink {
     fn drop_output(&self) {
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
+}
+
+/// A line and its end, in one turn if the other side takes as much.
+fn write_whole(output: &mut dyn Write, line: &[u8]) -> std::io::Result<()> {
+    let mut parts = [IoSlice::new(line), IoSlice::new(b"\n")];
+    let mut left = parts.as_mut_slice();
+    while !left.is_empty() {
+        match output.write_vectored(left) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => IoSlice::advance_slices(&mut left, count),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
 }
 
 impl Out for Sink {

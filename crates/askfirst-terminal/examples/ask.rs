@@ -1,7 +1,7 @@
 //! Asks the questions of a JSON file on this terminal, all at once, and prints each answer as a line of JSON.
 //!
 //! `ask QUESTIONS.json [--plain] [--preview LINES] [--session none|stdin|TERMINAL] [--withdraw MILLISECONDS] [--schema JSON]
-//! [--say TEXT] [--say-part TEXT]`;
+//! [--say TEXT] [--say-part TEXT] [--exit-after MILLISECONDS]`;
 //! with `--session` it first begins a session of its own, without a terminal or with that one.
 
 use std::error::Error;
@@ -30,6 +30,14 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
             "--schema" => {
                 let schema: serde_json::Value = serde_json::from_str(&value()?)?;
                 schemas = Schemas::new(move |_| Some(schema.clone()));
+            }
+            "--exit-after" => {
+                let time = Duration::from_millis(value()?.parse()?);
+                std::thread::spawn(move || {
+                    std::thread::sleep(time);
+                    askfirst_terminal::put_back();
+                    std::process::exit(3);
+                });
             }
             "--say" => println_on_terminal(&format!("{}\n", value()?))?,
             "--say-part" => println_on_terminal(&value()?)?,

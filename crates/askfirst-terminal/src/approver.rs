@@ -20,7 +20,7 @@ use crate::schema::Schemas;
 use crate::tty::{Ended, Gone, Tty, find, turn};
 use crate::ui::Past;
 use crate::words::taken_back;
-use crate::{Style, live, plain};
+use crate::{Style, live, plain, signals};
 
 /// Asks whoever sits at the terminal.
 pub struct TerminalApprover {
@@ -156,6 +156,8 @@ fn work(queue: &Receiver<Job>, shared: &Shared, options: &Options, schemas: &Sch
         }));
         remember(&mut memory, &question, options);
         lock(&shared.state).forget(id);
+        // The signal ends the program before somebody goes on with a refusal.
+        signals::let_it_end();
         match answer {
             Ok(Some(answer)) => reply.send(answer),
             Ok(None) | Err(_) => drop(reply),
@@ -234,7 +236,7 @@ impl Prompt<'_> {
                     shared.calm_down();
                     if let Some(cause) = shared.over(question.id) {
                         // Whoever took it back knows; the line is for the one who looks.
-                        let _ = tty.write(&format!("\n{}\n", taken_back(cause)));
+                        let _ = tty.write(&format!("\n{}\n", taken_back(question, cause)));
                         return None;
                     }
                 }
@@ -271,7 +273,7 @@ impl Shared {
     fn over(&self, id: QuestionId) -> Option<Cause> {
         let state = lock(&self.state);
         let withdrawn = state.withdrawn.iter().find(|(known, _)| *known == id).map(|(_, cause)| *cause);
-        withdrawn.or(state.closing.then_some(Cause::Cancelled))
+        withdrawn.or((state.closing || signals::is_over()).then_some(Cause::Cancelled))
     }
 }
 

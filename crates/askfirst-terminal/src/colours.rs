@@ -16,9 +16,9 @@ pub(crate) fn of(line: &Line, piece: &Piece) -> Style {
     }
 }
 
-/// The gutter, and what should stand back.
+/// The gutter, and what should stand back. No grey: there are palettes in which that is the background.
 pub(crate) fn dim() -> Style {
-    Style::new().fg(Color::DarkGray)
+    Style::new().add_modifier(Modifier::DIM)
 }
 
 /// The frame of a prompt.

@@ -209,6 +209,13 @@ impl Keys {
         self.pending = None;
     }
 
+    /// Something was typed before it stood on screen that keys count: they do not.
+    pub fn typed_before_ready(&mut self, now: Duration) {
+        if self.holds(Rule::Arming) {
+            let _ = self.disarm(now);
+        }
+    }
+
     /// The content is on screen, as far as it fits.
     pub fn content_shown(&mut self) {
         self.content = true;

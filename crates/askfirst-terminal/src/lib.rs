@@ -9,8 +9,10 @@ mod edit;
 pub mod keys;
 mod live;
 mod paint;
+mod pause;
 mod plain;
 pub mod schema;
+mod signals;
 pub mod still;
 mod surface;
 mod tty;
@@ -24,6 +26,7 @@ use askfirst_runtime::redact::Redactor;
 
 pub use approver::TerminalApprover;
 pub use schema::Schemas;
+pub use signals::put_back;
 
 /// How the prompt looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

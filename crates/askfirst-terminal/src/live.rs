@@ -12,6 +12,7 @@ use crate::Options;
 use crate::decode::{Decoder, Input, Key};
 use crate::edit::{edit, editor};
 use crate::keys::Event;
+use crate::pause::Pauses;
 use crate::schema::Schemas;
 use crate::surface::{Ansi, Surface};
 use crate::tty::{Ended, Gone, Tty, Waited};
@@ -23,7 +24,7 @@ const AT_ONCE: Duration = Duration::from_millis(25);
 /// How often to look whether the page is ready.
 const PREPARING: Duration = Duration::from_millis(10);
 /// How often to look whether the window has another size.
-const SIZE: Duration = Duration::from_millis(200);
+pub(crate) const SIZE: Duration = Duration::from_millis(200);
 /// What the terminal says about focus within this time, it says about the moment of asking.
 const SETTLED: Duration = Duration::from_secs(1);
 /// So long before the end somebody who looks elsewhere is called.
@@ -59,6 +60,8 @@ struct Live<'a, 't> {
     schemas: &'a Schemas,
     focus: &'a mut Focus,
     called: bool,
+    ready: bool,
+    pauses: Pauses,
 }
 
 /// Asks one question.
@@ -93,6 +96,8 @@ pub(crate) fn ask(
         schemas,
         focus,
         called: false,
+        ready: false,
+        pauses: Pauses::default(),
     };
     let ended = live.run();
     let seen = Some(live.ui.seen());
@@ -133,7 +138,12 @@ impl Live<'_, '_> {
             let event = self.wait()?;
             let mut wishes = Vec::new();
             let size = self.tty.size();
-            if size != self.ui.size() && Rule::Repaint.holds() {
+            if !self.tty.is_raw() && Rule::Repaint.holds() {
+                // A shell was in between, which wrote something: the question is drawn anew, below.
+                self.tty.raw()?;
+                self.surface = Ansi::new(self.tty.style(), size.0);
+                wishes.extend(self.ui.resize(size, self.start.elapsed()));
+            } else if size != self.ui.size() && Rule::Repaint.holds() {
                 // Keys that came with it were meant for what stood there before.
                 self.surface.resized(size.0);
                 wishes.extend(self.ui.resize(size, self.start.elapsed()));
@@ -165,7 +175,14 @@ impl Live<'_, '_> {
     fn draw(&mut self) -> Result<(), Gone> {
         let frame = self.ui.frame(now());
         let bytes = self.surface.show(&frame);
-        if bytes.is_empty() { Ok(()) } else { self.tty.write(&bytes) }
+        let becomes_ready = !self.ready && self.ui.keys.is_armed();
+        self.tty.draws(frame.stage);
+        let early = self.tty.write_mark(&bytes)?;
+        if becomes_ready && early {
+            self.ui.keys.typed_before_ready(self.start.elapsed());
+        }
+        self.ready = self.ui.keys.is_armed();
+        Ok(())
     }
 
     fn wait(&mut self) -> Result<Event, Gone> {
@@ -174,7 +191,15 @@ impl Live<'_, '_> {
         let look = at + if self.ui.is_whole() { SIZE } else { PREPARING };
         let due = gives_up.into_iter().chain(self.ui.keys.wake_at()).fold(look, Duration::min);
         self.last_call()?;
-        match self.tty.wait(Some(due.saturating_sub(at))) {
+        let stood = self.pauses.found(at, Duration::ZERO);
+        let waited = self.tty.wait(Some(due.saturating_sub(at)));
+        let back = self.start.elapsed();
+        if self.pauses.found(back, due) || stood {
+            // What was typed meanwhile was not typed at a prompt that could answer.
+            self.surface.resized(self.ui.size().0);
+            self.ui.keys.painted(back);
+        }
+        match waited {
             Waited::Bytes(bytes) => {
                 self.read_at = self.start.elapsed();
                 let inputs = self.decoder.feed(&bytes);

@@ -11,7 +11,9 @@ use crate::Options;
 use crate::decode::{Decoder, Input};
 use crate::edit::{EditFault, edit};
 use crate::keys::{Effect, Event, Front, Keys};
+use crate::live::SIZE;
 use crate::paint::{NUMBER, Numbers, draw, paint};
+use crate::pause::Pauses;
 use crate::schema::Schemas;
 use crate::tty::{Ended, Gone, Tty, Waited};
 use crate::words::{echo, notice_words, now};
@@ -22,12 +24,28 @@ pub(crate) fn ask(tty: &mut Tty<'_>, question: &Question, options: &Options, sch
         PageOptions { preview_lines: options.preview_lines, redactor: &options.redactor, now: now() };
     let page = Page::of(question, &page_options);
     let start = Instant::now();
+    // Lines have no colours for the words of a program, so none are looked for.
+    page.highlight_until(start);
     let keys = Keys::new(page.offers.clone(), Front::Lines, Duration::ZERO);
     let columns = tty.columns();
     let seen = Seen { lines: 0, of: 0 };
     let (decoder, read_at, field) = (Decoder::default(), Duration::ZERO, String::new());
-    let mut prompt =
-        Prompt { tty, question, options, schemas, page, start, keys, decoder, read_at, columns, seen, field };
+    let pauses = Pauses::default();
+    let mut prompt = Prompt {
+        tty,
+        question,
+        options,
+        schemas,
+        page,
+        start,
+        keys,
+        decoder,
+        read_at,
+        columns,
+        seen,
+        field,
+        pauses,
+    };
     match prompt.run() {
         Ok(answer) => Ended::Answered(answer),
         Err(Gone::Woken) => Ended::Woken,
@@ -52,6 +70,7 @@ struct Prompt<'a, 't> {
     seen: Seen,
     /// The line that a reason is typed into, as drawn.
     field: String,
+    pauses: Pauses,
 }
 
 const READY: &str = "ready: ";
@@ -64,7 +83,11 @@ impl Prompt<'_, '_> {
         loop {
             let mut event = self.wait()?;
             let columns = self.tty.columns();
-            if columns != self.columns && matches!(event, Event::Read(_)) {
+            if !self.tty.is_raw() {
+                // A shell was in between: what was typed was meant for it.
+                self.tty.raw()?;
+                event = Event::Resize;
+            } else if columns != self.columns && matches!(event, Event::Read(_)) {
                 self.columns = columns;
                 event = Event::Resize;
             }
@@ -81,9 +104,19 @@ impl Prompt<'_, '_> {
     fn wait(&mut self) -> Result<Event, Gone> {
         let now = self.start.elapsed();
         let gives_up = self.decoder.patience().map(|patience| self.read_at + patience);
-        let due = gives_up.into_iter().chain(self.keys.wake_at()).min();
+        let due = gives_up.into_iter().chain(self.keys.wake_at()).fold(now + SIZE, Duration::min);
         let read = |inputs: Vec<Input>| if inputs.is_empty() { Event::Tick } else { Event::Read(inputs) };
-        match self.tty.wait(due.map(|due| due.saturating_sub(now))) {
+        let stood = self.pauses.found(now, Duration::ZERO);
+        let waited = self.tty.wait(Some(due.saturating_sub(now)));
+        let back = self.start.elapsed();
+        if self.pauses.found(back, due) || stood {
+            let was_ready = self.keys.is_armed();
+            self.keys.painted(back);
+            if was_ready {
+                self.not_yet()?;
+            }
+        }
+        match waited {
             Waited::Bytes(bytes) => {
                 self.read_at = self.start.elapsed();
                 Ok(read(self.decoder.feed(&bytes)))
@@ -100,7 +133,13 @@ impl Prompt<'_, '_> {
 
     fn carry_out(&mut self, effect: Effect) -> Result<Option<Vec<ApprovalDecision>>, Gone> {
         match effect {
-            Effect::Ready => self.tty.write(&paint(READY, "1;32", self.options.style))?,
+            Effect::Ready => {
+                let mark = paint(READY, "1;32", self.options.style);
+                if self.tty.write_mark(&mark)? {
+                    self.keys.typed_before_ready(self.start.elapsed());
+                    self.not_yet()?;
+                }
+            }
             Effect::NotYet => self.not_yet()?,
             Effect::Say(notice) => self.say(notice_words(notice))?,
             Effect::Echo(text) => self.type_out(&text)?,

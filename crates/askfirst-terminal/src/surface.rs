@@ -85,6 +85,7 @@ impl Ansi {
                 put(out, &LeaveAlternateScreen);
                 self.rows = std::mem::take(&mut self.below);
                 self.cursor = self.inline_cursor;
+                self.begun = !self.rows.is_empty();
             }
             (Stage::Inline, Stage::Inline) | (Stage::Full, Stage::Full) => {}
         }
@@ -230,7 +231,6 @@ fn ink(out: &mut String, look: Look) {
         Some(Color::Blue) => Ink::DarkBlue,
         Some(Color::Magenta) => Ink::DarkMagenta,
         Some(Color::Cyan) => Ink::DarkCyan,
-        Some(Color::DarkGray) => Ink::DarkGrey,
         Some(_) | None => Ink::Reset,
     };
     if colour != Ink::Reset {
@@ -238,6 +238,7 @@ fn ink(out: &mut String, look: Look) {
     }
     let attributes = [
         (Modifier::BOLD, Attribute::Bold),
+        (Modifier::DIM, Attribute::Dim),
         (Modifier::UNDERLINED, Attribute::Underlined),
         (Modifier::REVERSED, Attribute::Reverse),
     ];

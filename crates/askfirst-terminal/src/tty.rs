@@ -1,6 +1,6 @@
 //! The terminal itself: opened, put into raw mode, read with care, and always put back as it was.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use askfirst::machine::Answer;
@@ -13,7 +13,23 @@ use rustix::termios::{
 };
 
 use crate::Style;
+use crate::signals::{Hold, hold};
+use crate::surface::Stage;
 use askfirst_runtime::present::Rule;
+
+/// What reads lines, echoes and makes signals of keys: not while a prompt stands.
+const LINES: LocalModes = LocalModes::ICANON
+    .union(LocalModes::ECHO)
+    .union(LocalModes::ECHONL)
+    .union(LocalModes::ISIG)
+    .union(LocalModes::IEXTEN);
+/// What changes keys on their way.
+const CHANGES: InputModes = InputModes::BRKINT
+    .union(InputModes::ICRNL)
+    .union(InputModes::INLCR)
+    .union(InputModes::IGNCR)
+    .union(InputModes::ISTRIP)
+    .union(InputModes::IXON);
 
 /// Why the terminal is of no more use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -68,6 +84,11 @@ pub(crate) fn find() -> Option<OwnedFd> {
 /// The right to ask on a terminal, which one program at a time has.
 #[derive(Debug)]
 pub(crate) struct Turn(#[expect(dead_code, reason = "held, not looked at")] Option<OwnedFd>);
+
+/// A few bytes are written within this time, also on a busy machine.
+const AT_ONCE: Duration = Duration::from_millis(150);
+/// So long a terminal that takes nothing is waited for before it is left.
+const LAST_WORD: Duration = Duration::from_millis(300);
 
 /// How often it is looked whether another program is done.
 const LOOK: Duration = Duration::from_millis(40);
@@ -132,13 +153,15 @@ pub(crate) struct Tty<'a> {
     wake: BorrowedFd<'a>,
     before: Termios,
     style: Style,
+    hold: Hold,
 }
 
 impl<'a> Tty<'a> {
     /// Takes a terminal over. What was typed before is thrown away.
     pub(crate) fn take(fd: OwnedFd, wake: BorrowedFd<'a>, style: Style) -> Result<Self, Gone> {
         let before = tcgetattr(&fd).map_err(|_| Gone::Lost)?;
-        let mut tty = Self { fd, wake, before, style };
+        let hold = hold(fd.as_fd(), &before, wake, codes(style));
+        let mut tty = Self { fd, wake, before, style, hold };
         tty.raw()?;
         Ok(tty)
     }
@@ -146,17 +169,8 @@ impl<'a> Tty<'a> {
     /// Raw mode, with nothing typed. Output is still made of lines.
     pub(crate) fn raw(&mut self) -> Result<(), Gone> {
         let mut raw = self.before.clone();
-        raw.local_modes -= LocalModes::ICANON
-            | LocalModes::ECHO
-            | LocalModes::ECHONL
-            | LocalModes::ISIG
-            | LocalModes::IEXTEN;
-        raw.input_modes -= InputModes::BRKINT
-            | InputModes::ICRNL
-            | InputModes::INLCR
-            | InputModes::IGNCR
-            | InputModes::ISTRIP
-            | InputModes::IXON;
+        raw.local_modes -= LINES;
+        raw.input_modes -= CHANGES;
         raw.special_codes[SpecialCodeIndex::VMIN] = 1;
         raw.special_codes[SpecialCodeIndex::VTIME] = 0;
         self.flush();
@@ -169,16 +183,52 @@ impl<'a> Tty<'a> {
         }
     }
 
+    /// Whether it still is in raw mode. Somebody else may have changed that, as a shell does after a stop.
+    pub(crate) fn is_raw(&self) -> bool {
+        let raw = |now: Termios| !now.local_modes.intersects(LINES) && !now.input_modes.intersects(CHANGES);
+        // One that cannot be asked is lost, which the next wait finds out.
+        tcgetattr(&self.fd).map_or(true, raw)
+    }
+
+    /// Writes what may say that keys count, and tells whether something was typed before it stood there.
+    pub(crate) fn write_mark(&mut self, text: &str) -> Result<bool, Gone> {
+        let (begun, before) = (Instant::now(), self.has_input());
+        self.write(text)?;
+        // Stopped in between, it cannot tell what was typed when.
+        Ok(before || (begun.elapsed() > AT_ONCE && self.has_input()))
+    }
+
+    /// Whether something was typed that nobody has read.
+    fn has_input(&self) -> bool {
+        let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
+    }
+
     /// The mode from before.
     pub(crate) fn cooked(&mut self) {
-        // A last word to a terminal that may be gone: nothing depends on it.
-        let _ = match self.style {
-            Style::Coloured => rustix::io::write(&self.fd, b"\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[0m"),
-            Style::Uncoloured => rustix::io::write(&self.fd, b"\x1b[?1004l\x1b[?2004l\x1b[?25h"),
-            Style::Plain => Ok(0),
-        };
+        self.last_word(codes(self.style));
         self.flush();
         let _ = tcsetattr(&self.fd, OptionalActions::Now, &self.before);
+    }
+
+    /// Says where is drawn now, for whoever must put the terminal back.
+    pub(crate) fn draws(&self, stage: Stage) {
+        self.hold.draws(stage);
+    }
+
+    /// Writes to a terminal that may be gone or full: it is waited for a little, and nothing depends on it.
+    fn last_word(&self, bytes: &[u8]) {
+        let time = Timespec { tv_sec: 0, tv_nsec: LAST_WORD.subsec_nanos().into() };
+        let mut left = bytes;
+        while !left.is_empty() {
+            let mut fds = [PollFd::new(&self.fd, PollFlags::OUT)];
+            match (poll(&mut fds, Some(&time)), rustix::io::write(&self.fd, left)) {
+                (_, Ok(written)) => left = left.get(written..).unwrap_or_default(),
+                (Ok(ready), Err(Errno::AGAIN | Errno::INTR)) if ready > 0 => {}
+                (_, Err(_)) => return,
+            }
+        }
     }
 
     /// Throws away what was typed and not read.
@@ -276,6 +326,15 @@ impl<'a> Tty<'a> {
                 Err(_) => return Waited::Lost,
             }
         }
+    }
+}
+
+/// What takes back what a terminal was told for a prompt.
+const fn codes(style: Style) -> &'static [u8] {
+    match style {
+        Style::Coloured => b"\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[0m",
+        Style::Uncoloured => b"\x1b[?1004l\x1b[?2004l\x1b[?25h",
+        Style::Plain => b"",
     }
 }
 

@@ -190,6 +190,9 @@ impl Ui {
                 self.find(pane::Way::Down, 0);
             }
             Effect::View => self.view = self.top,
+            Effect::AskScope => self.view = Spot::default(),
+            // The one that is chosen is in the window.
+            Effect::Marked(at) => self.view = Spot { at: 0, row: draw::scope_start(self, at) },
             Effect::Facts => {
                 self.view = Spot::default();
                 self.facts = self.facts_and_keys();
@@ -204,13 +207,7 @@ impl Ui {
                     self.facts = self.facts_and_keys();
                 }
             }
-            Effect::Ready
-            | Effect::NotYet
-            | Effect::Echo(_)
-            | Effect::Erase(_)
-            | Effect::AskReason
-            | Effect::AskScope
-            | Effect::Marked(_) => {}
+            Effect::Ready | Effect::NotYet | Effect::Echo(_) | Effect::Erase(_) | Effect::AskReason => {}
         }
         let _ = now;
         None
@@ -291,7 +288,8 @@ impl Ui {
         match self.keys.screen() {
             Screen::View(Doc::Facts, _) => self.move_facts(key),
             Screen::View(Doc::All, _) => self.move_view(key),
-            Screen::Question | Screen::Scope(_) | Screen::Reason(_) | Screen::Args(_) => self.move_pane(key),
+            Screen::Scope(marked) => self.move_scope(key, *marked),
+            Screen::Question | Screen::Reason(_) | Screen::Args(_) => self.move_pane(key),
         }
     }
 }

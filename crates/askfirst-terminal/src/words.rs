@@ -54,8 +54,8 @@ pub(crate) fn short(text: &str, room: usize) -> String {
     short
 }
 
-/// The line that says that a question was taken back.
-pub(crate) fn taken_back(cause: Cause) -> String {
+/// The line that says that a question was taken back, and what it was about.
+pub(crate) fn taken_back(question: &Question, cause: Cause) -> String {
     let words = match cause {
         Cause::TimeOut => "refused: nobody answered in time".to_owned(),
         Cause::Cancelled => "taken back: the call was given up".to_owned(),
@@ -70,7 +70,10 @@ pub(crate) fn taken_back(cause: Cause) -> String {
         | Cause::RecordFailed
         | Cause::NoWalls => format!("taken back: {cause}"),
     };
-    format!("{words}, {}", time_of_day(now()))
+    let tools: Vec<String> =
+        question.members.iter().take(3).map(|member| short(&member.request.tool_name, 40)).collect();
+    let more = if question.members.len() > tools.len() { ", …" } else { "" };
+    format!("{words}: {}{more}, {}", tools.join(", "), time_of_day(now()))
 }
 
 fn decision_words(decision: &ApprovalDecision) -> &'static str {

@@ -50,15 +50,12 @@ fn script() -> Vec<Step> {
             ],
         },
         shell(
-            "A riskier one. Every program that it would start is named. Try `r`: no, with a reason.",
+            "A riskier one: every program is named. Try `r`: no, with a reason.",
             "ls *.md | wc -l && rm -rf old",
         ),
         shell("This the config denies, however it is dressed.", "env -S 'sudo ls'"),
         one("And a file outside every folder that I was given.", "read_file", json!({"path": "secret.txt"})),
-        shell(
-            "If you approve this, it runs into the walls: it wants a namespace of its own.",
-            "unshare --user true",
-        ),
+        shell("Approved, this runs into the walls: it wants a namespace of its own.", "unshare --user true"),
         one(
             "What cannot be undone wants a word from you, not a key.",
             "send_letter",
@@ -73,9 +70,10 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     let state = scratch.0.join("state");
     let places = Places { state: state.clone(), ..Places::from_env() };
     let config = read_config_in(Some(scratch.0.join("askfirst.yaml")), scratch.0.clone(), places)?;
-    out("A scripted agent works on notes in a scratch folder. Whatever it does goes through askfirst,");
-    out("and the programs that it starts run behind walls where this machine has them.");
-    out("Keys: y yes, n no, s yes for this session, r no with a reason, v view all, ? facts, q stop.");
+    out("A scripted agent works on notes in a scratch folder. Whatever it does goes");
+    out("through askfirst; programs run behind walls where this machine has them.");
+    out("Keys: y yes, n no, s yes for this session, r no with a reason, v view all,");
+    out("      ? facts and keys, q stop. They count once the last line says `ready:`.");
     let session = Session::open(Offered::new(config)?, common, mode, "demo", &state)?;
     let mut exit = Exit::Done;
     for step in script() {
@@ -88,10 +86,9 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     out("What was decided and what ran, from the record:");
     crate::commands::log::print_entries(session.ledger.path(), usize::MAX)?;
     out("");
-    out(
-        "Next: askfirst init writes a config for a folder of yours (docs/guide/first-config.md); try it with",
-    );
-    out("      askfirst explain TOOL --args JSON, then let your agent call through askfirst run -");
+    out("Next: askfirst init writes a config for a folder of yours (see");
+    out("      docs/guide/first-config.md); try it with askfirst explain TOOL --args JSON,");
+    out("      then let your agent call through askfirst run -");
     Ok(exit)
 }
 

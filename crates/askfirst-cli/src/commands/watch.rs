@@ -29,6 +29,7 @@ pub fn watch(common: &Common) -> anyhow::Result<Exit> {
     std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
         for (count, signal) in signals.forever().enumerate() {
             if count > 0 {
+                askfirst_terminal::put_back();
                 std::process::exit(128 + signal);
             }
             leaving.leave();

@@ -10,7 +10,7 @@ mod list;
 mod parked;
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::io::BufRead;
+use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -21,7 +21,7 @@ use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
 
 use crate::elicit::Elicit;
-use crate::lines::{self, Next};
+use crate::lines::{Lines, Next, TooLong};
 use crate::message::Id;
 use crate::out::{Out, Ways};
 use crate::pins::Pins;
@@ -250,18 +250,18 @@ impl Gateway {
 
 impl Link {
     /// Reads what the client sends, until it ends.
-    pub fn serve_client(self: &Arc<Self>, ways: &Ways, mut input: impl BufRead) -> Ended {
-        let mut line = Vec::new();
+    pub fn serve_client(self: &Arc<Self>, ways: &Ways, input: impl Read) -> Ended {
+        let mut lines = Lines::new(input);
         let ended = loop {
-            match lines::next(&mut input, &mut line) {
-                Ok(Next::Line) => {
-                    if let Err(e) = self.from_client(ways, &line) {
+            match lines.next() {
+                Ok(Next::Line(line)) => {
+                    if let Err(e) = self.from_client(ways, line) {
                         break Ended::Broken(e.to_string());
                     }
                 }
                 Ok(Next::End) => break Ended::Closed,
                 Ok(Next::TooLong) => {
-                    let told = refuse(&*ways.to_client, None, -32600, &lines::TooLong.to_string());
+                    let told = refuse(&*ways.to_client, None, -32600, &TooLong.to_string());
                     break told.map_or_else(|e| Ended::Broken(e.to_string()), |()| Ended::TooLong);
                 }
                 Err(e) => break Ended::Broken(e.to_string()),
@@ -272,12 +272,12 @@ impl Link {
     }
 
     /// Reads what the server sends, until it ends. Then whoever still waits is told so.
-    pub fn serve_server(self: &Arc<Self>, ways: &Ways, mut input: impl BufRead) -> Ended {
-        let mut line = Vec::new();
+    pub fn serve_server(self: &Arc<Self>, ways: &Ways, input: impl Read) -> Ended {
+        let mut lines = Lines::new(input);
         let ended = loop {
-            match lines::next(&mut input, &mut line) {
-                Ok(Next::Line) => {
-                    if let Err(e) = self.from_server(ways, &line) {
+            match lines.next() {
+                Ok(Next::Line(line)) => {
+                    if let Err(e) = self.from_server(ways, line) {
                         break Ended::Broken(e.to_string());
                     }
                 }

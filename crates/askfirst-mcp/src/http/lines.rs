@@ -1,6 +1,6 @@
 //! A client on standard streams, with servers of which some are behind addresses, or several servers at once.
 
-use std::io::{BufRead, Write};
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::front::FrontError;
 use super::peer::{Backend, Names};
 use super::proxy::beat;
 use crate::gateway::refuse;
-use crate::lines::{self, Next};
+use crate::lines::{Lines, Next, TooLong};
 use crate::out::Out;
 use crate::sink::Sink;
 
@@ -27,7 +27,7 @@ const GOODBYE: Duration = Duration::from_secs(2);
 pub fn serve_lines(
     backends: Vec<Backend>,
     names: Names,
-    mut input: impl BufRead + Send + 'static,
+    input: impl Read + Send + 'static,
     output: Box<dyn Write + Send>,
 ) -> Result<(), FrontError> {
     super::run(async move {
@@ -39,16 +39,16 @@ pub fn serve_lines(
         let (ended, end) = oneshot::channel();
         let (taking, hearing) = (Arc::clone(&peer), Arc::clone(&to_client));
         std::thread::spawn(move || {
-            let mut line = Vec::new();
+            let mut lines = Lines::new(input);
             loop {
-                match lines::next(&mut input, &mut line) {
-                    Ok(Next::Line) => {
-                        if taking.take(&hearing, &line).is_err() {
+                match lines.next() {
+                    Ok(Next::Line(line)) => {
+                        if taking.take(&hearing, line).is_err() {
                             break;
                         }
                     }
                     Ok(Next::TooLong) => {
-                        let _ = refuse(&*hearing, None, -32600, &lines::TooLong.to_string());
+                        let _ = refuse(&*hearing, None, -32600, &TooLong.to_string());
                         break;
                     }
                     Ok(Next::End) | Err(_) => break,

@@ -2,7 +2,7 @@
 //! batches, no id in use. What does not hold is answered here.
 
 use std::collections::HashMap;
-use std::io::{BufRead, Write};
+use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::MAX_IN_FLIGHT;
 use crate::elicit::Elicit;
-use crate::lines::{self, Next};
+use crate::lines::{Lines, Next, TooLong};
 use crate::message::{From, Id, Message, read};
 use crate::out::Out;
 
@@ -110,7 +110,7 @@ impl Ids {
 impl Transport {
     /// Starts a thread that reads and one that writes.
     pub(super) fn start(
-        input: impl BufRead + Send + 'static,
+        input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
         elicit: Option<Arc<Elicit>>,
     ) -> std::io::Result<(Self, Conversation)> {
@@ -173,19 +173,19 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Reads until the client ends, or sends what is too long.
-    fn read(&self, mut input: impl BufRead) {
-        let mut line = Vec::new();
+    fn read(&self, input: impl Read) {
+        let mut lines = Lines::new(input);
         loop {
-            match lines::next(&mut input, &mut line) {
-                Ok(Next::Line) => {
-                    if self.take(&line, None).is_err() {
+            match lines.next() {
+                Ok(Next::Line(line)) => {
+                    if self.take(line, None).is_err() {
                         return;
                     }
                 }
                 Ok(Next::End) | Err(_) => return,
                 Ok(Next::TooLong) => {
                     // Whatever comes after it cannot be told apart from its rest.
-                    let _ = self.refuse(None, None, -32600, &lines::TooLong.to_string());
+                    let _ = self.refuse(None, None, -32600, &TooLong.to_string());
                     return;
                 }
             }

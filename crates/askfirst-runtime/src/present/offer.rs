@@ -40,9 +40,9 @@ impl Choice {
         Self::Session,
         Self::NoSession,
         Self::View,
+        Self::Facts,
         Self::Reason,
         Self::Edit,
-        Self::Facts,
         Self::Stop,
     ];
 

@@ -108,7 +108,11 @@ pub(super) fn command(order: &Order, helper: &Helper, others: usize) -> Result<M
         made.words(["--tmpfs".as_ref(), path.as_ref()]);
     }
     made.words(["--proc".as_ref(), "/proc".as_ref()]);
-    for path in PROC_COVERED.map(|name| Path::new("/proc").join(name)).iter().filter(|path| path.exists()) {
+    for path in PROC_COVERED
+        .map(|name| Path::new("/proc").join(OsStr::from_bytes(name.to_bytes())))
+        .iter()
+        .filter(|path| path.exists())
+    {
         made.cover(path).map_err(failed(path))?;
     }
     for word in [["--remount-ro", "/proc"], ["--dev", "/dev"]] {

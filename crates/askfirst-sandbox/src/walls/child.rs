@@ -13,6 +13,7 @@ use super::inside::{c_strings, end, rules};
 use super::mechanism::Mechanism;
 use super::order::Way;
 use super::order::{Failed, Inside, Order, Word};
+use super::turns::Turns;
 use super::{check, init, sys};
 use crate::profile::Descriptors;
 
@@ -33,6 +34,7 @@ struct Ready<'a> {
     landlock: Option<super::landlock::Rules>,
     filter: Filter,
     telling: Telling,
+    turns: Option<Turns>,
     /// What came of it, written by the child in memory that both share.
     result: Outcome,
     listener: Option<OwnedFd>,
@@ -46,7 +48,7 @@ enum Outcome {
 
 /// Starts the program. The child borrows our memory and our descriptors until the program takes over, and we stand
 /// still meanwhile: nothing is copied.
-pub(super) fn start(order: &Order) -> Result<Started, Failed> {
+pub(super) fn start(order: &Order, turns: Option<Turns>) -> Result<Started, Failed> {
     let args = std::iter::once(&order.program).chain(&order.args);
     let argv = c_strings(args.map(|arg| arg.as_bytes().to_vec()))?;
     let passed = |name: &OsStr| {
@@ -81,6 +83,7 @@ pub(super) fn start(order: &Order) -> Result<Started, Failed> {
         landlock: rules(order)?,
         filter: Filter::new(order, telling),
         telling,
+        turns,
         result: Outcome::Untold,
         listener: None,
     };
@@ -136,6 +139,12 @@ fn prepare(ready: &mut Ready<'_>) -> Result<(), Failed> {
         Descriptors::Terminal => {}
     }
     init::unblock_signals().map_err(Failed::at("unblocking signals"))?;
+    // The standard library ignores it for the helper, and what is ignored stays so.
+    // SAFETY: handlers are not shared with PID 1, and the program is to find the default.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+    if let Some(turns) = &ready.turns {
+        turns.free();
+    }
     if order.has(Mechanism::Limits) {
         limits(order)?;
     }

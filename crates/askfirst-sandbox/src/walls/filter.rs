@@ -3,6 +3,7 @@
 //!
 //! Calls of another architecture, of the other numbering of this one, and those added by later kernels are refused too.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
@@ -10,6 +11,7 @@ use libc::{c_int, c_long, sock_filter};
 
 use super::mechanism::Mechanism;
 use super::order::{Order, Way};
+use super::steps::{Ask, Step, Steps};
 use crate::profile::Network;
 
 #[cfg(target_arch = "x86_64")]
@@ -29,13 +31,6 @@ const fn refuse(errno: c_int) -> u32 {
 const EPERM: u32 = refuse(libc::EPERM);
 const ENOSYS: u32 = refuse(libc::ENOSYS);
 
-const LOAD: u16 = 0x20;
-const AND: u16 = 0x54;
-const EQUAL: u16 = 0x15;
-const AT_LEAST: u16 = 0x35;
-const ANY_BIT: u16 = 0x45;
-const RETURN: u16 = 0x06;
-
 /// Namespaces of every kind that `clone` can make. Another one, of time, shares its bit with the signal there.
 const NAMESPACES: u32 = 0x7e02_0000;
 const TIME_NAMESPACE: u32 = 0x80;
@@ -53,23 +48,20 @@ pub(crate) struct Filter {
     code: Vec<sock_filter>,
 }
 
-fn step(code: u16, k: u32) -> sock_filter {
-    sock_filter { code, jt: 0, jf: 0, k }
-}
-
-/// If the test holds, the next step, else the one after `skip`.
-fn when(code: u16, k: u32, skip: u8) -> sock_filter {
-    sock_filter { code, jt: 0, jf: skip, k }
-}
-
-/// If the test holds, the one after `skip`, else the next.
-fn unless(code: u16, k: u32, skip: u8) -> sock_filter {
-    sock_filter { code, jt: skip, jf: 0, k }
-}
+/// The number of a call, where the kernel puts it.
+const NUMBER: u32 = 0;
+/// Its architecture.
+const OF: u32 = 4;
 
 /// The lower half of an argument.
-fn argument(index: u32) -> sock_filter {
-    step(LOAD, 16 + 8 * index + if cfg!(target_endian = "big") { 4 } else { 0 })
+const fn argument(index: u32) -> u32 {
+    16 + 8 * index + if cfg!(target_endian = "big") { 4 } else { 0 }
+}
+
+/// A filter while it is made: what is done with each call.
+struct Making {
+    steps: Steps,
+    calls: BTreeMap<u32, Step>,
 }
 
 impl Filter {
@@ -78,148 +70,55 @@ impl Filter {
             Telling::Told => NOTIFY,
             Telling::Silent => EPERM,
         };
-        let mut filter = Self { code: Vec::with_capacity(300) };
-        filter.code.extend([
-            step(LOAD, 4),
-            unless(EQUAL, ARCHITECTURE, 1),
-            step(RETURN, KILL),
-            step(LOAD, 0),
-        ]);
-        if order.has(Mechanism::Numbering) {
-            filter.code.extend([when(AT_LEAST, LAST_KNOWN + 1, 1), step(RETURN, ENOSYS)]);
-        }
+        let mut making = Making::new();
         if order.has(Mechanism::Nesting) {
-            filter.refuse(&[libc::SYS_setns], told);
-            filter.refuse(&[libc::SYS_clone3], ENOSYS);
-            filter.refuse_bits(libc::SYS_clone, 0, NAMESPACES, told);
-            filter.refuse_bits(libc::SYS_unshare, 0, NAMESPACES | TIME_NAMESPACE, told);
+            making.refuse(&[libc::SYS_setns], told);
+            making.refuse(&[libc::SYS_clone3], ENOSYS);
+            making.refuse_bits(libc::SYS_clone, 0, NAMESPACES, told);
+            making.refuse_bits(libc::SYS_unshare, 0, NAMESPACES | TIME_NAMESPACE, told);
         }
         if order.has(Mechanism::Mounting) {
-            filter.refuse(&MOUNTING, told);
+            making.refuse(&MOUNTING, told);
         }
         if order.has(Mechanism::Keys) {
-            filter.refuse(&[libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key], EPERM);
+            making.refuse(&[libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key], EPERM);
         }
         if order.has(Mechanism::Surface) {
-            filter.refuse(&SURFACE, EPERM);
-            filter.refuse(&IO_URING, ENOSYS);
+            making.refuse(&SURFACE, EPERM);
+            making.refuse(&IO_URING, ENOSYS);
         }
         if order.has(Mechanism::Machine) {
-            filter.refuse(&MACHINE, EPERM);
+            making.refuse(&MACHINE, EPERM);
         }
         if order.has(Mechanism::MemoryPrograms) {
             const NO_EXEC_SEAL: u32 = 8;
-            filter.block(
-                libc::SYS_memfd_create,
-                &[argument(1), unless(ANY_BIT, NO_EXEC_SEAL, 1), step(RETURN, ENOSYS)],
-            );
+            making.look_at(libc::SYS_memfd_create, 1, |steps| {
+                let (sealed, other) = (steps.answer(ALLOW), steps.answer(ENOSYS));
+                steps.ask(Ask::AnyBit(NO_EXEC_SEAL), sealed, other)
+            });
         }
         if order.has(Mechanism::Terminal) {
-            filter.block(
-                libc::SYS_ioctl,
-                &[
-                    argument(1),
-                    when(EQUAL, libc::TIOCSTI as u32, 1),
-                    step(RETURN, EPERM),
-                    when(EQUAL, libc::TIOCLINUX as u32, 1),
-                    step(RETURN, EPERM),
-                ],
-            );
+            making.look_at(libc::SYS_ioctl, 1, |steps| {
+                let (refused, other) = (steps.answer(EPERM), steps.answer(ALLOW));
+                let other = steps.ask(Ask::Equal(libc::TIOCLINUX as u32), refused, other);
+                steps.ask(Ask::Equal(libc::TIOCSTI as u32), refused, other)
+            });
         }
         if order.has(Mechanism::SetId) {
-            filter.set_id();
+            making.set_id();
         }
         if order.has(Mechanism::Sockets) {
-            filter.sockets(order, told);
+            making.sockets(order, told);
         }
-        filter.code.push(step(RETURN, ALLOW));
-        filter
-    }
-
-    fn refuse(&mut self, calls: &[c_long], action: u32) {
-        for call in calls {
-            self.block(*call, &[step(RETURN, action)]);
+        let (mut steps, mut first) = making.choose();
+        if order.has(Mechanism::Numbering) {
+            let unknown = steps.answer(ENOSYS);
+            first = steps.ask(Ask::AtLeast(LAST_KNOWN + 1), unknown, first);
         }
-    }
-
-    fn refuse_bits(&mut self, call: c_long, index: u32, bits: u32, action: u32) {
-        self.block(call, &[argument(index), when(ANY_BIT, bits, 1), step(RETURN, action)]);
-    }
-
-    /// What is done with one call; at the end of its steps it is allowed.
-    fn block(&mut self, call: c_long, steps: &[sock_filter]) {
-        let skip = u8::try_from(steps.len() + 1).unwrap_or(u8::MAX);
-        self.code.push(when(EQUAL, u32::try_from(call).unwrap_or(u32::MAX), skip));
-        self.code.extend(steps);
-        self.code.push(step(RETURN, ALLOW));
-    }
-
-    /// Wherever a mode is given, and not behind a pointer.
-    fn set_id(&mut self) {
-        let modes: [(c_long, u32); 5] = [
-            (libc::SYS_fchmod, 1),
-            (libc::SYS_fchmodat, 2),
-            (libc::SYS_fchmodat2, 2),
-            (libc::SYS_mknodat, 2),
-            #[cfg(target_arch = "x86_64")]
-            (libc::SYS_creat, 1),
-            #[cfg(not(target_arch = "x86_64"))]
-            (libc::SYS_fchmod, 1),
-        ];
-        for (call, index) in modes {
-            self.refuse_bits(call, index, SET_ID, EPERM);
-        }
-        #[cfg(target_arch = "x86_64")]
-        for (call, index) in [(libc::SYS_chmod, 1), (libc::SYS_mknod, 1)] {
-            self.refuse_bits(call, index, SET_ID, EPERM);
-        }
-        // Without these flags the mode is whatever happens to be there.
-        let makes = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)) as u32;
-        let opens = |flags: u32| {
-            [
-                argument(flags),
-                when(ANY_BIT, makes, 3),
-                argument(flags + 1),
-                when(ANY_BIT, SET_ID, 1),
-                step(RETURN, EPERM),
-            ]
-        };
-        self.block(libc::SYS_openat, &opens(2));
-        #[cfg(target_arch = "x86_64")]
-        self.block(libc::SYS_open, &opens(1));
-        // Its mode lies behind a pointer; callers know kernels that do not have it.
-        self.block(libc::SYS_openat2, &[step(RETURN, ENOSYS)]);
-    }
-
-    /// A socket in the file system or in the abstract room would reach programs outside, and a datagram pair can be
-    /// sent to any of them; connected pairs cannot.
-    fn sockets(&mut self, order: &Order, told: u32) {
-        let mut families = vec![step(RETURN, told)];
-        let inet = match (order.profile.network, order.way) {
-            (Network::Shared, _) | (Network::Own, Way::Own | Way::Bubblewrap) => true,
-            (Network::Own, Way::ContentOnly) => false,
-        };
-        if inet {
-            let allow = |family: c_int| [when(EQUAL, family as u32, 1), step(RETURN, ALLOW)];
-            let netlink = [
-                when(EQUAL, libc::AF_NETLINK as u32, 4),
-                argument(2),
-                when(EQUAL, libc::NETLINK_ROUTE as u32, 1),
-                step(RETURN, ALLOW),
-                step(RETURN, told),
-            ];
-            let more: Vec<_> =
-                [allow(libc::AF_INET), allow(libc::AF_INET6)].concat().into_iter().chain(netlink).collect();
-            families.splice(0..0, more);
-        }
-        families.insert(0, argument(0));
-        self.block(libc::SYS_socket, &families);
-        let connected = |kind: c_int| [when(EQUAL, kind as u32, 1), step(RETURN, ALLOW)];
-        let mut pairs = vec![argument(0), when(EQUAL, libc::AF_UNIX as u32, 6), argument(1), step(AND, 0xf)];
-        pairs.extend(connected(libc::SOCK_STREAM));
-        pairs.extend(connected(libc::SOCK_SEQPACKET));
-        pairs.push(step(RETURN, told));
-        self.block(libc::SYS_socketpair, &pairs);
+        let (number, other) = (steps.load(NUMBER, first), steps.answer(KILL));
+        let architecture = steps.ask(Ask::Equal(ARCHITECTURE), number, other);
+        let first = steps.load(OF, architecture);
+        Self { code: steps.finish(first) }
     }
 
     /// From now on, for this thread and what it starts. Gives the end at which refusals are told.
@@ -245,13 +144,120 @@ impl Filter {
     /// its first argument.
     #[cfg(test)]
     pub(crate) fn lacking(calls: &[c_long], with_bits: Option<(c_long, u32)>) -> Self {
-        let mut filter = Self { code: vec![step(LOAD, 0)] };
-        filter.refuse(calls, ENOSYS);
+        let mut making = Making::new();
+        making.refuse(calls, ENOSYS);
         if let Some((call, bits)) = with_bits {
-            filter.refuse_bits(call, 0, bits, EPERM);
+            making.refuse_bits(call, 0, bits, EPERM);
         }
-        filter.code.push(step(RETURN, ALLOW));
-        filter
+        let (mut steps, first) = making.choose();
+        let first = steps.load(NUMBER, first);
+        Self { code: steps.finish(first) }
+    }
+
+    /// For tests that follow it by hand.
+    #[cfg(test)]
+    pub(super) fn code(&self) -> &[sock_filter] {
+        &self.code
+    }
+}
+
+impl Making {
+    fn new() -> Self {
+        Self { steps: Steps::default(), calls: BTreeMap::new() }
+    }
+
+    /// By number, and allowed where nothing is said.
+    fn choose(self) -> (Steps, Step) {
+        let Self { mut steps, calls } = self;
+        let first = steps.choose(&calls.into_iter().collect::<Vec<_>>(), ALLOW);
+        (steps, first)
+    }
+
+    fn refuse(&mut self, calls: &[c_long], action: u32) {
+        for call in calls {
+            let step = self.steps.answer(action);
+            self.put(*call, step);
+        }
+    }
+
+    fn refuse_bits(&mut self, call: c_long, index: u32, bits: u32, action: u32) {
+        self.look_at(call, index, |steps| {
+            let (refused, other) = (steps.answer(action), steps.answer(ALLOW));
+            steps.ask(Ask::AnyBit(bits), refused, other)
+        });
+    }
+
+    /// Decides by an argument of a call.
+    fn look_at(&mut self, call: c_long, index: u32, decide: impl FnOnce(&mut Steps) -> Step) {
+        let then = decide(&mut self.steps);
+        let step = self.steps.load(argument(index), then);
+        self.put(call, step);
+    }
+
+    /// What was said first about a call stands.
+    fn put(&mut self, call: c_long, step: Step) {
+        self.calls.entry(u32::try_from(call).unwrap_or(u32::MAX)).or_insert(step);
+    }
+
+    /// Wherever a mode is given, and not behind a pointer.
+    fn set_id(&mut self) {
+        let modes = [
+            (libc::SYS_fchmod, 1),
+            (libc::SYS_fchmodat, 2),
+            (libc::SYS_fchmodat2, 2),
+            (libc::SYS_mknodat, 2),
+        ];
+        for (call, index) in modes {
+            self.refuse_bits(call, index, SET_ID, EPERM);
+        }
+        #[cfg(target_arch = "x86_64")]
+        for (call, index) in [(libc::SYS_chmod, 1), (libc::SYS_mknod, 1), (libc::SYS_creat, 1)] {
+            self.refuse_bits(call, index, SET_ID, EPERM);
+        }
+        self.opens(libc::SYS_openat, 2);
+        #[cfg(target_arch = "x86_64")]
+        self.opens(libc::SYS_open, 1);
+        // Its mode lies behind a pointer; callers know kernels that do not have it.
+        self.refuse(&[libc::SYS_openat2], ENOSYS);
+    }
+
+    /// Without these flags the mode, which comes after them, is whatever happens to be there.
+    fn opens(&mut self, call: c_long, flags: u32) {
+        let makes = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)) as u32;
+        self.look_at(call, flags, |steps| {
+            let (refused, other) = (steps.answer(EPERM), steps.answer(ALLOW));
+            let mode = steps.ask(Ask::AnyBit(SET_ID), refused, other);
+            let mode = steps.load(argument(flags + 1), mode);
+            steps.ask(Ask::AnyBit(makes), mode, other)
+        });
+    }
+
+    /// A socket in the file system or in the abstract room would reach programs outside, and a datagram pair can be
+    /// sent to any of them; connected pairs cannot.
+    fn sockets(&mut self, order: &Order, told: u32) {
+        let inet = match (order.profile.network, order.way) {
+            (Network::Shared, _) | (Network::Own, Way::Own | Way::Bubblewrap) => true,
+            (Network::Own, Way::ContentOnly) => false,
+        };
+        self.look_at(libc::SYS_socket, 0, |steps| {
+            let (refused, allowed) = (steps.answer(told), steps.answer(ALLOW));
+            if !inet {
+                return refused;
+            }
+            let route = steps.ask(Ask::Equal(libc::NETLINK_ROUTE as u32), allowed, refused);
+            let route = steps.load(argument(2), route);
+            let other = steps.ask(Ask::Equal(libc::AF_NETLINK as u32), route, refused);
+            let other = steps.ask(Ask::Equal(libc::AF_INET6 as u32), allowed, other);
+            steps.ask(Ask::Equal(libc::AF_INET as u32), allowed, other)
+        });
+        self.look_at(libc::SYS_socketpair, 0, |steps| {
+            let (refused, allowed) = (steps.answer(told), steps.answer(ALLOW));
+            let kind = steps.ask(Ask::Equal(libc::SOCK_SEQPACKET as u32), allowed, refused);
+            let kind = steps.ask(Ask::Equal(libc::SOCK_STREAM as u32), allowed, kind);
+            let kind = steps.keep(0xf, kind);
+            let kind = steps.load(argument(1), kind);
+            steps.ask(Ask::Equal(libc::AF_UNIX as u32), kind, refused)
+        });
     }
 }
 
@@ -334,3 +340,7 @@ const MACHINE: [c_long; 17] = [
     libc::SYS_sethostname,
     libc::SYS_setdomainname,
 ];
+
+#[cfg(test)]
+#[path = "filter/tests.rs"]
+mod tests;

@@ -1,5 +1,7 @@
 //! Which program makes the walls: this one again, or the `askfirst` executable; never one that merely lies on a path.
 
+#[cfg(all(target_env = "gnu", not(test)))]
+use std::ffi::{CStr, c_char, c_int};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -24,6 +26,25 @@ pub fn main_if_helper() {
         super::inside::main();
     }
     IS_HELPER.store(true, Ordering::Relaxed);
+}
+
+/// The same before `main`: a helper needs nothing of what the standard library prepares there, which takes longer
+/// than the rest of its start. The C library passes on the words only if it is this one.
+#[cfg(all(target_env = "gnu", not(test)))]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn(c_int, *const *const c_char) = before_main;
+
+#[cfg(all(target_env = "gnu", not(test)))]
+extern "C" fn before_main(count: c_int, words: *const *const c_char) {
+    if count < 1 || words.is_null() {
+        return;
+    }
+    // SAFETY: so many words are there, and each is NUL-ended.
+    let name = unsafe { CStr::from_ptr(*words) };
+    if name.to_bytes() == NAME.as_bytes() {
+        super::inside::main();
+    }
 }
 
 /// The program that makes the walls.

@@ -13,7 +13,8 @@ use super::inside::{Answer, SAID, end};
 use super::mechanism::Mechanism;
 use super::notify::Notices;
 use super::order::{Failed, Order, Way, Word};
-use super::routes;
+use super::routes::Counters;
+use super::turns::Turns;
 use super::violation::{Tried, Violation};
 use crate::profile::Network;
 
@@ -108,10 +109,10 @@ fn reap() -> io::Result<Option<(pid_t, c_int)>> {
 }
 
 /// Starts the program and stays until it has ended.
-pub(super) fn run(order: &Order, answer: &Answer) -> Result<Infallible, Failed> {
+pub(super) fn run(order: &Order, answer: &Answer, turns: Option<Turns>) -> Result<Infallible, Failed> {
     let failed = || Failed::at::<io::Error>("following the program");
     let signals = signals().map_err(failed())?;
-    let (program, listener) = match child::start(order)? {
+    let (program, listener) = match child::start(order, turns)? {
         Started::Running(pid, listener) => (pid, listener),
         Started::Not(word) => {
             answer.say(&word);
@@ -119,6 +120,8 @@ pub(super) fn run(order: &Order, answer: &Answer) -> Result<Infallible, Failed> 
         }
     };
     let mut notices = listener.map(Notices::new);
+    let mut counters = has_own_network(order).then(Counters::open);
+    let mut missed = None;
     loop {
         let mut polls = vec![poll_of(&signals)];
         polls.extend(notices.as_ref().map(|notices| poll_of(notices.listener())));
@@ -132,11 +135,12 @@ pub(super) fn run(order: &Order, answer: &Answer) -> Result<Infallible, Failed> 
                 answer.say(&Word::Refused(told));
             }
         } else if noticed != 0 {
-            // Nobody is left whom it watches.
+            // Nobody is left whom it watches, so nothing more will be counted; the program is still being taken down.
+            missed = counters.take().and_then(outside);
             notices = None;
         }
         if signalled && let Some(status) = attend(&signals, program).map_err(failed())? {
-            if let Some(told) = outside(order) {
+            if let Some(told) = missed.or_else(|| counters.take().and_then(outside)) {
                 answer.say(&Word::Refused(told));
             }
             answer.say(&Word::Status(status));
@@ -145,14 +149,18 @@ pub(super) fn run(order: &Order, answer: &Answer) -> Result<Infallible, Failed> 
     }
 }
 
-/// What was tried in a network that leads nowhere.
-fn outside(order: &Order) -> Option<Violation> {
-    let own = match (order.profile.network, order.way) {
+/// Whether it is in a network that leads nowhere.
+fn has_own_network(order: &Order) -> bool {
+    match (order.profile.network, order.way) {
         (Network::Own, Way::Own) => order.has(Mechanism::NetworkNamespace),
         (Network::Own, Way::Bubblewrap) => true,
         (Network::Own, Way::ContentOnly) | (Network::Shared, _) => false,
-    };
-    let missed = if own { routes::missed() } else { 0 };
+    }
+}
+
+/// What was tried there.
+fn outside(counters: Counters) -> Option<Violation> {
+    let missed = counters.missed();
     (missed > 0).then(|| Violation { tried: Tried::Outside(missed), program: String::new() })
 }
 

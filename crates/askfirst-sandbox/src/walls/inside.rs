@@ -8,14 +8,16 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::mpsc;
 
 use libc::{c_int, c_ulong};
 
 use super::landlock::{self, Rights, Rules, Tcp};
 use super::mechanism::Mechanism;
 use super::order::{Failed, Order, Way, Word};
-use super::{init, mounts, sys, wire};
-use crate::profile::{Network, User};
+use super::turns::Turns;
+use super::{init, mounts, network, sys, wire};
+use crate::profile::User;
 
 /// Where the launcher puts the order and the pipe for the answer.
 pub(super) const ORDER: RawFd = 3;
@@ -85,10 +87,12 @@ fn own(order: &Order, answer: &Answer) -> Result<i32, Failed> {
     let (alive, hold) = io::pipe().map_err(Failed::at("making a pipe"))?;
     init::block_signals().map_err(Failed::at("blocking signals"))?;
     let outside = Outside::now();
+    let turns = Turns::begin();
     match sys::split(namespaces(order)).map_err(Failed::at("making the namespaces"))? {
         0 => {
             drop(hold);
-            let done = first(order, &outside, alive.as_raw_fd()).and_then(|()| init::run(order, answer));
+            let done = first(order, &outside, alive.as_raw_fd(), &turns)
+                .and_then(|()| init::run(order, answer, Some(turns)));
             match done {
                 Ok(never) => match never {},
                 Err(failed) => answer.fail(&failed),
@@ -127,10 +131,11 @@ fn die_with_parent(pipe: RawFd) -> Result<(), Failed> {
 fn become_user(order: &Order) -> Result<(), Failed> {
     let root = rustix::process::geteuid().is_root();
     match order.profile.user {
-        // In a user namespace that forbids it, root is an ordinary user outside, whose groups it keeps.
-        User::Same if root && !groups_are_fixed() => {
-            sys::leave_groups().map_err(Failed::at("leaving the groups of root"))?;
-        }
+        User::Same if root => match sys::leave_groups() {
+            // In a user namespace that forbids it, root is an ordinary user outside, whose groups it keeps.
+            Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied && groups_are_fixed() => {}
+            done => done.map_err(Failed::at("leaving the groups of root"))?,
+        },
         User::Same => {}
         User::Other { user, group } => {
             sys::become_user(user, group).map_err(Failed::at("becoming another user"))?;
@@ -146,27 +151,20 @@ fn groups_are_fixed() -> bool {
     std::fs::read_to_string("/proc/self/setgroups").is_ok_and(|said| said.trim() == "deny")
 }
 
+/// All but the network, which takes longer than the rest together.
 fn namespaces(order: &Order) -> c_int {
-    let network = match order.profile.network {
-        Network::Own => Some(Mechanism::NetworkNamespace),
-        Network::Shared => None,
-    };
     let kinds = [
         (Mechanism::IpcNamespace, libc::CLONE_NEWIPC),
         (Mechanism::PidNamespace, libc::CLONE_NEWPID),
         (Mechanism::UtsNamespace, libc::CLONE_NEWUTS),
         (Mechanism::CgroupNamespace, libc::CLONE_NEWCGROUP),
     ];
-    let mut flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
-    flags |= kinds.into_iter().filter(|(kind, _)| order.has(*kind)).fold(0, |all, (_, flag)| all | flag);
-    if network.is_some_and(|kind| order.has(kind)) {
-        flags |= libc::CLONE_NEWNET;
-    }
-    flags
+    let always = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
+    kinds.into_iter().filter(|(kind, _)| order.has(*kind)).fold(always, |all, (_, flag)| all | flag)
 }
 
 /// PID 1, before anything runs: all that needs rights which are given up at the end.
-fn first(order: &Order, outside: &Outside, alive: RawFd) -> Result<(), Failed> {
+fn first(order: &Order, outside: &Outside, alive: RawFd, turns: &Turns) -> Result<(), Failed> {
     if order.has(Mechanism::Tie) {
         die_with_parent(alive)?;
     }
@@ -177,20 +175,30 @@ fn first(order: &Order, outside: &Outside, alive: RawFd) -> Result<(), Failed> {
     map("setgroups", "deny".to_owned())?;
     map("uid_map", format!("{user} {user} 1"))?;
     map("gid_map", format!("{group} {group} 1"))?;
-    if order.profile.network == Network::Own && order.has(Mechanism::NetworkNamespace) {
-        sys::raise_loopback().map_err(Failed::at("raising the loopback device"))?;
-    }
-    // SAFETY: sets a number of this process.
-    let mask = unsafe { libc::umask(0) };
-    if order.has(Mechanism::Mounts) {
-        mounts::build(order)?;
-    }
-    // SAFETY: as above.
-    unsafe { libc::umask(mask) };
+    std::thread::scope(|scope| {
+        let (moved, have_moved) = mpsc::channel();
+        let leave = move || match have_moved.recv() {
+            Ok(()) => mounts::leave_old(),
+            // Nothing is mounted; then either nothing is to be, or it has failed and is told there.
+            Err(mpsc::RecvError) => Ok(()),
+        };
+        let network = network::begin(order, turns, scope, leave)?;
+        // SAFETY: sets a number of this process.
+        let mask = unsafe { libc::umask(0) };
+        if order.has(Mechanism::Mounts) {
+            // There is somebody to hear it unless the network has failed, which is told at the end.
+            mounts::build(order, move || moved.send(()).unwrap_or(()))?;
+        } else {
+            drop(moved);
+        }
+        // SAFETY: as above.
+        unsafe { libc::umask(mask) };
+        network.enter()
+    })?;
     give_up(order)
 }
 
-/// Gives up every right, for this process and all that it starts.
+/// Gives up every right, for this thread and all that it starts.
 fn give_up(order: &Order) -> Result<(), Failed> {
     if order.has(Mechanism::NoNewPrivileges) {
         sys::control(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(Failed::at("giving up new privileges"))?;
@@ -207,7 +215,7 @@ fn inner(order: &Order, answer: &Answer) -> Result<i32, Failed> {
     die_with_parent(ANSWER)?;
     init::block_signals().map_err(Failed::at("blocking signals"))?;
     give_up(order)?;
-    match init::run(order, answer)? {}
+    match init::run(order, answer, None)? {}
 }
 
 /// Landlock and seccomp alone: the launcher itself is the parent, and ends the tree.
@@ -222,7 +230,7 @@ fn content_only(order: &Order, answer: &Answer) -> Result<i32, Failed> {
         sys::drop_capabilities().map_err(Failed::at("giving up capabilities"))?;
     }
     sys::control(libc::PR_SET_DUMPABLE, 0).map_err(Failed::at("closing this process"))?;
-    match init::run(order, answer)? {}
+    match init::run(order, answer, None)? {}
 }
 
 /// The rules of Landlock for a program. Before the filter, which refuses what this needs.

@@ -16,12 +16,15 @@ mod inside;
 mod landlock;
 mod mechanism;
 mod mounts;
+mod network;
 mod notify;
 mod order;
 mod routes;
+mod steps;
 mod sys;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod violation;
 mod wire;
 

@@ -2,7 +2,7 @@
 //! granted. Nothing is made in a tree that somebody else can write, and no link is followed.
 
 use std::collections::HashMap;
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -19,8 +19,8 @@ use crate::profile::{Denial, Descriptors, Grant, Identity, Mode, depth};
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// What `/proc` tells about the whole machine and no program needs.
-pub(super) const PROC_COVERED: [&str; 8] =
-    ["kcore", "kmsg", "keys", "key-users", "timer_list", "sysrq-trigger", "kallsyms", "sched_debug"];
+pub(super) const PROC_COVERED: [&CStr; 8] =
+    [c"kcore", c"kmsg", c"keys", c"key-users", c"timer_list", c"sysrq-trigger", c"kallsyms", c"sched_debug"];
 
 /// Where what covers lies.
 const COVERS: &str = "/.walls";
@@ -39,12 +39,13 @@ struct Building<'a> {
     folders: HashMap<PathBuf, OwnedFd>,
 }
 
-/// Builds the tree and moves into it. In a process with new mount and process namespaces.
-pub(super) fn build(order: &Order) -> Result<(), Failed> {
+/// Builds the tree and moves into it, which is told at once: the old one is to be left with [`leave_old`] then, by
+/// whoever has the time. In a process with new mount and process namespaces.
+pub(super) fn build(order: &Order, moved: impl FnOnce()) -> Result<(), Failed> {
     let profile = &order.profile;
     sys::keep_mounts_private().map_err(Failed::at("keeping the mounts apart"))?;
     // All that is needed from the old tree is picked up before anything is covered.
-    let system = profile.system.iter().filter_map(|path| System::pick(path).transpose());
+    let system = profile.system.iter().filter_map(|path| System::pick(path, &profile.system).transpose());
     let system = system.collect::<Result<Vec<_>, _>>()?;
     let grants =
         profile.grants().into_iter().map(|(grant, mode)| Ok((grant, pick_grant(order, grant, mode)?)));
@@ -58,11 +59,11 @@ pub(super) fn build(order: &Order) -> Result<(), Failed> {
     let place = sys::look(libc::AT_FDCWD, c"/proc").map_err(made("making an empty root"))?;
     sys::attach(root.as_fd(), place.as_fd()).map_err(made("attaching the root"))?;
     let ours = vec![device_of(root.as_fd()).map_err(made("looking at the root"))?];
+    sys::change_root(root.as_fd()).map_err(made("changing the root"))?;
+    moved();
     let mut building = Building { order, root, ours, folders: HashMap::new() };
 
-    for part in system {
-        building.system(part)?;
-    }
+    building.system(system)?;
     building.private()?;
     for (grant, mount) in &grants {
         let is_folder = is_folder(mount.as_fd()).map_err(mounting(&grant.path))?;
@@ -80,35 +81,37 @@ pub(super) fn build(order: &Order) -> Result<(), Failed> {
 /// Something of the system, picked up.
 enum System {
     Mount(PathBuf, OwnedFd, Kind),
-    /// A link such as `/bin`, made again as it is.
+    /// A link such as `/bin`, made again as it is, or one to where something else of the system lies.
     Link(PathBuf, PathBuf),
 }
 
 impl System {
-    fn pick(path: &Path) -> Result<Option<Self>, Failed> {
-        let look = |path: &Path| {
-            let handle = sys::look(libc::AT_FDCWD, &sys::c_path(path)?)?;
-            let kind = sys::stat(handle.as_fd())?.st_mode & libc::S_IFMT;
-            Ok((handle, kind))
+    fn pick(path: &Path, all: &[PathBuf]) -> Result<Option<Self>, Failed> {
+        let copy = |path: &Path| {
+            let copy = sys::copy_path(libc::AT_FDCWD, &sys::c_path(path)?)?;
+            sys::set_attributes(copy.as_fd(), READ_ONLY | NO_SET_ID | NO_DEVICES, Whole::Tree)?;
+            let kind = sys::stat(copy.as_fd())?.st_mode & libc::S_IFMT;
+            Ok((copy, kind))
         };
-        let found = match look(path) {
-            Ok((_, libc::S_IFLNK)) if path.parent() == Some(Path::new("/")) => {
-                let to = fs::read_link(path).map_err(mounting(path))?;
+        // Looked at first, since the kernel takes long to let go of a copy that is not used.
+        let found = match fs::read_link(path) {
+            Ok(to) if path.parent() == Some(Path::new("/")) => {
                 return Ok(Some(Self::Link(path.to_owned(), to)));
             }
-            // In `/etc` links lead to files elsewhere, which are shown in their place.
-            Ok((_, libc::S_IFLNK)) => fs::canonicalize(path).and_then(|real| look(&real)),
-            Err(cause) if cause.raw_os_error() == Some(libc::ELOOP) => {
-                fs::canonicalize(path).and_then(|real| look(&real))
-            }
-            found => found,
+            // In `/etc` links lead to files elsewhere, which are shown in their place if they are not there anyway.
+            Ok(_) => match fs::canonicalize(path) {
+                Ok(real) if all.iter().any(|other| other != path && real.starts_with(other)) => {
+                    return Ok(Some(Self::Link(path.to_owned(), real)));
+                }
+                real => real.and_then(|real| copy(&real)),
+            },
+            Err(_) => copy(path),
         };
         match found {
-            Ok((handle, kind)) => {
-                let kind = if kind == libc::S_IFDIR { Kind::Folder } else { Kind::File };
-                let mount = copy(&handle, Mode::Read).map_err(mounting(path))?;
-                Ok(Some(Self::Mount(path.to_owned(), mount, kind)))
-            }
+            // Put there since it was looked at.
+            Ok((_, libc::S_IFLNK)) => Err(mounting(path)(io::Error::from_raw_os_error(libc::ELOOP))),
+            Ok((mount, libc::S_IFDIR)) => Ok(Some(Self::Mount(path.to_owned(), mount, Kind::Folder))),
+            Ok((mount, _)) => Ok(Some(Self::Mount(path.to_owned(), mount, Kind::File))),
             Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 Ok(None)
             }
@@ -155,9 +158,7 @@ fn devices(order: &Order) -> Result<Vec<(CString, OwnedFd)>, Failed> {
         Descriptors::Terminal => Some("tty"),
     };
     let pick = |name: &str| {
-        let path = CString::new(format!("/dev/{name}"))?;
-        let handle = sys::look(libc::AT_FDCWD, &path)?;
-        let copy = sys::copy_tree(handle.as_fd())?;
+        let copy = sys::copy_path(libc::AT_FDCWD, &CString::new(format!("/dev/{name}"))?)?;
         sys::set_attributes(copy.as_fd(), NO_SET_ID | NO_PROGRAMS, Whole::Mount)?;
         Ok((CString::new(name)?, copy))
     };
@@ -232,19 +233,39 @@ impl Building<'_> {
         sys::look(at.as_raw_fd(), &name)
     }
 
-    fn system(&mut self, part: System) -> Result<(), Failed> {
-        match part {
-            System::Link(path, to) => {
-                let link = relative(&path)
-                    .and_then(|at| sys::make_link(&sys::c_path(&to)?, self.root.as_raw_fd(), &at));
-                link.map_err(Failed::at(format!("making the link `{}`", shown(&path))))
+    fn system(&mut self, parts: Vec<System>) -> Result<(), Failed> {
+        for part in parts {
+            match part {
+                System::Link(path, to) => {
+                    self.link(&path, &to)
+                        .map_err(Failed::at(format!("making the link `{}`", shown(&path))))?;
+                }
+                System::Mount(path, mount, kind) => {
+                    self.put(&path, &mount, kind).map_err(mounting(&path))?;
+                }
             }
-            System::Mount(path, mount, kind) => self.put(&path, &mount, kind).map_err(mounting(&path)),
         }
+        self.folders.clear();
+        Ok(())
     }
 
-    /// Puts a mount at a path whose folder is ours. Folders are kept, since many lie in the same.
+    /// Puts a mount at a path whose folder is ours.
     fn put(&mut self, path: &Path, mount: &OwnedFd, kind: Kind) -> io::Result<()> {
+        let (folder, name) = self.above(path)?;
+        match kind {
+            Kind::Folder => sys::make_folder(folder.as_raw_fd(), &name, 0o755)?,
+            Kind::File => sys::make_file(folder.as_raw_fd(), &name, 0o644)?,
+        }
+        sys::attach_at(mount.as_fd(), folder.as_fd(), &name)
+    }
+
+    fn link(&mut self, path: &Path, to: &Path) -> io::Result<()> {
+        let (folder, name) = self.above(path)?;
+        sys::make_link(&sys::c_path(to)?, folder.as_raw_fd(), &name)
+    }
+
+    /// The folder of a path, and its name there. Folders are kept, since many lie in the same.
+    fn above(&mut self, path: &Path) -> io::Result<(BorrowedFd<'_>, CString)> {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
@@ -253,14 +274,8 @@ impl Building<'_> {
             None if above.parent().is_none() => sys::look(self.root.as_raw_fd(), c".")?,
             None => self.place(above, Kind::Folder)?,
         };
-        let name = CString::new(name.as_bytes())?;
-        match kind {
-            Kind::Folder => sys::make_folder(folder.as_raw_fd(), &name, 0o755)?,
-            Kind::File => sys::make_file(folder.as_raw_fd(), &name, 0o644)?,
-        }
-        sys::attach_at(mount.as_fd(), folder.as_fd(), &name)?;
-        self.folders.insert(above.to_owned(), folder);
-        Ok(())
+        let folder: &OwnedFd = self.folders.entry(above.to_owned()).or_insert(folder);
+        Ok((folder.as_fd(), CString::new(name.as_bytes())?))
     }
 
     /// Folders of the program's own, and the usual other names of the first.
@@ -284,24 +299,30 @@ impl Building<'_> {
         Ok(())
     }
 
-    /// An empty file and an empty folder that nobody can open.
+    /// An empty file and an empty folder that nobody can open, on a mount of their own: copies of it are as closed.
     fn covers(&self) -> Result<(), Failed> {
         let make = || {
             let folder = self.place(Path::new(COVERS), Kind::Folder)?;
             sys::make_folder(folder.as_raw_fd(), c"folder", 0)?;
-            sys::make_file(folder.as_raw_fd(), c"file", 0)
+            sys::make_file(folder.as_raw_fd(), c"file", 0)?;
+            let copy = sys::copy_tree(folder.as_fd())?;
+            let closed = READ_ONLY | NO_SET_ID | NO_DEVICES | NO_PROGRAMS;
+            sys::set_attributes(copy.as_fd(), closed, Whole::Mount)?;
+            sys::attach(copy.as_fd(), folder.as_fd())
         };
         make().map_err(Failed::at("making what covers"))
     }
 
-    fn cover(&self, onto: &OwnedFd) -> io::Result<()> {
-        let name = match is_folder(onto.as_fd())? {
+    fn new_cover(&self, kind: Kind) -> io::Result<OwnedFd> {
+        let name = match kind {
             Kind::Folder => c".walls/folder",
             Kind::File => c".walls/file",
         };
-        let cover = sys::copy_tree(sys::look(self.root.as_raw_fd(), name)?.as_fd())?;
-        let closed = READ_ONLY | NO_SET_ID | NO_DEVICES | NO_PROGRAMS;
-        sys::set_attributes(cover.as_fd(), closed, Whole::Mount)?;
+        sys::copy_path(self.root.as_raw_fd(), name)
+    }
+
+    fn cover(&self, onto: &OwnedFd) -> io::Result<()> {
+        let cover = self.new_cover(is_folder(onto.as_fd())?)?;
         sys::attach(cover.as_fd(), onto.as_fd())
     }
 
@@ -364,17 +385,15 @@ impl Building<'_> {
     }
 
     fn proc(&self, proc: OwnedFd) -> Result<(), Failed> {
-        let make = || {
+        let make = || -> io::Result<()> {
             let onto = self.place(Path::new("/proc"), Kind::Folder)?;
             sys::attach(proc.as_fd(), onto.as_fd())?;
             if !self.order.has(Mechanism::Proc) {
                 return Ok(());
             }
             for name in PROC_COVERED {
-                match sys::look(proc.as_raw_fd(), &CString::new(name)?) {
-                    Ok(handle) => self.cover(&handle)?,
-                    Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-                    Err(cause) => return Err(cause),
+                if sys::is_there(proc.as_fd(), name)? {
+                    sys::attach_at(self.new_cover(Kind::File)?.as_fd(), proc.as_fd(), name)?;
                 }
             }
             Ok(())
@@ -384,9 +403,13 @@ impl Building<'_> {
 
     fn close(self) -> Result<(), Failed> {
         sys::set_attributes(self.root.as_fd(), READ_ONLY, Whole::Mount)
-            .map_err(Failed::at("closing the root"))?;
-        sys::change_root(self.root.as_fd()).map_err(Failed::at("changing the root"))
+            .map_err(Failed::at("closing the root"))
     }
+}
+
+/// Lets go of the old tree: nothing of it can be reached any more.
+pub(super) fn leave_old() -> Result<(), Failed> {
+    sys::leave_old_root().map_err(Failed::at("leaving the old root"))
 }
 
 /// The way from the root.

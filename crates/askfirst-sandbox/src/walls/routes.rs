@@ -1,11 +1,33 @@
 //! What the kernel counted in a network of its own: packets and connections for addresses that it has no way to.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 
-/// How often an address outside was tried, of either version.
-pub(super) fn missed() -> i32 {
-    let read = |name: &str| fs::read_to_string(format!("/proc/self/net/{name}")).unwrap_or_default();
-    in_old(&read("snmp")).saturating_add(in_new(&read("snmp6")))
+/// The files in which it is counted, opened while there is time.
+pub(super) struct Counters {
+    old: Option<File>,
+    new: Option<File>,
+}
+
+impl Counters {
+    pub(super) fn open() -> Self {
+        let open = |name: &str| File::open(format!("/proc/self/net/{name}")).ok();
+        Self { old: open("snmp"), new: open("snmp6") }
+    }
+
+    /// How often an address outside was tried until now, of either version.
+    pub(super) fn missed(self) -> i32 {
+        in_old(&read(self.old)).saturating_add(in_new(&read(self.new)))
+    }
+}
+
+fn read(file: Option<File>) -> String {
+    // As large as they are, or they would be read in many small pieces.
+    let mut text = String::with_capacity(8192);
+    match file.map(|mut file| file.read_to_string(&mut text)) {
+        Some(Ok(_)) => text,
+        Some(Err(_)) | None => String::new(),
+    }
 }
 
 /// The file for version 4: a line of names, then one of numbers.

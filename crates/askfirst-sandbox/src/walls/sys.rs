@@ -41,11 +41,19 @@ pub(crate) fn look(at: RawFd, path: &CStr) -> io::Result<OwnedFd> {
 
 /// A copy of a mounted tree, attached nowhere.
 pub(crate) fn copy_tree(of: BorrowedFd<'_>) -> io::Result<OwnedFd> {
-    let flags = libc::OPEN_TREE_CLONE
-        | libc::OPEN_TREE_CLOEXEC
-        | (libc::AT_EMPTY_PATH | libc::AT_RECURSIVE) as c_uint;
-    // SAFETY: the path is an empty NUL-ended string.
-    owned(unsafe { libc::syscall(libc::SYS_open_tree, of.as_raw_fd(), c"".as_ptr(), flags) })
+    copy_at(of.as_raw_fd(), c"", libc::AT_EMPTY_PATH)
+}
+
+/// The same of what lies at a path. A link at its end is not followed, links on the way are: only for paths that
+/// nobody else can change.
+pub(crate) fn copy_path(at: RawFd, path: &CStr) -> io::Result<OwnedFd> {
+    copy_at(at, path, libc::AT_SYMLINK_NOFOLLOW)
+}
+
+fn copy_at(at: RawFd, path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
+    let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | (libc::AT_RECURSIVE | flags) as c_uint;
+    // SAFETY: the path is NUL-ended.
+    owned(unsafe { libc::syscall(libc::SYS_open_tree, at, path.as_ptr(), flags) })
 }
 
 /// Sets attributes of a mount, and of those on it if it is a tree.
@@ -124,17 +132,23 @@ pub(crate) fn keep_mounts_private() -> io::Result<()> {
         .map(drop)
 }
 
-/// Makes a mounted tree the root, and lets go of the old one.
+/// Makes a mounted tree the root. The working folder is the old one then, mounted upon it.
 pub(crate) fn change_root(to: BorrowedFd<'_>) -> io::Result<()> {
     let here = c".".as_ptr();
-    // SAFETY: all paths are NUL-ended.
+    // SAFETY: both paths are NUL-ended.
     unsafe {
         check(libc::fchdir(to.as_raw_fd()).into())?;
-        check(libc::syscall(libc::SYS_pivot_root, here, here))?;
-        check(libc::umount2(here, libc::MNT_DETACH).into())?;
-        check(libc::chdir(c"/".as_ptr()).into())?;
+        check(libc::syscall(libc::SYS_pivot_root, here, here)).map(drop)
     }
-    Ok(())
+}
+
+/// Lets go of the old root after that.
+pub(crate) fn leave_old_root() -> io::Result<()> {
+    // SAFETY: both paths are NUL-ended.
+    unsafe {
+        check(libc::umount2(c".".as_ptr(), libc::MNT_DETACH).into())?;
+        check(libc::chdir(c"/".as_ptr()).into()).map(drop)
+    }
 }
 
 /// Splits this process in two; the new one has new namespaces of the kinds given. Zero is the new one.
@@ -232,10 +246,39 @@ pub(crate) fn stat(of: BorrowedFd<'_>) -> io::Result<libc::stat> {
     Ok(unsafe { stat.assume_init() })
 }
 
+/// Whether a name is there in a folder.
+pub(crate) fn is_there(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<bool> {
+    // SAFETY: the name is NUL-ended.
+    match check(unsafe { libc::faccessat(folder.as_raw_fd(), name.as_ptr(), libc::F_OK, 0) }.into()) {
+        Ok(_) => Ok(true),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(cause) => Err(cause),
+    }
+}
+
 /// Writes a whole small file of the system.
 pub(crate) fn tell(path: &str, text: &str) -> io::Result<()> {
     use std::io::Write;
     std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
+}
+
+/// Gives this thread, and what it starts, a network of its own.
+pub(crate) fn leave_network() -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNET) }.into()).map(drop)
+}
+
+/// A handle on the network of this thread, by way of a handle on `/proc`.
+pub(crate) fn own_network(proc: BorrowedFd<'_>) -> io::Result<std::fs::File> {
+    let (path, flags) = (c"thread-self/ns/net", libc::O_RDONLY | libc::O_CLOEXEC);
+    // SAFETY: the path is NUL-ended.
+    owned(unsafe { libc::openat(proc.as_raw_fd(), path.as_ptr(), flags) }.into()).map(Into::into)
+}
+
+/// Moves this thread, and what it starts, into a network.
+pub(crate) fn enter_network(network: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    check(unsafe { libc::setns(network.as_raw_fd(), libc::CLONE_NEWNET) }.into()).map(drop)
 }
 
 /// Brings up the loopback device of a new network.

@@ -21,6 +21,9 @@ const MIN_PANE: usize = 3;
 /// So many calls from before are named.
 const MAX_PAST: usize = 5;
 
+/// What stands above the scopes.
+const SCOPES: &str = "a yes for the session covers calls like this, as far as you choose:";
+
 /// One row of a frame.
 type Drawn = Vec<Span<'static>>;
 
@@ -49,7 +52,8 @@ fn inline(ui: &mut Ui, now: Timestamp) -> Frame {
     let (foot, cursor) = below(ui, now);
     let shown = if let Screen::Scope(marked) = *ui.keys.screen() {
         let lines = scope_lines(ui, marked);
-        lines.into_iter().take(most).collect()
+        let from = ui.view.row.min(lines.len().saturating_sub(most));
+        lines.into_iter().skip(from).take(most).collect()
     } else {
         let top = ui.top;
         let shown = ui.window(top, most);
@@ -90,8 +94,8 @@ fn below(ui: &Ui, _now: Timestamp) -> (Vec<Drawn>, Option<(usize, usize)>) {
     let room = ui.room();
     let mut rows = Vec::new();
     match ui.keys.screen() {
-        Screen::Scope(_) => {
-            rows.push(rule(ui, "how far?", colours::frame()));
+        Screen::Scope(marked) => {
+            rows.push(rule(ui, &scope_position(ui, scope_lines(ui, *marked).len()), colours::frame()));
             let keys =
                 format!("[1-{}] choose  [s] yes, as far as chosen  [Esc] back", ui.page.scopes(room).len());
             rows.extend(options(&keys, room));
@@ -105,8 +109,12 @@ fn below(ui: &Ui, _now: Timestamp) -> (Vec<Drawn>, Option<(usize, usize)>) {
             if !counts.is_empty() {
                 rows.extend(words(&counts, room, colours::dim()));
             }
+            let mut keys = false;
             for line in ui.page.options(room) {
-                rows.extend(options(&line.text(), room));
+                let text = line.text();
+                keys |= text.starts_with('[');
+                // The word to type comes first, and stands out as a key would.
+                rows.extend(if keys { options(&text, room) } else { words(&text, room, colours::key()) });
             }
         }
     }
@@ -128,7 +136,11 @@ fn below(ui: &Ui, _now: Timestamp) -> (Vec<Drawn>, Option<(usize, usize)>) {
             };
             let text = visible_line(&ui.keys.typed()).text();
             let place = (width(mark) + width(&text), rows.len());
-            rows.push(vec![Span::styled(mark, style), Span::raw(text)]);
+            let mut row = vec![Span::styled(mark, style), Span::raw(text)];
+            if !ui.keys.is_armed() {
+                row.push(Span::styled("keys do not count", colours::dim()));
+            }
+            rows.push(row);
             Some(place)
         }
     };
@@ -188,6 +200,24 @@ fn position(ui: &Ui) -> String {
         format!("lines {first} to {last} of {len}: {more}, {key}"),
         format!("{first} to {last} of {len}: {more}"),
         format!("{first}-{last}/{len}, {key}"),
+    ];
+    roomiest(ui, ways)
+}
+
+/// Which part of the scopes is in the window.
+fn scope_position(ui: &Ui, len: usize) -> String {
+    let height = ui.pane_height.max(1);
+    let from = ui.view.row.min(len.saturating_sub(height));
+    let last = (from + height).min(len);
+    if last - from == len {
+        return "how far?".to_owned();
+    }
+    let (more, key) = if last < len { ("more below", "PgDn") } else { ("the end", "PgUp") };
+    let from = from + 1;
+    let ways = [
+        format!("how far? lines {from} to {last} of {len}: {more}, {key}"),
+        format!("how far? {from}-{last} of {len}, {key}"),
+        format!("{from}-{last}/{len}, {key}"),
     ];
     roomiest(ui, ways)
 }
@@ -270,16 +300,28 @@ fn full(ui: &mut Ui, doc: Doc, find: Option<&str>) -> Frame {
                 [
                     format!("[v] [Esc] back  [/] find  [n] [N] next  [Space] [b] page{fold}"),
                     format!("[v] back  [/] find  [n] next{fold}"),
-                    "[v] back  [/] find  [n] next".to_owned(),
+                    format!("[v] back  [/] find{fold}"),
+                    "[v] back  [/] find".to_owned(),
                 ],
             );
-            (format!("all of it, lines {first} to {last} of {len}"), body, keys)
+            let ways = [
+                format!("all of it, lines {first} to {last} of {len}"),
+                format!("all of it, {first}-{last} of {len}"),
+                format!("{first}-{last} of {len}"),
+            ];
+            (roomiest(ui, ways), body, keys)
         }
         Doc::Facts => {
             let from = ui.view.row;
             let body = ui.facts.iter().skip(from).take(height).map(|line| drawn(line, None)).collect();
             let last = (from + height).min(ui.facts.len());
-            let title = format!("facts and keys, lines {} to {last} of {}", from + 1, ui.facts.len());
+            let (from, len) = (from + 1, ui.facts.len());
+            let ways = [
+                format!("facts and keys, lines {from} to {last} of {len}"),
+                format!("facts and keys, {from}-{last} of {len}"),
+                format!("{from}-{last} of {len}"),
+            ];
+            let title = roomiest(ui, ways);
             (title, body, "[?] [Esc] back  [Space] [b] page".to_owned())
         }
     };
@@ -337,12 +379,24 @@ fn placed(ui: &Ui, rows: Vec<Drawn>, cursor: Option<(usize, usize)>) -> Frame {
     Frame { stage: Stage::Inline, buffer, cursor }
 }
 
+/// The row at which one of the scopes begins.
+pub(super) fn scope_start(ui: &Ui, at: usize) -> usize {
+    let room = ui.room();
+    let heading = words(SCOPES, room, colours::key()).len();
+    let scopes = ui.page.scopes(room.saturating_sub(4));
+    heading + scopes.iter().take(at).map(Vec::len).sum::<usize>()
+}
+
+/// How many rows the scopes take.
+pub(super) fn scope_len(ui: &Ui, marked: Option<usize>) -> usize {
+    scope_lines(ui, marked).len()
+}
+
 /// How far a yes for the session may reach, and what it would have covered before.
 fn scope_lines(ui: &Ui, marked: Option<usize>) -> Vec<Drawn> {
     let room = ui.room();
     let Some(member) = ui.question.members.first() else { return Vec::new() };
-    let mut rows =
-        words("a yes for the session covers calls like this, as far as you choose:", room, colours::key());
+    let mut rows = words(SCOPES, room, colours::key());
     for (at, lines) in ui.page.scopes(room.saturating_sub(4)).into_iter().enumerate() {
         let (mark, style) = if marked == Some(at) { ("▶", colours::ready()) } else { (" ", Style::new()) };
         for (row, line) in lines.iter().enumerate() {
@@ -363,12 +417,15 @@ fn scope_lines(ui: &Ui, marked: Option<usize>) -> Vec<Drawn> {
         pattern.map_or(past.payload == request.payload, |pattern| pattern.matches(&past.payload))
     };
     let found: Vec<&&Past> = alike.iter().filter(matches).collect();
-    let text = format!(
-        "of {} calls of this tool that were asked about before, it would have covered {}{}",
-        alike.len(),
-        found.len(),
-        if found.is_empty() { "" } else { ":" }
-    );
+    let text = match (alike.len(), found.len()) {
+        (0, _) => "no call of this tool was asked about before: it would have covered none".to_owned(),
+        (1, 0) => "1 call of this tool was asked about before: it would not have covered it".to_owned(),
+        (1, _) => "1 call of this tool was asked about before: it would have covered it:".to_owned(),
+        (all, 0) => format!("of {all} calls of this tool asked about before it would have covered none"),
+        (all, some) => {
+            format!("of {all} calls of this tool asked about before it would have covered {some}:")
+        }
+    };
     rows.extend(words(&text, room, colours::dim()));
     for past in found.iter().rev().take(MAX_PAST) {
         let pieces = vec![Piece::ours(short(&past.summary, room.saturating_sub(4)))];

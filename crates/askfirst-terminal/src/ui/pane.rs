@@ -3,6 +3,7 @@
 use askfirst_runtime::present::Line;
 
 use super::Ui;
+use super::draw::scope_len;
 use crate::decode::Key;
 
 /// Where a window begins: a place of the page, and a row of that place.
@@ -195,16 +196,25 @@ impl Ui {
     }
 
     pub(super) fn move_facts(&mut self, key: Key) {
-        let (height, len) = (self.view_height(), self.facts.len());
+        self.move_rows(key, self.view_height(), self.facts.len());
+    }
+
+    pub(super) fn move_scope(&mut self, key: Key, marked: Option<usize>) {
+        self.move_rows(key, self.pane_height, scope_len(self, marked));
+    }
+
+    /// Moves in rows that are not those of the page.
+    fn move_rows(&mut self, key: Key, height: usize, len: usize) {
         let most = len.saturating_sub(height);
+        let here = self.view.row.min(most);
         let row = match key {
-            Key::Down | Key::Char('j') | Key::Enter => self.view.row + 1,
-            Key::Up | Key::Char('k') => self.view.row.saturating_sub(1),
-            Key::PageDown | Key::Char(' ') => self.view.row + height,
-            Key::PageUp | Key::Char('b') => self.view.row.saturating_sub(height),
+            Key::Down | Key::Char('j') | Key::Enter => here + 1,
+            Key::Up | Key::Char('k') => here.saturating_sub(1),
+            Key::PageDown | Key::Char(' ') => here + height,
+            Key::PageUp | Key::Char('b') => here.saturating_sub(height),
             Key::Home => 0,
             Key::End => most,
-            _ => self.view.row,
+            _ => here,
         };
         self.view = Spot { at: 0, row: row.min(most) };
     }

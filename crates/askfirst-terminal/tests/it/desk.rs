@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +14,9 @@ use std::time::{Duration, Instant};
 use askfirst::machine::{Answer, Member, Question, QuestionId};
 use askfirst::{ApprovalDecision, ApprovalRequest, Args, simple_approval_request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, OptionalActions, Termios, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 
 /// Longer than anything takes; then the test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -51,6 +53,15 @@ struct Drawn {
     bytes: Mutex<Vec<u8>>,
     more: Condvar,
     stop: AtomicBool,
+}
+
+/// A program that was started on a terminal.
+pub(crate) struct Started {
+    pub(crate) master: OwnedFd,
+    pub(crate) child: Child,
+    /// How the terminal was before.
+    pub(crate) before: Termios,
+    pub(crate) folder: tempfile::TempDir,
 }
 
 /// A program that asks.
@@ -139,6 +150,11 @@ impl Desk {
         self
     }
 
+    pub(crate) fn questions(mut self, questions: Vec<Question>) -> Self {
+        self.questions = questions;
+        self
+    }
+
     pub(crate) fn rows(mut self, rows: u16) -> Self {
         self.rows = rows;
         self
@@ -172,6 +188,28 @@ impl Desk {
     }
 
     pub(crate) fn start(self) -> Asking {
+        let size = (self.rows, self.columns);
+        let Started { master, child, before, folder } = self.spawn();
+        let master = Arc::new(master);
+        let drawn = Arc::new(Drawn::default());
+        let reader = {
+            let (master, drawn) = (Arc::clone(&master), Arc::clone(&drawn));
+            std::thread::spawn(move || read_all(&master, &drawn))
+        };
+        Asking {
+            size,
+            before: before.local_modes,
+            master: Some(master),
+            drawn,
+            reader: Some(reader),
+            child,
+            looked: 0,
+            _folder: folder,
+        }
+    }
+
+    /// Starts the program, with nobody who reads or types yet.
+    pub(crate) fn spawn(self) -> Started {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -194,7 +232,7 @@ impl Desk {
             modes.make_raw();
             tcsetattr(&slave, OptionalActions::Now, &modes).unwrap();
         }
-        let before = tcgetattr(&slave).unwrap().local_modes;
+        let before = tcgetattr(&slave).unwrap();
         rustix::io::write(&master, &self.typed_ahead).unwrap();
         let (stdin, session) = match self.seat {
             Seat::Stdin | Seat::OutlivesHangUp => (Stdio::from(slave), "stdin"),
@@ -223,23 +261,7 @@ impl Desk {
             .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
-        let master = Arc::new(master);
-        let drawn = Arc::new(Drawn::default());
-        let reader = {
-            let (master, drawn) = (Arc::clone(&master), Arc::clone(&drawn));
-            std::thread::spawn(move || read_all(&master, &drawn))
-        };
-        let size = (self.rows, self.columns);
-        Asking {
-            size,
-            before,
-            master: Some(master),
-            drawn,
-            reader: Some(reader),
-            child,
-            looked: 0,
-            _folder: folder,
-        }
+        Started { master, child, before, folder }
     }
 }
 
@@ -343,6 +365,34 @@ impl Asking {
         self
     }
 
+    pub(crate) fn signal(&mut self, signal: Signal) -> &mut Self {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        self
+    }
+
+    /// Makes the terminal read lines again, as a shell does after a stop.
+    pub(crate) fn read_lines(&mut self) -> &mut Self {
+        let master = self.master.as_deref().unwrap();
+        let mut modes = tcgetattr(master).unwrap();
+        modes.local_modes = self.before;
+        tcsetattr(master, OptionalActions::Now, &modes).unwrap();
+        self
+    }
+
+    /// Waits for the end: the exit code, or the signal that ended it.
+    pub(crate) fn ended(&mut self) -> Result<i32, i32> {
+        let until = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < until, "it does not end:\n{}", self.screen());
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        self.read_the_rest();
+        status.code().ok_or_else(|| status.signal().unwrap_or_default())
+    }
+
     /// Whether the terminal is as before any prompt.
     pub(crate) fn is_put_back(&self) -> bool {
         tcgetattr(self.master.as_deref().unwrap()).unwrap().local_modes == self.before
@@ -352,6 +402,20 @@ impl Asking {
         self.stop_reading();
         self.master = None;
         self
+    }
+
+    /// Waits until everything that was drawn was read.
+    fn read_the_rest(&self) {
+        let mut quiet = 0;
+        while quiet < 5 {
+            std::thread::sleep(Duration::from_millis(10));
+            let left = self.master.as_deref().is_some_and(|master| {
+                let mut fds = [PollFd::new(master, PollFlags::IN)];
+                let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+                poll(&mut fds, Some(&now)).is_ok() && fds[0].revents().contains(PollFlags::IN)
+            });
+            quiet = if left { 0 } else { quiet + 1 };
+        }
     }
 
     fn stop_reading(&mut self) {
@@ -375,7 +439,7 @@ impl Asking {
         if self.master.is_some() {
             assert!(self.is_put_back(), "the terminal was not put back");
         }
-        std::thread::sleep(Duration::from_millis(50));
+        self.read_the_rest();
         self.stop_reading();
         let answers = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         Ended { answers, screen: self.screen() }

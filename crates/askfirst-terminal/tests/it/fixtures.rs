@@ -2,8 +2,8 @@
 
 use askfirst::machine::Question;
 use askfirst::{
-    ApprovalPresentation, ApprovalRequest, Fact, Loosen, OfferedPattern, PresentationKind, Risk, Timestamp,
-    simple_approval_request,
+    Approval, ApprovalPresentation, ApprovalRequest, Fact, Loosen, OfferedPattern, PresentationKind, Risk,
+    Timestamp, simple_approval_request,
 };
 use serde_json::json;
 
@@ -98,6 +98,33 @@ pub(crate) fn data() -> Question {
     let content = r#"{"title":"it stops","labels":["bug","urgent"],"meta":{"seen":3,"by":{"name":"ada"}}}"#;
     request.presentation = Some(ApprovalPresentation::new(PresentationKind::Structured, content));
     question(vec![request])
+}
+
+/// A text that does not fit on a screen, of a call that is risky.
+pub(crate) fn text() -> Question {
+    let mut request = request("publish", "Publish the report", json!({"to": "https://example.com/reports"}));
+    request.risk = Risk::High;
+    request.facts.push(Fact::new("host", "example.com"));
+    let text: String = (1..=60).map(|n| format!("{n}. A line of the report.\n")).collect();
+    request.presentation = Some(ApprovalPresentation::new(PresentationKind::Text, text));
+    question(vec![request])
+}
+
+/// A question that is soon refused, asked for several equal calls, which only a person may answer.
+pub(crate) fn late() -> Question {
+    let mut request = request("note", "Take a note", json!({"text": "look again"}));
+    request.approval = Approval::Human;
+    request.deadline = Some(NOW.after(std::time::Duration::from_secs(20)));
+    let mut question = question(vec![request]);
+    question.members[0].calls = 3;
+    question
+}
+
+/// Every kind, and what else looks otherwise.
+pub(crate) fn more() -> Vec<(&'static str, Question)> {
+    let mut more = all();
+    more.extend([("text", text()), ("late", late())]);
+    more
 }
 
 /// Every kind, by its name.

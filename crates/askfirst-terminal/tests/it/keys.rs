@@ -158,7 +158,7 @@ fn an_approval_can_be_widened_to_what_the_tool_offers() {
     request.patterns.push(OfferedPattern::new("any mail to bob", fields, [("subject", Loosen::Any)]));
     let mut asking = Desk::new(request).start();
     asking.wait_for("any mail to bob").ready().send(b"s").wait_for("how far?");
-    asking.ready().send(b"2").wait_for("would have covered 0");
+    asking.ready().send(b"2").wait_for("would have covered none");
     let ended = asking.ready().send(b"s").end();
     assert_eq!(ended.decision().remember, ApprovalScope::Pattern);
     assert_eq!(ended.decision().pattern, Some(0));

@@ -17,5 +17,7 @@ mod losing;
 mod pictures;
 mod rules;
 mod screens;
+mod signals;
 mod stills;
 mod stories;
+mod storm;

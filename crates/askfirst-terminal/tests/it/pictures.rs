@@ -15,15 +15,15 @@ const ROWS: u16 = 34;
 const WIDE: f32 = 8.4;
 const HIGH: f32 = 18.0;
 
-fn colour(colour: vt100::Color) -> &'static str {
-    match colour {
+fn colour(cell: &vt100::Cell) -> &'static str {
+    match cell.fgcolor() {
+        _ if cell.dim() => "#6b7394",
         vt100::Color::Idx(1) => "#f7768e",
         vt100::Color::Idx(2) => "#9ece6a",
         vt100::Color::Idx(3) => "#e0af68",
         vt100::Color::Idx(4) => "#7aa2f7",
         vt100::Color::Idx(5) => "#bb9af7",
         vt100::Color::Idx(6) => "#7dcfff",
-        vt100::Color::Idx(8) => "#6b7394",
         vt100::Color::Idx(_) | vt100::Color::Default | vt100::Color::Rgb(..) => "#c0caf5",
     }
 }
@@ -42,7 +42,7 @@ fn picture(parser: &vt100::Parser) -> String {
         while column < COLUMNS {
             let start = column;
             let first = screen.cell(row, start).unwrap();
-            let look = |cell: &vt100::Cell| (cell.fgcolor(), cell.bold(), cell.underline());
+            let look = |cell: &vt100::Cell| (cell.fgcolor(), cell.bold(), cell.underline(), cell.dim());
             let mut text = String::new();
             while column < COLUMNS {
                 let cell = screen.cell(row, column).unwrap();
@@ -64,7 +64,7 @@ fn picture(parser: &vt100::Parser) -> String {
             writeln!(
                 svg,
                 "<text x=\"{x:.1}\" y=\"{y}\" fill=\"{}\"{bold}{line} textLength=\"{length:.1}\" xml:space=\"preserve\">{text}</text>",
-                colour(first.fgcolor())
+                colour(first)
             )
             .unwrap();
         }

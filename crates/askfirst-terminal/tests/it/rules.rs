@@ -43,7 +43,7 @@ fn only(rule: Rule, keeps_from: impl Fn(Office) -> bool) {
 }
 
 /// The program in a build whose rules can be left out. What it leans on is not built again.
-fn without() -> PathBuf {
+pub(crate) fn without() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let build = || {
         let target = program().ancestors().nth(3).unwrap().to_owned();

@@ -2,7 +2,8 @@
 
 use askfirst::{ApprovalPresentation, PresentationKind, Risk};
 
-use crate::desk::{Desk, args, email};
+use crate::desk::{Desk, Seat, args, email};
+use crate::fixtures;
 
 /// The screen with every time of day made the same.
 fn settled(screen: &str) -> String {
@@ -55,4 +56,63 @@ fn a_call_that_cannot_be_undone() {
     insta::assert_snapshot!("irreversible_80", screen(request.clone(), 80, &["q"]));
     insta::assert_snapshot!("irreversible_40", screen(request.clone(), 40, &["q"]));
     insta::assert_snapshot!("irreversible_120", screen(request, 120, &["q"]));
+}
+
+#[test]
+fn every_kind_in_lines() {
+    for (name, question) in fixtures::more() {
+        for columns in [80, 120, 40] {
+            let deadline = |member: &mut askfirst::machine::Member| {
+                std::sync::Arc::make_mut(&mut member.request).deadline = None;
+            };
+            let desk = Desk::new(email()).change(|there| *there = question.clone());
+            let desk = desk.change(|there| there.members.iter_mut().for_each(deadline));
+            let mut asking = desk.columns(columns).flags(&["--plain", "--preview", "6"]).start();
+            asking.wait_for("[not yet] ready:").send(b"n");
+            insta::assert_snapshot!(format!("lines_{name}_{columns}"), settled(&asking.end().screen));
+        }
+    }
+}
+
+#[test]
+fn fields_and_pages_in_lines() {
+    for columns in [80, 120, 40] {
+        let start = |keys: &[&str]| {
+            let desk = Desk::new(email()).change(|there| *there = fixtures::group());
+            let mut asking = desk.columns(columns).flags(&["--plain", "--preview", "6"]).start();
+            for key in keys {
+                asking.ready().send(key.as_bytes());
+            }
+            asking
+        };
+        let mut asking = start(&["2", "r"]);
+        asking.wait_for("Esc goes back): ").send(b"later").wait_for("later").send(b"\r");
+        insta::assert_snapshot!(format!("lines_reason_{columns}"), settled(&asking.end().screen));
+        let desk = Desk::new(email()).change(|there| {
+            *there = fixtures::edit();
+            std::sync::Arc::make_mut(&mut there.members[0].request).deadline = None;
+        });
+        let mut asking = desk.columns(columns).flags(&["--plain", "--preview", "6"]).start();
+        asking.ready().send(b"s").wait_for("how far?").ready().send(b"2").wait_for("is chosen");
+        asking.ready().send(b"s");
+        insta::assert_snapshot!(format!("lines_scope_{columns}"), settled(&asking.end().screen));
+    }
+}
+
+#[test]
+fn what_is_left_on_screen_when_nobody_answers() {
+    for columns in [80, 120, 40] {
+        for flags in [&["--withdraw", "400"][..], &["--withdraw", "400", "--plain"]] {
+            let mut asking = Desk::new(email()).columns(columns).flags(flags).start();
+            asking.end();
+            let seen = settled(&asking.seen());
+            insta::assert_snapshot!(format!("time_out_{}_{columns}", flags.len()), seen);
+        }
+    }
+}
+
+#[test]
+fn what_is_said_where_nobody_can_be_asked() {
+    let ended = Desk::new(email()).seat(Seat::None).start().end();
+    insta::assert_snapshot!("nobody", ended.decision().note.clone().unwrap_or_default());
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askfirst::machine::Question;
-use askfirst::{ApprovalPresentation, Fact, PresentationKind};
+use askfirst::{ApprovalPresentation, Fact, Loosen, OfferedPattern, PresentationKind};
 use askfirst_terminal::still::Still;
 use askfirst_terminal::{Options, Style};
 use proptest::prelude::*;
@@ -39,18 +39,36 @@ fn press(still: &mut Still, keys: &[&str]) {
 }
 
 /// The pages that a question leads to, and the keys that lead there.
-const PAGES: [(&str, &str, &[&str]); 11] = [
+const PAGES: [(&str, &str, &[&str]); 29] = [
     ("edit", "all", &["v"]),
     ("edit", "found", &["v", "/", "p", "a", "r", "s", "e", "r", "\r"]),
     ("edit", "find", &["v", "/", "p", "a", "r"]),
+    ("edit", "not_found", &["v", "/", "q", "q", "\r"]),
+    ("edit", "not_the_key", &["v", "q"]),
     ("edit", "facts", &["?"]),
     ("edit", "reason", &["r", "n", "o", "t", " ", "n", "o", "w"]),
     ("edit", "args", &["e"]),
+    ("edit", "args_wrong", &["e", "x", "\r"]),
+    ("edit", "scope_first", &["s"]),
     ("edit", "scope", &["s", "2"]),
+    ("edit", "scope_not_chosen", &["s", "s"]),
+    ("edit", "pasted", &["\x1b[200~yes\x1b[201~"]),
+    ("file", "all", &["v"]),
+    ("command", "all", &["v"]),
+    ("command", "facts", &["?"]),
     ("data", "all", &["v"]),
     ("data", "folded", &["v", "-"]),
     ("mail", "word", &["b", "o", "b"]),
+    ("mail", "not_the_word", &["b", "x"]),
+    ("mail", "facts", &["?"]),
     ("group", "left_out", &["2"]),
+    ("group", "second", &["\t", "\t", "\t", "\t", "\t", "\t"]),
+    ("group", "no_such_number", &["9"]),
+    ("group", "all", &["v"]),
+    ("group", "facts", &["?"]),
+    ("hostile", "all", &["v"]),
+    ("text", "see_the_end", &["y"]),
+    ("text", "end", &["\x1b[F"]),
 ];
 
 fn drawn(question: &Question, keys: &[&str], style: Style, columns: u16) -> vt100::Parser {
@@ -61,7 +79,7 @@ fn drawn(question: &Question, keys: &[&str], style: Style, columns: u16) -> vt10
 
 #[test]
 fn every_screen_is_as_it_was() {
-    let questions = fixtures::all();
+    let questions = fixtures::more();
     let pages = questions.iter().map(|(name, question)| (*name, "question", question, &[][..]));
     let more = PAGES.iter().map(|(name, page, keys)| {
         let question =
@@ -87,10 +105,39 @@ fn every_screen_is_as_it_was() {
     }
 }
 
+#[test]
+fn before_keys_count_every_screen_says_so() {
+    for (name, question) in fixtures::more() {
+        for columns in [80, 120, 40] {
+            let [plain, coloured] = [Style::Uncoloured, Style::Coloured]
+                .map(|style| screen(&still(question.clone(), style, columns, ROWS), columns, ROWS));
+            let contents = plain.screen().contents();
+            assert!(contents.trim_end().ends_with("[not yet] keys do not count"), "{name}\n{contents}");
+            if name == "edit" {
+                insta::assert_snapshot!(format!("still_{name}_not_yet_{columns}"), contents);
+                let letters = painted(&coloured, columns);
+                insta::assert_snapshot!(format!("still_{name}_not_yet_{columns}_coloured"), letters);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_window_that_is_too_small_says_so() {
+    for (columns, rows) in [(22, 34), (80, 8)] {
+        let mut still = still(fixtures::edit(), Style::Uncoloured, columns, rows);
+        press(&mut still, &["y"]);
+        assert!(still.answer().is_none() && !still.is_armed());
+        let contents = screen(&still, columns, rows).screen().contents();
+        insta::assert_snapshot!(format!("still_too_small_{columns}_{rows}"), contents);
+    }
+}
+
 /// A screen with a letter for the colour of each cell that has one.
 fn painted(parser: &vt100::Parser, columns: u16) -> String {
     let letter = |cell: &vt100::Cell| match (cell.fgcolor(), cell.bold(), cell.underline(), cell.inverse()) {
         (_, _, _, true) => '#',
+        (_, _, _, _) if cell.dim() => 'd',
         (vt100::Color::Default, false, false, _) => ' ',
         (vt100::Color::Default, _, _, _) => '*',
         (vt100::Color::Idx(at), false, false, _) => "krgybmcwd".chars().nth(at.into()).unwrap_or('?'),
@@ -152,6 +199,29 @@ fn a_text_is_found_in_what_is_viewed() {
     assert_eq!(top(&still), "│ line 42");
     press(&mut still, &["/", "q", "q", "\r"]);
     assert!(screen(&still, 80, ROWS).screen().contents().contains("it is not there"));
+}
+
+#[test]
+fn how_far_a_yes_reaches_is_never_cut_off_unseen() {
+    let mut question = fixtures::edit();
+    let request = std::sync::Arc::make_mut(&mut question.members[0].request);
+    request.payload = serde_json::json!({"path": "notes:plan.md", "words": (1..=20).collect::<Vec<_>>()});
+    let fields = request.payload.as_object().cloned().unwrap();
+    request.patterns = vec![OfferedPattern::new("any file in notes:", fields, [("path", Loosen::Any)])];
+    let mut still = still(question, Style::Uncoloured, 40, 24);
+    let contents = |still: &Still| screen(still, 40, 24).screen().contents();
+    press(&mut still, &["s"]);
+    let first = contents(&still);
+    assert!(!first.contains("any file in notes:") && first.contains("how far? 1-"), "{first}");
+    press(&mut still, &["2"]);
+    let chosen = contents(&still);
+    assert!(chosen.contains("▶2 │ or wider: any file in notes:"), "{chosen}");
+    press(&mut still, &["\x1b[H"]);
+    assert!(contents(&still).contains("a yes for the session covers"), "{}", contents(&still));
+    press(&mut still, &["\x1b[6~"]);
+    let next = contents(&still);
+    assert_ne!(next, first, "it does not move");
+    insta::assert_snapshot!("still_scope_long_40", chosen);
 }
 
 #[derive(Debug, Clone)]

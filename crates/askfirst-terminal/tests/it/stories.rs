@@ -78,13 +78,24 @@ fn something_huge_scrolls_says_how_much_there_is_and_opens_whole() {
 }
 
 #[test]
+fn a_long_program_is_printed_whole_without_being_coloured() {
+    let code: String = (1..=20_000).map(|n| format!("fn f{n}() -> usize {{ \"{n}\".len() }}\n")).collect();
+    let mut request = email();
+    let shown = ApprovalPresentation::new(PresentationKind::FileContent, code).with_language("rust");
+    request.presentation = Some(shown);
+    let mut asking = Desk::new(request).flags(&["--plain"]).start();
+    asking.ready().send(b"v").wait_for("fn f20000()");
+    assert!(!asking.ready().send(b"n").end().decision().approved);
+}
+
+#[test]
 fn a_pattern_says_what_it_would_have_covered() {
     let mut again = fixtures::edit();
     again.id = askfirst::machine::QuestionId(2);
     let second = (*again.members[0].request).clone();
     let mut asking = of(fixtures::edit()).and_then(second).start();
     asking.ready().send(b"n").wait_for("refused").ready().send(b"s").wait_for("how far?");
-    asking.ready().send(b"2").wait_for("would have covered 1");
+    asking.ready().send(b"2").wait_for("it would have covered it");
     let ended = asking.ready().send(b"s").end();
     assert_eq!(ended.answers[1].decisions[0].remember, ApprovalScope::Pattern);
 }

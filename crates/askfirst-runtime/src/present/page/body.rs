@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use askfirst::{ApprovalPresentation, ApprovalRequest, Args, Fact, PresentationKind};
+use askfirst::{Approval, ApprovalPresentation, ApprovalRequest, Args, Fact, PresentationKind};
 use serde_json::Value;
 
 use super::lines::{Before, Body, Lines};
@@ -41,7 +41,7 @@ impl Maker<'_> {
 
     pub(super) fn facts(&mut self, request: &ApprovalRequest) {
         let mut entries = Vec::new();
-        for fact in &request.facts {
+        for fact in request.facts.iter().filter(|fact| !is_in_its_row(request, fact)) {
             entries.extend(self.fact(fact));
             if NAMES.contains(&fact.label.as_str()) {
                 entries.extend(warning(host_or_program(&fact.label), &fact.text));
@@ -50,7 +50,10 @@ impl Maker<'_> {
         if matches!(request.tool_name.as_str(), "worker_call" | "worker_create") {
             entries.extend(self.handed(request));
         }
-        entries.push(self.field(Part::Fact, "approval", request.approval.as_str()));
+        // That it is asked about is said by the question itself.
+        if request.approval != Approval::Required || entries.is_empty() {
+            entries.push(self.field(Part::Fact, "approval", request.approval.as_str()));
+        }
         self.section(Place::MustSee, "facts:", Body::Entries(entries));
     }
 
@@ -195,7 +198,7 @@ impl Maker<'_> {
             heading = format!("the tool shows this {}:", kind_words(kind));
         }
         let mut head = vec![Entry::ours(Part::Heading, heading)];
-        if let Some(language) = &shown.language {
+        if let Some(language) = shown.language.as_ref().filter(|_| kind != PresentationKind::Command) {
             head.push(self.field(Part::Field, "language", language));
         }
         let more = self.clean_args(&more);
@@ -282,6 +285,12 @@ fn size(shown: &ApprovalPresentation) -> usize {
         (Some(before), Some(after)) => before.len() + after.len(),
         (Some(_), None) | (None, Some(_) | None) => shown.full_content().len(),
     }
+}
+
+/// Whether a fact is the folder of a command, which stands in a row of the command.
+fn is_in_its_row(request: &ApprovalRequest, fact: &Fact) -> bool {
+    let folder = request.presentation.as_ref().and_then(|shown| shown.metadata.get("folder"));
+    fact.label == "folder" && folder.and_then(Value::as_str) == Some(&fact.text) && Rule::Folder.holds()
 }
 
 /// About how large a value is, without writing it out.

@@ -2,7 +2,7 @@
 
 use super::super::escape::Piece;
 use super::super::line::{Entry, Part};
-use super::super::offer::Offers;
+use super::super::offer::{Choice, Offer, Offers};
 use super::super::tone::Tone;
 
 pub(super) fn entries(offers: &Offers) -> Vec<Entry> {
@@ -13,12 +13,21 @@ pub(super) fn entries(offers: &Offers) -> Vec<Entry> {
         let then: String = rest.iter().map(|word| format!(" then `{word}`")).collect();
         entries.push(option(format!("to approve, type `{first}`{then}, without Enter")));
     }
-    let mut keys: Vec<String> =
-        offers.list.iter().map(|offer| format!("[{}] {}", offer.choice.key(), offer.words)).collect();
+    let words = |offer: &Offer| match offer.choice {
+        Choice::No => format!("[n] [Esc] {}", offer.words),
+        Choice::Once
+        | Choice::Session
+        | Choice::NoSession
+        | Choice::View
+        | Choice::Reason
+        | Choice::Edit
+        | Choice::Facts
+        | Choice::Stop => format!("[{}] {}", offer.choice.key(), offer.words),
+    };
+    let mut keys: Vec<String> = offers.list.iter().map(words).collect();
     if offers.words.len() > 1 {
         keys.push(format!("[1-{}] leave one out, or take it back in", offers.words.len()));
     }
-    keys.extend(["[Esc] no".to_owned(), "[Ctrl-C] no, and stop the run".to_owned()]);
     let pieces = keys.into_iter().map(|key| Piece::toned(format!("{key}  "), Tone::None)).collect();
     entries.push(Entry::new(Part::Option, pieces));
     entries

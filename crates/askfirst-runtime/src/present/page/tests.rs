@@ -166,10 +166,10 @@ fn each_approval_offers_its_keys() {
         request.risk = risk;
         page(&question(vec![request])).offers.list.iter().map(|offer| offer.choice.key()).collect::<String>()
     };
-    assert_eq!(keys(Approval::Required, Risk::Low), "ynsNvre?q");
-    assert_eq!(keys(Approval::OncePerSession, Risk::Low), "nsNvre?q");
-    assert_eq!(keys(Approval::Human, Risk::High), "ynvre?q");
-    assert_eq!(keys(Approval::Required, Risk::Irreversible), "nNvre?q");
+    assert_eq!(keys(Approval::Required, Risk::Low), "ynsNv?req");
+    assert_eq!(keys(Approval::OncePerSession, Risk::Low), "nsNv?req");
+    assert_eq!(keys(Approval::Human, Risk::High), "ynv?req");
+    assert_eq!(keys(Approval::Required, Risk::Irreversible), "nNv?req");
 }
 
 #[test]

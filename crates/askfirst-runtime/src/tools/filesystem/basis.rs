@@ -12,7 +12,7 @@ use super::handle::{Kind, size_of};
 use super::place::{Ground, Spot};
 use super::plan::Plan;
 use super::read;
-use super::tree;
+use super::tree::{self, Sum};
 use super::wish::Wish;
 use crate::present::Rule;
 
@@ -45,80 +45,79 @@ enum Keep {
     Nothing,
 }
 
-/// What a question about a call rests on.
-pub(crate) fn of(ground: &Ground<'_>, wish: &Wish, plan: &Plan) -> Result<Value, Trouble> {
-    Ok(looked(ground, wish, plan, Keep::Nothing)?.0)
+/// What was seen of the places of a call.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// The file that the call is about: the very bytes that were digested, where they are wanted.
+    pub(crate) content: Option<Vec<u8>>,
+    /// Its digest.
+    pub(crate) digest: Option<String>,
+    /// What is in each place that is a folder.
+    pub(crate) sums: Vec<Option<Sum>>,
 }
 
-/// The same, with the very bytes that were digested, where the call is about the content of a file.
-pub(crate) fn with_content(
-    ground: &Ground<'_>,
-    wish: &Wish,
-    plan: &Plan,
-) -> Result<(Value, Option<Vec<u8>>), Trouble> {
+/// What a question about a call rests on, and what was seen for it.
+pub(crate) fn of(ground: &Ground<'_>, wish: &Wish, plan: &Plan) -> Result<(Value, Seen), Trouble> {
     looked(ground, wish, plan, Keep::Content)
 }
 
-fn looked(
-    ground: &Ground<'_>,
-    wish: &Wish,
-    plan: &Plan,
-    keep: Keep,
-) -> Result<(Value, Option<Vec<u8>>), Trouble> {
-    let (mut was, mut content) = (Vec::new(), None);
+fn looked(ground: &Ground<'_>, wish: &Wish, plan: &Plan, keep: Keep) -> Result<(Value, Seen), Trouble> {
+    let (mut was, mut seen) = (Vec::new(), Seen::default());
     if let Some(look) = look(wish) {
         for spot in &plan.spots {
-            let (print, read) = print(ground, spot, look, keep)?;
-            was.push(print);
-            content = read.or(content);
+            was.push(print(ground, spot, (look, keep), &mut seen)?);
         }
     }
-    Ok((json!({"at": plan.at(), "was": was}), content))
+    Ok((json!({"at": plan.at(), "was": was}), seen))
 }
 
-/// Whether everything is as it was.
-pub(crate) fn check(ground: &Ground<'_>, wish: &Wish, plan: &Plan, basis: &Value) -> Result<(), Trouble> {
-    let now = of(ground, wish, plan)?;
+/// Whether everything is as it was, and what was seen. An edit is made in the very bytes that were compared.
+pub(crate) fn check(ground: &Ground<'_>, wish: &Wish, plan: &Plan, basis: &Value) -> Result<Seen, Trouble> {
+    let keep = if matches!(wish, Wish::Edit { .. }) { Keep::Content } else { Keep::Nothing };
+    let (now, seen) = looked(ground, wish, plan, keep)?;
     if now == *basis || !Rule::Stale.holds() {
-        return Ok(());
+        return Ok(seen);
     }
     let what = if now.get("at") == basis.get("at") { "changed" } else { "leads elsewhere" };
     Err(Trouble::Stale(format!("`{}` {what} since it was shown", plan.at().join("` or `"))))
 }
 
-fn print(
-    ground: &Ground<'_>,
-    spot: &Spot,
-    look: Look,
-    keep: Keep,
-) -> Result<(Value, Option<Vec<u8>>), Trouble> {
-    let Some(thing) = &spot.thing else { return Ok(("absent".into(), None)) };
+fn print(ground: &Ground<'_>, spot: &Spot, how: (Look, Keep), seen: &mut Seen) -> Result<Value, Trouble> {
+    let Some(thing) = &spot.thing else {
+        seen.sums.push(None);
+        return Ok("absent".into());
+    };
     let stat = &thing.stat;
-    let print = match thing.kind {
-        Kind::File if look == Look::Content && size_of(stat) <= MAX_SHOWN => {
+    let (print, sum) = match thing.kind {
+        Kind::File if how.0 == Look::Content && size_of(stat) <= MAX_SHOWN => {
             let (mut file, stat) = ground.open(spot)?;
-            let (digest, content) = match keep {
-                Keep::Nothing => (digest(&mut file).map_err(|e| Trouble::failed(&spot.label, e))?, None),
+            let (digest, size) = match how.1 {
+                Keep::Nothing => {
+                    (digest(&mut file).map_err(|e| Trouble::failed(&spot.label, e))?, size_of(&stat))
+                }
+                // What was read may be less or more than was there when it was opened; then it was written to.
                 Keep::Content => {
-                    let content = read::bytes(&mut file, &spot.label, 0, MAX_SHOWN)?;
-                    (askfirst::Digest::of(&content).to_string(), Some(content))
+                    let content = read::bytes(&file, &spot.label, 0, MAX_SHOWN)?;
+                    let known = (askfirst::Digest::of(&content).to_string(), content.len() as u64);
+                    seen.content = Some(content);
+                    known
                 }
             };
-            // What was read may be less or more than was there when it was opened; then it was written to.
-            let size = content.as_ref().map_or(size_of(&stat), |content| content.len() as u64);
-            let print = json!({"ino": stat.st_ino, "size": size, "mtime": mtime(&stat), "digest": digest});
-            return Ok((print, content));
+            seen.digest = Some(digest.clone());
+            (json!({"ino": stat.st_ino, "size": size, "mtime": mtime(&stat), "digest": digest}), None)
         }
         Kind::Folder => {
             let sum = tree::sum(ground, spot)?;
-            json!({"ino": stat.st_ino, "mtime": mtime(stat), "sum": [sum.0, sum.1, sum.2]})
+            (json!({"ino": stat.st_ino, "mtime": mtime(stat), "sum": [sum.0, sum.1, sum.2]}), Some(sum))
         }
-        Kind::File | Kind::Link | Kind::Other(_) => json!({
-            "ino": stat.st_ino, "size": stat.st_size, "mtime": mtime(stat),
-            "ctime": format!("{}.{:09}", stat.st_ctime, stat.st_ctime_nsec),
-        }),
+        Kind::File | Kind::Link | Kind::Other(_) => {
+            let ctime = format!("{}.{:09}", stat.st_ctime, stat.st_ctime_nsec);
+            let size = stat.st_size;
+            (json!({"ino": stat.st_ino, "size": size, "mtime": mtime(stat), "ctime": ctime}), None)
+        }
     };
-    Ok((print, None))
+    seen.sums.push(sum);
+    Ok(print)
 }
 
 /// Whether everything is as it was a moment ago. A content that was read needs no second reading for that: it is what
@@ -126,7 +125,7 @@ fn print(
 pub(crate) fn still(ground: &Ground<'_>, wish: &Wish, plan: &Plan, was: &Value) -> Result<bool, Trouble> {
     match look(wish) {
         Some(Look::Content) => {}
-        Some(Look::Outside) | None => return Ok(of(ground, wish, plan)? == *was),
+        Some(Look::Outside) | None => return Ok(looked(ground, wish, plan, Keep::Nothing)?.0 == *was),
     }
     let prints = was.get("was").and_then(Value::as_array);
     for (spot, print) in plan.spots.iter().zip(prints.into_iter().flatten()) {

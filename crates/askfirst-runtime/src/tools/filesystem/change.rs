@@ -28,14 +28,21 @@ pub(crate) fn make(ground: &Ground<'_>, spot: &Spot) -> Result<Value, Trouble> {
         None => {}
     }
     let root = ground.root(spot.root)?;
-    let mut folder: OwnedFd = handle::folder(root.folder.as_fd(), Path::new("")).map_err(fault)?;
-    for name in spot.path.iter() {
-        match rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
-            Ok(()) => sync(&folder, &spot.label)?,
-            Err(Errno::EXIST) => {}
+    let mut inner: Option<OwnedFd> = None;
+    let mut names = spot.path.iter().peekable();
+    while let Some(name) = names.next() {
+        let folder = inner.as_ref().map_or(root.folder.as_fd(), AsFd::as_fd);
+        let made = match rustix::fs::mkdirat(folder, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) => true,
+            Err(Errno::EXIST) => false,
             Err(error) => return Err(fault(error)),
+        };
+        if made {
+            sync(folder, &spot.label)?;
         }
-        folder = handle::folder(folder.as_fd(), Path::new(name)).map_err(fault)?;
+        if !made || names.peek().is_some() {
+            inner = Some(handle::folder(folder, Path::new(name)).map_err(fault)?);
+        }
     }
     Ok(json!({"path": spot.label, "made": true}))
 }
@@ -166,7 +173,7 @@ fn empty(ground: &Ground<'_>, spot: &Spot, folder: OwnedFd, way: &Path) -> Resul
         let way = way.join(&name);
         let label = ground.label(spot.root, &way);
         let below = way.strip_prefix(&spot.path).unwrap_or(&way);
-        ground.refuse_never(&spot.real.join(below), &label, Access::Write)?;
+        ground.refuse_never(&ground.real(spot)?.join(below), &label, Access::Write)?;
         let Some(stat) = handle::look(&folder, &name).map_err(fault)? else { continue };
         let flags = if Kind::of(&stat) == Kind::Folder {
             let inner = handle::folder(folder.as_fd(), Path::new(&name)).map_err(fault)?;

@@ -42,6 +42,7 @@ pub use error::FilesError;
 pub use never::NEVER_WRITE;
 pub use roots::NarrowerRoot;
 
+use basis::Seen;
 use error::Trouble;
 use place::Ground;
 use plan::Plan;
@@ -208,25 +209,29 @@ impl Inner {
         let wish = wish.ok_or_else(|| ToolError::Unknown(call.tool_name.clone()))??;
         let ground = Ground::of_call(&self.roots, call);
         let plan = ground.plan(&wish)?;
-        match basis {
+        let shown = match basis {
             Some(basis) => basis::check(&ground, &wish, &plan, basis)?,
-            None if plan.approval == Approval::None => {}
-            None => self.sightings.check(call, &plan.at())?,
-        }
-        Ok(act(&ground, &wish, &plan)?)
+            None if plan.approval == Approval::None => Seen::default(),
+            None => {
+                self.sightings.check(call, &plan.at())?;
+                Seen::default()
+            }
+        };
+        Ok(act(&ground, &wish, &plan, shown)?)
     }
 }
 
-fn act(ground: &Ground<'_>, wish: &Wish, plan: &Plan) -> Result<Value, Trouble> {
+/// Does what a call asks for. What it changes must still be what was `seen`.
+fn act(ground: &Ground<'_>, wish: &Wish, plan: &Plan, seen: Seen) -> Result<Value, Trouble> {
     match wish {
         Wish::Read { offset, limit, encoding, .. } => {
             let spot = plan.first()?;
-            let (mut file, stat) = ground.open(spot)?;
-            read::part(&mut file, &stat, &spot.label, *offset, *limit, *encoding)
+            let (file, stat) = ground.open(spot)?;
+            read::part(&file, &stat, &spot.label, *offset, *limit, *encoding)
         }
         Wish::Attach { receiver, .. } => {
             let spot = plan.first()?;
-            let (mut file, stat) = ground.open(spot)?;
+            let (file, stat) = ground.open(spot)?;
             let size = handle::size_of(&stat);
             if size > wish::MAX_READ {
                 return Err(Trouble::Failed(format!(
@@ -234,7 +239,7 @@ fn act(ground: &Ground<'_>, wish: &Wish, plan: &Plan) -> Result<Value, Trouble> 
                     spot.label
                 )));
             }
-            let bytes = read::bytes(&mut file, &spot.label, 0, wish::MAX_READ)?;
+            let bytes = read::bytes(&file, &spot.label, 0, wish::MAX_READ)?;
             let (content, encoding) = match show::plain_text(&bytes) {
                 Some(text) => (text.to_owned(), "utf-8"),
                 None => (base64::encode(&bytes), "base64"),
@@ -246,13 +251,15 @@ fn act(ground: &Ground<'_>, wish: &Wish, plan: &Plan) -> Result<Value, Trouble> 
         }
         Wish::Write { content, .. } => {
             let spot = plan.first()?;
-            write::Target::new(ground, spot)?.replace(|file| file.write_all(content))?;
+            let target = write::Target::new(ground, spot)?.instead_of(seen.digest);
+            target.replace(|file| file.write_all(content))?;
             Ok(json!({"path": spot.label, "bytes": content.len(), "new": spot.thing.is_none()}))
         }
         Wish::Edit { change, .. } => {
             let spot = plan.first()?;
-            let (_, new) = show::edited(ground, spot, change)?;
-            write::Target::new(ground, spot)?.replace(|file| file.write_all(new.as_bytes()))?;
+            let (_, new) = show::edited(ground, spot, change, seen.content)?;
+            let target = write::Target::new(ground, spot)?.instead_of(seen.digest);
+            target.replace(|file| file.write_all(new.as_bytes()))?;
             Ok(json!({"path": spot.label, "bytes": new.len()}))
         }
         Wish::List { path: None, .. } => Ok(list::roots(ground)),

@@ -4,9 +4,10 @@
 //! thing really lies hold for it, whatever the path was called.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,13 +29,29 @@ pub(crate) struct Asked {
     pub(crate) path: PathBuf,
 }
 
+/// What becomes of a thing after it was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Grip {
+    /// Nothing is done that rests on this look: it is told, or the file is opened and looked at anew.
+    Loose,
+    /// It is held, so that its number cannot come to mean another file meanwhile.
+    Firm,
+}
+
 /// What was found.
 #[derive(Debug)]
 pub(crate) struct Thing {
-    /// Held open, so that its number cannot come to mean another file meanwhile.
-    held: OwnedFd,
+    /// Open, where it is held or was found by a way of several names.
+    held: Option<OwnedFd>,
     pub(crate) stat: Stat,
     pub(crate) kind: Kind,
+}
+
+impl Thing {
+    /// Where it lies now.
+    fn real(&self) -> Result<PathBuf, Errno> {
+        self.held.as_ref().map_or(Err(Errno::NOENT), real_of)
+    }
 }
 
 /// A place: where it really lies, and what may be done there.
@@ -44,8 +61,8 @@ pub(crate) struct Spot {
     pub(crate) root: usize,
     /// The way from that root, without links.
     pub(crate) path: PathBuf,
-    /// Where it lies on this machine. Never shown to anybody.
-    pub(crate) real: PathBuf,
+    /// Where it lies on this machine, if that was needed to tell who speaks for it. Never shown to anybody.
+    real: Option<PathBuf>,
     pub(crate) rights: Arc<Rights>,
     /// What is there, if anything is.
     pub(crate) thing: Option<Thing>,
@@ -76,11 +93,34 @@ impl Spot {
 /// All roots as they lie at this moment.
 pub(crate) struct Ground<'a> {
     pub(crate) roots: &'a Roots,
-    /// Where each root lies now; nothing if it is gone.
-    pub(crate) reals: Vec<Option<PathBuf>>,
-    floors: Vec<Vec<(usize, Cow<'a, Path>)>>,
+    /// Where each root lies now.
+    pub(crate) reals: Reals<'a>,
+    floors: OnceCell<Layers>,
     /// The folder that plain paths begin at.
     from: From,
+}
+
+/// Each layer's folders: which it is, and where it lies or lay.
+type Layers = Vec<Vec<(usize, PathBuf)>>;
+
+/// Where each root lies now; nothing if it is gone. The kernel is asked when somebody first wants to know.
+pub(crate) struct Reals<'a> {
+    roots: &'a Roots,
+    known: OnceCell<Vec<Option<PathBuf>>>,
+}
+
+impl Reals<'_> {
+    fn known(&self) -> &[Option<PathBuf>] {
+        self.known.get_or_init(|| self.roots.all.iter().map(|root| real_of(&root.folder).ok()).collect())
+    }
+
+    fn get(&self, root: usize) -> Option<&PathBuf> {
+        self.known().get(root)?.as_ref()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Option<PathBuf>> {
+        self.known().iter()
+    }
 }
 
 /// Where the plain paths of a call begin.
@@ -95,12 +135,16 @@ enum From {
 
 impl<'a> Ground<'a> {
     pub(crate) fn new(roots: &'a Roots) -> Self {
-        let reals = roots.all.iter().map(|root| real_of(&root.folder).ok()).collect();
-        let floor = |layer: &'a Vec<super::roots::Floor>| {
+        let reals = Reals { roots, known: OnceCell::new() };
+        Self { roots, reals, floors: OnceCell::new(), from: From::Config }
+    }
+
+    fn floors(&self) -> &Layers {
+        let floor = |layer: &Vec<super::roots::Floor>| {
             let reals = layer.iter().enumerate().map(|(index, floor)| (index, floor.reals()));
-            reals.flat_map(|(index, reals)| reals.map(move |real| (index, real))).collect()
+            reals.flat_map(|(index, reals)| reals.map(move |real| (index, real.into_owned()))).collect()
         };
-        Self { roots, reals, floors: roots.floors.iter().map(floor).collect(), from: From::Config }
+        self.floors.get_or_init(|| self.roots.floors.iter().map(floor).collect())
     }
 
     /// The same for a call: its plain paths begin in its `cwd`, if the metadata have one.
@@ -169,8 +213,8 @@ impl<'a> Ground<'a> {
     pub(crate) fn speaks<'p>(&self, real: &'p Path) -> Option<(usize, &'p Path, Arc<Rights>)> {
         let (index, path) = self.deepest(real)?;
         let mut rights = Arc::clone(&self.roots.all.get(index)?.rights);
-        for (layer, reals) in self.roots.floors.iter().zip(&self.floors) {
-            let within = |(floor, root): &(usize, Cow<'_, Path>)| {
+        for (layer, reals) in self.roots.floors.iter().zip(self.floors()) {
+            let within = |(floor, root): &(usize, PathBuf)| {
                 Some((*floor, real.strip_prefix(root).ok()?.components().count()))
             };
             let found = reals.iter().filter_map(within).min_by_key(|(_, depth)| *depth);
@@ -190,34 +234,43 @@ impl<'a> Ground<'a> {
 
     /// Whether other rules begin somewhere inside a root. Then the spelling of a path does not say which hold: a file
     /// system may take two spellings for one name.
-    fn has_inner(&self, root: usize) -> bool {
-        let Some(Some(outer)) = self.reals.get(root) else { return true };
-        let floors = self.floors.iter().flatten().map(|(_, real)| real.as_ref());
+    pub(crate) fn has_inner(&self, root: usize) -> bool {
+        let Some(outer) = self.reals.get(root) else { return true };
+        let floors = self.floors().iter().flatten().map(|(_, real)| real.as_path());
         let mut all = self.reals.iter().flatten().map(PathBuf::as_path).chain(floors);
         all.any(|real| real != outer && real.starts_with(outer))
     }
 
     /// Looks up a path.
-    pub(crate) fn find(&self, text: &str, links: Links) -> Result<Spot, Trouble> {
+    pub(crate) fn find(&self, text: &str, links: Links, grip: Grip) -> Result<Spot, Trouble> {
         let asked = self.asked(text)?;
         let root = self.root(asked.root)?;
         let label = self.label(asked.root, &asked.path);
-        let look = |links| {
-            let handle = handle::beneath(root.folder.as_fd(), &asked.path, OFlags::PATH, links)?;
-            let stat = fstat(&handle)?;
-            Ok::<_, Errno>(Thing { kind: Kind::of(&stat), held: handle, stat })
+        let look = |links| look(root.folder.as_fd(), &asked.path, links, grip);
+        // Where no link is on the way, it lies where the path says, and the kernel need not be asked where. Where nobody
+        // else speaks in the root, it need not be known at all.
+        let lone = self.roots.is_lone();
+        let plain = if lone || (self.reals.get(asked.root).is_some() && !self.has_inner(asked.root)) {
+            match look(Links::Refuse) {
+                // A root that is gone still has its own folder open, which is in no other.
+                Ok(thing) if thing.kind != Kind::Link && thing.stat.st_nlink > 0 => Some(Some(thing)),
+                // A link on the way would be another error than this.
+                Err(Errno::NOENT) if self.reals.get(asked.root).is_some() => Some(None),
+                Ok(_) | Err(_) => None,
+            }
+        } else {
+            None
         };
-        // Where no link is on the way, it lies where the path says, and the kernel need not be asked where.
-        let plain = self.plainly(&asked).filter(|_| !self.has_inner(asked.root)).and_then(|plain| {
-            let thing = look(Links::Refuse).ok().filter(|thing| thing.kind != Kind::Link)?;
-            Some((plain, thing))
-        });
-        let by_itself = plain.is_some();
-        let (real, thing) = match plain {
-            Some((plain, thing)) => (Ok(plain), Some(thing)),
+        let (by_itself, real, thing) = match plain {
+            Some(thing) if lone => {
+                let (Asked { root, path }, rights) = (asked, Arc::clone(&root.rights));
+                let (real, asked, through) = (None, None, None);
+                return Ok(Spot { root, path, real, rights, thing, asked, label, through });
+            }
+            Some(thing) => (true, self.plainly(&asked).ok_or(Errno::NOENT), thing),
             None => match look(links) {
-                Ok(thing) => (real_of(&thing.held), Some(thing)),
-                Err(Errno::NOENT) => (self.nearest(asked.root, &asked.path, &label)?, None),
+                Ok(thing) => (false, thing.real(), Some(thing)),
+                Err(Errno::NOENT) => (false, self.nearest(asked.root, &asked.path, &label)?, None),
                 Err(error) => return Err(lost(&label, error)),
             },
         };
@@ -230,7 +283,7 @@ impl<'a> Ground<'a> {
         let asked = if by_itself { None } else { self.plainly(&asked).filter(|plain| *plain != real) };
         let own = self.label(root, &path);
         let through = (own != label && asked.is_some()).then_some(label);
-        Ok(Spot { root, path, real, rights, thing, asked, label: own, through })
+        Ok(Spot { root, path, real: Some(real), rights, thing, asked, label: own, through })
     }
 
     /// Where something that is not there would lie: the nearest folder that exists, and the names below it.
@@ -259,8 +312,7 @@ impl<'a> Ground<'a> {
     }
 
     pub(crate) fn root(&self, index: usize) -> Result<&'a super::roots::Root, Trouble> {
-        let gone = || Trouble::Failed("the root is gone".to_owned());
-        self.roots.all.get(index).ok_or_else(gone)
+        self.roots.all.get(index).ok_or_else(|| Trouble::Failed("there is no such root".to_owned()))
     }
 
     /// `root:path` as people and agents write it.
@@ -285,7 +337,7 @@ impl<'a> Ground<'a> {
             Errno::LOOP => moved(&spot.label),
             error => Trouble::failed(&format!("the folder of `{}` cannot be opened", spot.label), error),
         })?;
-        if real_of(&folder).ok().as_deref() != spot.real.parent() {
+        if real_of(&folder).ok().as_deref() != self.real(spot)?.parent() {
             return Err(moved(&spot.label));
         }
         Ok((folder, name))
@@ -310,8 +362,14 @@ impl<'a> Ground<'a> {
                 error => Trouble::failed(&format!("`{}` cannot be opened", spot.label), error),
             })?;
         let stat = fstat(&file).map_err(|e| Trouble::failed(&spot.label, e))?;
-        // It was opened from its root by its own way, on which there was no link; so it still lies there.
-        if !handle::same(&stat, &thing.stat) || Kind::of(&stat) != Kind::File {
+        // It was opened from its root by its own way, on which there was no link; so it still lies there. What was only
+        // glanced at may be another file by the same number, so it must not have come under other rules.
+        let holds = |stat| spot.rights.holds(handle::size_of(stat));
+        let as_it_was = handle::same(&stat, &thing.stat)
+            && Kind::of(&stat) == Kind::File
+            && (holds(&stat) || !holds(&thing.stat))
+            && (stat.st_nlink <= 1 || spot.names() > 1);
+        if !as_it_was {
             return Err(moved(&spot.label));
         }
         Ok((file, stat))
@@ -328,10 +386,32 @@ impl<'a> Ground<'a> {
         })
     }
 
+    /// Where a place lies on this machine.
+    pub(crate) fn real<'s>(&self, spot: &'s Spot) -> Result<Cow<'s, Path>, Trouble> {
+        if let Some(real) = &spot.real {
+            return Ok(Cow::Borrowed(real));
+        }
+        let root = self.reals.get(spot.root).ok_or_else(|| gone(&spot.label))?;
+        Ok(Cow::Owned(root.join(&spot.path)))
+    }
+
     /// Where a path would lie if no link were on its way.
     pub(crate) fn plainly(&self, asked: &Asked) -> Option<PathBuf> {
-        Some(self.reals.get(asked.root)?.as_ref()?.join(&asked.path))
+        Some(self.reals.get(asked.root)?.join(&asked.path))
     }
+}
+
+/// Looks at what lies at the end of a way.
+fn look(folder: BorrowedFd<'_>, path: &Path, links: Links, grip: Grip) -> Result<Thing, Errno> {
+    let mut names = path.iter();
+    if let (Grip::Loose, Links::Refuse, Some(name), None) = (grip, links, names.next(), names.next()) {
+        // A name in a folder that is open leads nowhere else.
+        let stat = handle::look(folder, name)?.ok_or(Errno::NOENT)?;
+        return Ok(Thing { held: None, kind: Kind::of(&stat), stat });
+    }
+    let held = handle::beneath(folder, path, OFlags::PATH, links)?;
+    let stat = fstat(&held)?;
+    Ok(Thing { held: Some(held), kind: Kind::of(&stat), stat })
 }
 
 /// The way without `.` and `..`; nothing if it climbs out.
@@ -355,6 +435,10 @@ fn clean(path: &Path) -> Option<PathBuf> {
 /// Somebody changed the way while it was looked at.
 pub(crate) fn moved(label: &str) -> Trouble {
     Trouble::Stale(format!("`{label}` changed while it was looked at"))
+}
+
+fn gone(label: &str) -> Trouble {
+    Trouble::Failed(format!("the root of `{label}` is gone"))
 }
 
 fn out_of_root(label: &str) -> Trouble {

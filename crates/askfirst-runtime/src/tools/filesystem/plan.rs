@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::error::Trouble;
 use super::handle::{Kind, Links};
-use super::place::{Ground, Spot};
+use super::place::{Grip, Ground, Spot};
 use super::tree;
 use super::wish::{Change, Depth, Wish};
 use crate::config::PathMode;
@@ -128,14 +128,18 @@ impl Ground<'_> {
     }
 
     fn one(&self, path: &str, access: Access, kind: Kind, verb: &'static str) -> Result<Plan, Trouble> {
-        let spot = self.find(path, Links::Follow)?;
+        let grip = match access {
+            Access::Look | Access::Read => Grip::Loose,
+            Access::Attach | Access::Write => Grip::Firm,
+        };
+        let spot = self.find(path, Links::Follow, grip)?;
         self.check(&spot, access, kind)?;
         let approval = need(&spot, access);
         Ok(Plan { spots: vec![spot], approval, risk: Risk::Low, verb, receiver: None })
     }
 
     fn deletion(&self, path: &str, depth: Depth) -> Result<Plan, Trouble> {
-        let spot = self.find(path, Links::KeepLast)?;
+        let spot = self.find(path, Links::KeepLast, Grip::Firm)?;
         self.check(&spot, Access::Write, Kind::File)?;
         self.refuse_root(&spot)?;
         if spot.kind() == Some(Kind::Folder) && depth == Depth::Everything {
@@ -146,8 +150,8 @@ impl Ground<'_> {
     }
 
     fn moving(&self, path: &str, to: &str) -> Result<Plan, Trouble> {
-        let from = self.find(path, Links::KeepLast)?;
-        let to = self.find(to, Links::KeepLast)?;
+        let from = self.find(path, Links::KeepLast, Grip::Firm)?;
+        let to = self.find(to, Links::KeepLast, Grip::Firm)?;
         let kind = from.kind().unwrap_or(Kind::File);
         self.check(&from, Access::Write, kind)?;
         self.check(&to, Access::Write, kind)?;
@@ -155,7 +159,7 @@ impl Ground<'_> {
         self.refuse_root(&to)?;
         self.refuse_size(&to, if kind == Kind::File { from.size() } else { 0 })?;
         if kind == Kind::Folder {
-            if to.real.starts_with(&from.real) {
+            if self.real(&to)?.starts_with(self.real(&from)?) {
                 return Err(Trouble::Failed(format!("`{}` lies in `{}`", to.label, from.label)));
             }
             tree::check(self, &from, Some(&to))?;
@@ -170,8 +174,8 @@ impl Ground<'_> {
     }
 
     fn copying(&self, path: &str, to: &str) -> Result<Plan, Trouble> {
-        let from = self.find(path, Links::Follow)?;
-        let to = self.find(to, Links::Follow)?;
+        let from = self.find(path, Links::Follow, Grip::Firm)?;
+        let to = self.find(to, Links::Follow, Grip::Firm)?;
         self.check(&from, Access::Read, Kind::File)?;
         self.check(&to, Access::Write, Kind::File)?;
         if from.kind() == Some(Kind::Folder) {
@@ -193,9 +197,11 @@ impl Ground<'_> {
     fn check(&self, spot: &Spot, access: Access, kind: Kind) -> Result<(), Trouble> {
         let blocked = |text: String| Err(Trouble::Blocked(text));
         let label = &spot.label;
-        self.refuse_never(&spot.real, label, access)?;
-        if let Some(plain) = &spot.asked {
-            self.refuse_never(plain, label, access)?;
+        if access == Access::Write || !self.roots.never.reads_all() {
+            self.refuse_never(&self.real(spot)?, label, access)?;
+            if let Some(plain) = &spot.asked {
+                self.refuse_never(plain, label, access)?;
+            }
         }
         if let Some(Kind::Other(kind)) = spot.kind().filter(|_| access != Access::Look) {
             return blocked(format!("`{label}` is a {kind}, not a file"));
@@ -260,7 +266,7 @@ impl Ground<'_> {
     }
 
     fn refuse_root(&self, spot: &Spot) -> Result<(), Trouble> {
-        if spot.thing.is_some() && self.has_root(&spot.real) {
+        if spot.thing.is_some() && self.has_root(&self.real(spot)?) {
             return Err(Trouble::Blocked(format!("`{}` is a root, or has one in it", spot.label)));
         }
         Ok(())

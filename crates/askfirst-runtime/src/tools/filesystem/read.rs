@@ -1,10 +1,10 @@
 //! Reading a file, never more of it than was asked for.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::Stat;
+use rustix::fs::{Stat, fstat};
+use rustix::io::Errno;
 use serde_json::{Map, Value};
 
 use super::base64;
@@ -13,43 +13,42 @@ use super::handle::size_of;
 use super::wish::Encoding;
 
 /// At most `limit` bytes of a file.
-pub(crate) fn bytes(file: &mut File, label: &str, offset: u64, limit: u64) -> Result<Vec<u8>, Trouble> {
-    let fault = |e: std::io::Error| Trouble::failed(&format!("`{label}` cannot be read"), e);
-    let size = file.metadata().map_err(fault)?.len();
-    file.rewind().map_err(fault)?;
-    fresh(file, label, offset, limit, size)
+pub(crate) fn bytes(file: &File, label: &str, offset: u64, limit: u64) -> Result<Vec<u8>, Trouble> {
+    let fault = |e: Errno| Trouble::failed(&format!("`{label}` cannot be read"), e);
+    let size = size_of(&fstat(file).map_err(fault)?);
+    of_size(file, label, offset, limit, size)
 }
 
-/// The same of a file that was just opened, where it is known how much is there. One byte of room is left to see
-/// the end.
-fn fresh(file: &mut File, label: &str, offset: u64, limit: u64, size: u64) -> Result<Vec<u8>, Trouble> {
-    let fault = |e: std::io::Error| Trouble::failed(&format!("`{label}` cannot be read"), e);
-    if offset > 0 {
-        file.seek(SeekFrom::Start(offset)).map_err(fault)?;
-    }
-    let room = limit.min(size.saturating_sub(offset).saturating_add(1));
-    let room = usize::try_from(room).unwrap_or(0);
-    let mut bytes = Vec::with_capacity(room);
-    // A regular file gives less than there is room for only at its end.
-    while bytes.len() < room {
-        match rustix::io::read(&*file, spare_capacity(&mut bytes)) {
-            Ok(0) => return Ok(bytes),
-            Ok(_) if bytes.len() < room && (bytes.len() as u64) >= size.saturating_sub(offset) => {
-                return Ok(bytes);
+/// The same where it is known how much is there. One byte of room is left to see the end.
+fn of_size(file: &File, label: &str, offset: u64, limit: u64, size: u64) -> Result<Vec<u8>, Trouble> {
+    let fault = |e: Errno| Trouble::failed(&format!("`{label}` cannot be read"), e);
+    let there = size.saturating_sub(offset);
+    let mut bytes = Vec::new();
+    let mut room = limit.min(there.saturating_add(1));
+    loop {
+        let whole = usize::try_from(room).unwrap_or(usize::MAX);
+        bytes.reserve_exact(whole.saturating_sub(bytes.len()));
+        while bytes.len() < whole {
+            let at = offset.saturating_add(bytes.len() as u64);
+            match rustix::io::pread(file, spare_capacity(&mut bytes), at) {
+                Ok(0) => return Ok(bytes),
+                // A regular file gives less than there is room for only at its end.
+                Ok(_) if bytes.len() < whole && bytes.len() as u64 >= there => return Ok(bytes),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(fault(error)),
             }
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(fault(error.into())),
         }
+        if room == limit {
+            return Ok(bytes);
+        }
+        // It has grown meanwhile.
+        room = limit.min(room.saturating_mul(2));
     }
-    // It has grown meanwhile.
-    let left = limit.saturating_sub(bytes.len() as u64);
-    file.take(left).read_to_end(&mut bytes).map_err(fault)?;
-    Ok(bytes)
 }
 
 /// A part of a file as JSON. A character that the limit cuts in two is left for the next part.
 pub(crate) fn part(
-    file: &mut File,
+    file: &File,
     stat: &Stat,
     label: &str,
     offset: u64,
@@ -57,7 +56,7 @@ pub(crate) fn part(
     encoding: Encoding,
 ) -> Result<Value, Trouble> {
     let size = size_of(stat);
-    let mut bytes = fresh(file, label, offset, limit, size)?;
+    let mut bytes = of_size(file, label, offset, limit, size)?;
     let (content, offset, end) = match encoding {
         Encoding::Base64 => (base64::encode(&bytes), offset, offset.saturating_add(bytes.len() as u64)),
         Encoding::Utf8 => {

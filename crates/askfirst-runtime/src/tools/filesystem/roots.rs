@@ -108,6 +108,12 @@ impl Roots {
         })
     }
 
+    /// Whether one root speaks for all that lies in it, by its own settings alone.
+    pub(crate) fn is_lone(&self) -> bool {
+        let [root] = self.all.as_slice() else { return false };
+        self.floors.iter().flatten().all(|floor| floor.rights == root.rights)
+    }
+
     /// The roots in words, for an agent that asked for something else.
     pub(crate) fn text(&self) -> String {
         let word = |root: &Root| match root.rights.mode {

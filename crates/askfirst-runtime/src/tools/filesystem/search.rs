@@ -75,7 +75,7 @@ impl Search {
         entry: &tree::Entry<'_>,
         found: &mut Found,
     ) -> Result<Next, Trouble> {
-        let real = spot.real.join(entry.path);
+        let real = ground.real(spot)?.join(entry.path);
         let never = &ground.roots.never;
         if !never.reads_all() && ground.by_names(&real, |names| never.read(names)).is_some() {
             found.skipped += 1;

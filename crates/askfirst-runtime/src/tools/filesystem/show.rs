@@ -4,7 +4,7 @@
 use askfirst::{ApprovalPresentation, Fact, PresentationKind, Shown};
 use serde_json::{Value, json};
 
-use super::basis::{self, MAX_SHOWN};
+use super::basis::{self, MAX_SHOWN, Seen};
 use super::edit;
 use super::error::Trouble;
 use super::handle::Kind;
@@ -12,7 +12,7 @@ use super::kinds::{binary_kind, language};
 use super::place::{Ground, Spot};
 use super::plan::Plan;
 use super::read;
-use super::tree;
+use super::tree::{self, Sum};
 use super::wish::{Change, Matching, Wish};
 use crate::present::Rule;
 
@@ -22,11 +22,11 @@ const TRIES: usize = 3;
 /// What is shown about a call, and what that rests on.
 pub(crate) fn present(ground: &Ground<'_>, wish: &Wish, plan: &Plan) -> Shown {
     for _ in 0..TRIES {
-        let (before, old) = match basis::with_content(ground, wish, plan) {
+        let (before, seen) = match basis::of(ground, wish, plan) {
             Ok(looked) => looked,
             Err(trouble) => return failed(&trouble),
         };
-        let made = content(ground, wish, plan, old);
+        let made = content(ground, wish, plan, seen);
         match basis::still(ground, wish, plan, &before) {
             Ok(true) => {
                 let (presentation, facts) =
@@ -53,29 +53,32 @@ fn text(content: String) -> ApprovalPresentation {
     ApprovalPresentation::new(PresentationKind::Text, content)
 }
 
-type Content = (Option<ApprovalPresentation>, Vec<Fact>);
+pub(super) type Content = (Option<ApprovalPresentation>, Vec<Fact>);
 
-/// What is shown; `old` is the content of the file that the call is about, where it was read.
-fn content(ground: &Ground<'_>, wish: &Wish, plan: &Plan, old: Option<Vec<u8>>) -> Result<Content, Trouble> {
+/// What is shown: what was `seen`, and not a second look, which may see something else than the question rests on.
+pub(super) fn content(ground: &Ground<'_>, wish: &Wish, plan: &Plan, seen: Seen) -> Result<Content, Trouble> {
+    let sum = |index: usize| seen.sums.get(index).copied().flatten();
     match wish {
-        Wish::Write { content, .. } => Ok(write(plan.first()?, content, old)),
-        Wish::Edit { change, .. } => edit(ground, plan.first()?, change, old),
+        Wish::Write { content, .. } => Ok(write(plan.first()?, content, seen.content)),
+        Wish::Edit { change, .. } => edit(ground, plan.first()?, change, seen.content),
         Wish::Attach { receiver, .. } => {
             let spot = plan.first()?;
-            let size = what(ground, spot)?;
+            let size = what(ground, spot, sum(0))?;
             Ok((Some(text(format!("attach {}\nfor    {receiver}\nwhat   {size}", spot.label))), Vec::new()))
         }
         Wish::Move { .. } | Wish::Copy { .. } => {
             let (from, to) = plan.two()?;
-            let mut lines = format!("from {}\n     {}\nto   {}", from.label, what(ground, from)?, to.label);
+            let source = what(ground, from, sum(0))?;
+            let mut lines = format!("from {}\n     {source}\nto   {}", from.label, to.label);
             if to.thing.is_some() {
-                lines.push_str(&format!("\nlost {} as it is now: {}", to.label, what(ground, to)?));
+                lines.push_str(&format!("\nlost {} as it is now: {}", to.label, what(ground, to, sum(1))?));
             }
             Ok((Some(text(lines)), Vec::new()))
         }
         Wish::Delete { .. } => {
             let spot = plan.first()?;
-            Ok((Some(text(format!("lost {}\n     {}", spot.label, what(ground, spot)?))), Vec::new()))
+            let lost = what(ground, spot, sum(0))?;
+            Ok((Some(text(format!("lost {}\n     {lost}", spot.label))), Vec::new()))
         }
         Wish::Make { .. } => {
             let spot = plan.first()?;
@@ -94,18 +97,18 @@ fn content(ground: &Ground<'_>, wish: &Wish, plan: &Plan, old: Option<Vec<u8>>) 
 }
 
 fn size(ground: &Ground<'_>, spot: &Spot) -> Result<Fact, Trouble> {
-    Ok(Fact::new("size", what(ground, spot)?))
+    Ok(Fact::new("size", what(ground, spot, None)?))
 }
 
-/// A thing in words.
-fn what(ground: &Ground<'_>, spot: &Spot) -> Result<String, Trouble> {
+/// A thing in words; a folder by the sum that is known, or else as it is now.
+fn what(ground: &Ground<'_>, spot: &Spot, known: Option<Sum>) -> Result<String, Trouble> {
     match spot.kind() {
         None => Ok("nothing is there".to_owned()),
         Some(Kind::File) => Ok(format!("file, {} bytes", spot.size())),
         Some(Kind::Link) => Ok("link; what it leads to stays".to_owned()),
         Some(Kind::Other(kind)) => Ok(kind.to_owned()),
         Some(Kind::Folder) => {
-            let (files, folders, bytes) = tree::sum(ground, spot)?;
+            let (files, folders, bytes) = known.map_or_else(|| tree::sum(ground, spot), Ok)?;
             Ok(format!("folder with {files} files and {folders} folders, {bytes} bytes"))
         }
     }
@@ -157,31 +160,27 @@ fn owned_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
 }
 
 fn edit(ground: &Ground<'_>, spot: &Spot, change: &Change, old: Option<Vec<u8>>) -> Result<Content, Trouble> {
-    let (old, new) = match old {
-        Some(old) => of_content(ground, spot, change, old)?,
-        None => edited(ground, spot, change)?,
-    };
+    let (old, new) = edited(ground, spot, change, old)?;
     let facts = vec![Fact::new("size", format!("{} bytes, {} before", new.len(), old.len()))];
     Ok((Some(both(&spot.label, old, new)), facts))
 }
 
-/// A file's text before and after an edit.
-pub(crate) fn edited(ground: &Ground<'_>, spot: &Spot, change: &Change) -> Result<(String, String), Trouble> {
-    if spot.size() > MAX_SHOWN {
-        let text = format!("`{}` is too large to be edited: {} bytes", spot.label, spot.size());
-        return Err(Trouble::Failed(text));
-    }
-    let (mut file, _) = ground.open(spot)?;
-    let old = read::bytes(&mut file, &spot.label, 0, MAX_SHOWN)?;
-    of_content(ground, spot, change, old)
-}
-
-fn of_content(
+/// A file's text before and after an edit; of `old`, where it was read already.
+pub(crate) fn edited(
     ground: &Ground<'_>,
     spot: &Spot,
     change: &Change,
-    old: Vec<u8>,
+    old: Option<Vec<u8>>,
 ) -> Result<(String, String), Trouble> {
+    let read = || {
+        if spot.size() > MAX_SHOWN {
+            let text = format!("`{}` is too large to be edited: {} bytes", spot.label, spot.size());
+            return Err(Trouble::Failed(text));
+        }
+        let (file, _) = ground.open(spot)?;
+        read::bytes(&file, &spot.label, 0, MAX_SHOWN)
+    };
+    let old = old.map_or_else(read, Ok)?;
     let old = owned_text(old).map_err(|_| Trouble::Failed(format!("`{}` is no text", spot.label)))?;
     let new = edit::apply(&old, change).map_err(|e| Trouble::Failed(format!("`{}`: {e}", spot.label)))?;
     ground.refuse_size(spot, new.len() as u64)?;

@@ -114,7 +114,8 @@ pub(crate) fn enter(ground: &Ground<'_>, spot: &Spot) -> Result<OwnedFd, Trouble
         error => Trouble::failed(&format!("`{}` cannot be opened", spot.label), error),
     })?;
     let stat = fstat(&folder).map_err(|e| Trouble::failed(&spot.label, e))?;
-    let unmoved = handle::real_of(&folder).is_ok_and(|real| real == spot.real);
+    let real = ground.real(spot)?;
+    let unmoved = handle::real_of(&folder).is_ok_and(|now| now == real);
     if unmoved && handle::same(&stat, &thing.stat) { Ok(folder) } else { Err(moved(&spot.label)) }
 }
 
@@ -130,7 +131,7 @@ pub(crate) fn check(ground: &Ground<'_>, spot: &Spot, to: Option<&Spot>) -> Resu
         }
         inside(ground, spot, entry, &label)?;
         if let Some(to) = to {
-            ground.refuse_never(&to.real.join(entry.path), &label, Access::Write)?;
+            ground.refuse_never(&ground.real(to)?.join(entry.path), &label, Access::Write)?;
             if entry.kind == Kind::File {
                 let stat = handle::look(entry.folder, entry.name).ok().flatten();
                 let bytes = stat.as_ref().map_or(0, size_of);
@@ -155,7 +156,7 @@ pub(crate) fn inside(
     entry: &Entry<'_>,
     label: &str,
 ) -> Result<(), Trouble> {
-    let real = spot.real.join(entry.path);
+    let real = ground.real(spot)?.join(entry.path);
     ground.refuse_never(&real, label, Access::Write)?;
     let rights = ground.speaks(&real).map(|(_, _, rights)| rights);
     let fits = rights.is_some_and(|rights| {
@@ -172,8 +173,11 @@ pub(crate) fn inside(
     }
 }
 
-/// How many files and bytes are in a folder, as far as it can be seen.
-pub(crate) fn sum(ground: &Ground<'_>, spot: &Spot) -> Result<(u64, u64, u64), Trouble> {
+/// How many files, folders and bytes are in a folder.
+pub(crate) type Sum = (u64, u64, u64);
+
+/// How much is in a folder, as far as it can be seen.
+pub(crate) fn sum(ground: &Ground<'_>, spot: &Spot) -> Result<Sum, Trouble> {
     let (mut files, mut folders, mut bytes) = (0_u64, 0_u64, 0_u64);
     walk(enter(ground, spot)?, &spot.label, &mut |entry| {
         match entry.kind {

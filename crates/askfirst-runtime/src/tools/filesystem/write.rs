@@ -5,23 +5,27 @@ use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
+use super::basis;
 use super::error::Trouble;
-use super::handle;
+use super::handle::{self, Kind};
 use super::place::{Ground, Spot, moved};
 
 /// Where a file is written.
 pub(crate) struct Target<'a> {
     folder: OwnedFd,
     name: OsString,
-    real: &'a Path,
+    /// Where that folder lies.
+    real: PathBuf,
     label: &'a str,
     /// What was there when it was looked at.
     old: Option<Stat>,
+    /// The digest of what is replaced, where somebody was shown that.
+    shown: Option<String>,
     /// The mode of a file that is new; nothing for the usual one.
     mode: Option<Mode>,
 }
@@ -30,13 +34,20 @@ impl<'a> Target<'a> {
     pub(crate) fn new(ground: &Ground<'_>, spot: &'a Spot) -> Result<Self, Trouble> {
         let (folder, name) = ground.folder_of(spot)?;
         let old = spot.thing.as_ref().map(|thing| thing.stat);
-        let real = spot.real.parent().unwrap_or(&spot.real);
-        Ok(Self { folder, name, real, label: &spot.label, old, mode: None })
+        let real = ground.real(spot)?;
+        let real = real.parent().unwrap_or(&real).to_owned();
+        Ok(Self { folder, name, real, label: &spot.label, old, shown: None, mode: None })
     }
 
     /// The same with a mode for a file that is new.
     pub(crate) fn with_mode(mut self, raw: u32) -> Self {
         self.mode = Some(Mode::from_raw_mode(raw & 0o777));
+        self
+    }
+
+    /// The same, only in place of content of this digest.
+    pub(crate) fn instead_of(mut self, shown: Option<String>) -> Self {
+        self.shown = shown;
         self
     }
 
@@ -89,9 +100,27 @@ impl<'a> Target<'a> {
         mode.map_or(Ok(()), |mode| rustix::fs::fchmod(file, mode).map_err(fault))
     }
 
+    /// Refuses to replace what nobody was shown. The times of a file do not tell: they may be coarse, and whoever has it
+    /// mapped into memory may write without any of them changing.
+    fn refuse_changed(&self) -> Result<(), Trouble> {
+        let Some(shown) = &self.shown else { return Ok(()) };
+        let fault = |e: io::Error| Trouble::failed(&format!("`{}` cannot be read", self.label), e);
+        let mut file = match handle::readable(self.folder.as_fd(), Path::new(&self.name)) {
+            Ok(file) => file,
+            Err(Errno::LOOP | Errno::NOENT) => return Err(moved(self.label)),
+            Err(error) => return Err(fault(error.into())),
+        };
+        let kind = Kind::of(&rustix::fs::fstat(&file).map_err(|e| fault(e.into()))?);
+        if kind == Kind::File && basis::digest(&mut file).map_err(fault)? == *shown {
+            Ok(())
+        } else {
+            Err(moved(self.label))
+        }
+    }
+
     /// Puts the new file in its place, if that is still as it was looked at.
     fn put(&self, beside: &OsStr) -> Result<(), Trouble> {
-        if handle::real_of(&self.folder).ok().as_deref() != Some(self.real) {
+        if handle::real_of(&self.folder).ok().as_deref() != Some(&self.real) {
             return Err(moved(self.label));
         }
         let fault = |e: Errno| match e {
@@ -102,6 +131,7 @@ impl<'a> Target<'a> {
             let renamed = move_new(&self.folder, beside, &self.folder, &self.name);
             return renamed.map_err(fault);
         };
+        self.refuse_changed()?;
         let now = handle::look(&self.folder, &self.name).map_err(fault)?;
         if !now.is_some_and(|now| handle::same(&now, old) && times(&now) == times(old)) {
             return Err(moved(self.label));
@@ -110,8 +140,9 @@ impl<'a> Target<'a> {
     }
 }
 
-fn times(stat: &Stat) -> (i64, u64, i64) {
-    (stat.st_mtime, stat.st_mtime_nsec, stat.st_size)
+/// The time of the last change can be set back, but not that of the last change to anything about the file.
+fn times(stat: &Stat) -> (i64, u64, i64, u64, i64) {
+    (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec, stat.st_size)
 }
 
 /// Renames to a name that is free. Never replaces anything.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use super::filters::unfiltered;
+use super::filters::{makes_function, unfiltered};
 use super::line::tree::{Folder, Line, Piece, Unknown, Word};
 use super::lists;
 use super::paths::{self, Repository};
@@ -13,7 +13,7 @@ use super::programs::used::{Used, Yields};
 /// So deep are substitutions inside substitutions looked at.
 const MAX_DEPTH: usize = 8;
 /// What the shell itself makes digits of.
-const NUMBERS: [&str; 14] = [
+const NUMBERS: [&str; 13] = [
     "?",
     "#",
     "$",
@@ -27,7 +27,6 @@ const NUMBERS: [&str; 14] = [
     "PPID",
     "BASHPID",
     "EPOCHSECONDS",
-    "SHLVL",
 ];
 
 /// Fills words of one line.
@@ -52,6 +51,8 @@ pub(super) struct Filled {
 /// What an unknown part turns out to be.
 enum Told {
     Text(String),
+    /// This, or nothing at all.
+    Perhaps(String),
     Name,
     Below(Vec<Word>),
     Nothing,
@@ -96,18 +97,27 @@ impl Filler<'_> {
                 continue;
             }
             let mut pieces: Vec<Piece> = Vec::new();
-            for piece in &word.pieces {
+            let alone = word.pieces.len() == 1;
+            for (place, piece) in word.pieces.iter().enumerate() {
+                let behind = word.pieces.get(place + 1);
                 match piece {
                     Piece::Unknown(unknown) if is_digits(unknown, counts || !pieces.is_empty()) => {
                         push(&mut pieces, "0".to_owned());
                     }
+                    Piece::Unknown(unknown) if counts && alone && is_status(&unknown.text) => {
+                        push(&mut pieces, "0".to_owned());
+                    }
                     Piece::Unknown(unknown) => match self.told(unknown, depth) {
                         Told::Text(text) => push(&mut pieces, text),
-                        Told::Name => {
+                        // Where it turns out to be nothing, what stands beside it becomes something else.
+                        Told::Perhaps(text) if alone || is_sum(&word.pieces) => push(&mut pieces, text),
+                        Told::Name if place > 0 || behind.is_none_or(goes_on) => {
                             filled.some_name.push(filled.words.len());
                             push(&mut pieces, "name".to_owned());
                         }
-                        Told::Below(_) | Told::Nothing => pieces.push(piece.clone()),
+                        Told::Perhaps(_) | Told::Name | Told::Below(_) | Told::Nothing => {
+                            pieces.push(piece.clone());
+                        }
                     },
                     Piece::Text(text) => push(&mut pieces, text.clone()),
                     Piece::Glob(_) | Piece::Home => pieces.push(piece.clone()),
@@ -128,7 +138,9 @@ impl Filler<'_> {
         let plain = unknown.text == format!("${name}") || unknown.text == format!("${{{name}}}");
         if variable && plain && unknown.output_of.is_none() {
             if NUMBERS.contains(&name) {
-                return Told::Text("0".to_owned());
+                let always = matches!(name, "?" | "#" | "$");
+                let told = if always { Told::Text } else { Told::Perhaps };
+                return told("0".to_owned());
             }
             let folder = match (name, self.folders) {
                 ("HOME", _) => self.home,
@@ -140,15 +152,21 @@ impl Filler<'_> {
         let Some(command) = unknown.output_of.and_then(|at| unfiltered(self.line, at)) else {
             return Told::Nothing;
         };
-        if depth >= MAX_DEPTH {
+        let own = command.words.first().and_then(Word::literal).unwrap_or_default();
+        // A function may stand in front of it, and what is led elsewhere is not printed.
+        if depth >= MAX_DEPTH || makes_function(self.line, own) || !command.redirections.is_empty() {
             return Told::Nothing;
         }
         let filled = self.fill_to(&command.words, depth + 1);
         if filled.words.is_empty() {
             return Told::Nothing;
         }
-        if let Some(text) = part_of_path(&filled.words).or_else(|| moment(&filled.words)) {
+        if let Some(text) = part_of_path(&filled.words).or_else(|| counted(&filled.words)) {
             return Told::Text(text);
+        }
+        if let Some(text) = moment(&filled.words) {
+            // A date that is given in words may be none.
+            return if filled.words.len() == 2 { Told::Text(text) } else { Told::Perhaps(text) };
         }
         if is_hash(&filled.words) {
             return Told::Name;
@@ -156,7 +174,7 @@ impl Filler<'_> {
         let used = programs::used(&filled.words);
         match used.yields {
             Yields::Text => Told::Nothing,
-            Yields::Number => Told::Text("0".to_owned()),
+            Yields::Number => Told::Perhaps("0".to_owned()),
             Yields::Name if used.program != "git" || is_revision(&used, &filled.words) => Told::Name,
             Yields::Name => Told::Nothing,
             // It may run elsewhere: `$(cd x && pwd)`.
@@ -164,6 +182,7 @@ impl Filler<'_> {
             Yields::Folder => {
                 tame(self.folder(&used).as_deref().and_then(Path::to_str)).map_or(Told::Nothing, Told::Text)
             }
+            Yields::Paths if command.folders.as_deref() != self.own => Told::Nothing,
             Yields::Paths => {
                 let tops = tops(&used);
                 let plain =
@@ -237,6 +256,18 @@ pub(super) fn roles_shift(words: &[Word], below: &[usize], used: &Used) -> bool 
     more.class != used.class || more.doubts.len() > used.doubts.len()
 }
 
+/// What `seq` prints, where that is something.
+fn counted(words: &[Word]) -> Option<String> {
+    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+    let number = |text: &str| text.parse::<u32>().ok();
+    let some = match words?.as_slice() {
+        ["seq", last] => number(last)? >= 1,
+        ["seq", first, last] => number(first)? <= number(last)?,
+        _ => return None,
+    };
+    some.then(|| "0".to_owned())
+}
+
 /// What `date` prints in a form of digits: one that looks like it.
 fn moment(words: &[Word]) -> Option<String> {
     let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
@@ -301,11 +332,34 @@ fn part_of_path(words: &[Word]) -> Option<String> {
     tame(Some(part)).filter(|part| !part.is_empty() && !part.starts_with('-'))
 }
 
-/// Whether arithmetic surely comes to digits: behind other text, where a minus sign is no option, or without one.
-fn is_digits(unknown: &Unknown, behind: bool) -> bool {
-    if unknown.text.starts_with("${PIPESTATUS[") {
+/// `${PIPESTATUS[0]}`, and nothing more.
+fn is_status(text: &str) -> bool {
+    let index = text.strip_prefix("${PIPESTATUS[").and_then(|rest| rest.strip_suffix("]}"));
+    index.is_some_and(|index| index.len() == 1 && index.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether what stands beside an unknown part is so little that it means nothing without it: `1,$(…)p`.
+fn is_sum(pieces: &[Piece]) -> bool {
+    let plain = |c: char| c.is_ascii_digit() || ",:+p".contains(c);
+    let jobs = |text: &str| matches!(text, "-j" | "--jobs=" | "--parallel=");
+    if matches!(pieces, [Piece::Text(text), Piece::Unknown(_)] if jobs(text)) {
         return true;
     }
+    matches!(pieces.first(), Some(Piece::Text(_)))
+        && pieces.iter().all(|piece| match piece {
+            Piece::Text(text) => text.chars().all(plain),
+            Piece::Unknown(_) => true,
+            Piece::Glob(_) | Piece::Home => false,
+        })
+}
+
+/// What may follow the number of a commit: `~1`, `^`, `:path`, `..HEAD`.
+fn goes_on(piece: &Piece) -> bool {
+    matches!(piece, Piece::Text(text) if text.starts_with(['~', '^', ':']) || text.starts_with(".."))
+}
+
+/// Whether arithmetic surely comes to digits: behind other text, where a minus sign is no option, or without one.
+fn is_digits(unknown: &Unknown, behind: bool) -> bool {
     let Some(inner) = unknown.text.strip_prefix("$((").and_then(|rest| rest.strip_suffix("))")) else {
         return false;
     };

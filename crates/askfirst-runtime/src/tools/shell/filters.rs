@@ -1,19 +1,19 @@
 //! Programs between a command and `xargs` that only leave lines out or turn them around: what comes out went in.
 
-use super::line::tree::{Command, Line, Stdin, Word};
+use super::line::tree::{Command, Line, Stdin, Step, Word};
 use super::programs::used::Used;
 
 /// The command whose lines come to a pipe's end, behind programs that only leave some of them out or turn them around.
 pub(super) fn unfiltered(line: &Line, from: usize) -> Option<&Command> {
     let command = line.commands.get(from)?;
     match command.stdin {
-        Stdin::Pipe(before) if before < from && picks_lines(command) => unfiltered(line, before),
+        Stdin::Pipe(before) if before < from && picks_lines(line, command) => unfiltered(line, before),
         Stdin::Pipe(_) | Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => Some(command),
     }
 }
 
 /// Whether every line that a command prints is one that it reads from its standard input.
-fn picks_lines(command: &Command) -> bool {
+fn picks_lines(line: &Line, command: &Command) -> bool {
     let words: Option<Vec<&str>> = command.words.iter().map(Word::literal).collect();
     let Some([program, words @ ..]) = words.as_deref() else { return false };
     let flags = |letters: &'static str| {
@@ -25,6 +25,7 @@ fn picks_lines(command: &Command) -> bool {
     let count = |word: &&str| word.trim_start_matches(['-', '+']).bytes().all(|byte| byte.is_ascii_digit());
     let plain = command.redirections.is_empty() && command.assignments.is_empty();
     plain
+        && !makes_function(line, program)
         && match *program {
             "head" | "tail" => match words {
                 [] => true,
@@ -52,4 +53,10 @@ pub(super) fn spelled_out(text: &str, used: &Used) -> Option<Vec<Word>> {
     let once = !used.options.iter().any(|given| given.names.iter().any(otherwise));
     let words: Vec<Word> = text.split_whitespace().map(|word| Word::text(word, 0..0)).collect();
     (used.program == "xargs" && once && words.len() <= 64 && text.chars().all(plain)).then_some(words)
+}
+
+/// Whether the line has a function of this name, wherever it is made.
+pub(super) fn makes_function(line: &Line, name: &str) -> bool {
+    let made = |step: &Step| matches!(step, Step::Function(own) if own == name);
+    line.commands.iter().any(|command| command.reached.iter().any(made))
 }

@@ -69,7 +69,14 @@ pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered
         && words.len() == case.start.words.len()
         && words.iter().zip(&case.start.words).skip(1).all(said)
     {
-        return Covered::Yes;
+        let mut missing = case.start.gaps.clone();
+        missing.extend(unnamed_variables(Some(pattern), case.start));
+        // What it is sent is not said by the rule.
+        let sent = !case.start.redirections.is_empty()
+            || case.start.words.iter().any(|word| word.literal() == Some("-"));
+        let doubts = case.used.doubts.iter().filter(|doubt| sent && doubt.lifts == Lifts::Nothing);
+        missing.extend(doubts.map(|doubt| doubt.why.clone()));
+        return if missing.is_empty() { Covered::Yes } else { Covered::But(missing) };
     }
     let labels = labels(case.start, case.used);
     let mut at = 1;

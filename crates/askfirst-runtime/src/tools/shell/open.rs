@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::fill::{Filled, Filler, dashless, fill_is_tame, roles_shift, tops};
-use super::filters::{spelled_out, unfiltered};
+use super::filters::{makes_function, spelled_out, unfiltered};
 use super::line;
 use super::line::tree::{Assignment, Command, Exported, Folder, Line, Piece, Shape, Stdin, Way, Word};
 use super::lists;
@@ -335,7 +335,7 @@ impl Opener<'_> {
                 None => self.note(index, format!("`{name}` runs a text that is not known before it runs")),
             },
             Nested::Stdin { via: name } => match self.input(line, part) {
-                Some(script) if SHELLS.contains(&name.as_str()) => {
+                Some(script) if SHELLS.contains(&name.as_str()) && !orders::may_eat(&script) => {
                     self.script(setting, part, folders, via(name), place, &script);
                 }
                 Some(_) | None => {
@@ -398,7 +398,9 @@ impl Opener<'_> {
                     ));
                 }
                 let source = programs::used(&filled.words);
-                let listed = lists::is_plain(&filled.words, &source);
+                let name = command.words.first().and_then(Word::literal).unwrap_or_default();
+                let here = folders == setting.folders && !makes_function(line, name);
+                let listed = here && lists::is_plain(&filled.words, &source);
                 (source, listed, folders)
             }
             Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => return Err(unknown()),

@@ -71,10 +71,20 @@ pub(super) fn sought(words: &[Word]) -> Option<&str> {
         let before = at.checked_sub(1).and_then(|at| words.get(at)).and_then(Word::literal);
         matches!(before, Some("-name" | "-iname"))
     };
+    let by_path = |at: usize, text: &str| {
+        let before = at.checked_sub(1).and_then(|at| words.get(at)).and_then(Word::literal);
+        let name = text.rsplit('/').next().unwrap_or(text);
+        matches!(before, Some("-path" | "-ipath" | "-wholename" | "-iwholename"))
+            && name.starts_with('.')
+            && USUAL.iter().any(|usual| Glob::new(name).matches(usual, Reach::Anything))
+    };
     words.iter().enumerate().skip(1).filter(|(at, _)| !not(*at)).find_map(|(at, word)| {
         let text = word.literal()?;
         let glob = text.contains(['*', '?', '[']) && by_name(at);
         if glob && USUAL.iter().any(|name| Glob::new(text).matches(name, Reach::Anything)) {
+            return Some(text);
+        }
+        if by_path(at, text) {
             return Some(text);
         }
         let bare: String =

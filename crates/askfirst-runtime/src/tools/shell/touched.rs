@@ -42,7 +42,10 @@ const UNPACKING: [&str; 13] = [
 const MOST_NAMES: usize = 10_000;
 
 /// Programs that fill a file with what they are given.
-const FILLING: [&str; 10] = ["cp", "dd", "install", "ln", "mv", "perl", "rsync", "sed", "tee", "truncate"];
+const FILLING: [&str; 25] = [
+    "bunzip2", "cp", "curl", "dd", "docker", "git", "gunzip", "gzip", "install", "ln", "mv", "patch", "perl",
+    "rsync", "scp", "sed", "split", "sponge", "tar", "tee", "truncate", "unxz", "unzip", "wget", "xz",
+];
 /// Programs that take away or change a folder with all that is in it.
 const SWEEPING: [&str; 8] = ["rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp"];
 /// Programs that print what stands in the command line.

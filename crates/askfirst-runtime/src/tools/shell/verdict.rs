@@ -332,7 +332,8 @@ impl<'a> Look<'a> {
             return None;
         }
         // A program that nothing is known about, or that runs others, may hand a word to a shell.
-        let signs = [' ', '\t', '\n', '=', '"', '\'', '(', ')', '!', ';', '`', '[', ']', ','];
+        let signs =
+            [' ', '\t', '\n', '=', '"', '\'', '(', ')', '!', ';', '`', '[', ']', ',', '&', '|', '{', '}'];
         let apart = |word: &&'a str| word.split(signs).collect::<Vec<_>>();
         let words: Vec<&str> = if self.used.known == Known::Nothing || self.used.class >= Class::Runs {
             words.iter().flat_map(apart).filter(|word| !word.is_empty()).collect()

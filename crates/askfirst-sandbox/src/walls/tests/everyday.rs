@@ -157,3 +157,17 @@ fn a_program_sees_itself_and_the_machine() {
         &[],
     );
 }
+
+#[test]
+fn no_signal_of_the_usual_ones_is_ignored_or_blocked_from_the_start() {
+    works(
+        "while read name set; do case $name in SigBlk:|SigIgn:) test $((0x$set & 0x7fffffff)) = 0 || { echo $name $set; exit 1; };; esac; done < /proc/self/status",
+        &[],
+    );
+}
+
+#[test]
+fn a_program_may_use_as_many_processors_as_its_starter() {
+    let all = std::thread::available_parallelism().unwrap();
+    works(&format!("test $(nproc) = {all}"), &[]);
+}

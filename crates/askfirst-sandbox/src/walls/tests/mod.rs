@@ -12,6 +12,7 @@ mod processes;
 mod reads;
 mod runs;
 mod setup;
+mod tree;
 mod without;
 mod world;
 
@@ -29,8 +30,13 @@ const SCENE: &str = "askfirst-scene";
 static BEFORE_MAIN: extern "C" fn() = before_main;
 
 extern "C" fn before_main() {
-    super::main_if_helper();
     let words: Vec<String> = std::env::args().take(2).collect();
+    if words.first().is_some_and(|name| name == super::helper::NAME) {
+        // As the standard library has it where a helper is started in `main`.
+        // SAFETY: no handler is passed.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    }
+    super::main_if_helper();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [SCENE, ..] => runs::scene(),
         [_, ATTACKER] => runs::attack(),

@@ -15,6 +15,8 @@ pub(super) fn play(lacks: &str, least: &str) {
         }
         "seccomp" => Filter::lacking(&[libc::SYS_seccomp], None),
         "mounts" => Filter::lacking(&[libc::SYS_mount_setattr], None),
+        "networks" => Filter::lacking(&[], Some((libc::SYS_unshare, libc::CLONE_NEWNET as u32))),
+        "threads" => Filter::lacking(&[libc::SYS_clone3], Some((libc::SYS_clone, libc::CLONE_THREAD as u32))),
         "nothing" => Filter::lacking(&[], None),
         other => panic!("{other}"),
     };
@@ -71,4 +73,12 @@ fn without_attributes_of_mounts_the_full_tier_does_not_hold() {
     let said = on_a_machine_without("mounts", "full");
     assert!(said.starts_with("none: "), "{said}");
     assert_eq!(on_a_machine_without("mounts", "content-only"), "holds: content-only");
+}
+
+#[test]
+fn without_networks_or_threads_the_full_tier_does_not_hold_and_it_is_said_why() {
+    let said = on_a_machine_without("networks", "full");
+    assert!(said.starts_with("none: own namespaces: making the network failed"), "{said}");
+    let said = on_a_machine_without("threads", "full");
+    assert!(said.starts_with("none: own namespaces: starting a thread failed"), "{said}");
 }

@@ -3,19 +3,25 @@
 use serde_json::json;
 
 use super::super::act;
+use super::super::basis::Seen;
 use super::super::error::Trouble;
 use super::super::place::Ground;
 use super::super::wish::Wish;
 use super::*;
 
 /// Looks at a call, lets something happen, and acts.
-fn with(world: &World, tool: &str, args: Value, meanwhile: impl FnOnce()) -> Result<Value, Trouble> {
+pub(super) fn with(
+    world: &World,
+    tool: &str,
+    args: Value,
+    meanwhile: impl FnOnce(),
+) -> Result<Value, Trouble> {
     let tools = world.tools();
     let ground = Ground::new(&tools.0.roots);
     let wish = Wish::read(tool, args.as_object().unwrap()).unwrap().unwrap();
     let plan = ground.plan(&wish).unwrap();
     meanwhile();
-    act(&ground, &wish, &plan)
+    act(&ground, &wish, &plan, Seen::default())
 }
 
 fn calls() -> [(&'static str, Value); 7] {
@@ -76,5 +82,81 @@ fn a_folder_that_became_a_link_is_not_followed() {
         assert_eq!(world.read("out/a"), "outside");
         assert_eq!(std::fs::read_dir(world.path("out")).unwrap().count(), 1, "{tool}");
         assert!(world.path("w/d").is_symlink() && world.exists("w/was/a"), "{tool}");
+    }
+}
+
+#[test]
+fn a_file_whose_time_was_set_back_is_not_written_over() {
+    for (tool, args) in [
+        ("write_file", json!({"path": "w:a", "content": "mine"})),
+        ("edit_file", json!({"path": "w:a", "old": "a", "new": "mine"})),
+    ] {
+        let world = World::with_w().put("w/a", "a 1");
+        let outcome = with(&world, tool, args, || {
+            let file = std::fs::OpenOptions::new().write(true).open(world.path("w/a")).unwrap();
+            let before = file.metadata().unwrap().modified().unwrap();
+            std::os::unix::fs::FileExt::write_all_at(&file, b"a 2", 0).unwrap();
+            file.set_modified(before).unwrap();
+        });
+        assert!(matches!(outcome, Err(Trouble::Stale(_))), "{tool}: {outcome:?}");
+        assert_eq!(world.read("w/a"), "a 2");
+    }
+}
+
+#[test]
+fn an_edit_is_made_in_what_was_compared_and_replaces_nothing_else() {
+    let world = World::new().root("w", "w", asking()).put("w/a", "one two");
+    let args = json!({"path": "w:a", "old": "two", "new": "2"});
+    let shown = world.shown("edit_file", args.clone()).1;
+    let tools = world.tools();
+    let ground = Ground::new(&tools.0.roots);
+    let wish = Wish::read("edit_file", args.as_object().unwrap()).unwrap().unwrap();
+    let plan = ground.plan(&wish).unwrap();
+    let seen = super::super::basis::check(&ground, &wish, &plan, &shown.basis.unwrap()).unwrap();
+    assert_eq!(seen.content.as_deref(), Some(b"one two".as_slice()));
+    let (content, digest) = (seen.content.clone(), Some(askfirst::Digest::of("two more").to_string()));
+    world.write("w/a", "two more");
+    let outcome = act(&ground, &wish, &plan, seen);
+    assert!(matches!(outcome, Err(Trouble::Stale(_))), "{outcome:?}");
+    assert_eq!(world.all().keys().collect::<Vec<_>>(), ["w", "w/a"]);
+    assert_eq!(world.read("w/a"), "two more");
+    // Whatever is there meanwhile, the edit is not made in that.
+    let plan = ground.plan(&wish).unwrap();
+    act(&ground, &wish, &plan, Seen { content, digest, ..Seen::default() }).unwrap();
+    assert_eq!(world.read("w/a"), "one 2");
+}
+
+#[test]
+fn a_write_replaces_only_what_was_compared() {
+    let world = World::with_w().put("w/a", "there");
+    let tools = world.tools();
+    let ground = Ground::new(&tools.0.roots);
+    let args = json!({"path": "w:a", "content": "mine"});
+    let wish = Wish::read("write_file", args.as_object().unwrap()).unwrap().unwrap();
+    let write = |compared: &str| {
+        let digest = Some(askfirst::Digest::of(compared).to_string());
+        act(&ground, &wish, &ground.plan(&wish).unwrap(), Seen { digest, ..Seen::default() })
+    };
+    let outcome = write("shown");
+    assert!(matches!(outcome, Err(Trouble::Stale(_))), "{outcome:?}");
+    assert_eq!(world.read("w/a"), "there");
+    write("there").unwrap();
+    assert_eq!(world.read("w/a"), "mine");
+}
+
+#[test]
+fn a_file_that_comes_under_other_rules_before_it_is_opened_is_not_read() {
+    let small = PathConfig { max_file_bytes: Some(4), ..free() };
+    for path in ["a", "d/a"] {
+        let args = json!({"path": format!("w:{path}")});
+        let world = World::new().root("w", "w", small.clone()).put(&format!("w/{path}"), "1234");
+        with(&world, "read_file", args.clone(), || ()).unwrap();
+        let outcome = with(&world, "read_file", args.clone(), || world.write(&format!("w/{path}"), "12345"));
+        assert!(matches!(outcome, Err(Trouble::Stale(_))), "larger: {outcome:?}");
+        let world = World::with_w().put(&format!("w/{path}"), "1234");
+        let outcome = with(&world, "read_file", args, || {
+            std::fs::hard_link(world.path(&format!("w/{path}")), world.path("w/second")).unwrap();
+        });
+        assert!(matches!(outcome, Err(Trouble::Stale(_))), "a second name: {outcome:?}");
     }
 }

@@ -91,3 +91,19 @@ fn a_folder_that_cannot_be_written_stays_as_it_is() {
     assert_eq!(world.all().keys().collect::<Vec<_>>(), ["w", "w/d", "w/d/a"]);
     assert_eq!(world.read("w/d/a"), "x");
 }
+
+#[test]
+fn a_rule_about_a_home_that_is_not_known_is_refused() {
+    let name = "tools::filesystem::tests::forbidden::a_rule_about_a_home_that_is_not_known_is_refused";
+    if std::env::var_os("HOME").is_some() {
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = again.args([name, "--exact", "--nocapture"]).env_remove("HOME").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+        return;
+    }
+    let world = World::with_w().never_read("~/.secrets");
+    let error = super::super::FileToolset::new(&Config::alone(world.main.clone(), world.path("")));
+    let why = "`~/.secrets` is no rule for paths: the home folder is not known";
+    assert_eq!(error.err().unwrap().to_string(), why);
+}

@@ -19,7 +19,8 @@ fn hostile_names_are_names_or_refused() {
         assert_eq!(world.read(&format!("w/{name}")), name);
     }
     for path in ["", "w:a\0b", "\0"] {
-        world.blocked("write_file", json!({"path": path, "content": "x"}));
+        let why = world.blocked("write_file", json!({"path": path, "content": "x"}));
+        assert_eq!(why, "a path must not be empty or have a NUL byte");
     }
     world.blocked("write_file", json!({"path": format!("w:{}", "x".repeat(256)), "content": ""}));
     world.blocked("write_file", json!({"path": format!("w:{}x", "x/".repeat(5_000)), "content": ""}));
@@ -101,4 +102,25 @@ fn a_deep_tree_is_walked_as_far_as_it_goes_and_said_so() {
     assert_eq!(list["folders"].as_array().unwrap().len(), 256);
     assert_eq!(list["folders_not_entered"], 1);
     world.blocked("delete_file", json!({"path": "w:d", "recursive": true}));
+}
+
+#[test]
+fn a_pipe_is_not_even_opened_so_whoever_waits_to_write_goes_on_waiting() {
+    let world = World::with_w();
+    std::fs::create_dir(world.path("w/d")).unwrap();
+    for path in ["pipe", "d/pipe"] {
+        let real = world.path("w").join(path);
+        assert!(std::process::Command::new("mkfifo").arg(&real).status().unwrap().success());
+        let writer = std::thread::spawn({
+            let real = real.clone();
+            move || std::fs::OpenOptions::new().write(true).open(real).unwrap()
+        });
+        for _ in 0..50 {
+            world.blocked("read_file", json!({"path": format!("w:{path}")}));
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert!(!writer.is_finished(), "{path}");
+        let _reader = std::fs::File::open(real).unwrap();
+        drop(writer.join().unwrap());
+    }
 }

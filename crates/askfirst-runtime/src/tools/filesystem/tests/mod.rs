@@ -4,6 +4,7 @@ mod between;
 mod changes;
 mod confined;
 mod cwd;
+mod each_check;
 mod forbidden;
 mod hostile;
 mod reading;

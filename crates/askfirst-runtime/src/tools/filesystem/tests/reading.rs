@@ -88,6 +88,21 @@ fn a_list_has_names_by_kind_and_in_order() {
 }
 
 #[test]
+fn a_list_is_in_order_however_alike_the_names_begin() {
+    let mut names: Vec<String> = ["", "1", "10", "2", "12345678", "123456789", "12345678a", "ä", "z/", "z0"]
+        .iter()
+        .map(|end| format!("a file of a name that is quite long {}", end.replace('/', "\u{1}")))
+        .collect();
+    let world = names.iter().fold(World::with_w(), |world, name| world.put(&format!("w/{name}"), ""));
+    names.sort();
+    let list = || world.call("list_files", json!({"path": "w:"})).unwrap()["files"].clone();
+    assert_eq!(list(), json!(names));
+    world.write("w/b", "");
+    names.push("b".to_owned());
+    assert_eq!(list(), json!(names));
+}
+
+#[test]
 fn without_a_path_the_roots_are_listed() {
     let world = World::with_w().root("r", "r", read_only());
     let roots = world.call("list_files", json!({})).unwrap();
@@ -202,4 +217,18 @@ fn every_tool_is_known_by_its_name_and_none_without_roots() {
     assert!(names.iter().all(|name| tools.definition(name).is_some_and(|tool| tool.name == *name)));
     let none = World::new().tools();
     assert!(none.tools().is_empty() && none.definition("read_file").is_none());
+}
+
+#[test]
+fn a_file_that_grows_while_it_is_read_is_read_to_its_end_or_the_limit() {
+    use super::super::read;
+    let world = World::with_w().put("w/a", "123");
+    let file = std::fs::File::open(world.path("w/a")).unwrap();
+    let small = rustix::fs::fstat(&file).unwrap();
+    let whole = "1234567890".repeat(100);
+    world.write("w/a", &whole);
+    for (limit, expected) in [(4_000, 1_000), (1_000, 1_000), (999, 999), (5, 5), (3, 3)] {
+        let part = read::part(&file, &small, "w:a", 0, limit, super::super::wish::Encoding::Utf8).unwrap();
+        assert_eq!(part["content"].as_str(), whole.get(..expected), "{limit}");
+    }
 }

@@ -3,6 +3,10 @@
 use askfirst::PresentationKind;
 use serde_json::json;
 
+use super::super::basis::{self, Seen};
+use super::super::place::Ground;
+use super::super::show;
+use super::super::wish::Wish;
 use super::*;
 
 fn world() -> World {
@@ -143,4 +147,43 @@ fn what_is_shown_and_what_it_rests_on_are_of_one_moment() {
         }
         stop.store(true, Ordering::Relaxed);
     });
+}
+
+#[test]
+fn what_is_shown_of_a_folder_is_what_the_question_rests_on_and_no_second_look() {
+    let world = world().put("w/d/a", "1").put("w/e/b", "2");
+    let tools = world.tools();
+    let ground = Ground::new(&tools.0.roots);
+    for (tool, args, expected) in [
+        (
+            "delete_file",
+            json!({"path": "w:d", "recursive": true}),
+            "lost w:d\n     folder with 7 files and 8 folders, 9 bytes",
+        ),
+        (
+            "move_file",
+            json!({"path": "w:d", "to": "w:f"}),
+            "from w:d\n     folder with 7 files and 8 folders, 9 bytes\nto   w:f",
+        ),
+    ] {
+        let wish = Wish::read(tool, args.as_object().unwrap()).unwrap().unwrap();
+        let plan = ground.plan(&wish).unwrap();
+        let seen = Seen { sums: vec![Some((7, 8, 9)), None], ..Seen::default() };
+        let (shown, _) = show::content(&ground, &wish, &plan, seen).unwrap();
+        assert_eq!(shown.unwrap().content, expected);
+    }
+}
+
+#[test]
+fn a_file_written_to_while_it_is_looked_at_is_noticed() {
+    let world = world().put("w/a", "one");
+    let tools = world.tools();
+    let ground = Ground::new(&tools.0.roots);
+    let args = json!({"path": "w:a", "content": "new"});
+    let wish = Wish::read("write_file", args.as_object().unwrap()).unwrap().unwrap();
+    let plan = ground.plan(&wish).unwrap();
+    let (before, _) = basis::of(&ground, &wish, &plan).unwrap();
+    assert!(basis::still(&ground, &wish, &plan, &before).unwrap());
+    world.write("w/a", "three");
+    assert!(!basis::still(&ground, &wish, &plan, &before).unwrap());
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 use std::io::Write;
 
 use super::super::handle::Links;
+use super::super::place::Grip;
 use super::super::tests::{World, call};
 use super::*;
 
@@ -14,7 +15,7 @@ fn a_write_that_fails_half_way_changes_nothing() {
     let ground = Ground::new(&tools.0.roots);
     let before = world.all();
     for path in ["w:a", "w:new"] {
-        let spot = ground.find(path, Links::Follow).unwrap();
+        let spot = ground.find(path, Links::Follow, Grip::Firm).unwrap();
         let full = |file: &mut File| {
             file.write_all(b"half")?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
@@ -31,7 +32,7 @@ fn a_file_that_appears_or_changes_meanwhile_is_not_overwritten() {
     let tools = world.tools();
     let ground = Ground::new(&tools.0.roots);
     for path in ["a", "new"] {
-        let spot = ground.find(&format!("w:{path}"), Links::Follow).unwrap();
+        let spot = ground.find(&format!("w:{path}"), Links::Follow, Grip::Firm).unwrap();
         let target = Target::new(&ground, &spot).unwrap();
         let outcome = target.replace(|file| {
             world.write(&format!("w/{path}"), "theirs, and longer");
@@ -48,7 +49,7 @@ fn a_folder_that_is_carried_out_meanwhile_is_not_written_into() {
     let world = World::with_w().put("w/d/a", "old");
     let tools = world.tools();
     let ground = Ground::new(&tools.0.roots);
-    let spot = ground.find("w:d/a", Links::Follow).unwrap();
+    let spot = ground.find("w:d/a", Links::Follow, Grip::Firm).unwrap();
     let outcome = Target::new(&ground, &spot).unwrap().replace(|file| {
         std::fs::rename(world.path("w/d"), world.path("out")).unwrap();
         file.write_all(b"mine")
@@ -77,4 +78,41 @@ fn a_full_disk_changes_nothing() {
     assert_eq!(outcome.unwrap_err().to_string(), "`w:a` cannot be written: no space left on the disk");
     assert_eq!(after.get("w/a"), Some(&Some("old".to_owned())));
     assert_eq!(after.len(), 2, "{after:?}");
+}
+
+#[test]
+fn only_what_was_shown_is_replaced_whatever_the_times_of_the_file_say() {
+    let world = World::with_w().put("w/a", "old");
+    let tools = world.tools();
+    let ground = Ground::new(&tools.0.roots);
+    let spot = ground.find("w:a", Links::Follow, Grip::Firm).unwrap();
+    let write = |shown: &str| {
+        let shown = askfirst::Digest::of(shown).to_string();
+        let target = Target::new(&ground, &spot).unwrap().instead_of(Some(shown));
+        target.replace(|file| file.write_all(b"new"))
+    };
+    let outcome = write("other");
+    assert!(matches!(outcome, Err(Trouble::Stale(_))), "{outcome:?}");
+    assert_eq!(world.read("w/a"), "old");
+    assert_eq!(std::fs::read_dir(world.path("w")).unwrap().count(), 1);
+    write("old").unwrap();
+    assert_eq!(world.read("w/a"), "new");
+}
+
+#[test]
+fn nobody_else_can_read_a_file_that_is_half_written_in_place_of_another() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::with_w().put("w/a", "secret");
+    let tools = world.tools();
+    let ground = Ground::new(&tools.0.roots);
+    let spot = ground.find("w:a", Links::Follow, Grip::Firm).unwrap();
+    let mut mode = 0o777;
+    Target::new(&ground, &spot)
+        .unwrap()
+        .replace(|file| {
+            mode = file.metadata()?.permissions().mode() & 0o777;
+            file.write_all(b"secret still")
+        })
+        .unwrap();
+    assert_eq!(mode, 0o600);
 }

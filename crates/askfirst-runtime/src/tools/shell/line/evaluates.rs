@@ -58,6 +58,10 @@ impl Walker<'_> {
     /// apart.
     pub(super) fn counts(&self, unknown: &Unknown) -> bool {
         let Some(command) = unknown.output_of.and_then(|at| self.commands.get(at)) else { return false };
+        // A message of a failure would be evaluated, and a function may stand in front of a program.
+        if unknown.text.contains('&') || self.text.contains("()") || self.text.contains("function") {
+            return false;
+        }
         let words: Option<Vec<&str>> = command.words.iter().map(Word::literal).collect();
         let counts = matches!(
             words.as_deref(),
@@ -73,6 +77,13 @@ impl Walker<'_> {
         let own =
             words.and_then(|words| words.first().copied()).is_some_and(|it| self.functions.contains(it));
         counts && !own
+    }
+
+    /// Whether a function of this name is made somewhere in the text.
+    pub(super) fn may_be_function(&self, name: &str) -> bool {
+        let made = |head: &str, tail: &str| self.plain.contains(&format!("{head}{name}{tail}"));
+        (self.plain.contains("()") && made("", "()"))
+            || (self.plain.contains("function") && made("function", ""))
     }
 
     pub(super) fn printf(&mut self, operands: &[Word], span: &Span, state: &mut State) {
@@ -103,6 +114,9 @@ impl Walker<'_> {
         state: &mut State,
         exports: &mut Vec<Assignment>,
     ) {
+        if name == "readonly" && operands.iter().any(|word| word.prefix().contains('=')) {
+            self.gap(span, "a variable that later values do not change");
+        }
         let mut exported = name == "export";
         let mut evaluates = false;
         for word in operands {
@@ -116,6 +130,12 @@ impl Walker<'_> {
                 }
                 if options.contains('n') && name != "export" {
                     self.gap(span, "a name that stands for another variable");
+                }
+                if options.contains(['l', 'u', 'c']) && name != "export" {
+                    self.gap(span, "a variable that keeps something else than it is given");
+                }
+                if options.contains('r') && !options.contains('f') {
+                    self.gap(span, "a variable that later values do not change");
                 }
                 evaluates |= options.contains('i');
                 exported |= options.contains('x');

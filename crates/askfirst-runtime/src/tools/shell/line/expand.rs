@@ -162,6 +162,7 @@ impl Walker<'_> {
             }
             (Some(':'), _) => {
                 let from = at + 1;
+                self.breaks |= self.slice(&(from..inner.end)).contains('-');
                 self.number(&(from..inner.end), state);
             }
             (Some(_), _) => self.gap(span, "an expansion that is not understood"),

@@ -4,7 +4,7 @@ use super::atoms::Wild;
 use super::evaluates::plain_name;
 use super::guard::Place;
 use super::number::numeric;
-use super::state::{Known, State};
+use super::state::{Known, State, squeezed};
 use super::syntax::{Assign, Check, Kind, Node, Pick, Raw, Span, Stmt, Turn, Value};
 use super::tree::{Piece, Stdin, Step, Unknown, Word};
 use super::walk::Walker;
@@ -53,6 +53,7 @@ impl Walker<'_> {
                 break;
             }
             last = self.stmt(stmt, state.clone());
+            self.stdin_is_used();
             match last.end() {
                 // What stands behind `exit` is read all the same.
                 None => dead = true,
@@ -66,6 +67,13 @@ impl Walker<'_> {
             return Outcome { ok: None, fail: None, output: None };
         }
         last
+    }
+
+    /// What one command read of standard input is not there for the next.
+    fn stdin_is_used(&mut self) {
+        if matches!(self.stdin, Stdin::Text(_) | Stdin::Pipe(_)) {
+            self.stdin = Stdin::Unknown;
+        }
     }
 
     fn block(&mut self, stmts: &[Stmt], start: State, step: Step) -> Outcome {
@@ -106,8 +114,11 @@ impl Walker<'_> {
             (false, stdin) => stdin,
         };
         let outer = std::mem::replace(&mut self.stdin, inner);
-        let outcome = self.compound(stmt, state);
+        let before = state.clone();
+        let mut outcome = self.compound(stmt, state);
         self.stdin = outer;
+        // Where a file cannot be opened nothing of it happens.
+        outcome.fail = join(outcome.fail, Some(&before));
         outcome
     }
 
@@ -119,6 +130,9 @@ impl Walker<'_> {
                     Some(Raw::Word(word)) if matches!(self.slice(word), "cd" | "test" | "[")));
                 let quiet = quiet || matches!(left.node, Node::Test(_));
                 let first = self.stmt(left, state.clone());
+                if !quiet {
+                    self.stdin_is_used();
+                }
                 let second = self.branch(right, first.ok.clone().unwrap_or(state));
                 let ok = if first.ok.is_some() { second.ok } else { None };
                 let fail =
@@ -127,6 +141,7 @@ impl Walker<'_> {
             }
             Node::Or(left, right) => {
                 let first = self.stmt(left, state.clone());
+                self.stdin_is_used();
                 let second = self.branch(right, first.fail.clone().unwrap_or(state));
                 let reached = first.fail.is_some();
                 let ok = if reached { join(first.ok, second.ok.as_ref()) } else { first.ok };
@@ -135,6 +150,7 @@ impl Walker<'_> {
             Node::Pipe(parts) => self.pipe(parts, state),
             Node::If(arms, other) => self.branches(arms, other.as_deref(), state),
             Node::While(turn, condition, body) => {
+                let stdin = self.stdin.clone();
                 self.weaken(&[condition, body], &mut state);
                 let checked = self.block(condition, state.clone(), Step::Loop);
                 let (go, stop) = match turn {
@@ -142,9 +158,7 @@ impl Walker<'_> {
                     Turn::Until => (checked.fail, checked.ok),
                 };
                 let mut inside = go.clone().unwrap_or_else(|| state.clone());
-                if let (Turn::While, Stdin::Pipe(from), Some(name)) =
-                    (turn, &self.stdin, self.read(condition))
-                {
+                if let (Turn::While, Stdin::Pipe(from), Some(name)) = (turn, &stdin, self.read(condition)) {
                     let text = format!("${name}");
                     let line = Unknown { text, splits: false, output_of: Some(*from) };
                     inside.set(&name, Some(Known::Value(vec![Piece::Unknown(line)])));
@@ -152,7 +166,7 @@ impl Walker<'_> {
                 let after = self.block(body, inside, Step::Loop);
                 // A `break` leaves from anywhere in the body.
                 let end = join(join(stop, go.as_ref()), after.end().as_ref()).unwrap_or(state);
-                Outcome::both(end)
+                Outcome::both(self.left(end))
             }
             Node::For(name, pick, words, body) => self.each(name, *pick, words.as_deref(), body, state),
             Node::Count(parts, body) => {
@@ -161,7 +175,8 @@ impl Walker<'_> {
                     self.number(part, &mut state);
                 }
                 let after = self.block(body, state.clone(), Step::Loop);
-                Outcome::both(join(Some(state.clone()), after.end().as_ref()).unwrap_or(state))
+                let end = join(Some(state.clone()), after.end().as_ref()).unwrap_or(state);
+                Outcome::both(self.left(end))
             }
             Node::Case(word, arms) => {
                 self.value(word, Wild::Text, &mut state);
@@ -259,6 +274,7 @@ impl Walker<'_> {
         mut state: State,
     ) -> Outcome {
         self.slip(name, &(0..self.text.len()));
+        self.stdin_is_used();
         let mut values = Vec::new();
         for raw in words.unwrap_or_default() {
             values.extend(self.raw(raw, Place::Operand, &mut state));
@@ -280,7 +296,8 @@ impl Walker<'_> {
                 }
                 let before = state.clone();
                 let after = self.block(body, state, Step::Loop);
-                state = after.end().unwrap_or(before);
+                let end = after.end().unwrap_or(before);
+                state = self.left(end);
             }
             return Outcome::both(state);
         }
@@ -294,7 +311,18 @@ impl Walker<'_> {
         let after = self.block(body, state.clone(), Step::Loop);
         let mut end = join(Some(state.clone()), after.end().as_ref()).unwrap_or(state);
         end.set(name, None);
-        Outcome::both(end)
+        Outcome::both(self.left(end))
+    }
+
+    /// After a loop that a jump may have left at any point.
+    fn left(&self, mut end: State) -> State {
+        if self.jumps {
+            end.forget();
+            if self.moves {
+                end.lose_folders();
+            }
+        }
+        end
     }
 
     /// The command whose output a block reads: `done < <(find …)`.
@@ -403,6 +431,7 @@ impl Walker<'_> {
                 text.push('\n');
             }
         }
+        let text = squeezed(&text);
         for word in ["cd", "pushd", "popd", "eval"] {
             if text.contains(word) || !self.functions.is_empty() {
                 state.lose_folders();

@@ -84,6 +84,14 @@ impl Walker<'_> {
             }
             at += 1;
         }
+        let text = self.slice(span);
+        let octal =
+            text.split(|c: char| !c.is_ascii_alphanumeric()).any(|it| it.len() > 1 && it.starts_with('0'));
+        if (text.contains(['/', '%', '#']) || text.contains("**") || octal) && self.sum(span, state).is_none()
+        {
+            self.breaks = true;
+            state.forget();
+        }
         if !fine {
             self.gap(span, "arithmetic that evaluates what a variable holds");
         }

@@ -111,7 +111,11 @@ impl Walker<'_> {
             self.watch(&assign.name, &assign.span);
             let plain = assign.index.is_none() && !assign.append && matches!(assign.value, Value::One(_));
             if scope == Exported::No {
-                state.set(&assign.name, plain.then(|| known(&value)).flatten());
+                let sure = plain && !self.breaks;
+                state.set(&assign.name, sure.then(|| known(&value)).flatten());
+            } else if words.first().and_then(Word::literal).is_some_and(keeps) {
+                // In `sh` these keep what is set in front of them.
+                state.set(&assign.name, None);
             }
             assignments.push(Assignment { name: assign.name.clone(), value, exported: scope });
         }
@@ -125,7 +129,9 @@ impl Walker<'_> {
             }),
         ];
         let from = from.into_iter().flatten().min().unwrap_or(span.start);
+        let before = (!redirects.is_empty()).then(|| state.clone());
         let called = words.first().and_then(Word::literal).is_some_and(|name| state.functions.contains(name));
+        let words_name = words.first().and_then(Word::literal).map(str::to_owned);
         let mut outcome = if called {
             state.forget();
             if self.moves {
@@ -152,7 +158,20 @@ impl Walker<'_> {
             command.assignments = assignments;
             command.stdin = stdin;
         }
-        outcome.output = (!called).then_some(index);
+        // Where a file cannot be opened it does not happen at all.
+        if let Some(before) = before {
+            outcome.fail = Some(match outcome.fail.take() {
+                Some(fail) => fail.merge(&before),
+                None => before,
+            });
+        }
+        if !called && words_name.is_some_and(|name| self.may_be_function(&name)) {
+            self.gap(&(from..end.max(from)), "a name that may be a function's");
+        }
+        let elsewhere = |redirect: &Redirect| {
+            redirect.fd.is_none_or(|fd| fd == 1) && matches!(redirect.kind, Kind::DupOut(_) | Kind::Write(_))
+        };
+        outcome.output = (!called && !redirects.iter().any(elsewhere)).then_some(index);
         outcome
     }
 
@@ -249,6 +268,27 @@ impl Walker<'_> {
         word.span = body.clone();
         word
     }
+}
+
+/// Commands that keep variables set in front of them, in `sh`.
+fn keeps(name: &str) -> bool {
+    matches!(
+        name,
+        ":" | "."
+            | "break"
+            | "continue"
+            | "eval"
+            | "exec"
+            | "exit"
+            | "export"
+            | "readonly"
+            | "return"
+            | "set"
+            | "shift"
+            | "times"
+            | "trap"
+            | "unset"
+    )
 }
 
 /// `IFS= read` cuts only what is read.

@@ -3,7 +3,7 @@
 use super::evaluates::plain_name;
 use super::flow::Outcome;
 use super::number::numeric;
-use super::state::{Known, State};
+use super::state::{Known, State, squeezed};
 use super::syntax::Span;
 use super::tree::{Assignment, Piece, Word};
 use super::walk::Walker;
@@ -149,6 +149,9 @@ impl Walker<'_> {
             | "EXECIGNORE" | "FUNCNEST" | "NULLCMD" | "READNULLCMD" => {
                 self.gap(span, &format!("a change of `{name}`, which changes how the shell reads"))
             }
+            _ if name.starts_with("BASH_VERSINFO") => {
+                self.gap(span, "a change of what cannot be changed, which ends a line");
+            }
             "PWD" | "OLDPWD" | "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" | "PPID" | "EPOCHSECONDS"
             | "SRANDOM" => {
                 self.gap(span, &format!("a change of `{name}`, which is the shell's own"));
@@ -219,6 +222,7 @@ impl Walker<'_> {
         }
         match name {
             "cd" | "pushd" | "popd" => return self.moved(name, operands, state),
+            "break" | "continue" | "return" => self.jumps = true,
             "exit" if !wrapped => return Outcome { ok: None, fail: None, output: None },
             "true" | ":" => return Outcome { ok: Some(state), fail: None, output: None },
             "false" => return Outcome { ok: None, fail: Some(state), output: None },
@@ -227,7 +231,7 @@ impl Walker<'_> {
             }
             "set" => self.set(operands, span, &mut state),
             "shopt" => {
-                let harmless = ["-s", "-u", "-q", "-p", "nullglob", "failglob", "inherit_errexit"];
+                let harmless = ["-s", "-u", "-q", "-p", "nullglob", "inherit_errexit"];
                 if !operands.iter().all(|word| word.literal().is_some_and(|text| harmless.contains(&text))) {
                     self.gap(span, "a shell option that changes how later words are read");
                 }
@@ -244,25 +248,42 @@ impl Walker<'_> {
                 let late = |word: &Word| match word.literal() {
                     Some(text) => matches!(
                         text.to_ascii_uppercase().as_str(),
-                        "DEBUG" | "ERR" | "RETURN" | "SIGDEBUG" | "SIGERR" | "SIGRETURN"
+                        "DEBUG"
+                            | "ERR"
+                            | "RETURN"
+                            | "SIGDEBUG"
+                            | "SIGERR"
+                            | "SIGRETURN"
+                            | "CHLD"
+                            | "SIGCHLD"
+                            | "17"
                     ),
                     None => true,
                 };
-                if signals.into_iter().any(late) || operands.iter().any(Word::is_unknown) {
+                // What it sets may be set at any time, but for the end.
+                let ends = |word: &Word| matches!(word.literal(), Some("EXIT" | "0" | "exit"));
+                let sets = operands.first().is_some_and(|word| {
+                    let text = squeezed(word.prefix());
+                    text.contains('=')
+                        || ["cd", "read", "pushd", "popd", "eval"].iter().any(|it| text.contains(it))
+                });
+                if (sets && !operands.iter().skip(1).all(ends))
+                    || signals.into_iter().any(late)
+                    || operands.iter().any(Word::is_unknown)
+                {
                     self.gap(span, "a trap that runs between other commands");
                 }
                 state.forget();
-                if operands.iter().any(|word| word.prefix().contains("cd")) {
+                if operands.iter().any(|word| squeezed(word.prefix()).contains("cd")) {
                     state.lose_folders();
                 }
             }
             "eval" => {
                 let text: Vec<Option<&str>> = operands.iter().map(Word::literal).collect();
                 let moves = ["cd", "pushd", "popd"];
-                if text
-                    .iter()
-                    .any(|text| text.is_none_or(|text| moves.iter().any(|word| text.contains(word))))
-                {
+                if text.iter().any(|text| {
+                    text.is_none_or(|text| moves.iter().any(|word| squeezed(text).contains(word)))
+                }) {
                     state.lose_folders();
                 }
                 if text
@@ -335,7 +356,9 @@ impl Walker<'_> {
                         state.set(text, None);
                     }
                 }
-                if name != "read" {
+                // `read -ax`: an option may hold the name.
+                let attached = |word: &Word| word.prefix().starts_with('-') && word.prefix().contains('a');
+                if name != "read" || operands.iter().any(attached) {
                     state.forget();
                 } else {
                     state.set("REPLY", None);

@@ -233,6 +233,17 @@ fn own(name: &str) -> bool {
         )
 }
 
+/// A text in which words are looked for, however they are quoted.
+pub(super) fn squeezed(text: &str) -> String {
+    let joined = text.replace("\\\n", "").replace('\t', " ");
+    let mut plain: String = joined.chars().filter(|c| !matches!(c, '\\' | '\'' | '"')).collect();
+    if text.contains("$'") {
+        // What stands there may spell any of them.
+        plain.push_str(" cd pushd popd eval source . read for select break continue declare local");
+    }
+    plain
+}
+
 /// Whether a value is one `$(( … ))` and nothing else.
 fn sum(value: &str) -> bool {
     let bytes = super::close::Bytes(value.as_bytes());

@@ -32,6 +32,12 @@ pub(super) struct Walker<'a> {
     pub(super) functions: BTreeSet<String>,
     /// Whether anything in the line changes the folder.
     pub(super) moves: bool,
+    /// The text without quotes, backslashes and blanks.
+    pub(super) plain: String,
+    /// Whether `break`, `continue` or `return` was met: what stands behind it may not have happened.
+    pub(super) jumps: bool,
+    /// Whether arithmetic was met that may fail, which ends its line but not the next one.
+    pub(super) breaks: bool,
     /// The command whose words are being read.
     pub(super) current: Option<usize>,
     bytes: usize,
@@ -43,6 +49,7 @@ pub(super) struct Walker<'a> {
 
 /// Every command of a text, and every gap.
 pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>) {
+    let squeezed = super::state::squeezed(text);
     let mut walker = Walker {
         text,
         grammar,
@@ -51,7 +58,10 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
         stdin: Stdin::Inherited,
         reached: Vec::new(),
         functions: BTreeSet::new(),
-        moves: ["cd", "pushd", "popd", "eval", "source", ". "].iter().any(|word| text.contains(word)),
+        moves: ["cd", "pushd", "popd", "eval", "source", ". "].iter().any(|word| squeezed.contains(word)),
+        plain: squeezed.chars().filter(|c| !c.is_whitespace()).collect(),
+        jumps: false,
+        breaks: false,
         current: None,
         bytes: 0,
         parses: 0,

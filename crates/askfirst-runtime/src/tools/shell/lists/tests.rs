@@ -1,3 +1,5 @@
+//! Listers that print paths alone, and those that can be told to print more.
+
 use super::is_plain;
 use crate::tools::shell::line;
 use crate::tools::shell::programs;

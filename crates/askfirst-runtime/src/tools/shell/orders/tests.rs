@@ -1,3 +1,5 @@
+//! Orders on standard input that start programs.
+
 use super::may_start;
 
 #[test]

@@ -20,6 +20,7 @@ use self::words::{Lead, lead, may_leave, shown, splits};
 use crate::tools::shell::line::tree::Word;
 
 pub(crate) use files::table_of;
+pub(in crate::tools::shell) use read::queries::only_reads;
 
 /// Folders whose programs are those that the tables speak of.
 const TRUSTED: [&str; 5] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];

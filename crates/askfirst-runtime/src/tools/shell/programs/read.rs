@@ -3,7 +3,7 @@
 mod goals;
 mod options;
 mod packages;
-mod queries;
+pub(super) mod queries;
 mod roles;
 
 use askfirst::Risk;

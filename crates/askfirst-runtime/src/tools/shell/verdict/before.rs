@@ -7,19 +7,28 @@ use askfirst::Approval;
 use super::{Class, Reason, Start, Touched};
 
 /// Files that say what builds, tests and scripts of a project run.
-const STEERING: [&str; 14] = [
+const STEERING: [&str; 23] = [
+    "CMakeLists.txt",
     "Cargo.toml",
+    "Dockerfile",
     "GNUmakefile",
+    "Gemfile",
     "Justfile",
     "Makefile",
+    "Rakefile",
+    "Taskfile.yml",
     "build.rs",
+    "compose.yaml",
+    "compose.yml",
     "conftest.py",
+    "docker-compose.yml",
     "justfile",
     "makefile",
     "noxfile.py",
     "package.json",
     "pom.xml",
     "pyproject.toml",
+    "pytest.ini",
     "setup.py",
     "tox.ini",
 ];
@@ -54,6 +63,16 @@ impl Before {
 
 fn steers(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let ends = [".mk", ".gradle", ".config.js", ".config.ts"];
+    let ends = [
+        ".mk",
+        ".gradle",
+        ".gradle.kts",
+        ".config.js",
+        ".config.cjs",
+        ".config.mjs",
+        ".config.ts",
+        "rc.js",
+        "rc.cjs",
+    ];
     STEERING.contains(&name) || ends.iter().any(|end| name.ends_with(end))
 }

@@ -8,7 +8,7 @@ use crate::tools::shell::programs::words::shown;
 const READING: [&str; 9] =
     ["select", "with", "show", "explain", "values", "table", "describe", "desc", "pragma_table_info"];
 /// Words that change something, or reach beyond the database.
-const BEYOND: [&str; 30] = [
+const BEYOND: [&str; 31] = [
     "alter",
     "attach",
     "call",
@@ -22,6 +22,7 @@ const BEYOND: [&str; 30] = [
     "edit",
     "exec",
     "execute",
+    "fsdir",
     "fts3_tokenizer",
     "grant",
     "handler",
@@ -60,7 +61,7 @@ impl Reader<'_, '_> {
     }
 }
 
-fn only_reads(text: &str) -> bool {
+pub(in crate::tools::shell) fn only_reads(text: &str) -> bool {
     let text = text.trim();
     if text.starts_with(['.', '\\']) {
         let (order, rest) = text.split_once(' ').unwrap_or((text, ""));
@@ -75,7 +76,23 @@ fn only_reads(text: &str) -> bool {
     let begins = words.clone().next().is_some_and(|word| READING.contains(&word));
     let stays =
         words.all(|word| !BEYOND.contains(&word) && !REACHING.iter().any(|head| word.starts_with(head)));
-    begins && stays && !query.contains([';', '\\', '`']) && !query.contains("\n.")
+    begins && stays && calls_only_known(&lower) && !query.contains([';', '\\', '`']) && !query.contains("\n.")
+}
+
+/// Whether every function that is called is one that only computes: others may run a text, or reach out.
+fn calls_only_known(query: &str) -> bool {
+    const KNOWN: [&str; 14] = [
+        "avg", "cast", "coalesce", "count", "date", "datetime", "length", "lower", "max", "min", "now",
+        "round", "sum", "upper",
+    ];
+    const BEFORE: [&str; 8] = ["in", "as", "from", "and", "or", "not", "exists", "select"];
+    query.match_indices('(').all(|(at, _)| {
+        let before = query.get(..at).unwrap_or_default().trim_end();
+        let start = before.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
+        let name = before.get(start..).unwrap_or_default();
+        let quoted = before.ends_with(['"', '\'', ']']);
+        !quoted && (name.is_empty() || KNOWN.contains(&name) || BEFORE.contains(&name))
+    })
 }
 
 #[cfg(test)]

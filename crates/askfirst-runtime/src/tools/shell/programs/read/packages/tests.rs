@@ -1,3 +1,5 @@
+//! What is named to be installed.
+
 use super::{Named, named};
 
 #[test]

@@ -1,3 +1,5 @@
+//! Queries that only read, and others.
+
 use super::only_reads;
 
 #[test]

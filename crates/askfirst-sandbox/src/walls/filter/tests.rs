@@ -1,0 +1,142 @@
+//! What the filter answers, call by call: exactly what the lists say.
+
+use super::*;
+use crate::profile::OSProfile;
+use crate::walls::order::Inside;
+use crate::walls::steps::tests::follow;
+
+fn order(way: Way, network: Network) -> Order {
+    Order {
+        way,
+        inside: Inside::Program,
+        program: "true".into(),
+        args: Vec::new(),
+        env: Vec::new(),
+        folder: "/".into(),
+        profile: OSProfile { network, ..OSProfile::nothing() },
+        off: Vec::new(),
+    }
+}
+
+/// What a filter answers to a call with these arguments.
+fn answer(filter: &Filter, call: c_long, arguments: [u32; 3]) -> u32 {
+    follow(filter.code(), |place| match place {
+        NUMBER => u32::try_from(call).unwrap(),
+        OF => ARCHITECTURE,
+        place => arguments[usize::try_from((place - 16) / 8).unwrap()],
+    })
+}
+
+fn full() -> Filter {
+    Filter::new(&order(Way::Own, Network::Own), Telling::Told)
+}
+
+#[test]
+fn every_call_by_its_number_is_answered_as_listed_and_all_others_are_allowed() {
+    let filter = full();
+    for call in 0..=2_000 {
+        let told = MOUNTING.contains(&call) && call <= LAST_KNOWN.into() || call == libc::SYS_setns;
+        let refused = [&SURFACE[..], &MACHINE, &[libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key]]
+            .iter()
+            .any(|list| list.contains(&call));
+        let missing = [&IO_URING[..], &[libc::SYS_clone3, libc::SYS_openat2, libc::SYS_memfd_create]]
+            .iter()
+            .any(|list| list.contains(&call))
+            || call > LAST_KNOWN.into();
+        let expected = match (told, refused, missing) {
+            // Their first arguments are zero here: no family, no pair.
+            _ if [libc::SYS_socket, libc::SYS_socketpair].contains(&call) => NOTIFY,
+            (true, _, _) => NOTIFY,
+            (_, true, _) => EPERM,
+            (_, _, true) => ENOSYS,
+            (false, false, false) => ALLOW,
+        };
+        assert_eq!(answer(&filter, call, [0; 3]), expected, "{call}");
+    }
+}
+
+#[test]
+fn calls_of_another_architecture_end_the_program_and_those_of_the_other_numbering_are_not_there() {
+    let filter = full();
+    for other in [0x4000_0003, 0xc000_00b7, 0xc000_003e, 0].into_iter().filter(|one| *one != ARCHITECTURE) {
+        assert_eq!(follow(filter.code(), |place| if place == OF { other } else { 0 }), KILL);
+    }
+    for call in [0x4000_0000, 0x4000_0001, c_long::from(LAST_KNOWN) + 1, u32::MAX.into()] {
+        assert_eq!(answer(&filter, call, [0; 3]), ENOSYS, "{call:#x}");
+    }
+}
+
+#[test]
+fn arguments_decide_where_numbers_alone_do_not() {
+    let filter = full();
+    let cases = [
+        (libc::SYS_clone, [libc::CLONE_NEWUSER as u32, 0, 0], NOTIFY),
+        (libc::SYS_clone, [libc::CLONE_NEWNET as u32 | 17, 0, 0], NOTIFY),
+        (libc::SYS_clone, [(libc::CLONE_VM | libc::CLONE_THREAD) as u32, 0, 0], ALLOW),
+        (libc::SYS_unshare, [TIME_NAMESPACE, 0, 0], NOTIFY),
+        (libc::SYS_unshare, [libc::CLONE_FILES as u32, 0, 0], ALLOW),
+        (libc::SYS_memfd_create, [0, 8, 0], ALLOW),
+        (libc::SYS_memfd_create, [0, 1, 0], ENOSYS),
+        (libc::SYS_ioctl, [0, libc::TIOCSTI as u32, 0], EPERM),
+        (libc::SYS_ioctl, [0, libc::TIOCLINUX as u32, 0], EPERM),
+        (libc::SYS_ioctl, [0, libc::TIOCGWINSZ as u32, 0], ALLOW),
+        (libc::SYS_fchmod, [0, 0o4755, 0], EPERM),
+        (libc::SYS_fchmod, [0, 0o755, 0], ALLOW),
+        (libc::SYS_fchmodat, [0, 0, 0o2755], EPERM),
+        (libc::SYS_fchmodat2, [0, 0, 0o4000], EPERM),
+        (libc::SYS_mknodat, [0, 0, 0o4000], EPERM),
+        (libc::SYS_mknodat, [0, 0o4000, 0o644], ALLOW),
+        (libc::SYS_socket, [libc::AF_INET as u32, 0, 0], ALLOW),
+        (libc::SYS_socket, [libc::AF_INET6 as u32, 0, 0], ALLOW),
+        (libc::SYS_socket, [libc::AF_UNIX as u32, 0, 0], NOTIFY),
+        (libc::SYS_socket, [libc::AF_VSOCK as u32, 0, 0], NOTIFY),
+        (libc::SYS_socket, [libc::AF_NETLINK as u32, 0, libc::NETLINK_ROUTE as u32], ALLOW),
+        (libc::SYS_socket, [libc::AF_NETLINK as u32, 0, libc::NETLINK_AUDIT as u32], NOTIFY),
+        (libc::SYS_socketpair, [libc::AF_UNIX as u32, libc::SOCK_STREAM as u32, 0], ALLOW),
+        (
+            libc::SYS_socketpair,
+            [libc::AF_UNIX as u32, (libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC) as u32, 0],
+            ALLOW,
+        ),
+        (libc::SYS_socketpair, [libc::AF_UNIX as u32, libc::SOCK_DGRAM as u32, 0], NOTIFY),
+        (libc::SYS_socketpair, [libc::AF_INET as u32, libc::SOCK_STREAM as u32, 0], NOTIFY),
+    ];
+    for (call, arguments, expected) in cases {
+        assert_eq!(answer(&filter, call, arguments), expected, "{call} {arguments:x?}");
+    }
+}
+
+#[test]
+fn a_mode_counts_only_where_something_is_made() {
+    let filter = full();
+    let made = |flags: c_int, mode: u32| {
+        follow(filter.code(), |place| match place {
+            NUMBER => libc::SYS_openat as u32,
+            OF => ARCHITECTURE,
+            place if place == argument(2) => flags as u32,
+            place if place == argument(3) => mode,
+            place => panic!("{place}"),
+        })
+    };
+    assert_eq!(made(libc::O_RDONLY, 0o6755), ALLOW);
+    assert_eq!(made(libc::O_DIRECTORY, 0o6755), ALLOW);
+    assert_eq!(made(libc::O_CREAT | libc::O_WRONLY, 0o4755), EPERM);
+    assert_eq!(made(libc::O_TMPFILE | libc::O_RDWR, 0o2755), EPERM);
+    assert_eq!(made(libc::O_CREAT | libc::O_WRONLY, 0o755), ALLOW);
+}
+
+#[test]
+fn without_a_network_of_its_own_the_weaker_tier_has_no_sockets_at_all() {
+    let filter = Filter::new(&order(Way::ContentOnly, Network::Own), Telling::Silent);
+    for family in [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK, libc::AF_UNIX] {
+        assert_eq!(answer(&filter, libc::SYS_socket, [family as u32, 0, 0]), EPERM);
+    }
+    let shared = Filter::new(&order(Way::ContentOnly, Network::Shared), Telling::Silent);
+    assert_eq!(answer(&shared, libc::SYS_socket, [libc::AF_INET as u32, 0, 0]), ALLOW);
+    assert_eq!(answer(&shared, libc::SYS_socket, [libc::AF_UNIX as u32, 0, 0]), EPERM);
+}
+
+#[test]
+fn a_filter_is_short() {
+    assert!(full().code().len() < 220, "{}", full().code().len());
+}

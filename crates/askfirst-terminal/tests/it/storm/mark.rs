@@ -1,0 +1,67 @@
+//! What the last line of the prompt says, read from the bytes that were drawn. Content has a gutter in every row, so it
+//! cannot say it.
+
+/// The last mark that was drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// None so far.
+    None,
+    /// Keys do not count.
+    NotYet,
+    /// Keys count.
+    Ready,
+}
+
+/// Reads marks from the beginnings of rows.
+#[derive(Debug)]
+pub(crate) struct Marks {
+    pub(crate) last: Mark,
+    row: String,
+    sequence: bool,
+}
+
+impl Marks {
+    pub(crate) fn new() -> Self {
+        Self { last: Mark::None, row: String::new(), sequence: false }
+    }
+
+    pub(crate) fn take(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            match byte {
+                0x1b => self.sequence = true,
+                b'[' if self.sequence => {}
+                _ if self.sequence => self.sequence = !byte.is_ascii_alphabetic(),
+                b'\r' | b'\n' => self.row.clear(),
+                _ if self.row.len() < 24 => {
+                    // Only the beginning counts, and ours is ASCII.
+                    self.row.push(if byte.is_ascii() { char::from(*byte) } else { '?' });
+                    self.look();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn look(&mut self) {
+        self.last = match self.row.as_str() {
+            "ready:" | "[not yet] ready:" => Mark::Ready,
+            "[not yet]" | "[preparing]" => Mark::NotYet,
+            _ => self.last,
+        };
+    }
+}
+
+#[test]
+fn marks_are_read_from_the_beginning_of_a_row_only() {
+    let mut marks = Marks::new();
+    let said = |marks: &mut Marks, text: &str| {
+        marks.take(text.as_bytes());
+        marks.last
+    };
+    assert_eq!(said(&mut marks, "\r\x1b[2m│ \x1b[0mready: "), Mark::None);
+    assert_eq!(said(&mut marks, "\n\r\x1b[2m[not yet]\x1b[0m"), Mark::NotYet);
+    assert_eq!(said(&mut marks, "\r\x1b[3A\x1b[1m\x1b[32mrea"), Mark::NotYet);
+    assert_eq!(said(&mut marks, "dy:\x1b[0m"), Mark::Ready);
+    assert_eq!(said(&mut marks, "\r\n[not yet] "), Mark::NotYet);
+    assert_eq!(said(&mut marks, "\x1b[1;32mready: "), Mark::Ready);
+}
