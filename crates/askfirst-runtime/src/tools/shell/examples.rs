@@ -34,7 +34,7 @@ pub(crate) fn rule_matches(rule: &ShellRule, text: &str, folder: &Path) -> Resul
         return Err(why.clone());
     }
     let covers = |start: &Start| {
-        let case = |used| Case { start, used, home, base: folder, inner: None };
+        let case = |used| Case { start, used, home, base: folder, cwd: folder, inner: None };
         let covered = start.used.as_ref().map(|used| match_words::covers(&pattern, 0, &case(used)));
         match covered {
             Some(Covered::Yes) => true,

@@ -35,8 +35,10 @@ pub(super) struct Case<'a> {
     pub(super) start: &'a Start,
     pub(super) used: &'a Used,
     pub(super) home: Option<&'a Path>,
-    /// Where the paths of a pattern begin.
+    /// Where paths of a pattern begin.
     pub(super) base: &'a Path,
+    /// Where a pattern's bare names are: the folder that the call begins in.
+    pub(super) cwd: &'a Path,
     /// The word at which what it wraps begins.
     pub(super) inner: Option<usize>,
 }
@@ -55,7 +57,7 @@ pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered
     let words = pattern.words.get(from..).unwrap_or_default();
     let (Some(program), Some(first)) = (words.first(), case.start.words.first()) else { return Covered::No };
     let by_path = first.literal().is_some_and(|text| text.contains('/') && !text.starts_with(['/', '~']));
-    let elsewhere = by_path && !is_at_base(case);
+    let elsewhere = by_path && !is_at(case.base, case);
     if case.start.kind != Kind::Program || elsewhere || !program_matches(program, case.used, first) {
         return Covered::No;
     }
@@ -65,7 +67,7 @@ pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered
     // A rule that says a command word for word means it, whatever its words are.
     if pattern.exact == Exact::Yes
         && case.inner.is_none()
-        && is_at_base(case)
+        && words.iter().all(|word| is_at(base_of(word, case), case))
         && words.len() == case.start.words.len()
         && words.iter().zip(&case.start.words).skip(1).all(said)
     {
@@ -118,10 +120,15 @@ pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered
     }
 }
 
-/// Whether it runs where the paths of a pattern begin.
-fn is_at_base(case: &Case<'_>) -> bool {
-    let own = real(case.base);
-    case.start.folders.iter().all(|folder| folder == case.base || (own.is_some() && real(folder) == own))
+/// Where a word of a pattern begins, if it is a path.
+fn base_of<'a>(word: &PatternWord, case: &Case<'a>) -> &'a Path {
+    if word.head.contains('/') { case.base } else { case.cwd }
+}
+
+/// Whether it runs in this folder.
+fn is_at(base: &Path, case: &Case<'_>) -> bool {
+    let own = real(base);
+    case.start.folders.iter().all(|folder| folder == base || (own.is_some() && real(folder) == own))
 }
 
 fn program_matches(pattern: &PatternWord, used: &Used, word: &Word) -> bool {
@@ -252,16 +259,16 @@ fn matches_path(pattern: &PatternWord, word: &Word, case: &Case<'_>) -> bool {
                         let top = tidy(plain);
                         let below =
                             text == top || text.strip_prefix(&top).is_some_and(|rest| rest.starts_with('/'));
-                        (below, case.base.join(top))
+                        (below, base_of(pattern, case).join(top))
                     }
-                    Some(plain) => (text == tidy(plain), case.base.join(tidy(plain))),
+                    Some(plain) => (text == tidy(plain), base_of(pattern, case).join(tidy(plain))),
                     None => {
                         let head = tidy_head(&pattern.head);
                         let above = head.rsplit_once('/').map_or("", |(above, _)| above);
                         let above = if head.starts_with('/') && above.is_empty() { "/" } else { above };
                         let glob = pattern.glob.matches(&place.text, Reach::Within)
                             || pattern.glob.matches(&text, Reach::Within);
-                        (glob, case.base.join(above))
+                        (glob, base_of(pattern, case).join(above))
                     }
                 };
                 let parent = base.parent().and_then(real);

@@ -147,7 +147,8 @@ impl Inner {
             wish::What::Line(text) => open::open_text(text, &folder, home),
             wish::What::Words(words) => open::open_words(words, &wish.text, &folder, home),
         };
-        let judge = Judge { main: &self.main, floors: &self.floors, reach, home, network: self.network };
+        let (main, floors, network) = (&self.main, self.floors.as_slice(), self.network);
+        let judge = Judge { main, floors, reach, home, cwd: &folder, network };
         judge.judge(&wish.text, opened)
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Judge<'a> {
     pub(super) floors: &'a [Layer],
     pub(super) reach: Reach<'a>,
     pub(super) home: Option<&'a Path>,
+    /// The folder that the call begins in.
+    pub(super) cwd: &'a Path,
     pub(super) network: bool,
 }
 
@@ -415,7 +417,8 @@ impl<'a> Look<'a> {
         let inner = self.opened.starts.iter().filter_map(|inner| inner.parent);
         let inner = inner.filter(|(parent, _)| *parent == at).map(|(_, offset)| offset).min();
         let base = &self.judge.reach.ground.roots.folder;
-        match_words::covers(&rule.pattern, from, &Case { start, used, home: self.judge.home, base, inner })
+        let case = Case { start, used, home: self.judge.home, base, cwd: self.judge.cwd, inner };
+        match_words::covers(&rule.pattern, from, &case)
     }
 
     /// Whether the folder and every place lie in the roots that a rule is about.

@@ -15,7 +15,8 @@ impl Judge<'_> {
         let inner = starts.iter().zip(heard).skip(at + 1).filter(|(inner, _)| inner.is_within(start));
         let mut printing: Vec<(&Start, Speaks)> =
             inner.map(|(inner, (speaks, _))| (inner, *speaks)).collect();
-        if printing.is_empty() || *speaks == Speaks::Default {
+        let wraps = start.used.as_ref().is_some_and(|used| !used.nested.is_empty());
+        if printing.is_empty() || !wraps || *speaks == Speaks::Default {
             printing = vec![(start, *speaks)];
         }
         for (target, reason) in start.redirections.iter().zip(&touched.streams) {
