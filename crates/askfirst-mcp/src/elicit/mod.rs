@@ -192,7 +192,8 @@ impl State {
             offered.tool == member.request.tool_name && offered.args == member.request.args
         };
         let first = question.members.first()?;
-        let at = self.offered.iter().position(|offered| about(offered, first))?;
+        // The newest: an older one may be of a call that is just ending.
+        let at = self.offered.iter().rposition(|offered| about(offered, first))?;
         match &self.offered.get(at)?.by {
             By::Request(out) => Some(By::Request(Arc::clone(out))),
             By::Result(_) if question.members.len() > 1 => None,
