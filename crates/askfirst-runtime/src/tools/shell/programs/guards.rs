@@ -105,6 +105,8 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         ("yarn" | "yarnpkg" | "bun", ["run"], 0) => !is_project_tool(word) && !SCRIPTS.contains(&word),
         // A branch that is pushed by force, behind `--`.
         ("git", ["push"], _) => word.starts_with('+'),
+        // A connection in one word may lead anywhere.
+        ("psql", [], _) => word.contains('=') || word.contains("://"),
         ("sqlite3", [], 0) => word.starts_with("file:") || word.starts_with(':'),
         // Without a version it is the program that is started.
         ("mise" | "rtx", ["exec"], 0) => !word.contains('@'),

@@ -99,7 +99,11 @@ fn named(text: &str, shorthands: bool) -> Named<'_> {
 }
 
 fn is_address(text: &str) -> bool {
-    text.contains("://") || ADDRESSES.iter().any(|scheme| text.starts_with(scheme))
+    // Installers know an address by what stands before its colon, in whatever letters.
+    let lower = text.to_ascii_lowercase();
+    let scheme =
+        ["http:", "https:", "ftp:", "ssh:"].iter().chain(&ADDRESSES).any(|scheme| lower.starts_with(scheme));
+    scheme || text.contains("://")
 }
 
 #[cfg(test)]

@@ -23,6 +23,9 @@ fn a_name_with_its_version_is_a_package() {
 fn an_address_and_another_s_repository_are_not() {
     for text in [
         "https://x.example/y.whl",
+        "https:/x.example/y",
+        "GIT+ssh:y",
+        "GitHub:evil/x",
         "git+https://x/y",
         "git@host:x",
         "x @ git+ssh://y",
