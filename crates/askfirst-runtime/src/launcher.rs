@@ -14,6 +14,7 @@ use askfirst_sandbox::{
 };
 
 use crate::config::{Config, Settings, Tier};
+use crate::present::Rule;
 use crate::walls::{Derived, Links, Protected, WallsError, derive_os_sandbox_profile, machine, quarantine};
 
 /// How often a profile is made again because something moved while the walls were made.
@@ -123,7 +124,11 @@ impl WalledLauncher {
         let ground = self.ground.get_or_init(|| Ground::new(&self.config).map_err(|e| e.to_string()));
         let ground = ground.as_ref().map_err(|why| LaunchFailed(why.clone()))?;
         let derived = derive_os_sandbox_profile(&self.config, access, &ground.protected, &ground.links);
-        Ok((derived.map_err(|e| LaunchFailed(e.to_string()))?, ground))
+        let mut derived = derived.map_err(|e| LaunchFailed(e.to_string()))?;
+        if !Rule::OwnSession.holds() {
+            derived.profile.descriptors = Descriptors::Terminal;
+        }
+        Ok((derived, ground))
     }
 
     /// Runs a program with this process's own streams, behind walls or not at all.

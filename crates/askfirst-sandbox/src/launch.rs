@@ -63,7 +63,7 @@ pub(crate) fn run(
     let (mut streams, ends) = Streams::open(spec).map_err(LaunchError::system("making a pipe"))?;
 
     let start = Instant::now();
-    let pid = spawn(begin.prepared, &ends, begin.extra, Session::New)
+    let pid = spawn(begin.prepared, &ends, begin.extra, Session::apart())
         .map_err(|cause| LaunchError::Start { program: shown(&spec.program), cause })?;
     let mut tree = Tree::new(pid, &begin.prepared.marker);
     drop(ends);

@@ -1,6 +1,8 @@
 //! The one way a process is started: `posix_spawn`, never `fork`; nothing of this process reaches the new one but
 //! its three standard streams.
 
+#![allow(unexpected_cfgs, reason = "only the tests of the prompt's rules make a build with it")]
+
 use std::ffi::{CString, c_char, c_int, c_short};
 use std::io;
 use std::mem::MaybeUninit;
@@ -82,6 +84,24 @@ pub(crate) enum Session {
     /// That of this process, with its terminal.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux keep it"))]
     Same,
+}
+
+impl Session {
+    /// That of a program whose streams are not this process's own.
+    #[cfg(not(askfirst_rules_off))]
+    pub(crate) const fn apart() -> Self {
+        Self::New
+    }
+
+    /// The same in a build of the tests, in which that can be left out to show what it is for.
+    #[cfg(askfirst_rules_off)]
+    pub(crate) fn apart() -> Self {
+        if std::env::var("ASKFIRST_RULE_OFF").is_ok_and(|off| off == "OwnSession") {
+            Self::Same
+        } else {
+            Self::New
+        }
+    }
 }
 
 /// Starts the program with default signals and none blocked.

@@ -329,9 +329,11 @@ impl Keys {
     fn arms_at(&self) -> Duration {
         let stood = match self.offers.risk {
             Risk::Low => PAINTED,
-            Risk::High | Risk::Irreversible => PAINTED_HIGH,
+            Risk::High | Risk::Irreversible if self.holds(Rule::Longer) => PAINTED_HIGH,
+            Risk::High | Risk::Irreversible => PAINTED,
         };
-        (self.painted + stood).max(self.last_input + QUIET)
+        let quiet = if self.holds(Rule::Quiet) { QUIET } else { Duration::ZERO };
+        (self.painted + stood).max(self.last_input + quiet)
     }
 
     fn tick(&mut self, now: Duration) -> Vec<Effect> {

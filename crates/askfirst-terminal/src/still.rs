@@ -16,6 +16,7 @@ use crate::ui::{Colouring, Ui, Wish, prepare};
 
 /// A prompt with a clock that is turned by hand.
 pub struct Still {
+    question: Arc<Question>,
     ui: Ui,
     surface: Ansi,
     decoder: Decoder,
@@ -29,15 +30,24 @@ impl Still {
     /// A question that was just shown, whole.
     #[must_use]
     pub fn new(question: Question, options: &Options, size: (u16, u16), wall: Timestamp) -> Self {
+        let mut still = Self::preparing(question, options, size, wall);
+        still.ui.complete(prepare(&still.question, options, wall, Colouring::WHOLE), Duration::ZERO);
+        (still.surface, still.drawn) = (Ansi::new(options.style, size.0), Vec::new());
+        still.draw();
+        still
+    }
+
+    /// A question whose content is still on its way.
+    #[must_use]
+    pub fn preparing(question: Question, options: &Options, size: (u16, u16), wall: Timestamp) -> Self {
         let question = Arc::new(question);
         let schemas = Schemas::default();
         let ui = Ui::new(Arc::clone(&question), options, &schemas, Arc::default(), size, wall);
-        let mut ui = ui.coloured(Colouring::WHOLE);
-        ui.complete(prepare(&question, options, wall, Colouring::WHOLE), Duration::ZERO);
+        let ui = ui.coloured(Colouring::WHOLE);
         let surface = Ansi::new(options.style, size.0);
         let decoder = Decoder::default();
-        let mut still =
-            Self { ui, surface, decoder, now: Duration::ZERO, wall, drawn: Vec::new(), answer: None };
+        let (now, drawn) = (Duration::ZERO, Vec::new());
+        let mut still = Self { question, ui, surface, decoder, now, wall, drawn, answer: None };
         still.draw();
         still
     }

@@ -169,10 +169,12 @@ impl<'a> Tty<'a> {
     /// Raw mode, with nothing typed. Output is still made of lines.
     pub(crate) fn raw(&mut self) -> Result<(), Gone> {
         let mut raw = self.before.clone();
-        raw.local_modes -= LINES;
-        raw.input_modes -= CHANGES;
-        raw.special_codes[SpecialCodeIndex::VMIN] = 1;
-        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+        if Rule::Singly.holds() {
+            raw.local_modes -= LINES;
+            raw.input_modes -= CHANGES;
+            raw.special_codes[SpecialCodeIndex::VMIN] = 1;
+            raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+        }
         self.flush();
         tcsetattr(&self.fd, OptionalActions::Now, &raw).map_err(|_| Gone::Lost)?;
         self.flush();
@@ -187,7 +189,7 @@ impl<'a> Tty<'a> {
     pub(crate) fn is_raw(&self) -> bool {
         let raw = |now: Termios| !now.local_modes.intersects(LINES) && !now.input_modes.intersects(CHANGES);
         // One that cannot be asked is lost, which the next wait finds out.
-        tcgetattr(&self.fd).map_or(true, raw)
+        !Rule::Singly.holds() || tcgetattr(&self.fd).map_or(true, raw)
     }
 
     /// Writes what may say that keys count, and tells whether something was typed before it stood there.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use askfirst_runtime::present::Rule;
@@ -29,6 +30,7 @@ pub(crate) struct Terminal {
     master: File,
     child: Child,
     seen: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
     read_to: usize,
 }
 
@@ -61,14 +63,14 @@ impl Terminal {
         let child = command.spawn().unwrap();
         let master = File::from(master);
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let (mut reader, into) = (master.try_clone().unwrap(), Arc::clone(&seen));
-        std::thread::spawn(move || {
+        let (mut from, into) = (master.try_clone().unwrap(), Arc::clone(&seen));
+        let reader = std::thread::spawn(move || {
             let mut buffer = [0; 4096];
-            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+            while let Ok(count @ 1..) = from.read(&mut buffer) {
                 into.lock().unwrap().extend(&buffer[..count]);
             }
         });
-        Self { master, child, seen, read_to: 0 }
+        Self { master, child, seen, reader, read_to: 0 }
     }
 
     /// Answers a question with a line.
@@ -119,7 +121,11 @@ impl Terminal {
 
     pub(crate) fn end(mut self) -> (i32, String) {
         let code = self.child.wait().unwrap().code().unwrap();
-        std::thread::sleep(Duration::from_millis(50));
+        // What it printed last is still on the way until nothing holds the terminal any more.
+        let until = std::time::Instant::now() + Duration::from_secs(20);
+        while !self.reader.is_finished() && std::time::Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
         let seen = self.seen.lock().unwrap().clone();
         (code, String::from_utf8_lossy(&seen[self.read_to..]).into_owned())
     }

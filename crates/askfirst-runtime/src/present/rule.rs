@@ -16,6 +16,10 @@ pub enum Rule {
     Flush,
     /// Keys before it is armed are discarded.
     Arming,
+    /// Keys count only after a while without any.
+    Quiet,
+    /// What is risky must stand for longer.
+    Longer,
     /// Whether it is armed stands on screen.
     Mark,
     /// What was drawn anew must stand a while.
@@ -40,6 +44,14 @@ pub enum Rule {
     Cause,
     /// What cannot be undone is approved by its word only.
     Word,
+    /// Keys are read one by one, without Enter, also in lines.
+    Singly,
+    /// A stop in between makes keys that were typed meanwhile count for nothing.
+    Pause,
+    /// A signal that ends the program finds the terminal put back.
+    PutBack,
+    /// Tools run in a session of their own, without the terminal.
+    OwnSession,
     /// Without a terminal on standard input the controlling one is asked.
     Controlling,
     /// Where nobody can be asked, the message names the flags that help.
@@ -78,6 +90,8 @@ pub enum Rule {
     NoColour,
     /// A dumb terminal gets lines.
     Dumb,
+    /// All of it in lines is numbered.
+    Numbered,
     /// A yes for the session says what it covers.
     Scope,
     /// The bell rings only for somebody who looks elsewhere.
@@ -116,6 +130,8 @@ pub enum Rule {
     Stale,
     /// A file is highlighted by its suffix.
     Highlight,
+    /// What is no text is told by its type and size.
+    Binary,
     /// How large something is, is said.
     Size,
     /// What does not fit into a line goes on in the next.

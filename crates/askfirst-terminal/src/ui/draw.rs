@@ -192,7 +192,7 @@ fn position(ui: &Ui) -> String {
         && shown.len() < ui.pane_height.max(1) + 1
         && whole(ui, &shown, len)
     {
-        return format!("all {len} lines");
+        return if ui.is_whole() { format!("all {len} lines") } else { format!("{len} lines so far") };
     }
     let (more, key) =
         if last < len || !whole(ui, &shown, len) { ("more below", "PgDn") } else { ("the end", "PgUp") };
@@ -206,6 +206,9 @@ fn position(ui: &Ui) -> String {
 
 /// Which part of the scopes is in the window.
 fn scope_position(ui: &Ui, len: usize) -> String {
+    if !Rule::Uncut.holds() {
+        return "how far?".to_owned();
+    }
     let height = ui.pane_height.max(1);
     let from = ui.view.row.min(len.saturating_sub(height));
     let last = (from + height).min(len);

@@ -123,6 +123,26 @@ fn before_keys_count_every_screen_says_so() {
 }
 
 #[test]
+fn what_is_still_being_prepared_says_so_and_takes_no_key() {
+    for columns in [80, 120, 40] {
+        let [plain, coloured] = [Style::Uncoloured, Style::Coloured].map(|style| {
+            let options = Options { style, preview_lines: 50, ..Options::default() };
+            let mut still = Still::preparing(fixtures::edit(), &options, (columns, ROWS), NOW);
+            press(&mut still, &["y"]);
+            assert!(still.answer().is_none() && !still.is_armed());
+            screen(&still, columns, ROWS)
+        });
+        let contents = plain.screen().contents();
+        assert!(contents.contains("[preparing]") && contents.contains("being prepared"), "{contents}");
+        insta::assert_snapshot!(format!("still_edit_preparing_{columns}"), contents);
+        insta::assert_snapshot!(
+            format!("still_edit_preparing_{columns}_coloured"),
+            painted(&coloured, columns)
+        );
+    }
+}
+
+#[test]
 fn a_window_that_is_too_small_says_so() {
     for (columns, rows) in [(22, 34), (80, 8)] {
         let mut still = still(fixtures::edit(), Style::Uncoloured, columns, rows);

@@ -314,6 +314,21 @@ fn highlights() {
 }
 
 #[test]
+fn bytes_that_are_no_text_are_their_type_and_size() {
+    story(&[Rule::Binary], tells_bytes);
+}
+
+fn tells_bytes() {
+    let place = place();
+    let args = serde_json::json!({"path": "notes:logo.png", "content": "iVBORwA=", "encoding": "base64"});
+    list(&place, &[serde_json::json!({"tool": "write_file", "args": args})]);
+    let mut terminal = run(&place, &[]);
+    let page = terminal.press("n");
+    assert!(page.contains("binary: PNG image, 5 bytes, sha256:"), "{page}");
+    assert_eq!(terminal.end().0, 4);
+}
+
+#[test]
 fn several_at_once_are_one_list_and_one_can_be_left_out() {
     story(&[Rule::LeftOut], lists);
 }
@@ -438,11 +453,15 @@ pub(super) fn times_out() {
     terminal.wait_for("refused in ");
     terminal.wait_for("nobody answered in time");
     let (code, told) = terminal.end();
-    assert!(code == 5 && told.contains("time-out") && !told.contains("a person said no"), "{told}");
+    assert!(code == 5 && told.contains("time-out") && !told.contains("a person said no"), "{code}: {told}");
 }
 
 #[test]
 fn tools_have_no_terminal_to_type_an_answer_on() {
+    story(&[Rule::OwnSession], types_no_answer);
+}
+
+fn types_no_answer() {
     let probe = "exec 2>/dev/null; if (: > /dev/tty); then echo HAS-A-TERMINAL; else echo has none; fi; test -t 0 && echo STDIN-IS-ONE; head -c1 | wc -c";
     let quoted = serde_json::to_string(probe).unwrap();
     let place = Place::new(&format!(

@@ -138,7 +138,13 @@ fn write(spot: &Spot, new: &[u8], old: Option<Vec<u8>>) -> Content {
 
 /// The whole content of a file, or what it is if it is no text.
 fn whole(spot: &Spot, bytes: &[u8]) -> ApprovalPresentation {
-    let Some(content) = plain_text(bytes) else { return text(binary(bytes)) };
+    let Some(content) = plain_text(bytes) else {
+        return text(if Rule::Binary.holds() {
+            binary(bytes)
+        } else {
+            String::from_utf8_lossy(bytes).into_owned()
+        });
+    };
     let mut shown = ApprovalPresentation::new(PresentationKind::FileContent, content);
     shown.language = language(&spot.path).map(str::to_owned);
     shown.metadata.insert("bytes".to_owned(), json!(bytes.len()));

@@ -110,7 +110,7 @@ fn what_the_terminal_says_about_focus_is_no_key() {
 /// A way to get a yes that a rule forbids.
 type Sneak = fn(&mut Desk) -> Vec<Effect>;
 
-const SNEAKS: [(Rule, Sneak); 8] = [
+const SNEAKS: [(Rule, Sneak); 10] = [
     (Rule::Arming, |desk| desk.tap_char('y')),
     (Rule::Alone, |desk| {
         desk.arm();
@@ -143,6 +143,18 @@ const SNEAKS: [(Rule, Sneak); 8] = [
     (Rule::Repaint, |desk| {
         desk.arm();
         desk.event(Event::Resize);
+        desk.tap_char('y')
+    }),
+    (Rule::Quiet, |desk| {
+        for _ in 0..4 {
+            desk.press(Key::Char('x'));
+            desk.after(100);
+        }
+        desk.tap_char('y')
+    }),
+    (Rule::Longer, |desk| {
+        desk.keys.offers.risk = Risk::High;
+        desk.after(600);
         desk.tap_char('y')
     }),
     (Rule::Content, |desk| {

@@ -1,6 +1,6 @@
 //! Display, rules 1 to 6: what somebody else wrote.
 
-use askfirst::{ApprovalPresentation, Fact, PresentationKind};
+use askfirst::{ApprovalPresentation, Fact, Loosen, OfferedPattern, PresentationKind};
 use askfirst_runtime::present::Rule;
 
 use super::{Office, only};
@@ -77,6 +77,22 @@ fn what_does_not_fit_is_said_to_be_there() {
         let mut asking = office.asks(request).flags(&["--plain"]).start();
         asking.ready().send(b"n");
         !asking.end().screen.contains("150 more lines not shown")
+    });
+}
+
+#[test]
+fn how_far_a_yes_reaches_is_not_cut_off_unseen() {
+    only(Rule::Uncut, |office| {
+        let mut request = email();
+        request.payload = serde_json::json!({"to": "bob@example.com", "words": (1..=40).collect::<Vec<_>>()});
+        let fields = request.payload.as_object().cloned().unwrap();
+        request.patterns = vec![OfferedPattern::new("to anybody", fields, [("to", Loosen::Any)])];
+        let mut asking = office.asks(request).start();
+        asking.ready().send(b"s").wait_for("how far?").ready();
+        let page = asking.seen();
+        asking.send(b"\x03").end();
+        assert!(!page.contains("to anybody"), "it fits: {page}");
+        !page.contains("how far? lines 1 to")
     });
 }
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use askfirst::{Approval, ApprovalPresentation, Cause, PresentationKind, Risk};
 use askfirst_runtime::present::Rule;
+use rustix::process::Signal;
 
 use super::only;
 use crate::desk::{Asking, Desk, Seat, args, email};
@@ -30,6 +31,50 @@ fn a_yes_to_one_question_is_none_to_the_next() {
         let mut asking = office.mail().and_then(email()).start();
         asking.ready().send(b"y").wait_for("approved once").wait_for("[not yet]").send(b"y");
         asking.refuse().answers[1].decisions[0].approved
+    });
+}
+
+#[test]
+fn keys_that_keep_coming_keep_it_from_being_ready() {
+    only(Rule::Quiet, |office| {
+        let mut asking = office.mail().start();
+        asking.wait_for("[not yet]");
+        // A key that is late makes it quiet: then it may be ready, and another try is made.
+        let quiet = Duration::from_millis(200);
+        let mut tries = 0..20;
+        while tries.next().is_some() {
+            let from = Instant::now();
+            let mut last = from;
+            let mut longest = Duration::ZERO;
+            while from.elapsed() < Duration::from_secs(1) {
+                asking.send(b"x");
+                longest = longest.max(last.elapsed());
+                last = Instant::now();
+                std::thread::sleep(Duration::from_millis(40));
+            }
+            if longest < quiet {
+                break;
+            }
+        }
+        let ready = asking.screen().contains("ready:");
+        asking.send(b"\x03").end();
+        ready
+    });
+}
+
+#[test]
+fn what_is_risky_stands_for_longer() {
+    only(Rule::Longer, |office| {
+        let mut request = email();
+        request.risk = Risk::High;
+        // A machine that is slow makes it late, never early.
+        (0..8).any(|_| {
+            let start = Instant::now();
+            let mut asking = office.asks(request.clone()).start();
+            let early = asking.ready().send(b"\x03").end();
+            assert!(!early.decision().approved);
+            start.elapsed() < Duration::from_millis(1_000)
+        })
     });
 }
 
@@ -182,6 +227,40 @@ fn what_cannot_be_undone_is_approved_by_its_word_alone() {
         let mut asking = office.asks(request).start();
         asking.ready().send(b"y");
         asking.refuse().decision().approved
+    });
+}
+
+#[test]
+fn keys_are_read_one_by_one_also_in_lines() {
+    for flags in [&[][..], &["--plain"]] {
+        only(Rule::Singly, |office| {
+            let mut asking = office.mail().flags(flags).start();
+            let reads_lines = asking.ready().is_put_back();
+            asking.signal(Signal::TERM);
+            assert!(asking.ended().is_err());
+            reads_lines
+        });
+    }
+}
+
+#[test]
+fn what_was_typed_while_the_program_was_stopped_counts_for_nothing() {
+    only(Rule::Pause, |office| {
+        let mut asking = office.mail().start();
+        asking.ready().signal(Signal::STOP);
+        std::thread::sleep(Duration::from_millis(1_500));
+        asking.send(b"y").signal(Signal::CONT);
+        asking.refuse().decision().approved
+    });
+}
+
+#[test]
+fn a_signal_finds_the_terminal_put_back() {
+    only(Rule::PutBack, |office| {
+        let mut asking = office.mail().start();
+        asking.ready().signal(Signal::TERM);
+        assert!(asking.ended().is_err());
+        !asking.is_put_back()
     });
 }
 

@@ -82,6 +82,16 @@ fn a_dumb_terminal_gets_no_escape_code() {
 }
 
 #[test]
+fn all_of_it_in_lines_is_numbered() {
+    only(Rule::Numbered, |office| {
+        let mut asking = office.mail().flags(&["--plain"]).start();
+        asking.ready().send(b"v").ready().send(b"n");
+        let printed = asking.end().screen;
+        !(1..5).all(|number| printed.lines().any(|line| line.starts_with(&format!("{number:>6} "))))
+    });
+}
+
+#[test]
 fn a_yes_for_the_session_says_what_it_covers_and_until_when() {
     only(Rule::Scope, |office| {
         let mut asking = office.mail().start();
