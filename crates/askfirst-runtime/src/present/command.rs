@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use askfirst::Fact;
 use serde_json::{Map, Value};
 
 use super::escape::Piece;
@@ -87,15 +88,36 @@ impl Parts {
             let (word, tone) = row.verdict.words();
             labelled(word, tone, &row.text, &row.why);
         }
-        for (text, why) in &self.must_see {
+        let said = |text: &str, why: &str| self.all().any(|row| row.text == text && row.says(why));
+        for (text, why) in self.must_see.iter().filter(|(text, why)| !said(text, why)) {
             labelled("mind", Tone::Warning, text, why);
         }
         entries
     }
 
+    /// Whether a fact stands in a row already: the folder, or why a part is asked about.
+    pub(super) fn say(&self, fact: &Fact) -> bool {
+        match fact.label.as_str() {
+            "folder" => self.folder.as_deref() == Some(&fact.text),
+            "why" => self.all().any(|row| row.says(&fact.text)),
+            _ => false,
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().chain(&self.redirections)
+    }
+
     /// How many programs there are.
     pub(super) fn programs(&self) -> usize {
         self.rows.len()
+    }
+}
+
+impl Row {
+    /// Whether it is not simply allowed, for this reason among others.
+    fn says(&self, why: &str) -> bool {
+        self.verdict != Verdict::Allow && (self.why == why || self.why.split("; ").any(|one| one == why))
     }
 }
 

@@ -45,6 +45,39 @@ fn every_program_has_a_row_of_its_own() {
 }
 
 #[test]
+fn a_reason_is_given_once() {
+    let metadata = json!({
+        "rows": [
+            {"text": "touch a", "verdict": "ask", "why": "it writes `a`; no rule speaks for it"},
+            {"text": "ls", "verdict": "allow", "why": "it only looks"},
+        ],
+        "folder": "/home/me",
+        "must_see": [
+            {"start": 0, "end": 7, "why": "it writes `a`"},
+            {"start": 0, "end": 5, "why": "it writes `a`"},
+            {"start": 0, "end": 7, "why": "it writes"},
+        ],
+    });
+    let parts = taken(metadata, "touch a; ls").0.unwrap();
+    assert_eq!(
+        texts(&parts),
+        [
+            "in       /home/me",
+            "asked    touch a  · it writes `a`; no rule speaks for it",
+            "allowed  ls  · it only looks",
+            "mind     touch  · it writes `a`",
+            "mind     touch a  · it writes",
+        ]
+    );
+    let says = |label: &str, text: &str| parts.say(&Fact::new(label, text));
+    assert!(
+        says("why", "it writes `a`") && says("why", "no rule speaks for it") && says("folder", "/home/me")
+    );
+    assert!(!says("why", "it writes") && !says("why", "it only looks") && !says("folder", "/home"));
+    assert!(!says("network", "it writes `a`"));
+}
+
+#[test]
 fn rows_that_cannot_be_read_stay_data() {
     for rows in [json!([{"text": "a"}]), json!([{"verdict": "perhaps", "text": "a"}]), json!("rows")] {
         let (parts, left) = taken(json!({"rows": rows}), "a");

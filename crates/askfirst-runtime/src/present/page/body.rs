@@ -41,7 +41,9 @@ impl Maker<'_> {
 
     pub(super) fn facts(&mut self, request: &ApprovalRequest) {
         let mut entries = Vec::new();
-        for fact in request.facts.iter().filter(|fact| !is_in_its_row(request, fact)) {
+        let rows = rows_of(request);
+        let is_said = |fact: &&Fact| rows.as_ref().is_some_and(|rows| rows.say(fact));
+        for fact in request.facts.iter().filter(|fact| !is_said(fact)) {
             entries.extend(self.fact(fact));
             if NAMES.contains(&fact.label.as_str()) {
                 entries.extend(warning(host_or_program(&fact.label), &fact.text));
@@ -287,10 +289,10 @@ fn size(shown: &ApprovalPresentation) -> usize {
     }
 }
 
-/// Whether a fact is the folder of a command, which stands in a row of the command.
-fn is_in_its_row(request: &ApprovalRequest, fact: &Fact) -> bool {
-    let folder = request.presentation.as_ref().and_then(|shown| shown.metadata.get("folder"));
-    fact.label == "folder" && folder.and_then(Value::as_str) == Some(&fact.text) && Rule::Folder.holds()
+/// The rows of a command, if it is one that was taken apart.
+fn rows_of(request: &ApprovalRequest) -> Option<Parts> {
+    let shown = request.presentation.as_ref().filter(|shown| shown.kind == PresentationKind::Command)?;
+    Parts::take(&mut shown.metadata.clone(), &shown.content)
 }
 
 /// About how large a value is, without writing it out.
