@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use askfirst::{ApprovalContext, Invocation, Toolset};
 use askfirst_bench::{Failure, in_words, median};
-use askfirst_runtime::block_on::block_on;
+use askfirst_runtime::block_on::{block_on, block_on_alone};
 use askfirst_runtime::config::{LoadOptions, Places, from_json};
 use askfirst_runtime::tools::filesystem::FileToolset;
 use rustix::time::{ClockId, clock_gettime};
@@ -22,8 +22,11 @@ const LISTED: usize = 100_000;
 const SEARCHED: usize = 1_000;
 
 fn main() -> Result<(), Failure> {
-    let within = std::env::args().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
-    let bench = Bench::new(&within)?;
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let apart = args.iter().any(|arg| arg == "--apart");
+    args.retain(|arg| arg != "--apart");
+    let within = args.first().map_or_else(std::env::temp_dir, PathBuf::from);
+    let bench = Bench::new(&within, if apart { From::Other } else { From::Blocking })?;
     for (label, size, turns) in SIZES {
         println!("{label}");
         bench.reading(size, turns)?;
@@ -33,7 +36,17 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Who calls.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    /// A thread that waits for the call and does nothing else, as std's caller does.
+    Blocking,
+    /// Somebody who may have other things to do: what waits for the disk is done on another thread.
+    Other,
+}
+
 struct Bench {
+    from: From,
     root: PathBuf,
     tools: FileToolset,
     elsewhere: Elsewhere,
@@ -79,7 +92,7 @@ struct Way<'a> {
 }
 
 impl Bench {
-    fn new(within: &Path) -> Result<Self, Failure> {
+    fn new(within: &Path, from: From) -> Result<Self, Failure> {
         let root = within.canonicalize()?.join(format!("askfirst-bench-{}", std::process::id()));
         fs::create_dir(&root)?;
         let places = Places {
@@ -93,7 +106,7 @@ impl Bench {
         });
         let options = LoadOptions { explicit: None, folder: root.clone(), places };
         let tools = FileToolset::new(&from_json(&config, &options)?)?;
-        Ok(Self { root, tools, elsewhere: Elsewhere::new() })
+        Ok(Self { from, root, tools, elsewhere: Elsewhere::new() })
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -112,7 +125,12 @@ impl Bench {
             Invocation::new(ApprovalContext::new(tool, args))
         };
         let work = |call: Option<Invocation>| {
-            block_on(self.tools.call(call.expect("a call"))).expect("it works");
+            let running = self.tools.call(call.expect("a call"));
+            let done = match self.from {
+                From::Blocking => block_on_alone(running),
+                From::Other => block_on(running),
+            };
+            done.expect("it works");
         };
         Way { name: tool, before: Box::new(|| ()), work: Box::new(work), call: Some(Box::new(call)) }
     }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{Thread, current, park};
 
+use crate::offload::alone;
+
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -24,4 +26,10 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             Poll::Pending => park(),
         }
     }
+}
+
+/// The same for calls that are made one after another. What a tool would do on another thread is done on this one,
+/// which has nothing else to do; so nothing that is to go on meanwhile may be part of the future.
+pub fn block_on_alone<F: Future>(future: F) -> F::Output {
+    alone(|| block_on(future))
 }

@@ -12,7 +12,7 @@ use askfirst::{
 use serde_json::{Map, Value};
 
 use crate::assess::Unknown;
-use crate::block_on::block_on;
+use crate::block_on::block_on_alone;
 use crate::clock::SystemClock;
 use crate::config::OnDenial;
 use crate::controller::ApprovalController;
@@ -84,7 +84,7 @@ impl ApprovalToolset {
 
     /// Makes one call, blocking.
     pub fn call_sync(&self, tool_name: &str, args: Args) -> Outcome {
-        block_on(self.call(ApprovalContext::new(tool_name, args)))
+        block_on_alone(self.call(ApprovalContext::new(tool_name, args)))
     }
 
     /// Makes calls that belong together, one after another: all are judged before the first question is asked.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use askfirst::ports::Clock;
 use askfirst::{ApprovalContext, Outcome};
-use askfirst_runtime::block_on::block_on;
+use askfirst_runtime::block_on::block_on_alone;
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::config::Places;
 use askfirst_runtime::ledger::SessionId;
@@ -101,7 +101,7 @@ fn play(session: &Session, step: &Step) -> Exit {
         let call = call.with_metadata("caller", "the demo's agent");
         batch.map_or(call.clone(), |batch| call.with_metadata("batch_id", batch))
     });
-    let outcomes = block_on(session.tools.call_many(calls.collect()));
+    let outcomes = block_on_alone(session.tools.call_many(calls.collect()));
     let mut exit = Exit::Done;
     for ((tool, _), outcome) in step.calls.iter().zip(&outcomes) {
         exit = exit.max(tell(tool, outcome));

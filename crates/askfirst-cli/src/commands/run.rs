@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use askfirst::{ApprovalContext, Outcome, Toolset};
-use askfirst_runtime::block_on::block_on;
+use askfirst_runtime::block_on::block_on_alone;
 use askfirst_runtime::config::Places;
 use askfirst_runtime::present::page::summary;
 use askfirst_runtime::redact::{Mark, Redactor};
@@ -118,7 +118,7 @@ impl Run<'_> {
         self.live
             .expect(good.iter().map(|(number, _, call)| Coming { number: *number, what: self.what(call) }));
         let calls = good.iter().map(|(_, _, call)| call.clone()).collect();
-        let outcomes = block_on(self.session.tools.call_many(calls));
+        let outcomes = block_on_alone(self.session.tools.call_many(calls));
         let overs = self.live.settle(&outcomes);
         if common.json {
             for (((number, id, call), outcome), over) in good.iter().zip(&outcomes).zip(&overs) {

@@ -27,3 +27,14 @@ fn a_thread_of_another_process_is_not_waited_for() {
     IDLE.lock().unwrap().push(Waiting { id: u64::MAX, process: 0, hand });
     assert_eq!(block_on(offload(|| 7)), Some(7));
 }
+
+#[test]
+fn a_thread_that_only_waits_does_it_itself() {
+    use crate::block_on::block_on_alone;
+    let here = std::thread::current().id();
+    let id = || std::thread::current().id();
+    assert_eq!(block_on_alone(async { offload(id).await }), Some(here));
+    assert_eq!(block_on_alone(async { offload(|| -> i32 { panic!("as it should") }).await }), None);
+    assert!(std::panic::catch_unwind(|| alone(|| panic!("as it should"))).is_err());
+    assert_ne!(block_on(async { offload(id).await }), Some(here));
+}

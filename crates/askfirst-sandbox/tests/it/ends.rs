@@ -77,7 +77,10 @@ fn one_that_never_stays_the_same_process_is_ended() {
     let home = tempfile::tempdir().unwrap();
     let tool = home.path().join("hop");
     let script = "#!/bin/sh\n[ $1 -gt 0 ] && setsid ./hop $(($1 - 1)) >/dev/null 2>&1 &\n";
-    fs::write(&tool, script).unwrap();
+    fs::write(home.path().join("text"), script).unwrap();
+    // By another process: one that another thread starts meanwhile could hold the copy open, and it would be busy.
+    let copied = std::process::Command::new("cp").arg(home.path().join("text")).arg(&tool).status();
+    assert!(copied.unwrap().success());
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
     for _ in 0..8 {
         let mut spec = sh("./hop 3000; sleep 0.05; echo up", &[]);

@@ -34,7 +34,9 @@ pub(super) fn as_nobody(job: &str, path: &Path) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let binary = folder.path().join("test");
-    std::fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
+    // By another process: one that another thread starts meanwhile could hold the copy open, and it would be busy.
+    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&binary).status().unwrap();
+    assert!(copied.success());
     let mut other = Command::new("setpriv");
     other.args(["--reuid=60001", "--regid=60001", "--clear-groups"]).arg(binary);
     let output = command(other, job, path).output().ok()?;

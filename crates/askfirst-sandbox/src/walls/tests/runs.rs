@@ -82,7 +82,8 @@ pub(super) fn program() -> &'static Path {
         fs::create_dir(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
         let copy = folder.join("program");
-        fs::copy(own, &copy).unwrap();
+        // By another process: one that another thread starts meanwhile could hold the copy open, and it would be busy.
+        assert!(Command::new("cp").arg(own).arg(&copy).status().unwrap().success());
         fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
         copy
     })

@@ -19,7 +19,9 @@ fn as_a_plain_user(test: &str) -> bool {
         |path: &std::path::Path| std::fs::set_permissions(path, PermissionsExt::from_mode(0o777)).unwrap();
     open(folder.path());
     let program = folder.path().join("tests");
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    // By another process: one that another thread starts meanwhile could hold the copy open, and it would be busy.
+    let own = std::env::current_exe().unwrap();
+    assert!(std::process::Command::new("cp").arg(own).arg(&program).status().unwrap().success());
     open(&program);
     let output = std::process::Command::new(program)
         .args(["--exact", &format!("{}::{test}", module_path!().split_once("::").unwrap().1)])
