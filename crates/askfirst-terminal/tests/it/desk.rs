@@ -245,6 +245,12 @@ impl Desk {
                 sh.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(&self.program);
                 sh
             }
+            // Tests that were themselves told to outlive a hang-up hand that on.
+            Seat::Stdin | Seat::Controlling | Seat::None if ignores_hang_ups() => {
+                let mut env = Command::new("env");
+                env.arg("--default-signal=HUP").arg(&self.program);
+                env
+            }
             Seat::Stdin | Seat::Controlling | Seat::None => Command::new(&self.program),
         };
         let child = command
@@ -263,6 +269,13 @@ impl Desk {
             .unwrap();
         Started { master, child, before, folder }
     }
+}
+
+/// Whether this process was started to outlive a hang-up, as `nohup` does.
+fn ignores_hang_ups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).is_some_and(|set| set & 1 != 0)
 }
 
 /// The example, which is built with the tests.
