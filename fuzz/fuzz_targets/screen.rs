@@ -38,7 +38,8 @@ fuzz_target!(|input: Input| {
     check(still.drawn());
     gutters(still.drawn(), columns, rows);
     for doing in input.doings.iter().take(40) {
-        let lone = matches!(doing, Doing::Send(bytes) if matches!(bytes.as_slice(), b"y" | b"s")) && still.is_armed();
+        let lone = matches!(doing, Doing::Send(bytes) if matches!(bytes.as_slice(), b"y" | b"s"))
+            && still.is_armed();
         match doing {
             Doing::Send(bytes) => still.send(bytes),
             Doing::Wait(time) => still.wait(Duration::from_millis(u64::from(*time) % 3_000)),

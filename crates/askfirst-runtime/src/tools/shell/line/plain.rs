@@ -1,43 +1,117 @@
-//! The fast way: one command of plain words, where nothing is left for a shell to act on. Anything else goes to a parser.
+//! The fast way: commands of plain words, piped or one after the other, where nothing else is left for a shell to act on.
+//! Anything else goes to a parser.
 
 use super::special;
-use super::tree::{Command, Folder, Line, Shape, Stdin, Word};
+use super::tree::{Command, Folder, Line, Shape, Stdin, Step, Word};
 
-/// The line, if it is one command of plain words.
+/// A line of more commands than this goes to a parser.
+const COMMANDS: usize = 16;
+
+/// What stands behind a command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joint {
+    Pipe,
+    /// `&&` or `||`.
+    Branch,
+    /// `;`.
+    Next,
+    /// The end of the line.
+    End,
+}
+
+/// The line, if all of it is plain.
 pub(super) fn read(text: &str) -> Option<Line> {
     if text.len() > 4096 {
         return None;
     }
+    let mut commands: Vec<Command> = Vec::with_capacity(1);
+    let mut before = Joint::Next;
+    let mut branch = false;
+    let mut at = 0;
+    loop {
+        let (words, end) = words(text, at)?;
+        let (joint, next) = joint(text, end)?;
+        let (Some(first), Some(last)) = (words.first(), words.last()) else {
+            // Only `;` may stand at the end.
+            let over = before == Joint::Next && joint == Joint::End && !commands.is_empty();
+            return over.then_some(Line { commands, gaps: Vec::new(), shape: Shape::Plain });
+        };
+        if first.literal().is_none_or(acts) || commands.len() == COMMANDS {
+            return None;
+        }
+        let mut reached = Vec::new();
+        if branch {
+            reached.push(Step::Branch);
+        }
+        if before == Joint::Pipe || joint == Joint::Pipe {
+            reached.push(Step::Pipe);
+        }
+        let stdin = match (before, commands.len().checked_sub(1)) {
+            (Joint::Pipe, Some(from)) => Stdin::Pipe(from),
+            _ => Stdin::Inherited,
+        };
+        commands.push(Command {
+            span: first.span.start..last.span.end,
+            words,
+            assignments: Vec::new(),
+            redirections: Vec::new(),
+            folders: Some(vec![Folder::default()]),
+            stdin,
+            reached,
+        });
+        match joint {
+            Joint::Pipe => {}
+            Joint::Branch => branch = true,
+            Joint::Next => branch = false,
+            Joint::End => return Some(Line { commands, gaps: Vec::new(), shape: Shape::Plain }),
+        }
+        (before, at) = (joint, next);
+    }
+}
+
+/// The words up to what ends a command.
+fn words(text: &str, start: usize) -> Option<(Vec<Word>, usize)> {
     let bytes = text.as_bytes();
     let mut words: Vec<Word> = Vec::with_capacity(8);
-    let mut at = 0;
+    let mut at = start;
     loop {
         while matches!(bytes.get(at), Some(b' ' | b'\t')) {
             at += 1;
         }
-        // A newline at the end is no second command.
-        if bytes.get(at).is_none() || (bytes.get(at) == Some(&b'\n') && at + 1 == bytes.len()) {
-            break;
+        if ends_word(bytes, at) {
+            return Some((words, at));
         }
         let (word, end) = word(text, at, words.is_empty())?;
         words.push(word);
         at = end;
     }
-    let (first, last) = (words.first()?, words.last()?);
-    let span = first.span.start..last.span.end;
-    if first.literal().is_none_or(acts) {
-        return None;
+}
+
+/// What stands there, and where it ends.
+fn joint(text: &str, at: usize) -> Option<(Joint, usize)> {
+    match text.as_bytes().get(at..)? {
+        [] | [b'\n'] => Some((Joint::End, text.len())),
+        [b'&', b'&', rest @ ..] | [b'|', b'|', rest @ ..] if !begins_joint(rest) => {
+            Some((Joint::Branch, at + 2))
+        }
+        [b'|', rest @ ..] if !begins_joint(rest) => Some((Joint::Pipe, at + 1)),
+        [b';', rest @ ..] if !begins_joint(rest) => Some((Joint::Next, at + 1)),
+        _ => None,
     }
-    let command = Command {
-        span,
-        words,
-        assignments: Vec::new(),
-        redirections: Vec::new(),
-        folders: Some(vec![Folder::default()]),
-        stdin: Stdin::Inherited,
-        reached: Vec::new(),
-    };
-    Some(Line { commands: vec![command], gaps: Vec::new(), shape: Shape::Plain })
+}
+
+fn begins_joint(rest: &[u8]) -> bool {
+    matches!(rest.first(), Some(b'&' | b'|' | b';'))
+}
+
+/// Whether a word ends here: at a blank, at the end of the line, or where commands are joined.
+fn ends_word(bytes: &[u8], at: usize) -> bool {
+    match bytes.get(at) {
+        None | Some(b' ' | b'\t' | b'|' | b'&' | b';') => true,
+        // A newline at the end is no second command.
+        Some(b'\n') => at + 1 == bytes.len(),
+        Some(_) => false,
+    }
 }
 
 fn word(text: &str, start: usize, first: bool) -> Option<(Word, usize)> {
@@ -45,28 +119,22 @@ fn word(text: &str, start: usize, first: bool) -> Option<(Word, usize)> {
     let mut at = start;
     // As long as no quote is met, the word is the text itself.
     loop {
-        match bytes.get(at) {
-            None | Some(b' ' | b'\t') => {
-                let slice = text.get(start..at)?;
-                return (!fishy(slice.as_bytes(), first)).then(|| (Word::text(slice, start..at), at));
-            }
-            Some(b'\n') if at + 1 == bytes.len() => {
-                let slice = text.get(start..at)?;
-                return (!fishy(slice.as_bytes(), first)).then(|| (Word::text(slice, start..at), at));
-            }
-            Some(b'\'' | b'"' | b'\\') => break,
-            Some(byte) if harmless(*byte) => at += 1,
-            Some(_) => return None,
+        if ends_word(bytes, at) {
+            let slice = text.get(start..at)?;
+            return (!fishy(slice.as_bytes(), first)).then(|| (Word::text(slice, start..at), at));
+        }
+        match *bytes.get(at)? {
+            b'\'' | b'"' | b'\\' => break,
+            byte if harmless(byte) => at += 1,
+            _ => return None,
         }
     }
     if fishy(bytes.get(start..at)?, first) || (first && bytes.get(start..at)?.contains(&b'=')) {
         return None;
     }
     let mut made = text.get(start..at)?.to_owned();
-    loop {
+    while !ends_word(bytes, at) {
         match bytes.get(at) {
-            None | Some(b' ' | b'\t') => break,
-            Some(b'\n') if at + 1 == bytes.len() => break,
             Some(b'\'') => {
                 let rest = text.get(at + 1..)?;
                 let length = rest.find('\'')?;
@@ -113,7 +181,7 @@ fn word(text: &str, start: usize, first: bool) -> Option<(Word, usize)> {
                 made.push(char::from(*byte));
                 at += 1;
             }
-            Some(_) => return None,
+            Some(_) | None => return None,
         }
     }
     if first && bytes.get(start..at)?.contains(&b'=') {

@@ -2,6 +2,7 @@
 
 use super::tree::{Line, Piece, Shape, Stdin, Word};
 use super::{argv, confirm, read};
+use super::{shuck, walk};
 
 mod gaps;
 mod properties;
@@ -55,21 +56,54 @@ fn plain_words_need_no_parser() {
         ("r\"m\" -rf build", "rm|-rf|build"),
         ("\\rm x", "rm|x"),
         ("grep -n 'a\nb' x#y a!b", "grep|-n|a\nb|x#y|a!b"),
+        ("git log --oneline | head -n 20", "git|log|--oneline; head|-n|20"),
+        ("ls;git diff&&cargo test --lib||echo no ; ", "ls; git|diff; cargo|test|--lib; echo|no"),
     ];
     for (text, expected) in rows {
         let line = clean(text);
         assert_eq!(line.shape, Shape::Plain, "{text:?}");
-        assert_eq!(shown(&line), [expected], "{text:?}");
+        assert_eq!(shown(&line).join("; "), expected, "{text:?}");
         assert!(confirm(text, &line));
     }
+}
+
+/// Every line of the cases, as the fast way reads it and as the parser does.
+#[test]
+fn the_fast_way_says_of_every_case_what_the_parser_says() {
+    let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/shell"));
+    let entries = ["dangerous", "ordinary"].map(|name| std::fs::read_dir(folder.join(name)).unwrap());
+    let mut plain = 0;
+    for entry in entries.into_iter().flatten() {
+        let path = entry.unwrap().path();
+        for row in std::fs::read_to_string(path).unwrap().lines() {
+            let row: serde_json::Value = serde_json::from_str(row).unwrap();
+            let Some(text) = row["command"].as_str() else { continue };
+            let line = read(text);
+            if line.shape == Shape::Plain {
+                plain += 1;
+                let (commands, gaps) = walk::walk(text, &shuck::Shuck);
+                assert!(commands == line.commands || !gaps.is_empty(), "{text:?}: {line:?}\n{commands:?}");
+            }
+        }
+    }
+    assert!(plain > 500, "{plain}");
 }
 
 #[test]
 fn what_a_shell_acts_on_is_never_plain() {
     for text in [
-        "a;b",
         "a&",
-        "a|b",
+        "a&b",
+        "a|&b",
+        "a;;b",
+        "a|",
+        "a &&",
+        "a || ;",
+        ";a",
+        "a && cd x",
+        "a; if b",
+        "a | A=1 b",
+        "a | ! b",
         "a>b",
         "a<b",
         "a (b)",

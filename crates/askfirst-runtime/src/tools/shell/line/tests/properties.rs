@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 
+use super::super::shuck::Shuck;
 use super::super::tree::{Line, Shape, Stdin};
+use super::super::walk::walk;
 use super::super::{confirm, read};
 use super::scripts::Maker;
 
@@ -79,6 +81,9 @@ fn inside(text: &str, line: &Line) {
     }
 }
 
+const WORDS: [&str; 8] = ["ls", "git log", "'a b' c", "\\rm x", "", "echo a=b", "x -n 'q; r' \"s|t\"", "wc"];
+const JOINTS: [&str; 12] = ["|", " | ", "&&", " && ", "||", ";", " ; ", " ", "\n", "&", "|&", ";;"];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -98,15 +103,23 @@ proptest! {
     }
 
     #[test]
-    fn plain_words_are_the_same_to_the_parser(text in "[a-z./=~#!:@%+^ '\"\\\\-]{1,24}") {
+    fn plain_lines_are_the_same_to_the_parser(text in "[a-z./=~#!:@%+^ |&;'\"\\\\\n-]{1,24}") {
         let line = read(&text);
         if line.shape == Shape::Plain {
-            let longer = format!(": ;{text}");
-            let parsed = read(&longer);
-            let found = parsed.commands.iter().any(|command| {
-                command.words.iter().map(|word| &word.pieces).eq(line.commands[0].words.iter().map(|word| &word.pieces))
-            });
-            prop_assert!(found || !parsed.gaps.is_empty(), "{:?}: {:?}", text, parsed);
+            let (commands, gaps) = walk(&text, &Shuck);
+            prop_assert!(commands == line.commands || !gaps.is_empty(), "{:?}: {:?} {:?}", text, line, commands);
+        }
+    }
+
+    #[test]
+    fn plain_commands_are_joined_as_the_parser_joins_them(
+        parts in proptest::collection::vec((0..WORDS.len(), 0..JOINTS.len()), 1..10)
+    ) {
+        let text: String = parts.iter().map(|(word, joint)| format!("{}{}", WORDS[*word], JOINTS[*joint])).collect();
+        let line = read(&text);
+        let (commands, gaps) = walk(&text, &Shuck);
+        if line.shape == Shape::Plain {
+            prop_assert!(commands == line.commands || !gaps.is_empty(), "{:?}: {:?} {:?}", text, line, commands);
         }
     }
 

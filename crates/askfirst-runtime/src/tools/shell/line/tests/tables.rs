@@ -120,7 +120,7 @@ fn commands_inside_words_are_found() {
 fn where_the_parsers_disagree_nothing_is_confirmed() {
     for text in [
         "a {p q,r}",
-        ": ;a ]# b",
+        "A=1;a ]# b",
         "a ${x:-{}}; b",
         "a $(case x in x) b;; esac)",
         "X='$(a)'; b",
