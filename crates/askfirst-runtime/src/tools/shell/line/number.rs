@@ -87,8 +87,8 @@ impl Walker<'_> {
         let text = self.slice(span);
         let octal =
             text.split(|c: char| !c.is_ascii_alphanumeric()).any(|it| it.len() > 1 && it.starts_with('0'));
-        if (text.contains(['/', '%', '#']) || text.contains("**") || octal) && self.sum(span, state).is_none()
-        {
+        let may_fail = text.contains(['/', '%', '#']) || text.contains("**") || octal;
+        if (may_fail && self.sum(span, state).is_none()) || !well_formed(bytes, span) {
             self.breaks = true;
             state.forget();
         }
@@ -124,6 +124,92 @@ impl Walker<'_> {
         };
         counted || numeric(name, state)
     }
+}
+
+/// Operators between two operands, the longest first.
+const OPERATORS: [&[u8]; 31] = [
+    b"<<=", b">>=", b"**", b"<<", b">>", b"<=", b">=", b"==", b"!=", b"&&", b"||", b"*=", b"/=", b"%=",
+    b"+=", b"-=", b"&=", b"^=", b"|=", b"=", b"+", b"-", b"*", b"/", b"%", b"<", b">", b"&", b"|", b"^",
+    b",",
+];
+
+/// Whether operands and operators take turns, as far as it takes for bash not to stop over it.
+fn well_formed(bytes: Bytes<'_>, span: &Span) -> bool {
+    let (mut at, end) = (span.start, span.end);
+    let begins = |at: usize, sign: &[u8]| {
+        at + sign.len() <= end && sign.iter().enumerate().all(|(n, byte)| bytes.at(at + n) == *byte)
+    };
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let (mut open, mut choices, mut any) = (0_usize, 0_usize, false);
+    // What stands before: nothing to act upon, something, or a name, which can be assigned to.
+    let (mut operand, mut name) = (false, false);
+    while at < end {
+        let byte = bytes.at(at);
+        if matches!(byte, b' ' | b'\t' | b'\n') {
+            at += 1;
+            continue;
+        }
+        any = true;
+        if !operand {
+            match byte {
+                b'(' => open += 1,
+                b'+' | b'-' | b'!' | b'~' => {}
+                b'$' => {
+                    let Some(close) = bytes.dollar(at, end, 0) else { return false };
+                    at = close.max(at + 1);
+                    while close == at && at < end && is_word(bytes.at(at)) {
+                        at += 1;
+                    }
+                    if at < end
+                        && matches!(bytes.at(at), b'#' | b'?' | b'$' | b'!')
+                        && bytes.at(at - 1) == b'$'
+                    {
+                        at += 1;
+                    }
+                    (operand, name) = (true, false);
+                    continue;
+                }
+                _ if is_word(byte) => {
+                    name = !byte.is_ascii_digit();
+                    while at < end && (is_word(bytes.at(at)) || bytes.at(at) == b'#') {
+                        at += 1;
+                    }
+                    operand = true;
+                    continue;
+                }
+                _ => return false,
+            }
+            at += 1;
+            continue;
+        }
+        if begins(at, b"++") || begins(at, b"--") {
+            if !name {
+                return false;
+            }
+            (at, name) = (at + 2, false);
+            continue;
+        }
+        match byte {
+            b')' => {
+                let Some(left) = open.checked_sub(1) else { return false };
+                (open, at, name) = (left, at + 1, false);
+            }
+            b'?' => (choices, operand, at) = (choices + 1, false, at + 1),
+            b':' => {
+                let Some(left) = choices.checked_sub(1) else { return false };
+                (choices, operand, at) = (left, false, at + 1);
+            }
+            _ => {
+                let Some(sign) = OPERATORS.into_iter().find(|sign| begins(at, sign)) else { return false };
+                let assigns = sign.ends_with(b"=") && !matches!(sign, b"<=" | b">=" | b"==" | b"!=");
+                if assigns && !name {
+                    return false;
+                }
+                (operand, at) = (false, at + sign.len());
+            }
+        }
+    }
+    open == 0 && choices == 0 && (operand || !any)
 }
 
 /// Reads `+ - * / %` and parentheses over known numbers. Whatever else bash knows is not read.

@@ -133,9 +133,9 @@ pub(super) fn reserved(name: &str) -> bool {
 
 /// Whether a text may assign a variable without `=`.
 pub(super) fn assigns(text: &str) -> bool {
-    const WORDS: [&str; 13] = [
+    const WORDS: [&str; 14] = [
         "read", "mapfile", "declare", "typeset", "local", "unset", "getopts", "printf -", "eval", "source",
-        ". ", "for ", "wait",
+        ". ", "for ", "select ", "wait",
     ];
     WORDS.iter().any(|word| text.contains(word))
 }

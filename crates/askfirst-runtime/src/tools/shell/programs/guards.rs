@@ -116,6 +116,13 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         }),
         // What Ruby itself is told by a variable.
         ("rails" | "rake", ..) => ["RUBY", "GEM_", "BUNDLE_"].iter().any(|start| word.starts_with(start)),
+        ("make" | "gmake", ..) => ["deploy", "publish", "upload"].iter().any(|verb| word.starts_with(verb)),
+        // Code from elsewhere, not the project's.
+        ("deno", ["run" | "test" | "bench" | "check" | "serve"], _) => {
+            ["npm:", "jsr:", "http:", "https:", "data:"].iter().any(|scheme| word.starts_with(scheme))
+        }
+        ("nix", ["build" | "run" | "shell" | "develop" | "flake" | "eval"], _) => word.contains(':'),
+        ("ansible-galaxy", ..) => word.contains("://") || word.starts_with("git+"),
         // A plugin by its full name is none that the project chose.
         ("mvn" | "mvnd" | "mvnw", ..) => word.matches(':').count() >= 2,
         _ => false,
