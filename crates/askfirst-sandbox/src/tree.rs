@@ -14,9 +14,10 @@ use crate::search::{Doubt, Search, Seen};
 /// How long killed processes are waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often all are looked at again if there is a doubt but no process.
+/// How long all are looked at again if there is a doubt but no process: on a busy machine one of ours may take long to
+/// become another program.
 #[cfg(target_os = "linux")]
-const DOUBTS: u32 = 3;
+const DOUBT: Duration = Duration::from_millis(250);
 
 /// A program and what came from it. Dropping it ends them.
 pub(crate) struct Tree<'a> {
@@ -138,14 +139,14 @@ impl<'a> Tree<'a> {
             return Ok(Vec::new());
         }
         let mut patience = Patience::new();
-        let mut doubts = DOUBTS;
+        let begun = Instant::now();
         loop {
             let seen = self.search.signal_all(self.hold, Signal::KILL)?;
             if seen.alive.is_empty() {
                 match seen.doubt {
                     Doubt::None => return Ok(Vec::new()),
-                    Doubt::Some if doubts == 0 => return Ok(Vec::new()),
-                    Doubt::Some => doubts -= 1,
+                    Doubt::Some if begun.elapsed() >= DOUBT => return Ok(Vec::new()),
+                    Doubt::Some => {}
                 }
             }
             if patience.is_over() {

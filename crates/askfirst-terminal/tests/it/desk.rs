@@ -245,10 +245,10 @@ impl Desk {
                 sh.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(&self.program);
                 sh
             }
-            // Tests that were themselves told to outlive a hang-up hand that on.
-            Seat::Stdin | Seat::Controlling | Seat::None if ignores_hang_ups() => {
+            // Tests that ignore signals, as in the background of a script, hand that on.
+            Seat::Stdin | Seat::Controlling | Seat::None if ignores_signals() => {
                 let mut env = Command::new("env");
-                env.arg("--default-signal=HUP").arg(&self.program);
+                env.arg("--default-signal=HUP,INT,QUIT,TERM,USR1").arg(&self.program);
                 env
             }
             Seat::Stdin | Seat::Controlling | Seat::None => Command::new(&self.program),
@@ -271,11 +271,13 @@ impl Desk {
     }
 }
 
-/// Whether this process was started to outlive a hang-up, as `nohup` does.
-fn ignores_hang_ups() -> bool {
+/// Whether this process was started to ignore a hang-up, an interrupt or the like.
+fn ignores_signals() -> bool {
+    let ending = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::USR1];
+    let ending = ending.iter().fold(0_u64, |set, signal| set | 1 << (signal.as_raw() - 1));
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    ignored.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).is_some_and(|set| set & 1 != 0)
+    ignored.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).is_some_and(|set| set & ending != 0)
 }
 
 /// The example, which is built with the tests.

@@ -5,9 +5,10 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -203,8 +204,7 @@ impl<'a> Ground<'a> {
 
     /// The deepest root that a location lies in, and the way from it.
     fn deepest<'p>(&self, real: &'p Path) -> Option<(usize, &'p Path)> {
-        let within =
-            |(index, root): (usize, &Option<PathBuf>)| Some((index, real.strip_prefix(root.as_ref()?).ok()?));
+        let within = |(index, root): (usize, &Option<PathBuf>)| Some((index, below(real, root.as_ref()?)?));
         let found = self.reals.iter().enumerate().filter_map(within);
         found.min_by_key(|(_, path)| path.components().count())
     }
@@ -377,12 +377,14 @@ impl<'a> Ground<'a> {
 
     /// Looks at a location by every name that a rule may know it by: from each root that it lies in.
     pub(crate) fn by_names<T>(&self, real: &Path, look: impl Fn(Names<'_>) -> Option<T>) -> Option<T> {
-        let in_home = self.roots.home.as_ref().and_then(|home| real.strip_prefix(home).ok());
+        let in_home = self.roots.home.as_ref().and_then(|home| below(real, home));
         self.reals.iter().flatten().find_map(|root| {
-            let in_root = real.strip_prefix(root).ok()?;
+            let in_root = below(real, root)?;
+            if let Some(whole) = below(real, &self.roots.folder) {
+                return look(Names { whole, in_root, in_home });
+            }
             let above_root = root.file_name().map(Path::new).unwrap_or(Path::new("")).join(in_root);
-            let whole = real.strip_prefix(&self.roots.folder).unwrap_or(&above_root);
-            look(Names { whole, in_root, in_home })
+            look(Names { whole: &above_root, in_root, in_home })
         })
     }
 
@@ -398,6 +400,19 @@ impl<'a> Ground<'a> {
     /// Where a path would lie if no link were on its way.
     pub(crate) fn plainly(&self, asked: &Asked) -> Option<PathBuf> {
         Some(self.reals.get(asked.root)?.join(&asked.path))
+    }
+}
+
+/// The way from a folder to a location below it: as `strip_prefix`, which takes every name apart.
+fn below<'p>(real: &'p Path, folder: &Path) -> Option<&'p Path> {
+    let rest = real.as_os_str().as_bytes().strip_prefix(folder.as_os_str().as_bytes());
+    match rest {
+        Some([]) => Some(Path::new("")),
+        // Where a name begins that is none of the odd ones, the rest is the way.
+        Some([b'/', rest @ ..]) if !matches!(rest, [] | [b'/' | b'.', ..]) => {
+            Some(Path::new(OsStr::from_bytes(rest)))
+        }
+        Some(_) | None => real.strip_prefix(folder).ok(),
     }
 }
 

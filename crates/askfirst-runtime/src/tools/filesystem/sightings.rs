@@ -3,10 +3,12 @@
 //! Without this, a link swapped between the judgement and the act could carry a remembered yes to another place.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 
+use askfirst::ApprovalContext;
 use askfirst::json::canonical;
-use askfirst::{ApprovalContext, Digest};
+use serde_json::Value;
 
 use super::error::Trouble;
 
@@ -19,15 +21,17 @@ pub(crate) struct Sightings(Mutex<Seen>);
 #[derive(Default)]
 struct Seen {
     /// The places that one exact call led to, without repeats.
-    places: HashMap<Digest, Vec<Vec<String>>>,
-    order: VecDeque<Digest>,
+    places: HashMap<u64, Vec<Vec<String>>>,
+    order: VecDeque<u64>,
+    /// Nobody outside knows how calls are told apart.
+    secret: RandomState,
 }
 
 impl Sightings {
     /// A call was judged as leading to these places.
     pub(crate) fn saw(&self, call: &ApprovalContext, at: Vec<String>) {
-        let key = key(call);
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = key(call, &seen.secret);
         if !seen.places.contains_key(&key) {
             seen.order.push_back(key);
             if seen.order.len() > MAX
@@ -45,7 +49,8 @@ impl Sightings {
     /// Whether a call still leads where it led, each time it was judged. If not, it is judged anew.
     pub(crate) fn check(&self, call: &ApprovalContext, at: &[String]) -> Result<(), Trouble> {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(places) = seen.places.get_mut(&key(call)) else { return Ok(()) };
+        let key = key(call, &seen.secret);
+        let Some(places) = seen.places.get_mut(&key) else { return Ok(()) };
         if places.iter().all(|place| place == at) {
             return Ok(());
         }
@@ -58,13 +63,19 @@ impl Sightings {
 /// one only makes it stricter.
 const CONTENT: [&str; 4] = ["content", "old", "new", "patch"];
 
-/// What says where a call leads: what the tool is handed, and the folder that its plain paths begin in.
-fn key(call: &ApprovalContext) -> Digest {
-    let folder = call.metadata.get("cwd").map(canonical).unwrap_or_default();
-    let definition = call.definition.map(|definition| definition.to_string()).unwrap_or_default();
-    let mut parts = vec![call.tool_name.clone(), definition, folder];
-    for (name, value) in call.args.iter().filter(|(name, _)| !CONTENT.contains(&name.as_str())) {
-        parts.extend([name.clone(), canonical(value)]);
+/// What says where a call leads: what the tool is handed, and the folder that its plain paths begin in. Two calls that
+/// happen to have the same are taken for one, too.
+fn key(call: &ApprovalContext, secret: &RandomState) -> u64 {
+    let mut hasher = secret.build_hasher();
+    (&call.tool_name, call.definition.map(|definition| definition.to_string())).hash(&mut hasher);
+    let mut value = |value: &Value| match value {
+        Value::String(text) => (0_u8, text).hash(&mut hasher),
+        other => (1_u8, canonical(other)).hash(&mut hasher),
+    };
+    value(call.metadata.get("cwd").unwrap_or(&Value::Null));
+    for (name, argument) in call.args.iter().filter(|(name, _)| !CONTENT.contains(&name.as_str())) {
+        value(&Value::String(name.clone()));
+        value(argument);
     }
-    Digest::of_parts(parts.iter().map(String::as_bytes))
+    hasher.finish()
 }

@@ -101,7 +101,8 @@ impl Reach<'_> {
                 format!("`{text}` has the letter U+{code:04X}, which may look like another"),
             );
         }
-        if let Some(why) = self.never(&place.real, touch).or_else(|| self.never(&place.plain, touch)) {
+        let plainly = || (place.plain != place.real).then(|| self.never(&place.plain, touch)).flatten();
+        if let Some(why) = self.never(&place.real, touch).or_else(plainly) {
             let verb = if matches!(touch, Touch::Write | Touch::WriteAll) { "written" } else { "read" };
             return asks(Approval::Deny, format!("`{text}` is never {verb}: {why}"));
         }

@@ -246,11 +246,14 @@ fn keys_are_read_one_by_one_also_in_lines() {
 #[test]
 fn what_was_typed_while_the_program_was_stopped_counts_for_nothing() {
     only(Rule::Pause, |office| {
-        let mut asking = office.mail().start();
-        asking.ready().signal(Signal::STOP);
-        std::thread::sleep(Duration::from_millis(1_500));
-        asking.send(b"y").signal(Signal::CONT);
-        asking.refuse().decision().approved
+        // A machine that is slow may draw in between, which makes it wait without the rule as well.
+        (0..3).any(|_| {
+            let mut asking = office.mail().start();
+            asking.ready().signal(Signal::STOP);
+            std::thread::sleep(Duration::from_millis(1_500));
+            asking.send(b"y").signal(Signal::CONT);
+            asking.refuse().decision().approved
+        })
     });
 }
 
