@@ -96,6 +96,10 @@ impl Filler<'_> {
                 }
                 continue;
             }
+            if !word.is_unknown() {
+                filled.words.push(word.clone());
+                continue;
+            }
             let mut pieces: Vec<Piece> = Vec::new();
             let alone = word.pieces.len() == 1;
             for (place, piece) in word.pieces.iter().enumerate() {
@@ -123,7 +127,7 @@ impl Filler<'_> {
                     Piece::Glob(_) | Piece::Home => pieces.push(piece.clone()),
                 }
             }
-            filled.words.push(Word { span: word.span.clone(), pieces });
+            filled.words.push(Word::new(word.span.clone(), pieces));
         }
         filled
     }
@@ -241,7 +245,7 @@ pub(super) fn dashless<'w>(words: &'w [Word], folders: &[PathBuf]) -> Cow<'w, [W
     let dotted = |word: &Word| {
         let mut word = word.clone();
         if wild(&word) {
-            word.pieces.insert(0, Piece::Text("./".to_owned()));
+            word.edit().insert(0, Piece::Text("./".to_owned()));
         }
         word
     };

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::fill::{Filled, Filler, dashless, fill_is_tame, roles_shift, tops};
 use super::filters::{makes_function, spelled_out, unfiltered};
@@ -185,17 +186,16 @@ impl Opener<'_> {
         assignments
             .extend(exported.iter().filter(|(from, _)| *from < at).map(|(_, assignment)| assignment.clone()));
         assignments.extend(command.assignments.iter().cloned());
-        let function =
-            command.words.first().and_then(Word::literal).is_some_and(|name| is_defined(line, at, name));
+        let name = command.words.first().and_then(Word::literal);
+        let function = name.is_some_and(|name| is_defined(line, at, name));
         let kind = match (words.is_empty(), function) {
             (true, _) => Kind::Nothing,
             (false, true) => Kind::Function,
             (false, false) => Kind::Program,
         };
-        let searches = command.words.first().and_then(Word::literal);
-        let seeks = matches!(searches, Some("grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack"));
+        let seeks = matches!(name, Some("grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack"));
         let sought = if seeks { included(&command.words) } else { None };
-        let shows = command.words.first().and_then(Word::literal).is_none_or(|name| !TESTS.contains(&name));
+        let shows = name.is_none_or(|name| !TESTS.contains(&name));
         let says = matches!(&command.stdin, Stdin::Text(_))
             && matches!(command.words.as_slice(), [cat] if cat.literal() == Some("cat"))
             && command.redirections.iter().all(|redirection| redirection.way == Way::Write);
@@ -230,7 +230,7 @@ impl Opener<'_> {
         } else {
             Cow::Borrowed(part.words.as_slice())
         };
-        let used = (!part.words.is_empty()).then(|| programs::used(&words));
+        let used = (!part.words.is_empty()).then(|| Arc::new(programs::used(&words)));
         let shifts = used.as_ref().is_some_and(|used| roles_shift(&words, &part.below, used));
         let place = setting.within.clone().unwrap_or(part.span.clone());
         let text = match (part.parent, setting.text.get(part.span.clone())) {
@@ -485,7 +485,7 @@ fn found_below(part: &mut Part) -> bool {
     for (at, word) in part.words.iter_mut().enumerate() {
         let [.., Piece::Glob(glob)] = word.pieces.as_slice() else { continue };
         if glob == "**" && word.pieces.iter().filter(|piece| matches!(piece, Piece::Glob(_))).count() == 1 {
-            word.pieces.pop();
+            word.edit().pop();
             part.below.push(at);
             found = true;
         }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::line::tree::{Assignment, Command, Exported, Line, Piece, Stdin, Step, Way, Word};
 use super::paths::word_text;
@@ -18,7 +19,7 @@ pub(super) struct Start {
     pub(super) via: Vec<String>,
     pub(super) words: Vec<Word>,
     /// What its program makes of the words; nothing where there is no program.
-    pub(super) used: Option<Used>,
+    pub(super) used: Option<Arc<Used>>,
     pub(super) assignments: Vec<Assignment>,
     pub(super) redirections: Vec<Target>,
     /// The folders that it may run in. None: not known.

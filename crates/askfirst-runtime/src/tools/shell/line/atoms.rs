@@ -170,12 +170,12 @@ fn sequence(atoms: &[Atom]) -> Option<Vec<Vec<Atom>>> {
 /// Cuts at breaks and makes words of it.
 pub(super) fn words(atoms: &[Atom], span: &Span, home: bool, wild: Wild) -> Vec<Word> {
     if !atoms.contains(&Atom::Break) {
-        return vec![Word { span: span.clone(), pieces: pieces(atoms, home, wild) }];
+        return vec![Word::new(span.clone(), pieces(atoms, home, wild))];
     }
     atoms
         .split(|atom| *atom == Atom::Break)
         .filter(|field| !field.is_empty())
-        .map(|field| Word { span: span.clone(), pieces: pieces(field, home, wild) })
+        .map(|field| Word::new(span.clone(), pieces(field, home, wild)))
         .collect()
 }
 

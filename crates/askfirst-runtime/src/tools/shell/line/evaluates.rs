@@ -187,13 +187,13 @@ impl Walker<'_> {
 
 /// What stands behind the first `=`.
 fn behind(word: &Word) -> Word {
-    let mut pieces = word.pieces.clone();
+    let mut pieces = Vec::clone(&word.pieces);
     if let Some(Piece::Text(text)) = pieces.first_mut() {
         let rest = text.split_once('=').map(|(_, rest)| rest.to_owned()).unwrap_or_default();
         *text = rest;
     }
     pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
-    let mut value = Word { span: word.span.clone(), pieces };
+    let mut value = Word::new(word.span.clone(), pieces);
     super::word::whole(&mut value);
     value
 }

@@ -71,7 +71,7 @@ impl Walker<'_> {
                             out.push(Atom::Piece(Piece::Unknown(known)));
                             return;
                         }
-                        for piece in pieces {
+                        for piece in pieces.iter() {
                             if let (Piece::Unknown(it), false) = (piece, bare) {
                                 out.push(Atom::Piece(Piece::Unknown(Unknown {
                                     splits: false,

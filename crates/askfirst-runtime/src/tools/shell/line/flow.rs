@@ -161,7 +161,7 @@ impl Walker<'_> {
                 if let (Turn::While, Stdin::Pipe(from), Some(name)) = (turn, &stdin, self.read(condition)) {
                     let text = format!("${name}");
                     let line = Unknown { text, splits: false, output_of: Some(*from) };
-                    inside.set(&name, Some(Known::Value(vec![Piece::Unknown(line)])));
+                    inside.set(&name, Some(Known::Value(vec![Piece::Unknown(line)].into())));
                 }
                 let after = self.block(body, inside, Step::Loop);
                 // A `break` leaves from anywhere in the body.

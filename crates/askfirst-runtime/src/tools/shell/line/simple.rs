@@ -31,8 +31,8 @@ impl Walker<'_> {
             Raw::Array(assign) => {
                 let value = self.assigned(assign, state);
                 let mut pieces = vec![Piece::Text(format!("{}=", assign.name))];
-                pieces.extend(value.pieces);
-                vec![Word { span: assign.span.clone(), pieces }]
+                pieces.extend(value.pieces.iter().cloned());
+                vec![Word::new(assign.span.clone(), pieces)]
             }
         }
     }
@@ -58,7 +58,7 @@ impl Walker<'_> {
                 }
                 let text = self.slice(&assign.span).to_owned();
                 let unknown = Unknown { text, splits: false, output_of: None };
-                Word { span: assign.span.clone(), pieces: vec![Piece::Unknown(unknown)] }
+                Word::new(assign.span.clone(), vec![Piece::Unknown(unknown)])
             }
         }
     }
@@ -250,7 +250,7 @@ impl Walker<'_> {
         };
         if strips {
             let mut fresh = true;
-            for piece in &mut word.pieces {
+            for piece in word.edit() {
                 if let Piece::Text(text) = piece {
                     let mut kept = String::with_capacity(text.len());
                     for c in text.chars() {

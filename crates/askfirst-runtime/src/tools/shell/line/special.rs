@@ -402,7 +402,7 @@ impl Walker<'_> {
             }
             ("cd", []) if after.home => {
                 let span = operands.last().map_or(0..0, |word| word.span.clone());
-                after.enter(&Word { span, pieces: vec![Piece::Home] });
+                after.enter(&Word::new(span, vec![Piece::Home]));
             }
             _ => after.lose_folders(),
         }

@@ -1,6 +1,7 @@
 //! What is surely known at one point of a line: values of variables, folders, functions. Less is always safe.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::tree::{Folder, Piece, Word};
 
@@ -29,7 +30,7 @@ pub(super) struct State {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Known {
     /// Its value.
-    Value(Vec<Piece>),
+    Value(Arc<Vec<Piece>>),
     /// That it is a whole number.
     Number,
 }

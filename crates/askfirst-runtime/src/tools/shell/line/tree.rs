@@ -1,6 +1,7 @@
 //! A command line as a small tree of our own: what would start, in the order of the text, and what was not understood.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A command line, understood as far as it can be.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -93,8 +94,9 @@ pub(crate) enum Step {
 pub(crate) struct Word {
     /// Where it stands, in bytes of the text.
     pub(crate) span: Range<usize>,
-    /// Its parts. Neighbouring texts are joined; an empty list is the empty word.
-    pub(crate) pieces: Vec<Piece>,
+    /// Its parts. Neighbouring texts are joined; an empty list is the empty word. Words are handed on a lot, so these are
+    /// shared.
+    pub(crate) pieces: Arc<Vec<Piece>>,
 }
 
 /// A part of a word.
@@ -173,10 +175,20 @@ impl Piece {
 }
 
 impl Word {
+    /// A word of these parts.
+    pub(crate) fn new(span: Range<usize>, pieces: Vec<Piece>) -> Self {
+        Self { span, pieces: Arc::new(pieces) }
+    }
+
+    /// Its parts, to be changed.
+    pub(crate) fn edit(&mut self) -> &mut Vec<Piece> {
+        Arc::make_mut(&mut self.pieces)
+    }
+
     /// A word of plain text.
     pub(crate) fn text(text: impl Into<String>, span: Range<usize>) -> Self {
         let text = text.into();
-        Self { span, pieces: if text.is_empty() { Vec::new() } else { vec![Piece::Text(text)] } }
+        Self::new(span, if text.is_empty() { Vec::new() } else { vec![Piece::Text(text)] })
     }
 
     /// The text, if the word reaches the program as it stands.

@@ -76,7 +76,7 @@ impl Walker<'_> {
         if atoms.iter().any(|atom| matches!(atom, Atom::Piece(Piece::Glob(_))))
             && !self.slice(span).contains('"')
         {
-            made.push(Word { span: span.clone(), pieces: vec![Piece::Glob("*".to_owned())] });
+            made.push(Word::new(span.clone(), vec![Piece::Glob("*".to_owned())]));
         }
     }
 
@@ -112,7 +112,7 @@ impl Walker<'_> {
 
     fn unknown(&self, span: &Span, splits: bool) -> Word {
         let text = self.slice(span).to_owned();
-        Word { span: span.clone(), pieces: vec![Piece::Unknown(Unknown { text, splits, output_of: None })] }
+        Word::new(span.clone(), vec![Piece::Unknown(Unknown { text, splits, output_of: None })])
     }
 
     /// The characters of this part of the text.
@@ -360,7 +360,7 @@ impl Walker<'_> {
 
 /// Makes a word one that never falls apart, as values of variables are.
 pub(super) fn whole(word: &mut Word) {
-    for piece in &mut word.pieces {
+    for piece in word.edit() {
         if let Piece::Unknown(unknown) = piece {
             unknown.splits = false;
         }

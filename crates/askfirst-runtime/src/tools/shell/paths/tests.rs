@@ -4,7 +4,7 @@ use super::{Named, Repository, entered, named, repository, texts};
 use crate::tools::shell::line::tree::{Piece, Word};
 
 fn word(pieces: Vec<Piece>) -> Word {
-    Word { span: 0..0, pieces }
+    Word::new(0..0, pieces)
 }
 
 fn text(text: &str) -> Piece {

@@ -388,13 +388,16 @@ impl<'t> Reader<'t, '_> {
                 self.doubt_named(at, names, why);
                 continue;
             };
-            let mut names = row.names.clone();
-            if !names.contains(&written) {
-                names.push(written.clone());
-            }
-            if row.glob.is_none() && value.is_some_and(|value| guards::loads(&names, value)) {
+            let names = || {
+                let mut names = row.names.clone();
+                if !names.contains(&written) {
+                    names.push(written.clone());
+                }
+                names
+            };
+            if row.glob.is_none() && value.is_some_and(|value| guards::loads(&names(), value)) {
                 let why = format!("the value of `{written}` may be code that is loaded");
-                self.doubt_named(at, names.clone(), why);
+                self.doubt_named(at, names(), why);
             }
             let effect = match row.effect {
                 OptEffect::Harmless => Effect::Harmless,
@@ -407,12 +410,12 @@ impl<'t> Reader<'t, '_> {
                     Effect::Reads
                 }
                 OptEffect::Alone => {
-                    self.alone.push((names, at));
+                    self.alone.push((names(), at));
                     Effect::Harmless
                 }
                 OptEffect::Asks => {
                     let why = format!("`{written}` is asked about unless a rule names it");
-                    self.doubt_named(at, names, why);
+                    self.doubt_named(at, names(), why);
                     Effect::Asks
                 }
             };

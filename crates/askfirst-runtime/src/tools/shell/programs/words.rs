@@ -31,7 +31,7 @@ pub(crate) fn lead(word: &Word) -> Lead {
 
 /// Quotes around nothing may leave an empty text in front (`""$x`).
 fn lead_of_rest(word: &Word) -> Lead {
-    let rest = Word { span: word.span.clone(), pieces: word.pieces.iter().skip(1).cloned().collect() };
+    let rest = Word::new(word.span.clone(), word.pieces.iter().skip(1).cloned().collect());
     lead(&rest)
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn many(word: &Word) -> bool {
 /// The word without the first `bytes` of its leading text.
 pub(crate) fn without(word: &Word, bytes: usize) -> Word {
     let mut rest = word.clone();
-    let empty = match rest.pieces.first_mut() {
+    let empty = match rest.edit().first_mut() {
         Some(Piece::Text(text)) => {
             *text = text.get(bytes..).unwrap_or_default().to_owned();
             text.is_empty()
@@ -63,7 +63,7 @@ pub(crate) fn without(word: &Word, bytes: usize) -> Word {
         Some(Piece::Glob(_) | Piece::Home | Piece::Unknown(_)) | None => false,
     };
     if empty {
-        rest.pieces.remove(0);
+        rest.edit().remove(0);
     }
     rest
 }
@@ -76,14 +76,14 @@ pub(crate) fn joined<'w>(words: impl IntoIterator<Item = &'w Word>) -> Word {
         if first {
             all.span = word.span.clone();
         } else {
-            push_text(&mut all.pieces, " ");
+            push_text(all.edit(), " ");
         }
         first = false;
         all.span.end = all.span.end.max(word.span.end);
-        for piece in &word.pieces {
+        for piece in word.pieces.iter() {
             match piece {
-                Piece::Text(text) => push_text(&mut all.pieces, text),
-                Piece::Glob(_) | Piece::Home | Piece::Unknown(_) => all.pieces.push(piece.clone()),
+                Piece::Text(text) => push_text(all.edit(), text),
+                Piece::Glob(_) | Piece::Home | Piece::Unknown(_) => all.edit().push(piece.clone()),
             }
         }
     }
@@ -106,7 +106,7 @@ pub(crate) fn push_text(pieces: &mut Vec<Piece>, text: &str) {
 /// The word with `with` in every place where `mark` stands in its text.
 pub(crate) fn replaced(word: &Word, mark: &str, with: &[Piece]) -> Word {
     let mut pieces: Vec<Piece> = Vec::new();
-    for piece in &word.pieces {
+    for piece in word.pieces.iter() {
         match piece {
             Piece::Text(text) if !mark.is_empty() && text.contains(mark) => {
                 let mut parts = text.split(mark);
@@ -125,14 +125,14 @@ pub(crate) fn replaced(word: &Word, mark: &str, with: &[Piece]) -> Word {
             Piece::Glob(_) | Piece::Home | Piece::Unknown(_) => pieces.push(piece.clone()),
         }
     }
-    Word { span: word.span.clone(), pieces }
+    Word::new(word.span.clone(), pieces)
 }
 
 /// Whether it may lead out of the folder: absolute, from the home, climbing, or not known.
 pub(crate) fn may_leave(word: &Word) -> bool {
     const GLOB: char = '\0';
     let mut path = String::new();
-    for piece in &word.pieces {
+    for piece in word.pieces.iter() {
         match piece {
             Piece::Text(text) => path.push_str(text),
             Piece::Glob(_) => path.push(GLOB),
@@ -149,7 +149,7 @@ pub(crate) fn may_leave(word: &Word) -> bool {
 /// The word as a person would read it.
 pub(crate) fn shown(word: &Word) -> String {
     let mut text = String::new();
-    for piece in &word.pieces {
+    for piece in word.pieces.iter() {
         match piece {
             Piece::Text(part) | Piece::Glob(part) => text.push_str(part),
             Piece::Home => text.push('~'),

@@ -93,7 +93,7 @@ pub(super) fn command_value(reader: &mut Reader<'_, '_>, option: &str) {
         reader.doubt(from.saturating_sub(1), &why);
     }
     let mut starts: Vec<Vec<Piece>> =
-        reader.operands.iter().filter_map(|at| Some(reader.words.get(*at)?.pieces.clone())).collect();
+        reader.operands.iter().filter_map(|at| Some(reader.words.get(*at)?.pieces.to_vec())).collect();
     if starts.is_empty() {
         starts.push(vec![Piece::Text(".".to_owned())]);
     }

@@ -71,14 +71,15 @@ impl Looker<'_> {
     /// The repository that a place belongs to, if it is none of the roots' own.
     fn foreign(&self, at: &Path) -> Option<PathBuf> {
         let found = paths::repository(at);
+        let of_root = |root: &Path| if root == at { found.clone() } else { paths::repository(root) };
         let own = |at: &Path| {
-            self.reach.roots().any(|root| match paths::repository(root) {
+            self.reach.roots().any(|root| match of_root(root) {
                 Repository::At(own) => own == at,
                 Repository::WorkTree(tree, own) => own == at || tree == at,
                 Repository::None | Repository::Odd(_) => false,
             })
         };
-        match found {
+        match found.clone() {
             Repository::None => None,
             Repository::At(at) if own(&at) => None,
             Repository::WorkTree(tree, at) if own(&at) || own(&tree) => None,

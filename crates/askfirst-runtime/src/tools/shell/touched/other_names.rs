@@ -33,7 +33,7 @@ impl Looker<'_> {
             paths.iter().map(String::as_str).chain([text]).filter(|path| path.contains(['*', '?', '[']))
         {
             let pieces = vec![Piece::Glob(path.trim_start_matches("**/").to_owned())];
-            self.perhaps(&Word { pieces, ..word.clone() }, folders, Doubtful::IfThere);
+            self.perhaps(&Word::new(word.span.clone(), pieces), folders, Doubtful::IfThere);
         }
     }
 

@@ -46,7 +46,7 @@ impl Reader<'_, '_> {
                 } else if is_stream(word.prefix()) {
                     let via = self.used.program.clone();
                     let unknown = Unknown { text: shown(word), splits: false, output_of: None };
-                    let text = Word { span: word.span.clone(), pieces: vec![Piece::Unknown(unknown)] };
+                    let text = Word::new(word.span.clone(), vec![Piece::Unknown(unknown)]);
                     self.used.nested.push(Nested::Script { via, text });
                 } else {
                     self.path(word, Role::File);

@@ -96,7 +96,7 @@ fn paths_that_climb_are_told_from_ranges_of_revisions() {
     for path in ["main..HEAD", "a...b", "x", "a/b..c", ""] {
         assert!(!may_leave(&word(path)), "{path}");
     }
-    let dots = Word { span: 0..0, pieces: vec![Piece::Text(".".to_owned()), Piece::Glob("*".to_owned())] };
+    let dots = Word::new(0..0, vec![Piece::Text(".".to_owned()), Piece::Glob("*".to_owned())]);
     assert!(may_leave(&dots));
 }
 
@@ -158,7 +158,7 @@ fn piece() -> impl Strategy<Value = Piece> {
 }
 
 fn word() -> impl Strategy<Value = Word> {
-    prop::collection::vec(piece(), 0..3).prop_map(|pieces| Word { span: 0..0, pieces })
+    prop::collection::vec(piece(), 0..3).prop_map(|pieces| Word::new(0..0, pieces))
 }
 
 proptest! {
