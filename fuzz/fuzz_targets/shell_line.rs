@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 #[path = "../../crates/askfirst-runtime/src/tools/shell/line/mod.rs"]
 mod line;
 
-use line::tree::{Line, Shape, Stdin, Word};
+use line::tree::{Command, Line, Shape, Stdin, Word};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -44,12 +44,16 @@ fn slow(text: &str, read: &Line) {
                 other => other.clone(),
             };
             let span = fast.span.start + before.len()..fast.span.end + before.len();
-            let words = slow.words.iter().map(|word| &word.pieces);
-            words.eq(fast.words.iter().map(|word| &word.pieces))
+            let to = slow.redirections.iter().map(|to| (to.way, &to.target.pieces));
+            let pieces = |words: &[Word]| words.iter().map(|word| word.pieces.clone()).collect::<Vec<_>>();
+            let folders = |command: &Command| {
+                command.folders.iter().flatten().map(|folder| pieces(&folder.0)).collect::<Vec<_>>()
+            };
+            pieces(&slow.words) == pieces(&fast.words)
                 && (&slow.stdin, &slow.reached, &slow.span) == (&stdin, &fast.reached, &span)
-                && slow.folders == fast.folders
+                && folders(slow) == folders(fast)
+                && to.eq(fast.redirections.iter().map(|to| (to.way, &to.target.pieces)))
                 && slow.assignments.is_empty()
-                && slow.redirections.is_empty()
         });
     assert!(same || !parsed.gaps.is_empty(), "the two ways disagree on {text:?}: {parsed:?}");
 }

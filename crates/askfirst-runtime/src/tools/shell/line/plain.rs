@@ -1,8 +1,8 @@
-//! The fast way: commands of plain words, piped or one after the other, where nothing else is left for a shell to act on.
-//! Anything else goes to a parser.
+//! The fast way: commands of plain words, piped or one after the other, perhaps behind one `cd` and with output to files,
+//! where nothing else is left for a shell to act on. Anything else goes to a parser.
 
 use super::special;
-use super::tree::{Command, Folder, Line, Shape, Stdin, Step, Word};
+use super::tree::{Command, Folder, Line, Redirection, Shape, Stdin, Step, Way, Word};
 
 /// A line of more commands than this goes to a parser.
 const COMMANDS: usize = 16;
@@ -11,8 +11,10 @@ const COMMANDS: usize = 16;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Joint {
     Pipe,
-    /// `&&` or `||`.
-    Branch,
+    /// `&&`.
+    And,
+    /// `||`.
+    Or,
     /// `;`.
     Next,
     /// The end of the line.
@@ -25,18 +27,25 @@ pub(super) fn read(text: &str) -> Option<Line> {
         return None;
     }
     let mut commands: Vec<Command> = Vec::with_capacity(1);
+    let mut folder = Folder::default();
     let mut before = Joint::Next;
     let mut branch = false;
     let mut at = 0;
     loop {
-        let (words, end) = words(text, at)?;
+        let Simple { words, redirections, turned, last, end } = simple(text, at)?;
         let (joint, next) = joint(text, end)?;
-        let (Some(first), Some(last)) = (words.first(), words.last()) else {
+        let Some(first) = words.first() else {
             // Only `;` may stand at the end.
             let over = before == Joint::Next && joint == Joint::End && !commands.is_empty();
+            let over = over && redirections.is_empty();
             return over.then_some(Line { commands, gaps: Vec::new(), shape: Shape::Plain });
         };
-        if first.literal().is_none_or(acts) || commands.len() == COMMANDS {
+        let moves = commands.is_empty() && joint == Joint::And && redirections.is_empty();
+        let entered = if moves { entered(&words) } else { None };
+        let odd = entered.is_none() && first.literal().is_none_or(acts);
+        // Where a `cd` may have failed, there are two folders.
+        let parts = !folder.0.is_empty() && matches!(joint, Joint::Or | Joint::Next);
+        if odd || parts || (turned && joint == Joint::Pipe) || commands.len() == COMMANDS {
             return None;
         }
         let mut reached = Vec::new();
@@ -51,17 +60,20 @@ pub(super) fn read(text: &str) -> Option<Line> {
             _ => Stdin::Inherited,
         };
         commands.push(Command {
-            span: first.span.start..last.span.end,
+            span: first.span.start..last,
             words,
             assignments: Vec::new(),
-            redirections: Vec::new(),
-            folders: Some(vec![Folder::default()]),
+            redirections,
+            folders: Some(vec![folder.clone()]),
             stdin,
             reached,
         });
+        if let Some(word) = entered {
+            folder = Folder(vec![word]);
+        }
         match joint {
             Joint::Pipe => {}
-            Joint::Branch => branch = true,
+            Joint::And | Joint::Or => branch = true,
             Joint::Next => branch = false,
             Joint::End => return Some(Line { commands, gaps: Vec::new(), shape: Shape::Plain }),
         }
@@ -69,31 +81,80 @@ pub(super) fn read(text: &str) -> Option<Line> {
     }
 }
 
-/// The words up to what ends a command.
-fn words(text: &str, start: usize) -> Option<(Vec<Word>, usize)> {
+/// The folder that a plain `cd` leads to.
+fn entered(words: &[Word]) -> Option<Word> {
+    let [cd, folder] = words else { return None };
+    let plain = |text: &str| !text.is_empty() && !text.starts_with('-');
+    (cd.literal() == Some("cd") && folder.literal().is_some_and(plain)).then(|| folder.clone())
+}
+
+/// The words up to what ends a command, and the files that its output goes to.
+struct Simple {
+    words: Vec<Word>,
+    redirections: Vec<Redirection>,
+    /// Whether what it prints goes elsewhere.
+    turned: bool,
+    /// Where the last of them ends.
+    last: usize,
+    /// Where blanks behind it end.
+    end: usize,
+}
+
+fn simple(text: &str, start: usize) -> Option<Simple> {
     let bytes = text.as_bytes();
     let mut words: Vec<Word> = Vec::with_capacity(8);
-    let mut at = start;
+    let mut redirections = Vec::new();
+    let (mut at, mut last, mut turned) = (start, start, false);
     loop {
-        while matches!(bytes.get(at), Some(b' ' | b'\t')) {
-            at += 1;
-        }
+        at = blank(bytes, at);
         if ends_word(bytes, at) {
-            return Some((words, at));
+            return Some(Simple { words, redirections, turned, last, end: at });
+        }
+        let sign = match bytes.get(at..)? {
+            [b'>', ..] => Some(at + 1),
+            [b'1'..=b'9', b'>', ..] => Some(at + 2),
+            _ => None,
+        };
+        if let Some(sign) = sign.filter(|_| !words.is_empty()) {
+            turned |= matches!(bytes.get(at), Some(b'>' | b'1'));
+            let end;
+            match bytes.get(sign..)? {
+                // To another stream.
+                [b'&', b'1' | b'2', ..] if ends_word(bytes, sign + 2) => end = sign + 2,
+                [b'&' | b'|' | b'(' | b'!', ..] => return None,
+                rest => {
+                    let behind = if rest.first() == Some(&b'>') { sign + 1 } else { sign };
+                    let from = blank(bytes, behind);
+                    if ends_word(bytes, from) || matches!(bytes.get(from), Some(b'!' | b'>')) {
+                        return None;
+                    }
+                    let target;
+                    (target, end) = word(text, from, false)?;
+                    redirections.push(Redirection { span: at..end, way: Way::Write, target });
+                }
+            }
+            (at, last) = (end, end);
+            continue;
         }
         let (word, end) = word(text, at, words.is_empty())?;
         words.push(word);
-        at = end;
+        (at, last) = (end, end);
     }
+}
+
+/// Where blanks end.
+fn blank(bytes: &[u8], start: usize) -> usize {
+    let blanks =
+        bytes.get(start..).unwrap_or_default().iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
+    start + blanks.count()
 }
 
 /// What stands there, and where it ends.
 fn joint(text: &str, at: usize) -> Option<(Joint, usize)> {
     match text.as_bytes().get(at..)? {
         [] | [b'\n'] => Some((Joint::End, text.len())),
-        [b'&', b'&', rest @ ..] | [b'|', b'|', rest @ ..] if !begins_joint(rest) => {
-            Some((Joint::Branch, at + 2))
-        }
+        [b'&', b'&', rest @ ..] if !begins_joint(rest) => Some((Joint::And, at + 2)),
+        [b'|', b'|', rest @ ..] if !begins_joint(rest) => Some((Joint::Or, at + 2)),
         [b'|', rest @ ..] if !begins_joint(rest) => Some((Joint::Pipe, at + 1)),
         [b';', rest @ ..] if !begins_joint(rest) => Some((Joint::Next, at + 1)),
         _ => None,

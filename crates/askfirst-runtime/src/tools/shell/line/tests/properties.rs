@@ -81,7 +81,22 @@ fn inside(text: &str, line: &Line) {
     }
 }
 
-const WORDS: [&str; 8] = ["ls", "git log", "'a b' c", "\\rm x", "", "echo a=b", "x -n 'q; r' \"s|t\"", "wc"];
+const WORDS: [&str; 14] = [
+    "cd src",
+    "cd a && b",
+    "cd -P x",
+    "ls 2>/dev/null",
+    "wc >out 2>&1",
+    "x 2> 'a b' y >>c",
+    "ls",
+    "git log",
+    "'a b' c",
+    "\\rm x",
+    "",
+    "echo a=b",
+    "x -n 'q; r' \"s|t\"",
+    "wc",
+];
 const JOINTS: [&str; 12] = ["|", " | ", "&&", " && ", "||", ";", " ; ", " ", "\n", "&", "|&", ";;"];
 
 proptest! {
@@ -103,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn plain_lines_are_the_same_to_the_parser(text in "[a-z./=~#!:@%+^ |&;'\"\\\\\n-]{1,24}") {
+    fn plain_lines_are_the_same_to_the_parser(text in "[a-z./=~#!:@%+^ 12>|&;'\"\\\\\n-]{1,24}") {
         let line = read(&text);
         if line.shape == Shape::Plain {
             let (commands, gaps) = walk(&text, &Shuck);
