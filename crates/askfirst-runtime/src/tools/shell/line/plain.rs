@@ -112,7 +112,7 @@ fn simple(text: &str, start: usize) -> Option<Simple> {
         }
         let sign = match bytes.get(at..)? {
             [b'>', ..] => Some(at + 1),
-            [b'1'..=b'9', b'>', ..] => Some(at + 2),
+            [b'1' | b'2', b'>', ..] => Some(at + 2),
             _ => None,
         };
         if let Some(sign) = sign.filter(|_| !words.is_empty()) {
