@@ -40,7 +40,7 @@ use std::sync::Arc;
 use askfirst::ports::Launcher;
 use askfirst::toolset::BoxFuture;
 use askfirst::{
-    Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Fact, Invocation, Shown,
+    Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Because, Fact, Invocation, Shown,
     ToolDefinition, ToolError, Toolset,
 };
 use serde_json::Value;
@@ -156,7 +156,12 @@ impl Inner {
         let judged = self.judge(wish);
         self.sightings.saw(call, show::basis_of(&judged));
         let approval = judged.approval();
-        let because = judged.deciding().into_iter().filter_map(|reason| reason.because.clone()).collect();
+        let mut because: Vec<Because> = Vec::new();
+        for said in judged.deciding().into_iter().filter_map(|reason| reason.because.as_ref()) {
+            if !because.contains(said) {
+                because.push(said.clone());
+            }
+        }
         let facts = show::facts(wish, &judged);
         let base = match approval {
             Approval::None => Assessment::harmless(),
