@@ -113,8 +113,7 @@ impl Judge<'_> {
     ) -> (Row, Speaks, Touched) {
         let mut touched = touched::touched(start, &self.reach, self.home);
         touched.reasons.extend(before.hinders(start, &touched));
-        before.made.append(&mut touched.made);
-        before.filled.append(&mut touched.filled);
+        before.note(start, &mut touched);
         judged.places.extend(touched.places.iter().cloned());
         judged.writes.extend(touched.writes.iter().cloned());
         let mut row = Row {

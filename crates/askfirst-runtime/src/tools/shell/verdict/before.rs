@@ -71,15 +71,34 @@ const STEERING: [&str; 61] = [
     "wscript",
 ];
 
+/// Programs that bring files from elsewhere, under names that are not told by their words.
+const BRINGING: [&str; 32] = [
+    "7z", "7za", "aria2c", "ar", "aws", "bsdtar", "cpio", "csplit", "curl", "docker", "gcloud", "gh", "git",
+    "gsutil", "http", "jar", "kubectl", "lz4", "patch", "podman", "rsync", "scp", "sftp", "split", "sponge",
+    "tar", "unar", "unzip", "uudecode", "wget", "wget2", "zstd",
+];
+
 #[derive(Debug, Default)]
 pub(super) struct Before {
+    /// Whether files may have come from elsewhere.
+    brought: bool,
     /// What came to lie somewhere, and may lead elsewhere.
-    pub(super) made: Vec<PathBuf>,
+    made: Vec<PathBuf>,
     /// Files that got their content.
-    pub(super) filled: Vec<PathBuf>,
+    filled: Vec<PathBuf>,
 }
 
 impl Before {
+    /// Takes note of a program that stands before the others.
+    pub(super) fn note(&mut self, start: &Start, touched: &mut Touched) {
+        self.made.append(&mut touched.made);
+        self.filled.append(&mut touched.filled);
+        self.brought |= start
+            .used
+            .as_ref()
+            .is_some_and(|used| used.class != Class::Reads && BRINGING.contains(&used.program.as_str()));
+    }
+
     /// What hinders a program that uses such things.
     pub(super) fn hinders(&self, start: &Start, touched: &Touched) -> Option<Reason> {
         let git = start.used.as_ref().is_some_and(|used| used.program == "git");
@@ -90,6 +109,8 @@ impl Before {
             "it uses what this line moves or copies there, and that may lead elsewhere"
         } else if touched.run.iter().any(|path| below(path, &self.filled)) {
             "it runs what this line itself writes"
+        } else if self.brought && touched.run.iter().any(|path| !path.exists()) {
+            "it runs a file that is not there yet, and this line may bring it"
         } else if runs && self.filled.iter().any(|filled| steers(filled)) {
             "it may run what this line itself writes"
         } else {
