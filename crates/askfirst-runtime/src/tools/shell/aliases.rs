@@ -183,7 +183,11 @@ pub(super) fn others(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
     }
     // A tool that is started by its name: `python3 -m pip`, `npx eslint`, `uv run pytest`.
     let tools = used.subs.iter().filter(|sub| is_starter(name) && programs::table_of(&sub.name).is_some());
-    found.extend(tools.filter_map(|sub| words.get(sub.word..)).map(<[Word]>::to_vec));
+    for tool in tools {
+        found.extend(words.get(tool.word..).map(<[Word]>::to_vec));
+        let twin = TWINS.iter().find(|(other, _)| *other == tool.name);
+        found.extend(twin.map(|(_, twin)| made(twin, tool.word + 1)));
+    }
     found
 }
 

@@ -266,7 +266,7 @@ impl Opener<'_> {
         let redirected = part.redirections.iter().any(|target| target.way != Way::Write);
         let sent = matches!(part.stdin, Stdin::Pipe(_) | Stdin::Text(_)) && !redirected;
         let orders = match (sent, redirected) {
-            (true, _) => orders::may_start(&used.program, self.input(line, &part).as_deref()),
+            (true, _) => orders::may_start(&used.program, &part.words, self.input(line, &part).as_deref()),
             (false, redirected) => redirected && orders::obeys(&used.program),
         };
         if orders {

@@ -1,5 +1,6 @@
 //! Programs that take orders from their standard input, some of which start other programs: `!` in `ed`, `\!` in `psql`.
 
+use super::line::tree::Word;
 use super::programs::only_reads;
 
 /// Programs, and how an order of theirs looks that starts another program. Nothing: every order does.
@@ -16,10 +17,12 @@ const ORDERS: &[(&[&str], &[&str])] = &[
             "newgrp",
             "nix-shell",
             "nsenter",
+            "osh",
             "parallel",
             "runuser",
             "script",
             "setarch",
+            "setpriv",
             "sg",
             "ssh",
             "su",
@@ -31,10 +34,13 @@ const ORDERS: &[(&[&str], &[&str])] = &[
     (&["dc"], &["!"]),
     (
         &["gdb", "lldb"],
-        &["!", "shell", "make", "pipe", "python", "source", "run", "call", "command", "script", "platform"],
+        &[
+            "!", "shell", "make", "pipe", "python", "pi ", "py ", "guile", "source", "run", "call",
+            "command", "script", "platform",
+        ],
     ),
     (&["gnuplot"], &["!", "system", "shell", "<", "|", "load"]),
-    (&["m4"], &["syscmd", "include"]),
+    (&["m4"], &["syscmd", "include", "indir", "builtin"]),
     (&["ftp", "lftp", "sftp", "telnet"], &["!", "|", "shell"]),
     (&["mail", "mailx", "mutt"], &["~"]),
 ];
@@ -42,8 +48,32 @@ const ORDERS: &[(&[&str], &[&str])] = &[
 /// Programs whose orders are queries.
 const QUERIED: [&str; 4] = ["mariadb", "mysql", "psql", "sqlite3"];
 
+/// Programs that hand what they read to what they start elsewhere, and words that make a shell of that.
+const HANDING: [&str; 13] = [
+    "docker",
+    "podman",
+    "nerdctl",
+    "kubectl",
+    "oc",
+    "nix",
+    "pipenv",
+    "poetry",
+    "rails",
+    "lxc",
+    "vagrant",
+    "toolbox",
+    "distrobox",
+];
+const SHELLS: [&str; 12] =
+    ["sh", "bash", "zsh", "dash", "ash", "ksh", "fish", "shell", "develop", "console", "ssh", "enter"];
+
 /// Whether a program may start others by what it reads; nothing is known of a text that is not given.
-pub(super) fn may_start(program: &str, text: Option<&str>) -> bool {
+pub(super) fn may_start(program: &str, words: &[Word], text: Option<&str>) -> bool {
+    let mut given = words.iter().skip(1).filter_map(Word::literal);
+    if HANDING.contains(&program) {
+        let shell = |word: &str| SHELLS.contains(&word.rsplit('/').next().unwrap_or(word));
+        return given.clone().any(shell) && !given.any(|word| word == "-c");
+    }
     if QUERIED.contains(&program) {
         return text.is_none_or(|text| !only_reads(text));
     }
