@@ -125,7 +125,7 @@ fn simple(text: &str, start: usize) -> Option<Simple> {
                 rest => {
                     let behind = if rest.first() == Some(&b'>') { sign + 1 } else { sign };
                     let from = blank(bytes, behind);
-                    if ends_word(bytes, from) || matches!(bytes.get(from), Some(b'!' | b'>')) {
+                    if ends_word(bytes, from) || matches!(bytes.get(from), Some(b'!' | b'>' | b']')) {
                         return None;
                     }
                     let target;

@@ -115,6 +115,7 @@ fn what_a_shell_acts_on_is_never_plain() {
         "a > ",
         "> a",
         "a > !b",
+        "a >]=",
         "a >b>c",
         "a 12>b",
         "a; if b",
