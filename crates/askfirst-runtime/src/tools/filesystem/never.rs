@@ -14,7 +14,7 @@ use super::error::FilesError;
 use super::fold::{self, Folded};
 
 /// Files that run programs when somebody opens a folder, starts a shell or a build, or makes a commit. Never written.
-pub const NEVER_WRITE: [&str; 89] = [
+pub const NEVER_WRITE: [&str; 88] = [
     ".git/hooks",
     ".git/config",
     ".git/config.worktree",
@@ -102,8 +102,7 @@ pub const NEVER_WRITE: [&str; 89] = [
     ".xinitrc",
     ".xsession",
     ".pam_environment",
-    ".windsurf",
-    ".aider.conf.yml",
+    "*.code-workspace",
 ];
 
 /// What a rule is about.
