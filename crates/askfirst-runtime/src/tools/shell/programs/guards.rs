@@ -37,8 +37,38 @@ const SCRIPTS: [&str; 12] =
 const IN_WORKSPACE: [&str; 10] =
     ["config", "create", "dlx", "exec", "node", "npm", "patch", "plugin", "publish", "set"];
 
+/// Words of a compiler that start a program or load one.
+const COMPILING: [&str; 7] = ["-fplugin", "-wrapper", "-specs", "-Xclang", "-load", "-fuse-ld", "-B"];
+
 /// Whether an option's value names code.
-pub(super) fn loads(names: &[String], value: &str) -> bool {
+pub(super) fn loads(program: &str, names: &[String], value: &str) -> bool {
+    let named = |any: &[&str]| names.iter().any(|name| any.contains(&name.as_str()));
+    let code_file = CODE.iter().any(|suffix| value.ends_with(suffix));
+    let own = match program {
+        "meson" => named(&["-D"]) && value.contains("args="),
+        "bazel" | "bazelisk" => COMPILING.iter().any(|word| value.starts_with(word)),
+        // A class of warnings is loaded from its module.
+        "pytest" => {
+            named(&["-W", "--pythonwarnings"])
+                && value.rsplit(':').next().is_some_and(|kind| kind.contains('.'))
+        }
+        "jupyter" | "jupyter-nbconvert" => named(&["--to"]) && value.contains('.'),
+        "docker" | "docker-compose" | "podman" => named(&["-f", "--file"]) && value == "-",
+        _ if program.starts_with("ansible") => {
+            named(&["-i", "--inventory"]) && (code_file || value.ends_with(','))
+        }
+        _ => false,
+    };
+    own || loads_by_name(names, value)
+}
+
+/// Whether an option names code in its own word, as `-Dname=value` does.
+pub(super) fn tells_code(program: &str, written: &str) -> bool {
+    let java = ["jvmArguments", "agents", "argLine", "javaagent"];
+    matches!(program, "mvn" | "mvnd" | "mvnw") && java.iter().any(|word| written.contains(word))
+}
+
+fn loads_by_name(names: &[String], value: &str) -> bool {
     let loading = |name: &String| {
         let lower = name.to_lowercase();
         LOADING.iter().any(|part| lower.contains(part)) || LOADING_WHOLE.contains(&name.as_str())
@@ -123,6 +153,10 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         }
         ("nix", ["build" | "run" | "shell" | "develop" | "flake" | "eval"], _) => word.contains(':'),
         ("ansible-galaxy", ..) => word.contains("://") || word.starts_with("git+"),
+        // What it is told to compile with.
+        ("xcodebuild", ..) => {
+            ["CC=", "CXX=", "LD=", "LDPLUSPLUS=", "OTHER_"].iter().any(|set| word.starts_with(set))
+        }
         // A plugin by its full name is none that the project chose.
         ("mvn" | "mvnd" | "mvnw", ..) => word.matches(':').count() >= 2,
         _ => false,

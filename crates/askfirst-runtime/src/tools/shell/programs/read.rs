@@ -395,7 +395,8 @@ impl<'t> Reader<'t, '_> {
                 }
                 names
             };
-            if row.glob.is_none() && value.is_some_and(|value| guards::loads(&names(), value)) {
+            let loads = value.is_some_and(|value| guards::loads(&self.used.program, &names(), value));
+            if row.glob.is_none() && (loads || guards::tells_code(&self.used.program, &written)) {
                 let why = format!("the value of `{written}` may be code that is loaded");
                 self.doubt_named(at, names(), why);
             }
