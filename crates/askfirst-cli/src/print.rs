@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use askfirst_runtime::present::escape::escaped;
+use askfirst_runtime::present::escape::{escaped, width};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
@@ -14,6 +14,40 @@ pub fn out(text: &str) {
 /// Writes a line to standard error, escaped.
 pub fn err(text: &str) {
     drop(writeln!(std::io::stderr(), "{}", escaped(text)));
+}
+
+/// Writes a text in rows that fit on the terminal, the first behind `head`, the others below its end.
+pub fn told(head: &str, text: &str) {
+    let room = askfirst_terminal::columns().min(80).saturating_sub(width(head) + 1);
+    for (at, row) in rows_of(&escaped(text), room).iter().enumerate() {
+        let begin = if at == 0 { head.to_owned() } else { " ".repeat(width(head)) };
+        out(&format!("{begin}{row}"));
+    }
+}
+
+/// Rows of whole words, and of parts of words that are longer than a row.
+pub fn rows_of(text: &str, room: usize) -> Vec<String> {
+    let room = room.max(8);
+    let mut rows: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match rows.last_mut() {
+            Some(row) if width(row) + 1 + width(word) <= room => {
+                row.push(' ');
+                row.push_str(word);
+            }
+            Some(_) | None => {
+                let mut row = String::new();
+                for c in word.chars() {
+                    if width(&row) + width(c.encode_utf8(&mut [0; 4])) > room {
+                        rows.push(std::mem::take(&mut row));
+                    }
+                    row.push(c);
+                }
+                rows.push(row);
+            }
+        }
+    }
+    rows
 }
 
 /// A result for whoever reads it: raw into a pipe, escaped on a screen.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Common, ModeFlags};
 use crate::exit::Exit;
-use crate::print::{err, out};
+use crate::print::{err, out, told};
 use crate::session::{Offered, Session, read_config_in};
 
 const CONFIG: &str = include_str!("demo/askfirst.yaml");
@@ -70,10 +70,12 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     let state = scratch.0.join("state");
     let places = Places { state: state.clone(), ..Places::from_env() };
     let config = read_config_in(Some(scratch.0.join("askfirst.yaml")), scratch.0.clone(), places)?;
-    out("A scripted agent works on notes in a scratch folder. Whatever it does goes");
-    out("through askfirst; programs run behind walls where this machine has them.");
-    out("Keys: y yes, n no, s yes for this session, r no with a reason, v view all,");
-    out("      ? facts and keys, q stop. They count once the last line says `ready:`.");
+    let about = "A scripted agent works on notes in a scratch folder. Whatever it does goes through askfirst; programs \
+        run behind walls where this machine has them.";
+    told("", about);
+    let keys = "y yes, n no, s yes for this session, r no with a reason, v view all, ? facts and keys, q stop. They \
+        count once the last line says `ready:`.";
+    told("Keys: ", keys);
     let session = Session::open(Offered::new(config)?, common, mode, "demo", &state)?;
     let mut exit = Exit::Done;
     for step in script() {
@@ -86,15 +88,15 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     out("What was decided and what ran, from the record:");
     crate::commands::log::print_entries(session.ledger.path(), usize::MAX)?;
     out("");
-    out("Next: askfirst init writes a config for a folder of yours (see");
-    out("      docs/guide/first-config.md); try it with askfirst explain TOOL --args JSON,");
-    out("      then let your agent call through askfirst run -");
+    let next = "askfirst init writes a config for a folder of yours (see docs/guide/first-config.md); try it with \
+        askfirst explain TOOL --args JSON, then let your agent call through askfirst run -";
+    told("Next: ", next);
     Ok(exit)
 }
 
 fn play(session: &Session, step: &Step) -> Exit {
     out("");
-    out(&format!("agent: {}", step.says));
+    told("agent: ", step.says);
     let batch = if step.calls.len() > 1 { Some("demo") } else { None };
     let calls = step.calls.iter().map(|(tool, args)| {
         let call = ApprovalContext::new(*tool, args.as_object().cloned().unwrap_or_default());
@@ -120,7 +122,7 @@ fn tell(tool: &str, outcome: &Outcome) -> Exit {
     let result = result.and_then(Value::as_str).unwrap_or_default().trim();
     let result = result.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" · ");
     let rest = if rest.is_empty() || result.is_empty() { rest } else { format!("{rest} · ") };
-    out(format!("  {word:<8} {tool}: {rest}{result}").trim_end_matches([' ', ':']));
+    told(&format!("  {word:<8} "), format!("{tool}: {rest}{result}").trim_end_matches([' ', ':']));
     match Exit::of(outcome) {
         exit @ (Exit::Nobody | Exit::Unrecorded) => exit,
         Exit::Person => {

@@ -1,17 +1,22 @@
 //! `log`: who decided what, what was shown, what ran and how it ended; and whether the record was touched.
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use askfirst_runtime::config::Places;
 use askfirst_runtime::ledger::{Entry, Filter, find, read, verify as check};
+use askfirst_runtime::present::escape::escaped;
 use serde_json::{Value, json};
 
 use crate::args::Common;
 use crate::exit::Exit;
-use crate::print::{err, out};
+use crate::print::{err, out, rows_of, told};
 use crate::session::{ledger_path, read_config};
+
+/// With less room than this for what it says last, a row is broken wherever it must be.
+const WHY: usize = 16;
 
 /// Prints the newest calls, a line each.
 pub fn list(common: &Common, last: usize) -> anyhow::Result<Exit> {
@@ -78,9 +83,26 @@ pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
             (Some((true, cause, _)), Some(ended)) => ("ran", format!("by {cause}: {ended}")),
         };
         let time = told.at.get(..19).unwrap_or(&told.at).replace('T', " ");
-        out(&format!("{time}  {:<10} {word:<8} {:<20} {why}", short(id), told.tool));
+        row(&format!("{time}  {:<10} {word:<8} {:<20} ", short(id), told.tool), &why);
     }
     Ok(())
+}
+
+/// One call in one line; on a screen in as many as it takes.
+fn row(head: &str, why: &str) {
+    let columns = askfirst_terminal::columns();
+    let room = columns.saturating_sub(head.len() + 1);
+    match std::io::stdout().is_terminal() {
+        false => out(&format!("{head}{why}")),
+        true if room < WHY => told("", &format!("{head}{why}")),
+        true => {
+            let why = escaped(why).split_whitespace().collect::<Vec<_>>().join(" ");
+            let first = rows_of(&why, room).into_iter().next().unwrap_or_default();
+            out(&format!("{head}{first}"));
+            let rest = why.strip_prefix(&first).unwrap_or(&why).trim_start();
+            rows_of(rest, columns.saturating_sub(5)).iter().for_each(|row| out(&format!("    {row}")));
+        }
+    }
 }
 
 /// The end of a call's id: enough to tell sessions apart, and `log show` takes it.

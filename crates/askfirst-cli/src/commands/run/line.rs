@@ -6,6 +6,7 @@ use askfirst_runtime::present::visible_line;
 use serde_json::Value;
 
 use super::live::Over;
+use crate::print::rows_of;
 
 /// With fewer columns what is called stands in a row of its own.
 const NARROW: usize = 64;
@@ -47,7 +48,7 @@ impl Line<'_> {
             rows.push(format!("{head}{what} {}", cut(&result, left)));
             HEAD
         };
-        for row in wrapped(&visible_line(self.rest).text(), columns - indent) {
+        for row in rows_of(&visible_line(self.rest).text(), columns - indent) {
             rows.push(format!("{}{row}", " ".repeat(indent)));
         }
         rows.iter().map(|row| row.trim_end().to_owned()).collect()
@@ -110,31 +111,6 @@ fn cut(text: &str, room: usize) -> String {
         short.push('…');
     }
     short
-}
-
-/// Rows of whole words, and of parts of words that are longer than a row.
-fn wrapped(text: &str, room: usize) -> Vec<String> {
-    let room = room.max(8);
-    let mut rows: Vec<String> = Vec::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        match rows.last_mut() {
-            Some(row) if width(row) + 1 + width(word) <= room => {
-                row.push(' ');
-                row.push_str(word);
-            }
-            Some(_) | None => {
-                let mut row = String::new();
-                for c in word.chars() {
-                    if width(&row) + width(c.encode_utf8(&mut [0; 4])) > room {
-                        rows.push(std::mem::take(&mut row));
-                    }
-                    row.push(c);
-                }
-                rows.push(row);
-            }
-        }
-    }
-    rows
 }
 
 #[cfg(test)]
