@@ -299,6 +299,20 @@ fn hostile_text_reaches_no_screen_raw() {
     }
 }
 
+/// A parser of somebody else's panics over it, and would say so with the text.
+#[test]
+fn a_command_that_a_parser_fails_on_reaches_no_screen_raw() {
+    let root = "sandbox: { require_os_sandbox: false, paths: { repo: { root: ., mode: rw } } }";
+    let place = Place::new(&format!("version: 1\n{root}\nshell: {{ default: {{ approval: none }} }}\n"));
+    let command = "\u{1b}[2J``${\\\\$(}`\u{68b}";
+    let args = serde_json::json!({ "command": command }).to_string();
+    let (_, printed, complaint) = place.run(&["explain", "shell", "--config", "c.yaml", "--args", &args]);
+    assert!(printed.contains("a text that the parser fails on"), "{printed} {complaint}");
+    for text in [printed, complaint] {
+        assert!(!text.contains('\u{1b}') && !text.contains("panicked"), "{text:?}");
+    }
+}
+
 #[test]
 fn help_man_completions_and_schema_come_out() {
     let place = Place::new(CONFIG);

@@ -31,16 +31,19 @@ pub(super) fn limits(text: &str) -> Option<Gap> {
 
 /// How deep round and curly brackets nest, and the words that open and close blocks; quotes are not looked at.
 pub(super) fn depth(text: &str) -> usize {
-    let (mut now, mut most) = (0usize, 0usize);
+    let (mut round, mut curly, mut most) = (0usize, 0usize, 0usize);
     let mut ticks = 0usize;
     for byte in text.bytes() {
         match byte {
-            b'(' | b'{' => now += 1,
-            b')' | b'}' => now = now.saturating_sub(1),
+            // One kind does not close the other: a parser that looks for it takes far longer the more are open.
+            b'(' => round += 1,
+            b')' => round = round.saturating_sub(1),
+            b'{' => curly += 1,
+            b'}' => curly = curly.saturating_sub(1),
             b'`' => ticks += 1,
             _ => {}
         }
-        most = most.max(now);
+        most = most.max(round + curly);
     }
     let mut blocks = 0usize;
     for word in text.split(|c: char| !c.is_ascii_alphanumeric()) {

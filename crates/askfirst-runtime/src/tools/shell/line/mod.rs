@@ -9,6 +9,7 @@ mod flow;
 mod guard;
 mod number;
 mod plain;
+mod quiet;
 mod second;
 mod shuck;
 mod simple;
@@ -34,13 +35,12 @@ pub(crate) fn read(text: &str) -> Line {
         return line;
     }
     guard::characters(text, &mut line.gaps);
-    let walked = std::panic::catch_unwind(|| walk::walk(text, &shuck::Shuck));
-    match walked {
-        Ok((commands, gaps)) => {
+    match quiet::quietly(|| walk::walk(text, &shuck::Shuck)) {
+        Some((commands, gaps)) => {
             line.commands = commands;
             line.gaps.extend(gaps);
         }
-        Err(_) => line.gaps.push(gap(0..text.len(), "a text that the reader fails on")),
+        None => line.gaps.push(gap(0..text.len(), "a text that the reader fails on")),
     }
     line
 }

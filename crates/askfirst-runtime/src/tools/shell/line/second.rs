@@ -3,6 +3,7 @@
 use rable::{Node, NodeKind};
 
 use super::guard::depth;
+use super::quiet::quietly;
 use super::tree::Line;
 
 /// How deep brackets may nest before it.
@@ -30,8 +31,8 @@ pub(super) fn agrees(text: &str, line: &Line) -> bool {
     if text.len() * levels * levels > WORK {
         return false;
     }
-    let parsed = std::panic::catch_unwind(|| rable::parse(text, false));
-    let Ok(Ok(nodes)) = parsed else { return false };
+    let parsed = quietly(|| rable::parse(text, false));
+    let Some(Ok(nodes)) = parsed else { return false };
     let mut seen = Seen::default();
     for node in &nodes {
         seen.node(node, 0);
@@ -114,8 +115,8 @@ impl Seen {
             return;
         }
         let quoted = format!(": \"{text}\"");
-        match std::panic::catch_unwind(|| rable::parse(&quoted, false)) {
-            Ok(Ok(nodes)) => match nodes.as_slice() {
+        match quietly(|| rable::parse(&quoted, false)) {
+            Some(Ok(nodes)) => match nodes.as_slice() {
                 [Node { kind: NodeKind::Command { assignments, words, redirects }, .. }]
                     if assignments.is_empty() && redirects.is_empty() && words.len() == 2 =>
                 {
@@ -125,7 +126,7 @@ impl Seen {
                 }
                 _ => self.lost = true,
             },
-            Ok(Err(_)) | Err(_) => self.lost = true,
+            Some(Err(_)) | None => self.lost = true,
         }
     }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use shuck_ast as ast;
 use shuck_parser::parser::{ParseStatus, Parser, ShellDialect, ShellProfile};
 
+use super::quiet::quietly;
 use super::syntax::{
     Assign, Check, Fault, Grammar, Kind, Node, Pick, Raw, Redirect, Script, Span, Stmt, Turn, Value,
 };
@@ -23,11 +24,11 @@ impl Grammar for Shuck {
         let Some(slice) = text.get(part.clone()) else {
             return Err(fault(part, "a part that cannot be cut out"));
         };
-        let parsed = std::panic::catch_unwind(|| {
+        let parsed = quietly(|| {
             let profile = ShellProfile::native(ShellDialect::Bash);
             Parser::with_limits_and_profile(slice, DEPTH, FUEL, profile).parse()
         });
-        let Ok(parsed) = parsed else {
+        let Some(parsed) = parsed else {
             return Err(fault(part, "a text that the parser fails on"));
         };
         if parsed.status != ParseStatus::Clean

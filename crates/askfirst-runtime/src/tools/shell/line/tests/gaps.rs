@@ -36,6 +36,14 @@ fn characters_that_are_not_what_they_look_like_are_named() {
     ]);
 }
 
+/// Curly brackets that a round one does not close: the parser took half a second over 561 bytes of them.
+#[test]
+fn one_kind_of_bracket_does_not_close_the_other() {
+    let text = format!("`{}`", "${^f:{^f:*))${/))/\"/=${/2\"[[[[[{>".repeat(5));
+    gaps(&[(&text, "brackets nested more than 16 deep")]);
+    assert!(read("awk '{print $1}' a | sed 's/(/{/; s/)/}/'").gaps.is_empty());
+}
+
 #[test]
 fn limits_hold_before_any_parser() {
     gaps(&[
