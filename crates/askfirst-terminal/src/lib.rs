@@ -26,7 +26,7 @@ use askfirst_runtime::redact::Redactor;
 
 pub use approver::TerminalApprover;
 pub use schema::Schemas;
-pub use signals::put_back;
+pub use signals::{put_back, wait_until_left};
 
 /// How the prompt looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

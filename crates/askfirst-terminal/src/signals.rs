@@ -105,6 +105,12 @@ pub fn put_back() {
     }
 }
 
+/// Waits a little until no prompt of this program has a terminal: what is printed then stands below it. For whoever knows
+/// that a question is over which nobody answered.
+pub fn wait_until_left() {
+    drop(LEFT.wait_timeout_while(held(), PATIENCE, |held| !held.is_empty()));
+}
+
 /// Waits for signals, once for the program.
 fn watch() {
     static WATCHED: Once = Once::new();

@@ -18,6 +18,7 @@ pub fn call(common: &Common, mode: ModeFlags, tool: &str, args: &str) -> anyhow:
     let offered = Offered::new(read_config(common)?)?;
     let session = Session::open(offered, common, mode, "call", &Places::from_env().state)?;
     let outcome = session.tools.call_sync(tool, args);
+    askfirst_terminal::wait_until_left();
     Ok(crate::outcome::print(&outcome, common.json))
 }
 

@@ -104,6 +104,7 @@ fn play(session: &Session, step: &Step) -> Exit {
         batch.map_or(call.clone(), |batch| call.with_metadata("batch_id", batch))
     });
     let outcomes = block_on_alone(session.tools.call_many(calls.collect()));
+    askfirst_terminal::wait_until_left();
     let mut exit = Exit::Done;
     for ((tool, _), outcome) in step.calls.iter().zip(&outcomes) {
         exit = exit.max(tell(tool, outcome));

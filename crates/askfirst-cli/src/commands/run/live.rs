@@ -116,6 +116,9 @@ impl Live {
                 state.now.by = Some(by(decided));
                 state.now.waited_ms += decided.waited_ms;
                 if let Some(refusal) = &decided.refusal {
+                    if decided.cause == Cause::TimeOut {
+                        askfirst_terminal::wait_until_left();
+                    }
                     let (word, rest) = crate::outcome::in_words(&Outcome::Denied(refusal.clone()));
                     self.end(state, word, &rest);
                 }
