@@ -6,7 +6,7 @@ use askfirst::{Approval, ApprovalPresentation, Cause, PresentationKind, Risk};
 use askfirst_runtime::present::Rule;
 use rustix::process::Signal;
 
-use super::only;
+use super::{Office, only};
 use crate::desk::{Asking, Desk, Seat, args, email};
 
 #[test]
@@ -176,21 +176,22 @@ fn what_is_risky_is_approved_once_its_end_was_on_screen() {
 
 #[test]
 fn nothing_is_armed_before_the_content_is_there() {
-    let lines = |word: &str| {
-        (0..60_000).map(|n| format!("line {n} of a file, {word} {}\n", n % 9)).collect::<String>()
+    let lines = |count: usize, word: &str| {
+        (0..count).map(|n| format!("line {n} of a file, {word} {}\n", n % 9)).collect::<String>()
     };
-    let (before, after) = (lines("old"), lines("new"));
-    only(Rule::Content, |office| {
+    let ready_first = |office: Office, count: usize| {
         let mut request = email();
         let mut shown = ApprovalPresentation::new(PresentationKind::Diff, "notes:a.txt");
-        shown.metadata.insert("before".into(), before.clone().into());
-        shown.metadata.insert("after".into(), after.clone().into());
+        shown.metadata.insert("before".into(), lines(count, "old").into());
+        shown.metadata.insert("after".into(), lines(count, "new").into());
         request.presentation = Some(shown);
         let mut asking = office.asks(request).start();
         let first = asking.wait_for("being prepared").which(&["the tool shows this diff", "ready:"]);
         asking.send(b"\x03").end();
         first == Some(1)
-    });
+    };
+    // How long a diff takes depends on the machine: one of these takes longer than keys must wait.
+    only(Rule::Content, |office| [60_000, 240_000].into_iter().any(|count| ready_first(office, count)));
 }
 
 #[test]
