@@ -1,5 +1,5 @@
-//! What it costs to start `/bin/true` behind the walls: beside a plain spawn, bubblewrap and what else is installed,
-//! from a small parent and from one of 1 GiB.
+//! What it costs to start `/bin/true` behind the walls, with a helper for each start and with one that is kept: beside a
+//! plain spawn, bubblewrap and what else is installed, from a small parent and from one of 1 GiB.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,19 +12,20 @@ use askfirst_sandbox::{
 fn main() -> Result<(), Failure> {
     main_if_helper();
     let walls = Walls::probe(Helper::own()?, Tier::Full)?;
+    let keeping = Walls::probe(Helper::own()?, Tier::Full)?.keeping_helpers();
     println!("walls: {} ({})", walls.tier(), walls.way());
     let folder = std::env::temp_dir().join(format!("askfirst-bench-walls-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("work"))?;
     let folder = folder.canonicalize()?;
-    race_from("from a small parent", &walls, &folder)?;
+    race_from("from a small parent", &walls, &keeping, &folder)?;
     let large = vec![1_u8; 1 << 30];
-    race_from("from a parent of 1 GiB", &walls, &folder)?;
+    race_from("from a parent of 1 GiB", &walls, &keeping, &folder)?;
     drop(std::hint::black_box(large));
     std::fs::remove_dir_all(folder)?;
     Ok(())
 }
 
-fn race_from(label: &str, walls: &Walls, folder: &Path) -> Result<(), Failure> {
+fn race_from(label: &str, walls: &Walls, keeping: &Walls, folder: &Path) -> Result<(), Failure> {
     let work = folder.join("work");
     let profile = OSProfile { writable: vec![Grant::of(&work)?], ..OSProfile::nothing() };
     let spec = Spec::new("/bin/true", &work);
@@ -43,10 +44,8 @@ fn race_from(label: &str, walls: &Walls, folder: &Path) -> Result<(), Failure> {
     let mut contestants = vec![
         Contestant::waiting("plain spawn", |_| plain()),
         Contestant::waiting("our launcher without walls", |_| drop(launch(&spec, &Stop::new()))),
-        Contestant::waiting("our walls", |_| {
-            let over = launch_behind(walls, &profile, &spec, &Stop::new());
-            assert!(over.is_ok_and(|over| over.finished.end == askfirst_sandbox::End::Exited(0)));
-        }),
+        Contestant::waiting("our walls", |_| behind(walls, &profile, &spec)),
+        Contestant::waiting("our walls, helper kept", |_| behind(keeping, &profile, &spec)),
     ];
     for (name, (program, words)) in &others {
         let start = move |_| started(Command::new(program).args(words).current_dir(folder));
@@ -54,6 +53,11 @@ fn race_from(label: &str, walls: &Walls, folder: &Path) -> Result<(), Failure> {
     }
     print_race(label, &mut contestants);
     Ok(())
+}
+
+fn behind(walls: &Walls, profile: &OSProfile, spec: &Spec) {
+    let over = launch_behind(walls, profile, spec, &Stop::new());
+    assert!(over.is_ok_and(|over| over.finished.end == askfirst_sandbox::End::Exited(0)));
 }
 
 fn started(command: &mut Command) {

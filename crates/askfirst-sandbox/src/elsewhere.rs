@@ -121,6 +121,15 @@ pub struct Walls(());
 pub struct NoWalls(pub Vec<String>);
 
 impl Walls {
+    /// The same: there is nothing to keep here.
+    #[must_use]
+    pub fn keeping_helpers(self) -> Self {
+        self
+    }
+
+    /// There are none.
+    pub fn end_helpers(&self) {}
+
     /// Finds out by running something.
     ///
     /// # Errors

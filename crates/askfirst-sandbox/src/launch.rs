@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, PipeReader};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -13,6 +13,7 @@ use crate::capture::{Captured, Keeper};
 use crate::error::{LaunchError, shown};
 use crate::feed::Feed;
 use crate::limits::Wanted;
+use crate::marker::Marker;
 use crate::prepare::Prepared;
 use crate::spawn::{Ends, Extra, Session, spawn};
 use crate::spec::{End, Finished, Heard, Output, Spec, Stdin};
@@ -36,16 +37,53 @@ const PIECE: usize = 1 << 16;
 pub fn launch(spec: &Spec, stop: &Stop) -> Result<Finished, LaunchError> {
     let prepared = Prepared::new(spec)?;
     let wanted = Wanted::new(&spec.limits)?;
-    let start = Start { prepared: &prepared, extra: &Extra::default(), ends_itself: false };
+    let begin = |ends: &Ends, session| spawn(&prepared, ends, &Extra::default(), session);
+    let start = Start { begin: &begin, marker: &prepared.marker, last_word: None };
     run(spec, stop, &start, |pid| wanted.apply(pid))
 }
 
+/// How a process is begun with its streams.
+pub(crate) type Begin<'a> = dyn Fn(&Ends, Session) -> io::Result<Pid> + 'a;
+
 /// What is started, and how it ends.
 pub(crate) struct Start<'a> {
-    pub(crate) prepared: &'a Prepared,
-    pub(crate) extra: &'a Extra,
-    /// Whether nothing is left of it once it has ended by itself.
-    pub(crate) ends_itself: bool,
+    pub(crate) begin: &'a Begin<'a>,
+    pub(crate) marker: &'a Marker,
+    /// Who says that it is over. Then nothing is left once this was said, or once it has ended by itself.
+    pub(crate) last_word: Option<&'a dyn LastWord>,
+}
+
+/// Tells that nothing is left of a program, before the process that was started for it has ended too.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux tell"))]
+pub(crate) trait LastWord {
+    /// Becomes readable when there may be something to hear.
+    fn sign(&self) -> BorrowedFd<'_>;
+    /// What was said.
+    fn told(&self) -> io::Result<Told>;
+    /// What the process does then.
+    fn afterwards(&self) -> Afterwards;
+}
+
+/// What was said about a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux tell"))]
+pub(crate) enum Told {
+    /// That it is over, not yet.
+    Nothing,
+    /// Nothing of it is left.
+    Gone,
+    /// Nothing more will be said.
+    Silence,
+}
+
+/// What a process does that has told of a program's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux tell"))]
+pub(crate) enum Afterwards {
+    /// It ends by itself.
+    Ends,
+    /// It waits for something else to do.
+    Stays,
 }
 
 /// Starts, does `then` at once, and follows to the end.
@@ -63,30 +101,33 @@ pub(crate) fn run(
     let (mut streams, ends) = Streams::open(spec).map_err(LaunchError::system("making a pipe"))?;
 
     let start = Instant::now();
-    let pid = spawn(begin.prepared, &ends, begin.extra, Session::apart())
+    let pid = (begin.begin)(&ends, Session::apart())
         .map_err(|cause| LaunchError::Start { program: shown(&spec.program), cause })?;
-    let mut tree = Tree::new(pid, &begin.prepared.marker);
+    let mut tree = Tree::new(pid, begin.marker);
     drop(ends);
     then(pid)?;
 
     let deadline = spec.limits.wall.and_then(|wall| start.checked_add(wall));
-    let signs = Signs { exit: exit_sign(pid), stopped };
+    let signs = Signs { exit: exit_sign(pid), stopped, last_word: begin.last_word };
     let end = follow(&mut tree, &mut streams, &signs, stop, deadline).map_err(|cause| match tree.hold() {
         Hold::Lost => LaunchError::Lost(shown(&spec.program)),
         Hold::Held | Hold::Over => LaunchError::System { doing: "following the program", cause },
     })?;
     let took = start.elapsed();
-    let survivors = finish(tree, begin, end)?;
+    let survivors = finish(tree, signs, end)?;
     let (stdout, stderr) = streams.finish().map_err(LaunchError::system("reading the output"))?;
     Ok(Finished { end, stdout, stderr, took, survivors })
 }
 
-fn finish(tree: Tree<'_>, begin: &Start<'_>, end: End) -> Result<Vec<i32>, LaunchError> {
-    match end {
-        End::Exited(_) if begin.ends_itself => tree.collect().map(|()| Vec::new()),
-        End::Exited(_) | End::Signalled(_) | End::TimedOut | End::Stopped => tree.end(),
-    }
-    .map_err(LaunchError::system("ending the program"))
+fn finish(tree: Tree<'_>, signs: Signs<'_>, end: End) -> Result<Vec<i32>, LaunchError> {
+    let done = match (end, signs.last_word.map(|last_word| (last_word.told(), last_word.afterwards()))) {
+        (End::Exited(_), Some((Ok(Told::Gone), Afterwards::Stays))) => tree.let_go(),
+        (End::Exited(_), Some((Ok(_), Afterwards::Ends))) => tree.leave(signs.exit),
+        (End::Exited(_) | End::Signalled(_) | End::TimedOut | End::Stopped, _) => {
+            return tree.end().map_err(LaunchError::system("ending the program"));
+        }
+    };
+    done.map(|()| Vec::new()).map_err(LaunchError::system("ending the program"))
 }
 
 /// The same with the standard streams of this process, which the program uses directly.
@@ -113,16 +154,16 @@ pub(crate) fn follow_attached(
         crate::profile::Descriptors::Terminal => Session::Same,
     };
     let start = Instant::now();
-    let pid = spawn(begin.prepared, &ends, begin.extra, session)
+    let pid = (begin.begin)(&ends, session)
         .map_err(|cause| LaunchError::Start { program: shown(&spec.program), cause })?;
-    let mut tree = Tree::new(pid, &begin.prepared.marker);
+    let mut tree = Tree::new(pid, begin.marker);
     drop(ends);
     let deadline = spec.limits.wall.and_then(|wall| start.checked_add(wall));
-    let signs = Signs { exit: exit_sign(pid), stopped };
+    let signs = Signs { exit: exit_sign(pid), stopped, last_word: begin.last_word };
     let mut streams = Streams::none();
     let end =
         follow(&mut tree, &mut streams, &signs, stop, deadline).map_err(system("following the program"))?;
-    finish(tree, begin, end)?;
+    finish(tree, signs, end)?;
     Ok(end)
 }
 
@@ -132,9 +173,10 @@ fn never_started() -> Finished {
 }
 
 /// What else than a stream can wake us.
-struct Signs {
+struct Signs<'a> {
     exit: Option<OwnedFd>,
     stopped: PipeReader,
+    last_word: Option<&'a dyn LastWord>,
 }
 
 /// Becomes readable when the program ends, where the system has such a thing.
@@ -152,12 +194,17 @@ fn exit_sign(_pid: Pid) -> Option<OwnedFd> {
 fn follow(
     tree: &mut Tree<'_>,
     streams: &mut Streams<'_>,
-    signs: &Signs,
+    signs: &Signs<'_>,
     stop: &Stop,
     deadline: Option<Instant>,
 ) -> io::Result<End> {
     loop {
         streams.go_on()?;
+        match signs.last_word.map_or(Ok(Told::Nothing), LastWord::told)? {
+            Told::Nothing => {}
+            // How the program ended, or why it did not start, was said with it.
+            Told::Gone | Told::Silence => return Ok(End::Exited(0)),
+        }
         if let Some(status) = tree.ended()? {
             return Ok(end_of(&status));
         }
@@ -183,9 +230,10 @@ fn end_of(status: &WaitIdStatus) -> End {
 }
 
 /// Until there may be something to do. Waking for nothing is harmless.
-fn wait(streams: &Streams<'_>, signs: &Signs, longest: Option<Duration>) -> io::Result<()> {
+fn wait(streams: &Streams<'_>, signs: &Signs<'_>, longest: Option<Duration>) -> io::Result<()> {
     let mut fds = vec![PollFd::new(&signs.stopped, PollFlags::IN)];
     fds.extend(signs.exit.as_ref().map(|exit| PollFd::new(exit, PollFlags::IN)));
+    fds.extend(signs.last_word.map(|last_word| PollFd::from_borrowed_fd(last_word.sign(), PollFlags::IN)));
     fds.extend(streams.stdin.as_ref().map(|feed| PollFd::from_borrowed_fd(feed.pipe(), PollFlags::OUT)));
     for source in [&streams.stdout, &streams.stderr] {
         fds.extend(source.pipe.as_ref().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));

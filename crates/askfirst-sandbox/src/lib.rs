@@ -24,6 +24,7 @@
 compile_error!("processes can only be started behind walls on Unix systems");
 
 mod capture;
+mod collect;
 mod error;
 mod feed;
 mod launch;

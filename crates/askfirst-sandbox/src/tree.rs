@@ -1,12 +1,14 @@
 //! Ends a program and all that came from it, and nothing else; it does not ask nicely first.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus};
 
+use crate::collect;
 use crate::marker::Marker;
 #[cfg(target_os = "linux")]
 use crate::search::{Doubt, Search, Seen};
@@ -86,9 +88,18 @@ impl<'a> Tree<'a> {
         self.finish()
     }
 
-    /// Collects the program, which has ended and is known to have left nothing.
-    pub(crate) fn collect(mut self) -> io::Result<()> {
-        self.wait(WaitIdOptions::EXITED | WaitIdOptions::NOHANG)?;
+    /// Lets the process go, which is known to have ended its program and to have left nothing, and goes on by itself.
+    pub(crate) fn let_go(mut self) -> io::Result<()> {
+        self.hold = Hold::Over;
+        Ok(())
+    }
+
+    /// Leaves the program, which is known to have left nothing: it has ended, or is about to, and is collected then.
+    pub(crate) fn leave(mut self, exit: Option<OwnedFd>) -> io::Result<()> {
+        match exit {
+            Some(exit) => collect::later(exit),
+            None => drop(self.wait(WaitIdOptions::EXITED)?),
+        }
         self.hold = Hold::Over;
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Which walls this machine has: found once for each process, when somebody first asks, by running something.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use askfirst_sandbox::{Helper, Tier, Walls};
@@ -21,9 +22,25 @@ pub fn use_helper(helper: Helper) {
     let _ = NAMED.set(helper);
 }
 
+static KEEPING: AtomicBool = AtomicBool::new(false);
+
+/// Keeps the program that makes the walls for the next command, which starts sooner then. Only for a process that never
+/// gives up rights and is never split; it counts before the first look.
+pub fn keep_helpers() {
+    KEEPING.store(true, Ordering::Relaxed);
+}
+
+static MACHINE: OnceLock<Machine> = OnceLock::new();
+
+/// Lets what was kept end, before the process does.
+pub fn end_helpers() {
+    if let Some(Machine { any: Ok(walls), .. }) = MACHINE.get() {
+        walls.end_helpers();
+    }
+}
+
 /// Looks once.
 pub fn machine() -> &'static Machine {
-    static MACHINE: OnceLock<Machine> = OnceLock::new();
     MACHINE.get_or_init(|| {
         let helper = match NAMED.get().cloned().map_or_else(Helper::own, Ok) {
             Ok(helper) => helper,
@@ -34,7 +51,8 @@ pub fn machine() -> &'static Machine {
 }
 
 fn look(helper: Helper) -> Machine {
-    match Walls::probe(helper, Tier::ContentOnly).map(Arc::new) {
+    let kept = |walls: Walls| if KEEPING.load(Ordering::Relaxed) { walls.keeping_helpers() } else { walls };
+    match Walls::probe(helper, Tier::ContentOnly).map(kept).map(Arc::new) {
         Ok(walls) => match walls.tier() {
             Tier::Full => Machine { full: Ok(Arc::clone(&walls)), any: Ok(walls) },
             Tier::ContentOnly => Machine { full: Err(walls.passed_over().join("; ")), any: Ok(walls) },

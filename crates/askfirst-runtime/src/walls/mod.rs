@@ -11,7 +11,7 @@ mod quarantine;
 pub use derive::{Derived, derive_os_sandbox_profile};
 pub use error::WallsError;
 pub use links::Links;
-pub use machine::{Machine, machine, use_helper};
+pub use machine::{Machine, end_helpers, keep_helpers, machine, use_helper};
 pub use protected::{Found, Protected};
 pub use quarantine::quarantine;
 

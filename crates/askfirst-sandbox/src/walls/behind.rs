@@ -1,21 +1,25 @@
 //! Starts the helper with its order, and makes of what it says how the program ended.
 
+use std::cell::{RefCell, RefMut};
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
 use std::io::{self, PipeReader, Read, Seek, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
+
+use rustix::process::Pid;
 
 use super::helper::{NAME, Program};
 use super::order::{Inside, Order, Way, Word};
+use super::pool::Waiting;
 use super::violation::Violation;
 use super::{SEALS, Walls, bubblewrap, wire};
 use crate::error::{LaunchError, shown};
-use crate::launch::{Start, follow_attached, run};
+use crate::launch::{Afterwards, Begin, LastWord, Start, Told, follow_attached, run};
 use crate::marker::{self, Marker};
 use crate::prepare::{Prepared, enter, variables, words};
-use crate::profile::OSProfile;
-use crate::spawn::Extra;
+use crate::profile::{OSProfile, User};
+use crate::spawn::{Ends, Extra, Session, spawn};
 use crate::spec::{End, Finished, Limits, Spec};
 use crate::stop::Stop;
 
@@ -55,10 +59,18 @@ pub(super) fn try_behind(
 /// Starts an order as it is.
 pub(super) fn go(walls: &Walls, order: Order, spec: &Spec, stop: &Stop) -> Result<Behind, LaunchError> {
     let spec = &Spec { limits: least(&order.profile.limits, &spec.limits), ..spec.clone() };
-    let ready = Ready::new(walls, order)?;
-    let start = Start { prepared: &ready.prepared, extra: &ready.extra, ends_itself: walls.way == Way::Own };
-    let finished = run(spec, stop, &start, |_| Ok(()))?;
+    let ready = match (&walls.pool, order.profile.user) {
+        (Some(pool), User::Same) => Ready::waiting(pool.take(&walls.helper)?, order)?,
+        (Some(_) | None, _) => Ready::new(walls, order)?,
+    };
+    let begin = |ends: &Ends, session| ready.begin(ends, session);
+    let finished = run(spec, stop, &ready.start(&begin), |_| Ok(()))?;
     let (end, violations) = ready.result(finished.end, spec)?;
+    if let (Some(pool), How::Handed { to, .. }, Ok(Told::Gone)) =
+        (&walls.pool, ready.how, ready.answer.told())
+    {
+        pool.put(to);
+    }
     Ok(Behind { finished: Finished { end, ..finished }, violations })
 }
 
@@ -74,8 +86,8 @@ pub fn attach_behind(
     stop: &Stop,
 ) -> Result<(End, Vec<Violation>), LaunchError> {
     let ready = Ready::new(walls, order(walls, profile, spec, Inside::Program)?)?;
-    let start = Start { prepared: &ready.prepared, extra: &ready.extra, ends_itself: walls.way == Way::Own };
-    let end = follow_attached(spec, stop, &start, profile.descriptors)?;
+    let begin = |ends: &Ends, session| ready.begin(ends, session);
+    let end = follow_attached(spec, stop, &ready.start(&begin), profile.descriptors)?;
     ready.result(end, spec)
 }
 
@@ -123,19 +135,102 @@ fn least(a: &Limits, b: &Limits) -> Limits {
     }
 }
 
-/// A helper about to be started.
+/// A helper about to be started, or to get its next order.
 struct Ready {
-    prepared: Prepared,
-    extra: Extra,
-    answer: PipeReader,
+    how: How,
+    answer: Answer,
+}
+
+/// How the helper comes to its order.
+enum How {
+    /// It is started with it.
+    Started {
+        prepared: Prepared,
+        extra: Extra,
+        /// Whether it tells when nothing is left.
+        tells: bool,
+    },
+    /// It waits, and is handed the order with where to answer.
+    Handed { to: Waiting, order: OwnedFd, said: RefCell<Option<OwnedFd>> },
+}
+
+/// What the helper says, as far as it has been heard.
+struct Answer {
+    pipe: PipeReader,
+    heard: RefCell<Heard>,
+    afterwards: Afterwards,
+}
+
+#[derive(Default)]
+struct Heard {
+    /// What is not a whole word yet.
+    left: Vec<u8>,
+    words: Vec<Word>,
+    /// Whether nobody is left who could say more.
+    over: bool,
+}
+
+impl Answer {
+    /// Does not wait: somebody whom we could not end may hold the other end.
+    fn new(pipe: PipeReader, afterwards: Afterwards) -> io::Result<Self> {
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        Ok(Self { pipe, heard: RefCell::default(), afterwards })
+    }
+
+    /// Hears what was said since.
+    fn hear(&self) -> io::Result<RefMut<'_, Heard>> {
+        let mut heard = self.heard.borrow_mut();
+        let Heard { left, words, over } = &mut *heard;
+        match (&self.pipe).read_to_end(left) {
+            Ok(_) => *over = true,
+            Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {}
+            Err(cause) => return Err(cause),
+        }
+        let mut rest = left.as_slice();
+        while let Some((word, after)) = Word::decode(rest) {
+            words.push(word);
+            rest = after;
+        }
+        *left = rest.to_vec();
+        Ok(heard)
+    }
+}
+
+impl LastWord for Answer {
+    fn sign(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+
+    fn told(&self) -> io::Result<Told> {
+        let heard = self.hear()?;
+        Ok(match heard.words.last() {
+            Some(Word::Gone(_)) => Told::Gone,
+            Some(_) | None if heard.over => Told::Silence,
+            Some(_) | None => Told::Nothing,
+        })
+    }
+
+    fn afterwards(&self) -> Afterwards {
+        self.afterwards
+    }
 }
 
 impl Ready {
+    /// One that waits.
+    fn waiting(to: Waiting, mut order: Order) -> Result<Self, LaunchError> {
+        let system = |doing| LaunchError::system::<io::Error>(doing);
+        mark(&mut order, &to.marker);
+        let (answer, said) = io::pipe().map_err(system("making a pipe"))?;
+        let order = seal(&wire::encode(&order)).map_err(system("sealing the order"))?;
+        let answer = Answer::new(answer, Afterwards::Stays).map_err(system("making a pipe"))?;
+        Ok(Self { how: How::Handed { to, order, said: RefCell::new(Some(said.into())) }, answer })
+    }
+
+    /// One that is started for this order alone.
     fn new(walls: &Walls, mut order: Order) -> Result<Self, LaunchError> {
         let marker = Marker::fresh().map_err(LaunchError::system("reading random bytes"))?;
-        let mark = [marker::VARIABLE.as_bytes(), b"=", marker.value().as_bytes()].concat();
-        order.env.retain(|(name, _)| name != marker::VARIABLE);
-        order.env.push((marker::VARIABLE.into(), OsString::from(marker.value())));
+        let marked = [marker::VARIABLE.as_bytes(), b"=", marker.value().as_bytes()].concat();
+        mark(&mut order, &marker);
         let system = |doing| LaunchError::system::<io::Error>(doing);
         let (answer, said) = io::pipe().map_err(system("making a pipe"))?;
         let sealed = seal(&wire::encode(&order)).map_err(system("sealing the order"))?;
@@ -160,34 +255,44 @@ impl Ready {
         let prepared = Prepared {
             path,
             argv,
-            envp: vec![crate::prepare::c_string(&mark, || crate::Place::Program)?],
+            envp: vec![crate::prepare::c_string(&marked, || crate::Place::Program)?],
             folder: enter(Path::new("/"))?,
             marker,
         };
         let extra = Extra::new(extra).map_err(system("holding descriptors"))?;
         #[cfg(test)]
         let extra = Extra { leaks: !order.has(super::mechanism::Mechanism::Descriptors), ..extra };
-        Ok(Self { prepared, extra, answer })
+        let answer = Answer::new(answer, Afterwards::Ends).map_err(system("making a pipe"))?;
+        Ok(Self { how: How::Started { prepared, extra, tells: walls.way == Way::Own }, answer })
+    }
+
+    fn begin(&self, ends: &Ends, session: Session) -> io::Result<Pid> {
+        match &self.how {
+            How::Started { prepared, extra, .. } => spawn(prepared, ends, extra, session),
+            How::Handed { to, order, said } => {
+                // Taken, so that nobody but who answers holds that end.
+                let said = said.take().ok_or(io::ErrorKind::BrokenPipe)?;
+                to.hand(order, &said, ends)
+            }
+        }
+    }
+
+    fn start<'a>(&'a self, begin: &'a Begin<'a>) -> Start<'a> {
+        let (marker, tells) = match &self.how {
+            How::Started { prepared, tells, .. } => (&prepared.marker, *tells),
+            How::Handed { to, .. } => (&to.marker, true),
+        };
+        Start { begin, marker, last_word: tells.then_some(&self.answer as &dyn LastWord) }
     }
 
     /// What the helper said counts; without a word from it, how it was ended.
-    fn result(self, end: End, spec: &Spec) -> Result<(End, Vec<Violation>), LaunchError> {
-        let Self { prepared: _, extra, mut answer } = self;
-        drop(extra);
-        let mut said = Vec::new();
-        // Somebody whom we could not end may hold the other end.
-        rustix::io::ioctl_fionbio(&answer, true).map_err(LaunchError::system("reading the answer"))?;
-        match answer.read_to_end(&mut said) {
-            Err(cause) if cause.kind() != io::ErrorKind::WouldBlock => {
-                return Err(LaunchError::System { doing: "reading the answer", cause });
-            }
-            Ok(_) | Err(_) => {}
-        }
+    fn result(&self, end: End, spec: &Spec) -> Result<(End, Vec<Violation>), LaunchError> {
+        let words = self.answer.hear().map_err(LaunchError::system("reading the answer"))?.words.clone();
         let (mut violations, mut status) = (Vec::new(), None);
-        for word in Word::decode_all(&said) {
+        for word in words {
             match word {
                 Word::Refused(violation) => violations.push(violation),
-                Word::Status(said) => status = Some(said),
+                Word::Status(said) | Word::Gone(said) => status = Some(said),
                 Word::Failed(step, number) => {
                     return Err(LaunchError::Walls { step, cause: io::Error::from_raw_os_error(number) });
                 }
@@ -214,6 +319,12 @@ impl Ready {
     }
 }
 
+/// Lets the program's processes be known again.
+fn mark(order: &mut Order, marker: &Marker) {
+    order.env.retain(|(name, _)| name != marker::VARIABLE);
+    order.env.push((marker::VARIABLE.into(), OsString::from(marker.value())));
+}
+
 /// For a test that looks what happens without a launcher: starts the helper, and leaves it.
 #[cfg(test)]
 pub(super) fn start_only(
@@ -225,15 +336,15 @@ pub(super) fn start_only(
     let system = |doing| LaunchError::system::<io::Error>(doing);
     let input = File::open("/dev/null").map_err(system("opening"))?;
     let copy = || output.try_clone().map_err(system("opening"));
-    let ends = crate::spawn::Ends::new(input, copy()?, copy()?).map_err(system("opening"))?;
-    let pid = crate::spawn::spawn(&ready.prepared, &ends, &ready.extra, crate::spawn::Session::New);
+    let ends = Ends::new(input, copy()?, copy()?).map_err(system("opening"))?;
+    let pid = ready.begin(&ends, Session::New);
     // The other end of its answer stays open, or it would end at once.
     std::mem::forget(ready.answer);
     pid.map_err(system("starting"))
 }
 
 /// Bytes that nobody can change any more.
-fn seal(bytes: &[u8]) -> io::Result<OwnedFd> {
+pub(super) fn seal(bytes: &[u8]) -> io::Result<OwnedFd> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: the name is NUL-ended.
     let fd = unsafe { libc::memfd_create(c"askfirst-order".as_ptr(), flags) };

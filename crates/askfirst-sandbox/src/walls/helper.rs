@@ -16,16 +16,29 @@ use crate::error::shown;
 /// The name under which a helper is started.
 pub(super) const NAME: &str = "askfirst-walls-helper";
 
+/// The name under which one is started that takes several orders.
+pub(super) const STAYING: &str = "askfirst-walls-helper-staying";
+
 /// Whether this program makes walls when it is started under that name.
 static IS_HELPER: AtomicBool = AtomicBool::new(false);
 
 /// To be called first in `main`, before threads are started: if this process was started as a helper, it makes the
 /// walls, starts the program, and does not return. Without this, this program cannot be its own helper.
 pub fn main_if_helper() {
-    if std::env::args_os().next().is_some_and(|name| name == NAME) {
-        super::inside::main();
+    if let Some(name) = std::env::args_os().next() {
+        be(name.as_encoded_bytes());
     }
     IS_HELPER.store(true, Ordering::Relaxed);
+}
+
+/// Does not return if this is the name of a helper.
+fn be(name: &[u8]) {
+    if name == NAME.as_bytes() {
+        super::inside::main();
+    }
+    if name == STAYING.as_bytes() {
+        super::stay::main();
+    }
 }
 
 /// The same before `main`: a helper needs nothing of what the standard library prepares there, which takes longer
@@ -42,9 +55,7 @@ extern "C" fn before_main(count: c_int, words: *const *const c_char) {
     }
     // SAFETY: so many words are there, and each is NUL-ended.
     let name = unsafe { CStr::from_ptr(*words) };
-    if name.to_bytes() == NAME.as_bytes() {
-        super::inside::main();
-    }
+    be(name.to_bytes());
 }
 
 /// The program that makes the walls.

@@ -94,6 +94,23 @@ pub(super) fn wait_outside(first: pid_t) -> io::Result<i32> {
     }
 }
 
+/// What a helper that stays was told by a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    Nothing,
+    ToEnd,
+}
+
+/// A helper that stays: looks at one signal, and collects whoever has ended.
+pub(super) fn collect(signals: &OwnedFd) -> io::Result<Told> {
+    let Some(info) = read_signal(signals) else { return Ok(Told::Nothing) };
+    if info.ssi_signo as c_int != libc::SIGCHLD {
+        return Ok(Told::ToEnd);
+    }
+    while reap()?.is_some() {}
+    Ok(Told::Nothing)
+}
+
 /// One child that has ended, if any has.
 fn reap() -> io::Result<Option<(pid_t, c_int)>> {
     let mut status = 0;
@@ -143,8 +160,35 @@ pub(super) fn run(order: &Order, answer: &Answer, turns: Option<Turns>) -> Resul
             if let Some(told) = missed.or_else(|| counters.take().and_then(outside)) {
                 answer.say(&Word::Refused(told));
             }
-            answer.say(&Word::Status(status));
+            if is_first(order) {
+                end_others().map_err(failed())?;
+                answer.say(&Word::Gone(status));
+            } else {
+                answer.say(&Word::Status(status));
+            }
             end(0);
+        }
+    }
+}
+
+/// Whether this process is the first of a namespace of its own, so that all others in it came from the program.
+fn is_first(order: &Order) -> bool {
+    order.way == Way::Own && order.has(Mechanism::PidNamespace) && std::process::id() == 1
+}
+
+/// Ends whatever the program left, and waits until nothing of it is there any more.
+fn end_others() -> io::Result<()> {
+    loop {
+        // SAFETY: no memory is passed. In a namespace of its own this reaches nobody outside, and not this process.
+        unsafe { libc::kill(-1, libc::SIGKILL) };
+        let mut status = 0;
+        // SAFETY: the number lives.
+        if unsafe { libc::waitpid(-1, &mut status, 0) } < 0 {
+            match io::Error::last_os_error() {
+                cause if cause.raw_os_error() == Some(libc::ECHILD) => return Ok(()),
+                cause if cause.kind() == io::ErrorKind::Interrupted => {}
+                cause => return Err(cause),
+            }
         }
     }
 }
@@ -164,11 +208,11 @@ fn outside(counters: Counters) -> Option<Violation> {
     (missed > 0).then(|| Violation { tried: Tried::Outside(missed), program: String::new() })
 }
 
-fn poll_of(fd: &OwnedFd) -> libc::pollfd {
+pub(super) fn poll_of(fd: &OwnedFd) -> libc::pollfd {
     libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
 }
 
-fn signals() -> io::Result<OwnedFd> {
+pub(super) fn signals() -> io::Result<OwnedFd> {
     let set = watched();
     // SAFETY: the set is initialised.
     let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
@@ -179,16 +223,19 @@ fn signals() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Looks at one signal. Gives the status of the program if it has ended.
-fn attend(signals: &OwnedFd, program: pid_t) -> io::Result<Option<c_int>> {
+/// The next signal, if one has come.
+fn read_signal(signals: &OwnedFd) -> Option<libc::signalfd_siginfo> {
     // SAFETY: all zero is a valid value of this plain structure.
     let mut info: libc::signalfd_siginfo = unsafe { mem::zeroed() };
     let size = size_of_val(&info);
     // SAFETY: the structure is as large as is said.
     let count = unsafe { libc::read(signals.as_raw_fd(), (&raw mut info).cast(), size) };
-    if usize::try_from(count) != Ok(size) {
-        return Ok(None);
-    }
+    (usize::try_from(count) == Ok(size)).then_some(info)
+}
+
+/// Looks at one signal. Gives the status of the program if it has ended.
+fn attend(signals: &OwnedFd, program: pid_t) -> io::Result<Option<c_int>> {
+    let Some(info) = read_signal(signals) else { return Ok(None) };
     let signal = info.ssi_signo as c_int;
     if signal != libc::SIGCHLD {
         if was_sent(info.ssi_code) {

@@ -30,13 +30,21 @@ pub(super) const SAID: i32 = 125;
 pub(super) struct Answer(OwnedFd);
 
 impl Answer {
+    pub(super) fn new(pipe: OwnedFd) -> Self {
+        Self(pipe)
+    }
+
     pub(super) fn say(&self, word: &Word) {
         // A launcher that is gone needs no answer, and its end ends everything.
         let _ = rustix::io::retry_on_intr(|| rustix::io::write(&self.0, &word.encode()));
     }
 
-    fn fail(&self, failed: &Failed) -> ! {
+    pub(super) fn tell(&self, failed: &Failed) {
         self.say(&Word::Failed(failed.step.clone(), failed.cause.raw_os_error().unwrap_or(0)));
+    }
+
+    fn fail(&self, failed: &Failed) -> ! {
+        self.tell(failed);
         end(SAID)
     }
 }
@@ -67,7 +75,7 @@ pub(super) fn main() -> ! {
     }
 }
 
-fn read_order(from: OwnedFd) -> Result<Order, Failed> {
+pub(super) fn read_order(from: OwnedFd) -> Result<Order, Failed> {
     let bad = || Failed { step: "reading the order".to_owned(), cause: io::ErrorKind::InvalidData.into() };
     rustix::io::fcntl_setfd(&from, rustix::io::FdFlags::CLOEXEC).map_err(Failed::at("reading the order"))?;
     // SAFETY: no memory is passed.
@@ -84,13 +92,30 @@ fn read_order(from: OwnedFd) -> Result<Order, Failed> {
 fn own(order: &Order, answer: &Answer) -> Result<i32, Failed> {
     die_with_parent(ANSWER)?;
     become_user(order)?;
-    let (alive, hold) = io::pipe().map_err(Failed::at("making a pipe"))?;
     init::block_signals().map_err(Failed::at("blocking signals"))?;
+    let begun = begin(order, answer, &[])?;
+    let code = init::wait_outside(begun.first).map_err(Failed::at("waiting"))?;
+    drop(begun.hold);
+    Ok(code)
+}
+
+/// PID 1, split off.
+pub(super) struct Begun {
+    first: libc::pid_t,
+    /// Held while PID 1 may look whether we are still there.
+    pub(super) hold: io::PipeWriter,
+    pub(super) turns: Turns,
+}
+
+/// Splits PID 1 off, which makes the walls and starts the program. `ours` is not open there.
+pub(super) fn begin(order: &Order, answer: &Answer, ours: &[RawFd]) -> Result<Begun, Failed> {
+    let (alive, hold) = io::pipe().map_err(Failed::at("making a pipe"))?;
     let outside = Outside::now();
     let turns = Turns::begin();
     match sys::split(namespaces(order)).map_err(Failed::at("making the namespaces"))? {
         0 => {
             drop(hold);
+            ours.iter().for_each(|fd| sys::close(*fd));
             let done = first(order, &outside, alive.as_raw_fd(), &turns)
                 .and_then(|()| init::run(order, answer, Some(turns)));
             match done {
@@ -98,11 +123,7 @@ fn own(order: &Order, answer: &Answer) -> Result<i32, Failed> {
                 Err(failed) => answer.fail(&failed),
             }
         }
-        first => {
-            let code = init::wait_outside(first).map_err(Failed::at("waiting"))?;
-            drop(hold);
-            Ok(code)
-        }
+        first => Ok(Begun { first, hold, turns }),
     }
 }
 
@@ -128,7 +149,7 @@ fn die_with_parent(pipe: RawFd) -> Result<(), Failed> {
     Ok(())
 }
 
-fn become_user(order: &Order) -> Result<(), Failed> {
+pub(super) fn become_user(order: &Order) -> Result<(), Failed> {
     let root = rustix::process::geteuid().is_root();
     match order.profile.user {
         User::Same if root => match sys::leave_groups() {

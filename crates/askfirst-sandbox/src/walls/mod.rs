@@ -19,7 +19,9 @@ mod mounts;
 mod network;
 mod notify;
 mod order;
+mod pool;
 mod routes;
+mod stay;
 mod steps;
 mod sys;
 #[cfg(test)]
@@ -72,6 +74,8 @@ pub struct Walls {
     bubblewrap: Option<PathBuf>,
     /// Why better ways in do not hold.
     passed_over: Vec<String>,
+    /// Where helpers are kept for the next program.
+    pool: Option<pool::Pool>,
 }
 
 /// Why no walls hold.
@@ -86,7 +90,7 @@ impl Walls {
     ///
     /// If none holds, with what each said.
     pub fn probe(helper: Helper, least: Tier) -> Result<Self, NoWalls> {
-        let mut walls = Self { helper, way: Way::Own, bubblewrap: None, passed_over: Vec::new() };
+        let mut walls = Self { helper, way: Way::Own, bubblewrap: None, passed_over: Vec::new(), pool: None };
         match walls.holds() {
             Ok(()) => return Ok(walls),
             Err(why) => walls.passed_over.push(format!("own namespaces: {why}")),
@@ -114,6 +118,21 @@ impl Walls {
                 Err(NoWalls(walls.passed_over))
             }
         }
+    }
+
+    /// The same, with helpers kept for the next program, which starts sooner then. A helper has the rights that this
+    /// process has when it is started, so only for a process that gives up none later. It must not be split without
+    /// another program taking over.
+    #[must_use]
+    pub fn keeping_helpers(mut self) -> Self {
+        self.pool = (self.way == Way::Own).then(pool::Pool::default);
+        self
+    }
+
+    /// Lets helpers that were kept end, and waits for them: for a process that is about to end, so that it leaves nothing
+    /// that somebody else would have to collect.
+    pub fn end_helpers(&self) {
+        self.pool.iter().for_each(pool::Pool::end);
     }
 
     /// How much holds.

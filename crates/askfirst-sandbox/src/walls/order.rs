@@ -64,6 +64,8 @@ pub(crate) enum Word {
     NotStarted(i32),
     /// The program ended with this status, as `wait` gives it.
     Status(i32),
+    /// The same, and nothing of it is left: only who says this is still about to end.
+    Gone(i32),
     /// The kernel told of something that was refused.
     Refused(super::violation::Violation),
 }
@@ -74,6 +76,7 @@ impl Word {
             Self::Failed(step, number) => (b'F', *number, step.clone().into_bytes()),
             Self::NotStarted(number) => (b'N', *number, Vec::new()),
             Self::Status(status) => (b'S', *status, Vec::new()),
+            Self::Gone(status) => (b'G', *status, Vec::new()),
             Self::Refused(violation) => (b'V', 0, violation.encode()),
         };
         let length = u32::try_from(text.len()).unwrap_or(0);
@@ -81,17 +84,8 @@ impl Word {
             .concat()
     }
 
-    /// All that was said, up to what is not understood.
-    pub(crate) fn decode_all(mut bytes: &[u8]) -> Vec<Self> {
-        let mut words = Vec::new();
-        while let Some((word, rest)) = Self::decode(bytes) {
-            words.push(word);
-            bytes = rest;
-        }
-        words
-    }
-
-    fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
+    /// The first word in some bytes, and what follows it; nothing if it is not whole or not understood.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (tag, rest) = bytes.split_first()?;
         let (number, rest) = rest.split_first_chunk()?;
         let (length, rest) = rest.split_first_chunk()?;
@@ -101,6 +95,7 @@ impl Word {
             b'F' => Self::Failed(String::from_utf8_lossy(text).into_owned(), number),
             b'N' => Self::NotStarted(number),
             b'S' => Self::Status(number),
+            b'G' => Self::Gone(number),
             b'V' => Self::Refused(super::violation::Violation::decode(text)?),
             _ => return None,
         };

@@ -161,6 +161,18 @@ pub(crate) fn split(namespaces: c_int) -> io::Result<libc::pid_t> {
     libc::pid_t::try_from(pid).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
+/// Puts a descriptor in the place of another, which every program started later finds there.
+pub(crate) fn put(from: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
+    // SAFETY: no memory is passed; what was open there is nobody's but the caller's.
+    check(unsafe { libc::dup2(from.as_raw_fd(), at) }.into()).map(drop)
+}
+
+/// Closes a descriptor whose owner is another process that this one was split off.
+pub(crate) fn close(fd: RawFd) {
+    // SAFETY: no memory is passed, and in this process nobody uses it.
+    unsafe { libc::close(fd) };
+}
+
 pub(crate) fn control(option: c_int, argument: c_ulong) -> io::Result<c_int> {
     // SAFETY: only used with options that take numbers.
     let result = check(unsafe { libc::prctl(option, argument, 0, 0, 0) }.into())?;

@@ -2,6 +2,7 @@
 //!
 //! This test program is its own helper, its own attacker and its own victim; which of them a process is, its name says.
 
+mod again;
 mod denials;
 mod everyday;
 mod files;
@@ -31,7 +32,10 @@ static BEFORE_MAIN: extern "C" fn() = before_main;
 
 extern "C" fn before_main() {
     let words: Vec<String> = std::env::args().take(2).collect();
-    if words.first().is_some_and(|name| name == super::helper::NAME) {
+    if words
+        .first()
+        .is_some_and(|name| [super::helper::NAME, super::helper::STAYING].contains(&name.as_str()))
+    {
         // As the standard library has it where a helper is started in `main`.
         // SAFETY: no handler is passed.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };

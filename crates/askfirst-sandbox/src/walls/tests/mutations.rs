@@ -60,6 +60,14 @@ fn behind_walls_no_probe_works_for_root_that_becomes_the_owner_of_the_roots() {
 }
 
 #[test]
+fn behind_the_walls_of_a_helper_that_has_served_before_no_probe_works() {
+    assert_eq!(scene_of(As::User, Around::Again).0, names(&[]));
+    if is_root() {
+        assert_eq!(scene_of(As::Root, Around::Again).0, names(&[]));
+    }
+}
+
+#[test]
 fn behind_the_walls_of_bubblewrap_no_probe_works() {
     if second_way().is_none() {
         return skip("behind_the_walls_of_bubblewrap_no_probe_works", "no bubblewrap 0.12 or newer");

@@ -11,12 +11,12 @@ use std::sync::OnceLock;
 
 use super::world::{SECRET, Services, World};
 use super::{ATTACKER, Probe, SCENE, Seen, Who, network, probes};
-use crate::profile::User;
+use crate::profile::{OSProfile, User};
 use crate::spec::{End, Spec};
 use crate::stop::Stop;
 use crate::walls::mechanism::{ALL, Mechanism};
 use crate::walls::order::{Inside, Way};
-use crate::walls::{Helper, Walls, behind};
+use crate::walls::{Helper, Walls, behind, launch_behind};
 
 /// A user without an account.
 pub(super) const SOMEBODY: u32 = 60001;
@@ -39,6 +39,8 @@ pub(super) enum Around {
     Walls(Option<Mechanism>),
     /// The second way in.
     Bubblewrap,
+    /// Those of a helper that has served before.
+    Again,
 }
 
 /// Runs the probes, and names those that worked, and those that were tried.
@@ -47,6 +49,7 @@ pub(super) fn scene_of(who: As, around: Around) -> (BTreeSet<String>, BTreeSet<S
         Around::Nothing => "none".to_owned(),
         Around::Walls(None) => "all".to_owned(),
         Around::Bubblewrap => "bubblewrap".to_owned(),
+        Around::Again => "again".to_owned(),
         Around::Walls(Some(mechanism)) => (mechanism as usize).to_string(),
     };
     let output = scene_command(who).args(["probes", &format!("{who:?}"), &off]).output().unwrap();
@@ -119,6 +122,13 @@ pub(super) fn scene() -> ! {
     match (words[0].as_str(), words[2].as_str()) {
         ("probes", "none") => without_walls(who),
         ("probes", "all") => behind_walls(who, walls(), None),
+        ("probes", "again") => {
+            let walls = walls().keeping_helpers();
+            let first =
+                launch_behind(&walls, &OSProfile::nothing(), &Spec::new("/bin/true", "/"), &Stop::new());
+            assert_eq!(first.unwrap().finished.end, End::Exited(0));
+            behind_walls(who, walls, None);
+        }
         ("probes", "bubblewrap") => behind_walls(who, second_way().unwrap(), None),
         ("probes", number) => behind_walls(who, walls(), Some(ALL[number.parse::<usize>().unwrap()])),
         (other, argument) => super::without::play(other, argument),
@@ -190,7 +200,13 @@ fn without_walls(who: As) {
 }
 
 pub(super) fn walls() -> Walls {
-    Walls { helper: Helper::own().unwrap(), way: Way::Own, bubblewrap: None, passed_over: Vec::new() }
+    Walls {
+        helper: Helper::own().unwrap(),
+        way: Way::Own,
+        bubblewrap: None,
+        passed_over: Vec::new(),
+        pool: None,
+    }
 }
 
 /// The second way in, if there is a bubblewrap that is new enough: the system's, or one that the person who runs the
