@@ -86,9 +86,16 @@ impl Place {
         for name in ["src", "tests", "build", "scripts", "vendor/evil"] {
             std::fs::create_dir_all(repo.join(name))?;
         }
-        for name in
-            ["README.md", ".env", "payload.sh", "a.txt", "src/main.rs", "src/lib.rs", "scripts/run.sh"]
-        {
+        for name in [
+            "README.md",
+            ".env",
+            "payload.sh",
+            "a.txt",
+            "askfirst.yaml",
+            "src/main.rs",
+            "src/lib.rs",
+            "scripts/run.sh",
+        ] {
             std::fs::write(repo.join(name), "x\n")?;
         }
         std::os::unix::fs::symlink("../.env", repo.join("src/link"))?;

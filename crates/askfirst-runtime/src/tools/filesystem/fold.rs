@@ -1,24 +1,26 @@
 //! Names as the most forgiving file system would compare them: without case, in one form of Unicode, without what is
 //! not seen. Only for rules that forbid; nothing is opened by such a name.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use unicode_normalization::UnicodeNormalization;
 
 /// A path, ready to be compared.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Folded {
-    /// There is one way to read it.
-    One(String),
+pub(crate) enum Folded<'p> {
+    /// There is one way to read it. Most paths are written so already.
+    One(Cow<'p, str>),
     /// As it is written but for its case, and as it might be taken. Either may be covered by a rule.
     Two(String, String),
 }
 
 /// Folds a path.
-pub(crate) fn path(path: &Path) -> Folded {
-    let text = path.to_string_lossy();
+pub(crate) fn path(path: &Path) -> Folded<'_> {
+    let text = path.to_str().map_or_else(|| path.to_string_lossy(), Cow::Borrowed);
     if text.is_ascii() && !has_loose_end(&text) {
-        return Folded::One(text.to_ascii_lowercase());
+        let upper = text.bytes().any(|byte| byte.is_ascii_uppercase());
+        return Folded::One(if upper { text.to_ascii_lowercase().into() } else { text });
     }
     let narrow = text.to_lowercase();
     let wide = wide(&text);

@@ -4,12 +4,13 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, Stat, fstat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat};
 use rustix::io::Errno;
+use rustix::path::DecInt;
 
 /// Whether links on the way are followed, as long as they stay beneath.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,13 +110,18 @@ pub(crate) fn open_root(path: &Path) -> Result<OwnedFd, Errno> {
 /// Where an open file lies now, as the kernel says. An error if it lies nowhere any more.
 pub(crate) fn real_of(handle: impl AsFd) -> Result<PathBuf, Errno> {
     let handle = handle.as_fd();
-    let link = format!("/proc/self/fd/{}", handle.as_raw_fd());
-    let path = rustix::fs::readlink(link, Vec::with_capacity(256))?;
+    let link = ["/proc/self/fd/", DecInt::from_fd(handle).as_str()].concat();
+    let mut room = [0_u8; 512];
+    let path = match rustix::fs::readlinkat_raw(CWD, &link, &mut room)? {
+        // It may have been cut off.
+        length if length == room.len() => rustix::fs::readlink(link, Vec::new())?.into_bytes(),
+        length => room.get(..length).unwrap_or_default().to_vec(),
+    };
     // The kernel says so at the end of the path; a name may end like that too, but then it is still there.
-    if path.as_bytes().ends_with(b" (deleted)") && fstat(handle)?.st_nlink == 0 {
+    if path.ends_with(b" (deleted)") && fstat(handle)?.st_nlink == 0 {
         return Err(Errno::NOENT);
     }
-    let path = PathBuf::from(std::ffi::OsString::from_vec(path.into_bytes()));
+    let path = PathBuf::from(std::ffi::OsString::from_vec(path));
     if path.is_absolute() { Ok(path) } else { Err(Errno::NOENT) }
 }
 
@@ -148,3 +154,7 @@ pub(crate) fn folder(above: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errn
 pub(crate) fn size_of(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or(0)
 }
+
+#[cfg(test)]
+#[path = "handle/tests.rs"]
+mod tests;

@@ -217,7 +217,7 @@ impl Rules {
             return true;
         }
         match fold::path(Path::new(name)) {
-            Folded::One(name) => self.last_names.contains(&name),
+            Folded::One(name) => self.last_names.contains(&*name),
             Folded::Two(narrow, wide) => self.last_names.contains(&narrow) || self.last_names.contains(&wide),
         }
     }
@@ -286,10 +286,10 @@ fn begins(path: &str, rule: &str) -> bool {
 
 /// Whether the last name of a path is git's own, however it is spelled.
 fn is_git(path: &Path) -> bool {
-    let is = |text: String| text.rsplit('/').next() == Some(".git");
+    let is = |text: &str| text.rsplit('/').next() == Some(".git");
     match fold::path(path) {
-        Folded::One(text) => is(text),
-        Folded::Two(narrow, wide) => is(narrow) || is(wide),
+        Folded::One(text) => is(&text),
+        Folded::Two(narrow, wide) => is(&narrow) || is(&wide),
     }
 }
 

@@ -206,7 +206,8 @@ impl<'a> Ground<'a> {
     fn deepest<'p>(&self, real: &'p Path) -> Option<(usize, &'p Path)> {
         let within = |(index, root): (usize, &Option<PathBuf>)| Some((index, below(real, root.as_ref()?)?));
         let found = self.reals.iter().enumerate().filter_map(within);
-        found.min_by_key(|(_, path)| path.components().count())
+        // All are ends of one path, so the shortest has the fewest names.
+        found.min_by_key(|(_, path)| path.as_os_str().len())
     }
 
     /// Who speaks for a location, the way from there, and the strictest of everything that is said about it.
@@ -214,10 +215,8 @@ impl<'a> Ground<'a> {
         let (index, path) = self.deepest(real)?;
         let mut rights = Arc::clone(&self.roots.all.get(index)?.rights);
         for (layer, reals) in self.roots.floors.iter().zip(self.floors()) {
-            let within = |(floor, root): &(usize, PathBuf)| {
-                Some((*floor, real.strip_prefix(root).ok()?.components().count()))
-            };
-            let found = reals.iter().filter_map(within).min_by_key(|(_, depth)| *depth);
+            let within = |(floor, root): &(usize, PathBuf)| Some((*floor, below(real, root)?));
+            let found = reals.iter().filter_map(within).min_by_key(|(_, path)| path.as_os_str().len());
             if let Some(floor) =
                 found.and_then(|(floor, _)| layer.get(floor)).filter(|floor| floor.rights != rights)
             {

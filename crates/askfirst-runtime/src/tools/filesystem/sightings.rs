@@ -68,14 +68,18 @@ const CONTENT: [&str; 4] = ["content", "old", "new", "patch"];
 fn key(call: &ApprovalContext, secret: &RandomState) -> u64 {
     let mut hasher = secret.build_hasher();
     (&call.tool_name, call.definition.map(|definition| definition.to_string())).hash(&mut hasher);
-    let mut value = |value: &Value| match value {
-        Value::String(text) => (0_u8, text).hash(&mut hasher),
-        other => (1_u8, canonical(other)).hash(&mut hasher),
-    };
-    value(call.metadata.get("cwd").unwrap_or(&Value::Null));
+    hash(call.metadata.get("cwd").unwrap_or(&Value::Null), &mut hasher);
     for (name, argument) in call.args.iter().filter(|(name, _)| !CONTENT.contains(&name.as_str())) {
-        value(&Value::String(name.clone()));
-        value(argument);
+        name.hash(&mut hasher);
+        hash(argument, &mut hasher);
     }
     hasher.finish()
+}
+
+fn hash(value: &Value, hasher: &mut impl Hasher) {
+    match value {
+        Value::String(text) => (0_u8, text).hash(hasher),
+        Value::Null => 1_u8.hash(hasher),
+        other => (2_u8, canonical(other)).hash(hasher),
+    }
 }

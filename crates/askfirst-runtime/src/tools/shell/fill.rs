@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::filters::{makes_function, unfiltered};
+use super::line::arithmetic;
 use super::line::tree::{Folder, Line, Piece, Unknown, Word};
 use super::lists;
 use super::paths::{self, Repository};
@@ -85,9 +86,9 @@ impl Filler<'_> {
         // What the shell itself takes a number from does no harm with any.
         let first = words.first().and_then(Word::literal);
         let counts = first.is_some_and(|name| ["exit", "return", "wait", "sleep", "shift"].contains(&name));
-        let mut filled = Filled::default();
+        let mut filled = Filled { words: Vec::with_capacity(words.len()), ..Filled::default() };
         for word in words {
-            if let [Piece::Unknown(unknown)] = word.pieces.as_slice()
+            if let [Piece::Unknown(unknown)] = &*word.pieces
                 && let Told::Below(tops) = self.told(unknown, depth)
             {
                 for top in tops {
@@ -364,9 +365,7 @@ fn goes_on(piece: &Piece) -> bool {
 
 /// Whether arithmetic surely comes to digits: behind other text, where a minus sign is no option, or without one.
 fn is_digits(unknown: &Unknown, behind: bool) -> bool {
-    let Some(inner) = unknown.text.strip_prefix("$((").and_then(|rest| rest.strip_suffix("))")) else {
-        return false;
-    };
+    let Some(inner) = arithmetic(&unknown.text) else { return false };
     let positive = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '+' | '*' | '/' | '%' | '(' | ')');
     behind || (inner.len() <= 16 && inner.chars().all(positive))
 }
@@ -388,7 +387,14 @@ fn is_revision(used: &Used, words: &[Word]) -> bool {
         short
             || matches!(
                 option,
-                "--short" | "--verify" | "-q" | "--quiet" | "--show-current" | "--octopus" | "--fork-point"
+                "--abbrev-ref"
+                    | "--short"
+                    | "--verify"
+                    | "-q"
+                    | "--quiet"
+                    | "--show-current"
+                    | "--octopus"
+                    | "--fork-point"
             )
     };
     let finds = used.subs.iter().any(|sub| sub.name == "merge-base");

@@ -74,13 +74,21 @@ impl Glob {
         if let Some(plain) = &self.plain {
             return plain == text;
         }
+        // Most of what is looked at in a folder differs at the end.
+        if let (Some(Token::Letter(last)), end) = (self.tokens.last(), text.chars().next_back())
+            && end != Some(*last)
+        {
+            return false;
+        }
         let letters: Vec<char> = text.chars().collect();
         let mut reached = vec![false; letters.len() + 1];
         if let Some(first) = reached.first_mut() {
             *first = true;
         }
+        let mut next = vec![false; reached.len()];
         for token in &self.tokens {
-            reached = step(token, &letters, &reached, reach);
+            step(token, &letters, &reached, &mut next, reach);
+            std::mem::swap(&mut reached, &mut next);
             if !reached.contains(&true) {
                 return false;
             }
@@ -90,12 +98,12 @@ impl Glob {
 }
 
 /// The positions that one more token leads to.
-fn step(token: &Token, letters: &[char], from: &[bool], reach: Reach) -> Vec<bool> {
-    let mut to = vec![false; from.len()];
+fn step(token: &Token, letters: &[char], from: &[bool], to: &mut [bool], reach: Reach) {
+    to.fill(false);
     let mut inside = false;
     for (at, start) in from.iter().enumerate() {
         if *start && *token == Token::Any {
-            mark(&mut to, at);
+            mark(to, at);
         }
         let Some(letter) = letters.get(at) else { break };
         let stops = reach == Reach::Within && *letter == '/';
@@ -104,20 +112,19 @@ fn step(token: &Token, letters: &[char], from: &[bool], reach: Reach) -> Vec<boo
             Token::Any => {
                 inside = !stops && (inside || (*start && !dash));
                 if inside {
-                    mark(&mut to, at + 1);
+                    mark(to, at + 1);
                 }
             }
-            Token::One if *start && !stops && !(dash && at == 0) => mark(&mut to, at + 1),
-            Token::Letter(wanted) if *start && wanted == letter => mark(&mut to, at + 1),
+            Token::One if *start && !stops && !(dash && at == 0) => mark(to, at + 1),
+            Token::Letter(wanted) if *start && wanted == letter => mark(to, at + 1),
             Token::Class { negated, ranges } if *start && !stops && !(dash && at == 0) => {
                 if ranges.iter().any(|(low, high)| (low..=high).contains(&letter)) != *negated {
-                    mark(&mut to, at + 1);
+                    mark(to, at + 1);
                 }
             }
             Token::One | Token::Letter(_) | Token::Class { .. } => {}
         }
     }
-    to
 }
 
 fn mark(positions: &mut [bool], at: usize) {

@@ -1,5 +1,6 @@
 //! Verdicts with their reasons: about one program, and about a whole line. Plain data.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use askfirst::{Approval, Because, Risk};
@@ -10,27 +11,27 @@ use super::start::Start;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reason {
     pub(super) approval: Approval,
-    pub(super) text: String,
+    pub(super) text: Cow<'static, str>,
     pub(super) because: Option<Because>,
 }
 
 impl Reason {
-    pub(super) fn new(approval: Approval, text: impl Into<String>) -> Self {
+    pub(super) fn new(approval: Approval, text: impl Into<Cow<'static, str>>) -> Self {
         Self { approval, text: text.into(), because: None }
     }
 
-    pub(super) fn of(approval: Approval, text: impl Into<String>, because: Option<&Because>) -> Self {
+    pub(super) fn of(
+        approval: Approval,
+        text: impl Into<Cow<'static, str>>,
+        because: Option<&Because>,
+    ) -> Self {
         Self { approval, text: text.into(), because: because.cloned() }
     }
 }
 
-/// The verdict about one program.
-#[derive(Debug, Clone)]
+/// The verdict about one program, which stands in the same place among the starts.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Row {
-    pub(super) program: String,
-    pub(super) text: String,
-    pub(super) span: Range<usize>,
-    pub(super) via: Vec<String>,
     pub(super) reasons: Vec<Reason>,
     /// Files that its streams lead to.
     pub(super) streams: Vec<(String, Range<usize>, Reason)>,
@@ -57,14 +58,19 @@ pub(super) struct Judged {
     pub(super) whole: Vec<(Range<usize>, Reason)>,
     pub(super) risk: Risk,
     pub(super) network: bool,
-    /// Every place that it names, as it lies now.
-    pub(super) places: Vec<String>,
+    /// What the verdict rests on: every place that it names, as it lies now, and the verdict.
+    pub(super) basis: Vec<String>,
     /// The roots that it would write.
     pub(super) writes: Vec<String>,
     pub(super) starts: Vec<Start>,
 }
 
 impl Judged {
+    /// Each program with its verdict.
+    pub(super) fn each(&self) -> impl Iterator<Item = (&Start, &Row)> {
+        self.starts.iter().zip(&self.rows)
+    }
+
     pub(super) fn approval(&self) -> Approval {
         let rows = self.rows.iter().map(Row::approval);
         let streams =

@@ -95,8 +95,10 @@ pub(super) fn is_plain(words: &[Word], used: &Used) -> bool {
     if !used.nested.is_empty() || words.iter().any(Word::is_unknown) {
         return false;
     }
-    let odd = |operand: &Operand| words.get(operand.word).is_none_or(is_odd);
     let program = used.program.as_str();
+    // The names that `ls *.md` is given lie in its own folder, which is looked at for such that begin with a dash.
+    let own = |word: &Word| matches!(program, "ls" | "dir" | "vdir") && lists_own(word);
+    let odd = |operand: &Operand| words.get(operand.word).is_none_or(|word| is_odd(word) && !own(word));
     if program == "find" {
         let prints = |word: &Word| PRINTING.iter().any(|head| word.prefix().starts_with(head));
         return !words.iter().skip(1).any(prints) && !used.operands.iter().any(odd);
@@ -117,6 +119,13 @@ pub(super) fn is_plain(words: &[Word], used: &Used) -> bool {
     let mut operands =
         used.operands.iter().filter(|it| pattern.is_none_or(|pattern| pattern.word != it.word));
     listing && known && !operands.any(odd)
+}
+
+/// `*.md`: a wildcard in the folder itself.
+fn lists_own(word: &Word) -> bool {
+    let text = word_text(word);
+    matches!(word.pieces.first(), Some(Piece::Glob(_)))
+        && !text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '/')
 }
 
 /// A word that would not stay one, or be an option, where it is printed.

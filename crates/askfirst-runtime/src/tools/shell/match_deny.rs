@@ -61,7 +61,7 @@ fn program_matches(pattern: &PatternWord, used: &Used, word: &Word) -> bool {
             let text = word_text(word);
             let name = text.rsplit('/').next().unwrap_or(&text);
             let own = wanted.rsplit('/').next().unwrap_or(wanted);
-            let by_name = [name, text.as_str(), used.program.as_str()];
+            let by_name = [name, &*text, used.program.as_str()];
             by_name.iter().any(|name| pattern.glob.matches(name, Reach::Anything))
                 || (pattern.glob.plain().is_some() && (name == own || is_version(name, own)))
         }
@@ -192,7 +192,7 @@ fn abbreviates(given: &str, name: &str) -> bool {
 /// Whether a word of a program without a table may be this option.
 fn raw_option(word: &Word, name: &str) -> bool {
     let text = word_text(word);
-    let own = text.split_once('=').map_or(text.as_str(), |(own, _)| own);
+    let own = text.split_once('=').map_or(&*text, |(own, _)| own);
     let short = name.strip_prefix('-').filter(|letter| letter.len() == 1);
     own == name
         || abbreviates(own, name)
@@ -295,8 +295,8 @@ fn names(pattern: &PatternWord, word: &Word, folder: &Path, ways: Ways<'_>) -> D
         (_, _) => vec![folder.join(&pattern.head), ways.base.join(&pattern.head)],
     };
     let one = |place: &paths::Place, head: &PathBuf| {
-        let meant = real(head).unwrap_or_else(|| plain(head));
-        if place.real == meant || place.plain == plain(head) {
+        let meant = real(head).unwrap_or_else(|| plain(head.to_owned()));
+        if place.real == meant || place.plain == plain(head.to_owned()) {
             Denied::Yes
         } else if meant.starts_with(&place.real) {
             Denied::Perhaps

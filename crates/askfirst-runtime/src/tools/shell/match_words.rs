@@ -61,6 +61,9 @@ pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered
     if case.start.kind != Kind::Program || elsewhere || !program_matches(program, case.used, first) {
         return Covered::No;
     }
+    if program.head.is_empty() && program.is_wild() && !is_harmless(case) {
+        return Covered::But(vec!["a rule that names no program covers what only reads".to_owned()]);
+    }
     let said = |(word, given): (&PatternWord, &Word)| {
         word.glob.plain().is_some_and(|plain| given.literal() == Some(plain))
     };
@@ -117,6 +120,15 @@ pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered
             missing.extend(not_named(pattern, words, &named, case));
             if missing.is_empty() { Covered::Yes } else { Covered::But(missing) }
         }
+    }
+}
+
+/// Whether a rule that names no program may mean this: what only reads, and what says what it is.
+fn is_harmless(case: &Case<'_>) -> bool {
+    let says = |word: &Word| matches!(word.literal(), Some("--version" | "--help" | "-V" | "-h" | "-v"));
+    match case.used.known {
+        Known::Table => case.used.class == Class::Reads,
+        Known::Nothing => matches!(case.start.words.as_slice(), [_, only] if says(only)),
     }
 }
 
@@ -231,10 +243,9 @@ fn address(word: &Word, case: &Case<'_>) -> Option<String> {
         return Some(text.to_owned());
     }
     let own = word_text(word);
-    let same =
-        |folder: &PathBuf| paths::texts(word, folder, case.home).is_ok_and(|texts| texts == [own.as_str()]);
+    let same = |folder: &PathBuf| paths::texts(word, folder, case.home).is_ok_and(|texts| texts == [&*own]);
     let folders = &case.start.folders;
-    (word.has_glob() && !folders.is_empty() && folders.iter().all(same)).then_some(own)
+    (word.has_glob() && !folders.is_empty() && folders.iter().all(same)).then(|| own.into_owned())
 }
 
 /// The rest of an address below one that a rule names.
@@ -254,6 +265,13 @@ fn matches_path(pattern: &PatternWord, word: &Word, case: &Case<'_>) -> bool {
             Named::Unknown(_) => false,
             Named::Places(places) => places.iter().all(|place| {
                 let text = tidy(&place.text);
+                // The same place by its whole path.
+                let inside =
+                    Path::new(&text).strip_prefix(base_of(pattern, case)).ok().and_then(Path::to_str);
+                let text = match inside.filter(|_| !pattern.head.starts_with('/')) {
+                    Some(inside) => inside.to_owned(),
+                    None => text,
+                };
                 let (fits, base) = match pattern.glob.plain() {
                     Some(plain) if plain.ends_with('/') && plain.len() > 1 => {
                         let top = tidy(plain);
@@ -371,7 +389,8 @@ fn not_named(
             missing.push(doubt.why.clone());
         }
     }
-    if (case.used.class == Class::Asks && case.used.known == Known::Table) || reads_script(case.used) {
+    let script = reads_script(case.used) && !enters_environment(case);
+    if (case.used.class == Class::Asks && case.used.known == Known::Table) || script {
         let subs = &case.used.subs;
         let lifted = if subs.is_empty() {
             named.len() > 1 && named.iter().skip(1).all(|(_, at)| plainly(*at))
@@ -389,6 +408,13 @@ fn not_named(
 /// Whether it runs a file in the shell itself, where it may change everything that follows. A rule must name the file.
 pub(super) fn reads_script(used: &Used) -> bool {
     matches!(used.program.as_str(), "source" | ".")
+}
+
+/// `source .venv/bin/activate`: of a program that reads scripts, what a rule for it means the most.
+fn enters_environment(case: &Case<'_>) -> bool {
+    let file = case.start.words.get(1).and_then(Word::literal).unwrap_or_default();
+    let venv = ["venv/bin/activate", ".venv/bin/activate", "env/bin/activate", ".env/bin/activate"];
+    case.start.words.len() == 2 && venv.contains(&file.strip_prefix("./").unwrap_or(file))
 }
 
 /// Variables that neither are harmless nor named by the pattern.

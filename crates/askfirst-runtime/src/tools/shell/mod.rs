@@ -35,6 +35,7 @@ mod variables;
 mod verdict;
 mod wish;
 
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use askfirst::ports::Launcher;
@@ -138,13 +139,17 @@ impl Inner {
             outside,
             outside_origin,
             masked: self.masked,
-            left: std::cell::Cell::new(reach::MAX_WALK),
+            left: Cell::new(reach::MAX_WALK),
+            seen: RefCell::default(),
         };
         let home = self.roots.home.as_deref();
-        let folder =
-            real::real(&self.roots.folder.join(&wish.folder)).unwrap_or_else(|| self.roots.folder.clone());
+        let folder = match wish.folder.as_os_str().is_empty() {
+            true => real::real(&self.roots.folder),
+            false => real::real(&self.roots.folder.join(&wish.folder)),
+        };
+        let folder = folder.unwrap_or_else(|| self.roots.folder.clone());
         let opened: Opened = match &wish.what {
-            wish::What::Line(text) => open::open_text(text, &folder, home),
+            wish::What::Line => open::open_text(&wish.text, &folder, home),
             wish::What::Words(words) => open::open_words(words, &wish.text, &folder, home),
         };
         let (main, floors, network) = (&self.main, self.floors.as_slice(), self.network);
@@ -153,8 +158,8 @@ impl Inner {
     }
 
     fn assess(&self, call: &ApprovalContext, wish: &Wish) -> Assessment {
-        let judged = self.judge(wish);
-        self.sightings.saw(call, show::basis_of(&judged));
+        let mut judged = self.judge(wish);
+        self.sightings.saw(call, std::mem::take(&mut judged.basis));
         let approval = judged.approval();
         let mut because: Vec<Because> = Vec::new();
         for said in judged.deciding().into_iter().filter_map(|reason| reason.because.as_ref()) {
@@ -166,8 +171,7 @@ impl Inner {
         let base = match approval {
             Approval::None => Assessment::harmless(),
             Approval::Deny => {
-                let why: Vec<&str> =
-                    judged.deciding().into_iter().map(|reason| reason.text.as_str()).collect();
+                let why: Vec<&str> = judged.deciding().into_iter().map(|reason| &*reason.text).collect();
                 Assessment::blocked(why.join("; "))
             }
             Approval::OncePerSession | Approval::Required | Approval::Human => {
@@ -208,7 +212,7 @@ impl Toolset for ShellToolset {
             }
             let wish = Wish::read(&name, invocation.args()).ok_or(ToolError::Unknown(name))?;
             let wish = wish.map_err(ToolError::BadArgs)?;
-            let now = show::basis_of(&inner.judge(&wish));
+            let now = inner.judge(&wish).basis;
             match &invocation.basis {
                 Some(basis) if *basis == Value::from(now.clone()) => {}
                 Some(_) => {

@@ -1,15 +1,19 @@
 //! Everything that a command line would start, wrappers opened: what `env`, `xargs`, `sh -c`, `find -exec`, a
 //! here-document into a shell and their like start stands here as if it were written out.
 
+mod part;
+
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use self::part::{Part, found_below, is_placeholder, place, stdin};
 use super::fill::{Filled, Filler, dashless, fill_is_tame, roles_shift, tops};
 use super::filters::{makes_function, spelled_out, unfiltered};
 use super::line;
-use super::line::tree::{Assignment, Command, Exported, Folder, Line, Piece, Shape, Stdin, Way, Word};
+use super::line::tree::{Assignment, Command, Exported, Folder, Line, Shape, Stdin, Way, Word};
 use super::lists;
 use super::orders;
 use super::paths::{self, entered_all};
@@ -27,9 +31,9 @@ const MAX_WORDS: usize = 512;
 const TOO_MANY_WORDS: &str = "more words than are looked at";
 /// So many words with wildcards may it have: each is looked for on the disk.
 const MAX_WILD: usize = 32;
-/// Shells whose scripts are read here.
 /// Programs that write the files which what they read names.
 const PATCHING: [&str; 3] = ["git", "hub", "patch"];
+/// Shells whose scripts are read here.
 const SHELLS: [&str; 3] = ["sh", "bash", "dash"];
 /// Programs that look at a value and do not print it.
 const TESTS: [&str; 3] = ["test", "[", "[["];
@@ -40,8 +44,8 @@ struct Setting<'a> {
     text: &'a str,
     /// The place in the outermost text, where this text is not that itself.
     within: Option<Range<usize>>,
-    folders: Vec<PathBuf>,
-    via: Vec<String>,
+    folders: Arc<[PathBuf]>,
+    via: Arc<[String]>,
     /// What is set for everything in it.
     assignments: Vec<Assignment>,
     redirections: Vec<Target>,
@@ -50,12 +54,13 @@ struct Setting<'a> {
 
 /// Opens a command line.
 pub(super) fn open_text(text: &str, folder: &Path, home: Option<&Path>) -> Opened {
-    let mut opener = Opener { home, opened: Opened::default(), words: 0, wild: 0 };
+    let mut opener =
+        Opener { home, opened: Opened::default(), words: 0, wild: 0, entered: RefCell::default() };
     opener.text(&Setting {
         text,
         within: None,
-        folders: vec![folder.to_owned()],
-        via: Vec::new(),
+        folders: Arc::new([folder.to_owned()]),
+        via: Arc::default(),
         assignments: Vec::new(),
         redirections: Vec::new(),
         depth: 0,
@@ -65,7 +70,8 @@ pub(super) fn open_text(text: &str, folder: &Path, home: Option<&Path>) -> Opene
 
 /// Opens a program with its words, without a shell.
 pub(super) fn open_words(words: &[String], text: &str, folder: &Path, home: Option<&Path>) -> Opened {
-    let mut opener = Opener { home, opened: Opened::default(), words: 0, wild: 0 };
+    let mut opener =
+        Opener { home, opened: Opened::default(), words: 0, wild: 0, entered: RefCell::default() };
     if words.len() > MAX_WORDS {
         opener.gap(0..text.len(), TOO_MANY_WORDS);
         return opener.opened;
@@ -74,8 +80,8 @@ pub(super) fn open_words(words: &[String], text: &str, folder: &Path, home: Opti
     let setting = Setting {
         text,
         within: Some(0..text.len()),
-        folders: vec![folder.to_owned()],
-        via: Vec::new(),
+        folders: Arc::new([folder.to_owned()]),
+        via: Arc::default(),
         assignments: Vec::new(),
         redirections: Vec::new(),
         depth: 0,
@@ -90,41 +96,15 @@ struct Opener<'a> {
     opened: Opened,
     words: usize,
     wild: usize,
+    /// The folders of the command before: most that stand behind a `cd` have them too.
+    entered: RefCell<Option<Entered>>,
 }
 
-/// One command before it is looked at.
-#[derive(Clone)]
-struct Part {
-    span: Range<usize>,
-    words: Vec<Word>,
-    assignments: Vec<Assignment>,
-    redirections: Vec<Target>,
-    stdin: Stdin,
-    parent: Option<(usize, usize)>,
-    below: Vec<usize>,
-    some_name: Vec<usize>,
-    /// What is not understood about it.
-    notes: Vec<String>,
-    kind: Kind,
-    says: bool,
-}
-
-impl Part {
-    fn new(span: Range<usize>) -> Self {
-        Self {
-            span,
-            words: Vec::new(),
-            assignments: Vec::new(),
-            redirections: Vec::new(),
-            stdin: Stdin::Inherited,
-            parent: None,
-            below: Vec::new(),
-            some_name: Vec::new(),
-            notes: Vec::new(),
-            kind: Kind::Program,
-            says: false,
-        }
-    }
+/// Where folders as a line names them lead from those that it begins in.
+struct Entered {
+    base: Arc<[PathBuf]>,
+    own: Vec<Folder>,
+    found: Arc<[PathBuf]>,
 }
 
 impl Opener<'_> {
@@ -151,6 +131,8 @@ impl Opener<'_> {
             return self.gap(whole, "more wildcards than are looked for");
         }
         let exported = exported(&line);
+        // What a wrapper starts mostly fits in as well.
+        self.opened.starts.reserve_exact(line.commands.len().max(3));
         for (at, command) in line.commands.iter().enumerate() {
             self.command(setting, &line, at, command, &exported);
         }
@@ -168,7 +150,7 @@ impl Opener<'_> {
         exported: &[(usize, Assignment)],
     ) {
         let folders = self.folders(setting, line, command);
-        let here = Setting { folders: folders.clone(), ..setting.clone() };
+        let here = Setting { folders: Arc::clone(&folders), ..setting.clone() };
         let own = command.folders.as_deref();
         let filler = Filler { line, home: self.home, folders: &folders, own };
         let Filled { words, below, some_name } = filler.fill(&command.words);
@@ -238,45 +220,51 @@ impl Opener<'_> {
             (None | Some(_), _) => part.words.iter().map(shown).collect::<Vec<_>>().join(" "),
         };
         let index = self.opened.starts.len();
-        let start = Start {
+        let patches = used.as_ref().is_some_and(|used| PATCHING.contains(&used.program.as_str()));
+        let sent = if patches { self.input(line, &part) } else { None };
+        let runs = used.as_ref().filter(|_| part.kind == Kind::Program);
+        let orders = runs.filter(|used| self.takes_orders(line, &part, used)).map(|used| {
+            format!("`{}` takes orders from what it reads, and they may start others", used.program)
+        });
+        // What starts others is looked at once more.
+        let wraps = runs.filter(|used| !used.nested.is_empty()).map(|used| (Arc::clone(used), part.clone()));
+        self.opened.starts.push(Start {
             span: place.clone(),
             text,
-            via: setting.via.clone(),
-            words: part.words.clone(),
-            used: used.clone(),
-            assignments: part.assignments.clone(),
-            redirections: part.redirections.clone(),
-            folders: setting.folders.clone(),
+            via: Arc::clone(&setting.via),
+            words: part.words,
+            used,
+            assignments: part.assignments,
+            redirections: part.redirections,
+            folders: Arc::clone(&setting.folders),
             parent: part.parent,
-            below: part.below.clone(),
-            some_name: part.some_name.clone(),
-            gaps: part.notes.clone(),
+            below: part.below,
+            some_name: part.some_name,
+            gaps: part.notes,
             kind: part.kind,
-            sent: used
-                .as_ref()
-                .filter(|used| PATCHING.contains(&used.program.as_str()))
-                .and_then(|_| self.input(line, &part)),
+            sent,
             says: part.says,
-        };
-        self.opened.starts.push(start);
+        });
         if shifts {
             self.note(index, "it does something else with each further name that is listed".to_owned());
         }
-        let Some(used) = used.filter(|_| part.kind == Kind::Program) else { return };
-        let redirected = part.redirections.iter().any(|target| target.way != Way::Write);
-        let sent = matches!(part.stdin, Stdin::Pipe(_) | Stdin::Text(_)) && !redirected;
-        let orders = match (sent, redirected) {
-            (true, _) => orders::may_start(&used.program, &part.words, self.input(line, &part).as_deref()),
-            (false, redirected) => redirected && orders::obeys(&used.program),
-        };
-        if orders {
-            self.note(
-                index,
-                format!("`{}` takes orders from what it reads, and they may start others", used.program),
-            );
-        }
+        orders.into_iter().for_each(|why| self.note(index, why));
+        let Some((used, part)) = wraps else { return };
         for nested in &used.nested {
             self.nested(setting, line, &part, &used, index, &place, nested);
+        }
+    }
+
+    /// Whether it may start others by what it reads.
+    fn takes_orders(&self, line: &Line, part: &Part, used: &Used) -> bool {
+        let redirected = part.redirections.iter().any(|target| target.way != Way::Write);
+        match part.stdin {
+            Stdin::Pipe(_) | Stdin::Text(_) if !redirected => {
+                orders::may_start(&used.program, &part.words, self.input(line, part).as_deref())
+            }
+            Stdin::Pipe(_) | Stdin::Text(_) | Stdin::Inherited | Stdin::Unknown => {
+                redirected && orders::obeys(&used.program)
+            }
         }
     }
 
@@ -291,7 +279,7 @@ impl Opener<'_> {
         place: &Range<usize>,
         nested: &Nested,
     ) {
-        let via = |via: &str| setting.via.iter().cloned().chain([via.to_owned()]).collect::<Vec<_>>();
+        let via = |via: &str| setting.via.iter().cloned().chain([via.to_owned()]).collect();
         let folders = self.after(&setting.folders, &used.folders);
         match nested {
             Nested::Words { via: name, words, assignments, fed } => {
@@ -349,8 +337,8 @@ impl Opener<'_> {
         &mut self,
         setting: &Setting<'_>,
         part: &Part,
-        folders: Vec<PathBuf>,
-        via: Vec<String>,
+        folders: Arc<[PathBuf]>,
+        via: Arc<[String]>,
         place: &Range<usize>,
         script: &str,
     ) {
@@ -430,10 +418,19 @@ impl Opener<'_> {
     }
 
     /// The folders that a command may run in.
-    fn folders(&self, setting: &Setting<'_>, line: &Line, command: &Command) -> Vec<PathBuf> {
-        let Some(folders) = &command.folders else { return Vec::new() };
+    fn folders(&self, setting: &Setting<'_>, line: &Line, command: &Command) -> Arc<[PathBuf]> {
+        let Some(folders) = &command.folders else { return Arc::default() };
+        if let ([_], [Folder(words)]) = (&*setting.folders, folders.as_slice())
+            && words.is_empty()
+        {
+            return Arc::clone(&setting.folders);
+        }
+        let same = |it: &&Entered| Arc::ptr_eq(&it.base, &setting.folders) && it.own == *folders;
+        if let Some(Entered { found, .. }) = self.entered.borrow().as_ref().filter(same) {
+            return Arc::clone(found);
+        }
         let mut found = Vec::new();
-        for base in &setting.folders {
+        for base in setting.folders.iter() {
             for folder in folders {
                 let mut here = vec![base.clone()];
                 for (index, word) in folder.0.iter().enumerate() {
@@ -445,7 +442,7 @@ impl Opener<'_> {
                     });
                     match next.collect::<Result<Vec<_>, _>>() {
                         Ok(next) => here = next.concat(),
-                        Err(_) => return Vec::new(),
+                        Err(_) => return Arc::default(),
                     }
                 }
                 here.retain(|folder| !found.contains(folder));
@@ -453,48 +450,23 @@ impl Opener<'_> {
             }
         }
         if found.len() > paths::MOST_FOLDERS {
-            return Vec::new();
+            return Arc::default();
+        }
+        let found: Arc<[PathBuf]> = found.into();
+        // What is not known may turn out to be something else elsewhere in the line.
+        let literal = |folder: &Folder| folder.0.iter().all(|word| word.literal().is_some());
+        if line.commands.len() > 2 && folders.iter().all(literal) {
+            let (base, found) = (Arc::clone(&setting.folders), Arc::clone(&found));
+            self.entered.replace(Some(Entered { base, own: folders.clone(), found }));
         }
         found
     }
 
     /// The folders after those that options name (`git -C x`).
-    fn after(&self, folders: &[PathBuf], words: &[Word]) -> Vec<PathBuf> {
-        entered_all(folders, words, self.home)
-    }
-}
-
-/// Puts words in the place that `xargs` has for them.
-fn place(inner: &mut Part, words: Vec<Word>) -> Range<usize> {
-    let at = inner.words.iter().position(is_placeholder);
-    inner.words.retain(|word| !is_placeholder(word));
-    let at = at.unwrap_or(inner.words.len()).min(inner.words.len());
-    let count = words.len();
-    inner.words.splice(at..at, words);
-    at..at + count
-}
-
-/// A word that stands for one of standard input.
-fn is_placeholder(word: &Word) -> bool {
-    matches!(word.pieces.as_slice(), [Piece::Unknown(unknown)] if unknown.text == "{}")
-}
-
-/// Words that stand for whatever lies below a place (`find -exec`): the place, marked.
-fn found_below(part: &mut Part) -> bool {
-    let mut found = false;
-    for (at, word) in part.words.iter_mut().enumerate() {
-        let [.., Piece::Glob(glob)] = word.pieces.as_slice() else { continue };
-        if glob == "**" && word.pieces.iter().filter(|piece| matches!(piece, Piece::Glob(_))).count() == 1 {
-            word.edit().pop();
-            part.below.push(at);
-            found = true;
+    fn after(&self, folders: &Arc<[PathBuf]>, words: &[Word]) -> Arc<[PathBuf]> {
+        match entered_all(folders, words, self.home) {
+            Cow::Borrowed(_) => Arc::clone(folders),
+            Cow::Owned(entered) => entered.into(),
         }
     }
-    found
-}
-
-/// Where standard input comes from, redirections counted.
-fn stdin(part: &Part) -> Stdin {
-    let redirected = part.redirections.iter().any(|target| target.way != Way::Write);
-    if redirected { Stdin::Unknown } else { part.stdin.clone() }
 }

@@ -46,7 +46,7 @@ const ORDERS: &[(&[&str], &[&str])] = &[
 ];
 
 /// Programs whose orders are queries.
-const QUERIED: [&str; 4] = ["mariadb", "mysql", "psql", "sqlite3"];
+pub(super) const QUERIED: [&str; 4] = ["mariadb", "mysql", "psql", "sqlite3"];
 
 /// Programs that hand what they read to what they start elsewhere, and words that make a shell of that.
 const HANDING: [&str; 13] = [

@@ -3,6 +3,7 @@
 //! It looks at the disk and changes nothing. What cannot be told is said, never guessed. Links that are swapped later
 //! and hard links are not seen here: they are the walls' affair.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::glob::{Glob, Reach};
@@ -39,6 +40,9 @@ pub(super) enum Named {
 /// The texts that a word may stand for: one, or one for each name that its wildcards match. Nothing if that cannot be
 /// told.
 pub(super) fn texts(word: &Word, folder: &Path, home: Option<&Path>) -> Result<Vec<String>, String> {
+    if let Some(text) = plainly(word) {
+        return Ok(vec![text.to_owned()]);
+    }
     let mut glob = String::new();
     let mut wild = false;
     for (at, piece) in word.pieces.iter().enumerate() {
@@ -76,7 +80,7 @@ pub(super) fn texts(word: &Word, folder: &Path, home: Option<&Path>) -> Result<V
         return Ok(vec![whole.plain().map_or(glob, str::to_owned)]);
     }
     let found = expand(&glob, folder)?;
-    Ok(if found.is_empty() { vec![word_text(word)] } else { found })
+    Ok(if found.is_empty() { vec![word_text(word).into_owned()] } else { found })
 }
 
 /// The names on the disk that a wildcard matches.
@@ -128,33 +132,42 @@ fn expand(glob: &str, folder: &Path) -> Result<Vec<String>, String> {
 }
 
 /// The word as it is written, quotes taken off.
-pub(super) fn word_text(word: &Word) -> String {
-    let piece = |piece: &Piece| match piece {
-        Piece::Text(text) | Piece::Glob(text) => text.clone(),
-        Piece::Home => "~".to_owned(),
-        Piece::Unknown(unknown) => unknown.text.clone(),
-    };
-    word.pieces.iter().map(piece).collect()
+pub(super) fn word_text(word: &Word) -> Cow<'_, str> {
+    if let Some(text) = word.literal() {
+        return Cow::Borrowed(text);
+    }
+    let mut whole = String::new();
+    for piece in word.pieces.iter() {
+        whole.push_str(match piece {
+            Piece::Text(text) | Piece::Glob(text) => text,
+            Piece::Home => "~",
+            Piece::Unknown(unknown) => &unknown.text,
+        });
+    }
+    Cow::Owned(whole)
 }
 
 /// The places that a word names, from a folder that no link leads to.
 pub(super) fn named(word: &Word, folder: &Path, home: Option<&Path>) -> Named {
-    let texts = match texts(word, folder, home) {
-        Ok(texts) => texts,
-        Err(why) => return Named::Unknown(why),
-    };
-    let mut places = Vec::new();
-    for text in texts {
+    let place = |text: String| {
         if text.contains('\0') {
-            return Named::Unknown("a path has a NUL byte".to_owned());
+            return Err("a path has a NUL byte".to_owned());
         }
-        let whole = folder.join(&text);
         match real_in(folder, Path::new(&text)) {
-            Some(real) => places.push(Place { plain: plain(&whole), real, text }),
-            None => return Named::Unknown(format!("`{text}` goes in circles")),
+            Some(real) => Ok(Place { plain: plain(folder.join(&text)), real, text }),
+            None => Err(format!("`{text}` goes in circles")),
         }
-    }
-    Named::Places(places)
+    };
+    let places = match plainly(word) {
+        Some(text) => place(text.to_owned()).map(|place| vec![place]),
+        None => texts(word, folder, home).and_then(|texts| texts.into_iter().map(place).collect()),
+    };
+    places.map_or_else(Named::Unknown, Named::Places)
+}
+
+/// The one text that a word surely stands for.
+fn plainly(word: &Word) -> Option<&str> {
+    word.literal().filter(|text| !text.starts_with('~'))
 }
 
 /// The folder after a `cd`. The shell takes `..` by the text, the kernel by where links lead: they must agree.
@@ -189,22 +202,27 @@ pub(super) enum Repository {
 
 /// Looks for the repository as git does: from the folder upwards.
 pub(super) fn repository(folder: &Path) -> Repository {
-    for at in folder.ancestors() {
-        let git = at.join(".git");
-        if let Ok(about) = git.symlink_metadata() {
+    let mut path = PathBuf::with_capacity(folder.as_os_str().len() + "/objects".len());
+    path.push(folder);
+    loop {
+        path.push(".git");
+        if let Ok(about) = path.symlink_metadata() {
+            let at = path.parent().unwrap_or(folder);
             if about.is_dir() {
                 return Repository::At(at.to_owned());
             }
-            return work_tree(at, &git).unwrap_or_else(|| Repository::Odd(at.to_owned()));
+            return work_tree(at, &path).unwrap_or_else(|| Repository::Odd(at.to_owned()));
         }
-        let bare = at.join("HEAD").symlink_metadata().is_ok()
-            && at.join("objects").is_dir()
-            && at.join("refs").is_dir();
-        if bare {
-            return Repository::Odd(at.to_owned());
+        path.set_file_name("HEAD");
+        let head = path.symlink_metadata().is_ok();
+        path.pop();
+        if head && path.join("objects").is_dir() && path.join("refs").is_dir() {
+            return Repository::Odd(path);
+        }
+        if !path.pop() {
+            return Repository::None;
         }
     }
-    Repository::None
 }
 
 fn work_tree(at: &Path, git: &Path) -> Option<Repository> {
@@ -238,14 +256,18 @@ pub(super) fn entered_each(word: &Word, folder: &Path, home: Option<&Path>) -> R
 }
 
 /// The folders after each of some words was entered. None if that cannot be told.
-pub(super) fn entered_all(folders: &[PathBuf], words: &[Word], home: Option<&Path>) -> Vec<PathBuf> {
-    let mut found = folders.to_vec();
+pub(super) fn entered_all<'f>(
+    folders: &'f [PathBuf],
+    words: &[Word],
+    home: Option<&Path>,
+) -> Cow<'f, [PathBuf]> {
+    let mut found = Cow::Borrowed(folders);
     for word in words {
         let next: Result<Vec<Vec<PathBuf>>, String> =
             found.iter().map(|folder| entered_each(word, folder, home)).collect();
         match next {
-            Ok(next) => found = next.concat(),
-            Err(_) => return Vec::new(),
+            Ok(next) => found = Cow::Owned(next.concat()),
+            Err(_) => return Cow::Owned(Vec::new()),
         }
     }
     found

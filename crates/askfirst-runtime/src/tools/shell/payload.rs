@@ -25,13 +25,13 @@ pub(super) fn payload(wish: &Wish, judged: &Judged) -> Value {
     let mut put = |key: &str, value: Value| fields.insert(key.to_owned(), value);
     match alone(wish, judged) {
         Some((start, _)) => {
-            let words: Vec<String> = start.words.iter().map(word_text).collect();
+            let words: Vec<_> = start.words.iter().map(word_text).collect();
             put("words", json!(words));
         }
         None => {
             put("line", json!(wish.text.trim()));
-            let words = |start: &Start| start.words.iter().map(word_text).collect::<Vec<_>>();
-            put("commands", json!(judged.starts.iter().map(words).collect::<Vec<_>>()));
+            let words = judged.starts.iter().map(|start| start.words.iter().map(word_text).collect());
+            put("commands", json!(words.collect::<Vec<Vec<_>>>()));
         }
     }
     let folders: Vec<String> = judged
@@ -71,7 +71,7 @@ fn why(judged: &Judged) -> Vec<String> {
 fn in_short(reason: &Reason) -> String {
     match &reason.because {
         Some(because) if !is_special(reason) => because.place(),
-        Some(_) | None => reason.text.clone(),
+        Some(_) | None => reason.text.to_string(),
     }
 }
 
@@ -108,7 +108,7 @@ pub(super) fn patterns(wish: &Wish, judged: &Judged, payload: &Value) -> Vec<Off
     if used.options.iter().any(|option| option.word < length) || length >= start.words.len() {
         return Vec::new();
     }
-    let words: Vec<String> = start.words.iter().take(length).map(word_text).collect();
+    let words: Vec<_> = start.words.iter().take(length).map(word_text).collect();
     let Value::Object(fields) = payload else { return Vec::new() };
     let mut fields = fields.clone();
     fields.insert("words".to_owned(), json!(words));

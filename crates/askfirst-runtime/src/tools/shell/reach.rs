@@ -1,12 +1,14 @@
 //! Whether the roots let a command reach a place: the deepest root speaks, stricter layers count, and what is never
 //! touched is never touched.
 
+use std::cell::{Cell, RefCell};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use askfirst::{Approval, Because};
 
-use super::paths::Place;
+use super::paths::{Place, Repository, repository};
 use super::programs::used::Role;
 use super::real::real;
 use super::secrets::is_secret;
@@ -17,16 +19,29 @@ use crate::tools::filesystem::place::Ground;
 /// So many names below a folder are looked at.
 pub(super) const MAX_WALK: usize = 10_000;
 
+/// So many folders are remembered with their repository.
+const MAX_SEEN: usize = 16;
+
 /// What is asked for a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reached {
+pub(super) struct Reached<'a> {
     pub(super) approval: Approval,
-    /// In words for a person.
-    pub(super) why: String,
+    /// In words for a person, where there is more to say than that a root has it.
+    said: Option<String>,
+    touch: Touch,
     /// The root, or the value that speaks for what lies outside them all.
-    pub(super) because: Option<Because>,
+    pub(super) because: Option<&'a Because>,
     /// The root that it lies in.
-    pub(super) root: Option<String>,
+    pub(super) root: Option<&'a str>,
+}
+
+impl Reached<'_> {
+    /// In words for a person. Put together only here, since most of what is reached is allowed and nobody told.
+    pub(super) fn why(self, text: &str) -> String {
+        self.said.unwrap_or_else(|| {
+            format!("it {} `{text}` in `{}`", self.touch.verb(), self.root.unwrap_or_default())
+        })
+    }
 }
 
 /// What is done with a place.
@@ -83,17 +98,29 @@ pub(super) struct Reach<'a> {
     pub(super) outside_origin: Option<&'a Because>,
     pub(super) masked: Masked,
     /// How many names below folders may still be looked at for this line.
-    pub(super) left: std::cell::Cell<usize>,
+    pub(super) left: Cell<usize>,
+    /// Repositories that were looked for, by folder: many programs of a line run in one.
+    pub(super) seen: RefCell<Vec<(PathBuf, Rc<Repository>)>>,
 }
 
-impl Reach<'_> {
+impl<'a> Reach<'a> {
     /// What is asked for a place.
-    pub(super) fn look(&self, place: &Place, touch: Touch) -> Reached {
-        let text = &place.text;
-        if let Some(reached) = device(place, touch) {
+    pub(super) fn look(&self, place: &Place, touch: Touch) -> Reached<'a> {
+        self.look_at(&place.text, &place.plain, &place.real, touch)
+    }
+
+    /// The same by its parts: as the program gets to see it, by its text alone, and where it leads.
+    pub(super) fn look_at(&self, text: &str, plain: &Path, real: &Path, touch: Touch) -> Reached<'a> {
+        if let Some(reached) = device(plain, touch) {
             return reached;
         }
-        let asks = |approval: Approval, why: String| Reached { approval, why, because: None, root: None };
+        let asks = |approval: Approval, why: String| Reached {
+            approval,
+            said: Some(why),
+            touch,
+            because: None,
+            root: None,
+        };
         if let Some(letter) = text.chars().find(|letter| !letter.is_ascii()) {
             let code = u32::from(letter);
             return asks(
@@ -101,18 +128,14 @@ impl Reach<'_> {
                 format!("`{text}` has the letter U+{code:04X}, which may look like another"),
             );
         }
-        let plainly = || (place.plain != place.real).then(|| self.never(&place.plain, touch)).flatten();
-        if let Some(why) = self.never(&place.real, touch).or_else(plainly) {
+        let plainly = || if same(plain, real) { None } else { self.never(plain, touch) };
+        if let Some(why) = self.never(real, touch).or_else(plainly) {
             let verb = if matches!(touch, Touch::Write | Touch::WriteAll) { "written" } else { "read" };
             return asks(Approval::Deny, format!("`{text}` is never {verb}: {why}"));
         }
-        let Some((root, _, rights)) = self.ground.speaks(&place.real) else {
-            return Reached {
-                approval: self.outside,
-                why: format!("it {} `{text}`, which lies outside every root", touch.verb()),
-                because: self.outside_origin.cloned(),
-                root: None,
-            };
+        let Some((root, _, rights)) = self.ground.speaks(real) else {
+            let why = format!("it {} `{text}`, which lies outside every root", touch.verb());
+            return Reached { because: self.outside_origin, ..asks(self.outside, why) };
         };
         let Some(root) = self.ground.roots.all.get(root) else {
             return asks(Approval::Required, format!("the root of `{text}` is gone"));
@@ -120,64 +143,63 @@ impl Reach<'_> {
         let name = &root.name;
         let mut reached = Reached {
             approval: Approval::None,
-            why: format!("it {} `{text}` in `{name}`", touch.verb()),
-            because: Some(root.origin.clone()),
-            root: Some(name.clone()),
+            said: None,
+            touch,
+            because: Some(&root.origin),
+            root: Some(name),
         };
         reached.approval = match touch {
             Touch::Names => Approval::None,
             Touch::Read | Touch::ReadAll => rights.approval.read,
             Touch::Write | Touch::WriteAll if rights.mode == PathMode::Ro => {
-                reached.why = format!("it writes `{text}`, and the root `{name}` is read only");
+                reached.said = Some(format!("it writes `{text}`, and the root `{name}` is read only"));
                 Approval::Deny
             }
             Touch::Write | Touch::WriteAll => rights.approval.write,
         };
         let reads = matches!(touch, Touch::Read | Touch::ReadAll);
-        if reads && reached.approval < Approval::Required && is_secret(&place.real) {
+        if reads && reached.approval < Approval::Required && is_secret(real) {
             reached.approval = Approval::Required;
-            reached.why = format!("it reads `{text}`, and files of this name usually hold secrets");
+            reached.said = Some(format!("it reads `{text}`, and files of this name usually hold secrets"));
             reached.because = None;
         }
         match touch {
-            Touch::Write if holds_protected(&place.real) => {
+            Touch::Write if holds_protected(real) => {
                 reached.approval = reached.approval.max(Approval::Required);
-                reached.why = format!("what is never written lies in `{text}`");
+                reached.said = Some(format!("what is never written lies in `{text}`"));
                 reached.because = None;
             }
             Touch::Names | Touch::Read | Touch::Write => {}
-            Touch::ReadAll | Touch::WriteAll => self.look_below(place, touch, &mut reached),
+            Touch::ReadAll | Touch::WriteAll => self.look_below(text, real, touch, &mut reached),
         }
         reached
     }
 
     /// Whether something below a folder asks for more than the folder itself.
-    fn look_below(&self, place: &Place, touch: Touch, reached: &mut Reached) {
+    fn look_below(&self, text: &str, real: &Path, touch: Touch, reached: &mut Reached<'_>) {
         let mut raise = |why: String| {
             reached.approval = reached.approval.max(Approval::Required);
-            reached.why = why;
+            reached.said = Some(why);
             reached.because = None;
         };
-        let text = &place.text;
         if touch == Touch::WriteAll {
-            if self.ground.has_root(&place.real) {
+            if self.ground.has_root(real) {
                 raise(format!("`{text}` is a root, or has one in it"));
-            } else if place.real.join(".git").symlink_metadata().is_ok() {
+            } else if real.join(".git").symlink_metadata().is_ok() {
                 raise(format!("`{text}` has a repository in it"));
-            } else if holds_protected(&place.real) {
+            } else if holds_protected(real) {
                 raise(format!("what is never written lies in `{text}`"));
             }
             return;
         }
-        if self.roots().any(|root| root != place.real && root.starts_with(&place.real)) {
+        if self.roots().any(|root| root != real && root.starts_with(real)) {
             raise(format!("`{text}` has a root of its own below it"));
         }
         if self.masked == Masked::ByWalls || self.ground.roots.never.reads_all() {
             return;
         }
         let mut left = self.left.get();
-        let found =
-            walk(&place.real, Links::Lead, &mut left, &mut |path| self.never(path, Touch::Read).is_some());
+        let found = walk(real, Links::Lead, &mut left, &mut |path| self.never(path, Touch::Read).is_some());
         self.left.set(left);
         match found {
             Walked::Found(path) => {
@@ -201,8 +223,65 @@ impl Reach<'_> {
         self.never(&real, Touch::Write).or_else(held)
     }
 
+    /// Whether something below a folder usually holds secrets, or there is too much to tell.
+    pub(super) fn has_secrets(&self, top: &Path) -> bool {
+        let mut left = self.left.get();
+        let walked = walk(top, Links::Names, &mut left, &mut |path| is_secret(path));
+        self.left.set(left);
+        !matches!(walked, Walked::Nothing)
+    }
+
+    /// Whether a place is never read, be it there or only in the history of a repository.
+    pub(super) fn is_never_read(&self, place: &Place) -> bool {
+        !self.ground.roots.never.reads_all() && self.never(&place.real, Touch::Read).is_some()
+    }
+
+    /// Whether whatever lies in a place is never read.
+    pub(super) fn is_never_read_below(&self, place: &Place) -> bool {
+        !self.ground.roots.never.reads_all()
+            && !place.real.is_file()
+            && self.never(&place.real.join("x"), Touch::Read).is_some()
+    }
+
+    /// Why something that lies below a folder under a name that fits is never written.
+    pub(super) fn protected_below(&self, top: &Path, fits: &dyn Fn(&OsStr) -> bool) -> Option<String> {
+        let mut left = self.left.get();
+        let mut why = None;
+        let walked = walk(top, Links::Names, &mut left, &mut |path| {
+            let named = path.file_name().is_some_and(fits);
+            why = if named { self.never(path, Touch::Write) } else { None };
+            why.is_some()
+        });
+        self.left.set(left);
+        match walked {
+            Walked::Found(_) => why,
+            Walked::TooMuch => Some("there is too much below to look for what is never written".to_owned()),
+            Walked::Nothing => None,
+        }
+    }
+
+    /// Whether everything below a folder may be written as the folder itself may: no repository, no root of its own,
+    /// nothing that is never written, and no link that leads to more than a file of a root.
+    pub(super) fn below_is_alike(&self, top: &Path) -> bool {
+        if self.roots().any(|root| root.starts_with(top)) || holds_protected(top) {
+            return false;
+        }
+        let mut left = self.left.get();
+        let walked = walk(top, Links::Names, &mut left, &mut |path| {
+            let led = || real(path).filter(|led| self.root_of(led).is_some() && !led.is_dir());
+            let away = path.is_symlink() && led().is_none_or(|led| self.never(&led, Touch::Write).is_some());
+            away || holds_protected(path) || self.never(path, Touch::Write).is_some()
+        });
+        self.left.set(left);
+        matches!(walked, Walked::Nothing)
+    }
+
     fn never(&self, real: &Path, touch: Touch) -> Option<String> {
         let never = &self.ground.roots.never;
+        let reads = matches!(touch, Touch::Names | Touch::Read | Touch::ReadAll);
+        if reads && never.reads_all() {
+            return None;
+        }
         let look = |names: Names<'_>| match touch {
             Touch::Names | Touch::Read | Touch::ReadAll => never.read(names),
             Touch::Write | Touch::WriteAll => never.write(names),
@@ -219,10 +298,23 @@ impl Reach<'_> {
         self.ground.reals.iter().flatten().map(PathBuf::as_path)
     }
 
+    /// The repository that a folder belongs to.
+    pub(super) fn repository(&self, folder: &Path) -> Rc<Repository> {
+        let mut seen = self.seen.borrow_mut();
+        if let Some((_, found)) = seen.iter().find(|(at, _)| same(at, folder)) {
+            return Rc::clone(found);
+        }
+        let found = Rc::new(repository(folder));
+        if seen.len() < MAX_SEEN {
+            seen.push((folder.to_owned(), Rc::clone(&found)));
+        }
+        found
+    }
+
     /// The names of the roots that a place lies in the deepest.
-    pub(super) fn root_of(&self, real: &Path) -> Option<String> {
+    pub(super) fn root_of(&self, real: &Path) -> Option<&'a str> {
         let (root, _, _) = self.ground.speaks(real)?;
-        self.ground.roots.all.get(root).map(|root| root.name.clone())
+        self.ground.roots.all.get(root).map(|root| root.name.as_str())
     }
 }
 
@@ -232,8 +324,8 @@ fn holds_protected(real: &Path) -> bool {
 }
 
 /// Files that lead to a stream or to nothing.
-fn device(place: &Place, touch: Touch) -> Option<Reached> {
-    let path = place.plain.to_str()?;
+fn device<'a>(plain: &Path, touch: Touch) -> Option<Reached<'a>> {
+    let path = plain.to_str()?;
     let name = path.strip_prefix("/dev/")?;
     let number = name.strip_prefix("fd/").is_some_and(|fd| fd.chars().all(|c| c.is_ascii_digit()));
     let harmless = match touch {
@@ -248,7 +340,12 @@ fn device(place: &Place, touch: Touch) -> Option<Reached> {
         (false, true) => (Approval::Required, format!("`{path}` is a connection to another machine")),
         (false, false) => return None,
     };
-    Some(Reached { approval, why, because: None, root: None })
+    Some(Reached { approval, said: Some(why), touch, because: None, root: None })
+}
+
+/// Whether two paths are one, by their letters: what differs only in how it is written counts as two.
+fn same(a: &Path, b: &Path) -> bool {
+    a.as_os_str() == b.as_os_str()
 }
 
 enum Walked {

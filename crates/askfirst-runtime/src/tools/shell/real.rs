@@ -3,7 +3,10 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{CWD, readlinkat_raw};
 
 /// So many links are followed.
 const MAX_LINKS: usize = 40;
@@ -15,14 +18,15 @@ pub(super) fn real(path: &Path) -> Option<PathBuf> {
 
 /// Where a path leads from a folder on whose own way there is no link.
 pub(super) fn real_in(folder: &Path, path: &Path) -> Option<PathBuf> {
-    let mut at = folder.to_owned();
+    let mut at = PathBuf::with_capacity(folder.as_os_str().len() + path.as_os_str().len() + 1);
+    at.push(folder);
     let mut left = path.components();
     // Below what is not there is nothing.
     let mut gone = false;
     while let Some(component) = left.next() {
         match component {
             Component::RootDir | Component::Prefix(_) => {
-                at = PathBuf::from("/");
+                at.push("/");
                 gone = false;
             }
             Component::CurDir => {}
@@ -32,7 +36,7 @@ pub(super) fn real_in(folder: &Path, path: &Path) -> Option<PathBuf> {
             }
             Component::Normal(name) => {
                 at.push(name);
-                match if gone { continue } else { std::fs::read_link(&at) } {
+                match if gone { continue } else { led(&at) } {
                     Ok(target) => {
                         at.pop();
                         let rest = parts(&target).into_iter().chain(parts(left.as_path()));
@@ -62,7 +66,7 @@ fn followed(mut at: PathBuf, mut left: VecDeque<Part>) -> Option<PathBuf> {
             Part::Name(name) => name,
         };
         at.push(&name);
-        let Ok(target) = std::fs::read_link(&at) else { continue };
+        let Ok(target) = led(&at) else { continue };
         links += 1;
         if links > MAX_LINKS {
             return None;
@@ -75,10 +79,20 @@ fn followed(mut at: PathBuf, mut left: VecDeque<Part>) -> Option<PathBuf> {
     Some(at)
 }
 
+/// Where a link leads. Most names are no link, and that is told without room for an answer.
+fn led(path: &Path) -> std::io::Result<PathBuf> {
+    readlinkat_raw(CWD, path, &mut [0_u8])?;
+    std::fs::read_link(path)
+}
+
 /// The same, taken by its text alone.
-pub(super) fn plain(path: &Path) -> PathBuf {
+pub(super) fn plain(path: PathBuf) -> PathBuf {
+    let mut names = path.as_os_str().as_bytes().split(|byte| *byte == b'/');
+    if names.next() == Some(b"") && names.all(|name| !matches!(name, b"" | b"." | b"..")) {
+        return path;
+    }
     let mut at = PathBuf::from("/");
-    for part in parts(path) {
+    for part in parts(&path) {
         match part {
             Part::Root => at = PathBuf::from("/"),
             Part::Up => {

@@ -37,8 +37,9 @@ impl Runner {
 
     fn launch_of(&self, base: &Path, wish: &Wish, invocation: &Invocation) -> Launch {
         let argv: Vec<OsString> = match &wish.what {
-            What::Line(text) => {
-                ["bash", "--noprofile", "--norc", "-c", text].into_iter().map(OsString::from).collect()
+            What::Line => {
+                let words = ["bash", "--noprofile", "--norc", "-c", &wish.text];
+                words.into_iter().map(OsString::from).collect()
             }
             What::Words(words) => words.iter().map(OsString::from).collect(),
         };

@@ -2,6 +2,8 @@
 //!
 //! This is a net, not a wall: `sandbox.never_read` is how an owner says what must not be read.
 
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use super::glob::{Glob, Reach};
@@ -49,13 +51,20 @@ const SAMPLES: [&str; 7] = [".example", ".sample", ".template", ".dist", ".defau
 
 /// Whether a place usually holds secrets.
 pub(super) fn is_secret(path: &Path) -> bool {
-    let lower = |name: &std::ffi::OsStr| name.to_string_lossy().to_lowercase();
     let Some(name) = path.file_name().map(lower) else { return false };
     if SAMPLES.iter().any(|sample| name.ends_with(sample)) {
         return false;
     }
-    let in_folder = path.iter().map(lower).any(|part| FOLDERS.contains(&part.as_str()));
+    let in_folder = path.iter().map(lower).any(|part| FOLDERS.contains(&&*part));
     in_folder || NAMES.iter().any(|known| matches(known, &name))
+}
+
+/// A name in lower case, which most are.
+fn lower(name: &OsStr) -> Cow<'_, str> {
+    match name.to_str().map_or_else(|| name.to_string_lossy(), Cow::Borrowed) {
+        text if text.is_ascii() && !text.bytes().any(|byte| byte.is_ascii_uppercase()) => text,
+        text => Cow::Owned(text.to_lowercase()),
+    }
 }
 
 /// Names by which secrets usually lie in a project or a home.
@@ -146,6 +155,10 @@ pub(super) fn shown_variable(expansion: &str) -> Option<&str> {
 }
 
 fn matches(known: &str, name: &str) -> bool {
+    // The first letters tell most of them apart.
+    if !known.starts_with('*') && known.bytes().next() != name.bytes().next() {
+        return false;
+    }
     match known.split_once('*') {
         None => known == name,
         Some((head, tail)) => {
@@ -156,18 +169,18 @@ fn matches(known: &str, name: &str) -> bool {
 
 /// Variables whose value a command gets to see, and which usually hold a secret.
 pub(super) fn secrets(command: &Command) -> Vec<String> {
-    let mut words: Vec<&Word> = command.words.iter().collect();
-    words.extend(command.assignments.iter().map(|set| &set.value));
-    if let Stdin::Text(word) = &command.stdin {
-        words.push(word);
-    }
+    let sent = match &command.stdin {
+        Stdin::Text(word) => Some(word),
+        Stdin::Inherited | Stdin::Pipe(_) | Stdin::Unknown => None,
+    };
+    let words = command.words.iter().chain(command.assignments.iter().map(|set| &set.value)).chain(sent);
     let unknown = |piece: &'_ Piece| match piece {
         Piece::Unknown(unknown) => {
             shown_variable(&unknown.text).filter(|name| is_secret_variable(name)).map(str::to_owned)
         }
         Piece::Text(_) | Piece::Glob(_) | Piece::Home => None,
     };
-    let names = words.into_iter().flat_map(|word| word.pieces.iter().filter_map(unknown));
+    let names = words.flat_map(|word| word.pieces.iter().filter_map(unknown));
     names.map(|name| format!("it gets the value of `{name}`, which usually is a secret")).collect()
 }
 

@@ -4,7 +4,8 @@
 use askfirst::{Approval, ApprovalPresentation, Fact, PresentationKind, Shown, Verdict};
 use serde_json::{Value, json};
 
-use super::judged::{Judged, Reason, Row};
+use super::judged::{Judged, Row};
+use super::start::Start;
 use super::wish::{Wait, Wish};
 
 /// What a call does, in one line: a rule's own words, where one decided and has them.
@@ -22,10 +23,10 @@ pub(super) fn description(wish: &Wish, judged: &Judged) -> String {
 pub(super) fn facts(wish: &Wish, judged: &Judged) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(folder) = judged.starts.first().and_then(|start| start.folders.first()) {
-        facts.push(Fact::new("folder", folder.display().to_string()));
+        facts.push(Fact::new("folder", folder.to_string_lossy()));
     }
-    for reason in judged.deciding().into_iter().filter(|reason| reason.approval > Approval::None) {
-        facts.push(Fact::new("why", reason.text.clone()));
+    if judged.approval() > Approval::None {
+        facts.extend(judged.deciding().into_iter().map(|reason| Fact::new("why", &*reason.text)));
     }
     if judged.network {
         facts.push(Fact::new("network", "it would reach the network"));
@@ -42,18 +43,11 @@ pub(super) fn facts(wish: &Wish, judged: &Judged) -> Vec<Fact> {
     facts
 }
 
-/// What the verdict rests on: where every path leads, and what was made of each program.
-pub(super) fn basis_of(judged: &Judged) -> Vec<String> {
-    let mut basis = judged.places.clone();
-    basis.push(format!("verdict: {}", judged.approval()));
-    basis
-}
-
 /// What is shown, and what it rests on.
 pub(super) fn shown(wish: &Wish, judged: &Judged) -> Shown {
     let mut presentation =
         ApprovalPresentation::new(PresentationKind::Command, &wish.text).with_language("bash");
-    let rows: Vec<Value> = judged.rows.iter().map(row).collect();
+    let rows: Vec<Value> = judged.each().map(row).collect();
     let streams: Vec<Value> = judged.rows.iter().flat_map(streams).collect();
     let must_see: Vec<Value> = must_see(judged);
     let folder = judged.starts.first().and_then(|start| start.folders.first());
@@ -66,29 +60,33 @@ pub(super) fn shown(wish: &Wish, judged: &Judged) -> Shown {
     ] {
         presentation.metadata.insert(key.to_owned(), value);
     }
-    Shown { presentation: Some(presentation), facts: Vec::new(), basis: Some(Value::from(basis_of(judged))) }
+    Shown {
+        presentation: Some(presentation),
+        facts: Vec::new(),
+        basis: Some(Value::from(judged.basis.as_slice())),
+    }
 }
 
 fn word(approval: Approval) -> &'static str {
     Verdict::from(approval).as_str()
 }
 
-fn row(row: &Row) -> Value {
-    let why = |reason: &Reason| reason.text.clone();
+fn row((start, row): (&Start, &Row)) -> Value {
+    let program = start.used.as_ref().map(|used| used.program.as_str()).unwrap_or_default();
     let strictest = row.approval();
-    let whys: Vec<String> =
-        row.reasons.iter().filter(|reason| reason.approval == strictest).map(why).collect();
+    let reasons = row.reasons.iter().filter(|reason| reason.approval == strictest);
+    let whys: Vec<&str> = reasons.map(|reason| &*reason.text).collect();
     let rule = row.reason().and_then(|reason| reason.because.as_ref()).map(askfirst::Because::place);
     json!({
-        "program": row.program,
-        "text": row.text,
+        "program": program,
+        "text": start.text,
         "verdict": word(strictest),
         "approval": strictest,
         "why": whys.join("; "),
         "rule": rule,
-        "via": row.via,
-        "start": row.span.start,
-        "end": row.span.end,
+        "via": start.via,
+        "start": start.span.start,
+        "end": start.span.end,
     })
 }
 
@@ -109,9 +107,10 @@ fn streams(row: &Row) -> impl Iterator<Item = Value> {
 fn must_see(judged: &Judged) -> Vec<Value> {
     let part = |start: usize, end: usize, why: &str| json!({"start": start, "end": end, "why": why});
     let whole = judged.whole.iter().map(|(span, reason)| part(span.start, span.end, &reason.text));
-    let rows = judged.rows.iter().filter(|row| row.approval() > Approval::None);
-    let rows =
-        rows.map(|row| part(row.span.start, row.span.end, row.reason().map_or("", |reason| &reason.text)));
+    let rows = judged.each().filter(|(_, row)| row.approval() > Approval::None);
+    let rows = rows.map(|(start, row)| {
+        part(start.span.start, start.span.end, row.reason().map_or("", |reason| &reason.text))
+    });
     let streams = judged.rows.iter().flat_map(|row| &row.streams);
     let streams = streams.filter(|(_, _, reason)| reason.approval > Approval::None);
     let streams = streams.map(|(_, span, reason)| part(span.start, span.end, &reason.text));

@@ -1,5 +1,6 @@
 //! One program that a line would start, with everything around it. Plain data, and what can be told from it alone.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,14 +17,14 @@ pub(super) struct Start {
     /// How it is written.
     pub(super) text: String,
     /// The wrappers that it is reached through, outermost first.
-    pub(super) via: Vec<String>,
+    pub(super) via: Arc<[String]>,
     pub(super) words: Vec<Word>,
     /// What its program makes of the words; nothing where there is no program.
     pub(super) used: Option<Arc<Used>>,
     pub(super) assignments: Vec<Assignment>,
     pub(super) redirections: Vec<Target>,
     /// The folders that it may run in. None: not known.
-    pub(super) folders: Vec<PathBuf>,
+    pub(super) folders: Arc<[PathBuf]>,
     /// The wrapper, and which of its words this program is.
     pub(super) parent: Option<(usize, usize)>,
     /// Which words stand for any path below the one that they name.
@@ -82,6 +83,17 @@ pub(super) struct Opened {
     pub(super) parsed: Vec<(String, Line)>,
 }
 
+impl Opened {
+    /// Whether parts of the text run more than once, later than they stand, or at the same time.
+    pub(super) fn repeats(&self) -> bool {
+        let commands = self.parsed.iter().flat_map(|(_, line)| &line.commands);
+        commands.flat_map(|command| &command.reached).any(|step| match step {
+            Step::Loop | Step::Function(_) | Step::Background | Step::Pipe => true,
+            Step::Subshell | Step::Substitution | Step::Branch => false,
+        })
+    }
+}
+
 /// What a command prints, where that stands in the line: `echo` of plain words, `cat` of a here-document.
 pub(super) fn printed(command: &Command) -> Option<String> {
     if !command.redirections.is_empty() {
@@ -126,12 +138,12 @@ pub(super) fn is_defined(line: &Line, at: usize, name: &str) -> bool {
 }
 
 /// A word as a person would write it.
-pub(super) fn shown(word: &Word) -> String {
+pub(super) fn shown(word: &Word) -> Cow<'_, str> {
     let text = word_text(word);
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,~^".contains(c);
     let literal = word.pieces.iter().all(|piece| matches!(piece, Piece::Text(_)));
     if text.is_empty() || (literal && !text.chars().all(plain)) {
-        format!("'{}'", text.replace('\'', r"'\''"))
+        Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
     } else {
         text
     }

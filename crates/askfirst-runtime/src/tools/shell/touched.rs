@@ -5,6 +5,7 @@ mod foreign;
 mod inside;
 mod other_names;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use askfirst::Approval;
@@ -14,7 +15,7 @@ use super::line::tree::{Way, Word};
 use super::paths::{self, Named, Place, entered_all, word_text};
 use super::programs::guards::is_remote;
 use super::programs::used::{Class, Known, Role, Used};
-use super::reach::{Reach, Touch};
+use super::reach::{Reach, Reached, Touch};
 use super::secrets::is_secret;
 use super::start::{Kind, Start, Target};
 
@@ -37,6 +38,9 @@ const UNPACKING: [&str; 13] = [
     "xz",
     "zstd",
 ];
+
+/// Programs that copy whole folders to another machine.
+const SENDING: [&str; 2] = ["rsync", "scp"];
 
 /// How many names of a folder are looked at.
 const MOST_NAMES: usize = 10_000;
@@ -96,14 +100,14 @@ const INTERPRETERS: [&str; 40] = [
 
 /// What a command touches.
 #[derive(Debug, Default)]
-pub(super) struct Touched {
+pub(super) struct Touched<'a> {
     pub(super) reasons: Vec<Reason>,
     /// For each redirection, in order.
     pub(super) streams: Vec<Reason>,
     /// Where everything lies now.
     pub(super) places: Vec<String>,
     /// The root of each place; nothing where it lies in none.
-    pub(super) roots: Vec<Option<String>>,
+    pub(super) roots: Vec<Option<&'a str>>,
     /// The roots that are written.
     pub(super) writes: Vec<String>,
     /// Where something comes to lie that may lead elsewhere: folders with links or repositories in them, and links.
@@ -117,7 +121,7 @@ pub(super) struct Touched {
 }
 
 /// Looks at everything that a command touches.
-pub(super) fn touched(start: &Start, reach: &Reach<'_>, home: Option<&Path>) -> Touched {
+pub(super) fn touched<'a>(start: &'a Start, reach: &'a Reach<'a>, home: Option<&'a Path>) -> Touched<'a> {
     let mut looker = Looker { start, reach, home, touched: Touched::default() };
     looker.folder();
     if let (Some(used), Kind::Program) = (&start.used, start.kind) {
@@ -128,6 +132,7 @@ pub(super) fn touched(start: &Start, reach: &Reach<'_>, home: Option<&Path>) -> 
         looker.listed(used);
         looker.keyed(used);
         looker.patched(used);
+        looker.queried(used);
         looker.strangers(used);
         looker.shadowed(used);
     }
@@ -142,11 +147,11 @@ struct Looker<'a> {
     start: &'a Start,
     reach: &'a Reach<'a>,
     home: Option<&'a Path>,
-    touched: Touched,
+    touched: Touched<'a>,
 }
 
-impl Looker<'_> {
-    fn ask(&mut self, why: impl Into<String>) {
+impl<'a> Looker<'a> {
+    fn ask(&mut self, why: impl Into<Cow<'static, str>>) {
         self.touched.reasons.push(Reason::new(Approval::Required, why));
     }
 
@@ -154,24 +159,20 @@ impl Looker<'_> {
         if self.start.folders.is_empty() {
             self.ask("the folder that it runs in is not known");
         }
-        for folder in &self.start.folders {
-            let text = folder.display().to_string();
-            let place = Place { text, plain: folder.clone(), real: folder.clone() };
-            let reached = self.reach.look(&place, Touch::Names);
-            self.touched.places.push(place.text);
-            self.touched.roots.push(reached.root.clone());
+        for folder in self.start.folders.iter() {
+            let text = folder.to_str().map_or_else(|| folder.to_string_lossy(), Cow::Borrowed);
+            let reached = self.reach.look_at(&text, folder, folder, Touch::Names);
+            self.touched.roots.push(reached.root);
             if reached.approval > Approval::None {
-                let why = if reached.root.is_none() && reached.because.is_some() {
-                    format!("it runs in `{}`, which lies outside every root", folder.display())
+                let (approval, because) = (reached.approval, reached.because);
+                let why = if reached.root.is_none() && because.is_some() {
+                    format!("it runs in `{text}`, which lies outside every root")
                 } else {
-                    reached.why
+                    reached.why(&text)
                 };
-                self.touched.reasons.push(Reason {
-                    approval: reached.approval,
-                    text: why,
-                    because: reached.because,
-                });
+                self.touched.reasons.push(Reason::of(approval, why, because));
             }
+            self.touched.places.push(text.into_owned());
         }
     }
 
@@ -191,8 +192,8 @@ impl Looker<'_> {
             return self.ask(format!("`{text}` is no program's name"));
         }
         let version = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
-        let interpreter = INTERPRETERS.contains(&used.program.trim_end_matches(version));
-        if used.known == Known::Nothing && interpreter {
+        let interpreter = || INTERPRETERS.contains(&used.program.trim_end_matches(version));
+        if used.known == Known::Nothing && interpreter() {
             self.ask(format!("`{}` runs what it reads, and nothing is known about its words", used.program));
         }
         let usual = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
@@ -200,8 +201,8 @@ impl Looker<'_> {
             !usual.iter().any(|folder| path.strip_prefix(folder).is_some_and(|name| !name.contains('/')))
         });
         if elsewhere {
-            self.one(&word.clone(), Touch::Read, &self.start.folders.clone());
-            self.runs(&word.clone(), &self.start.folders.clone());
+            self.one(word, Touch::Read, &self.start.folders);
+            self.runs(word, &self.start.folders);
         }
     }
 
@@ -210,12 +211,11 @@ impl Looker<'_> {
         // Where a `cd` leads counts only for what runs there.
         let moves = used.program == "cd" && used.path.is_none();
         for word in used.folders.iter().filter(|_| !moves) {
-            let word = word.clone();
-            let at = self.start.words.iter().position(|given| *given == word);
+            let at = self.start.words.iter().position(|given| given == word);
             if at.is_some_and(|at| self.start.below.contains(&at)) {
                 self.ask("the folder that it works in is not known before it runs");
             }
-            self.one(&word, Touch::Names, &self.start.folders.clone());
+            self.one(word, Touch::Names, &self.start.folders);
         }
         if folders.is_empty() && !self.start.folders.is_empty() {
             self.ask("the folder that it works in is not known");
@@ -233,35 +233,46 @@ impl Looker<'_> {
                 other => other,
             };
             let named = at.filter(|at| self.start.some_name.contains(at));
-            if below && matches!(touch, Touch::Write | Touch::WriteAll) {
+            if below && matches!(touch, Touch::Write | Touch::WriteAll) && !self.alike(&path.word, &folders) {
                 self.ask(format!("`{}` writes files that are not known before it runs", used.program));
             }
             if named.is_some() && (!self.reach.ground.roots.never.reads_all() || touch != Touch::Read) {
                 self.ask("a file's name is not known before it runs");
             }
-            let folders =
-                if path.role == Role::Folder { self.start.folders.clone() } else { folders.clone() };
-            self.addressed(&path.word, &folders);
-            if matches!(used.program.as_str(), "mv" | "ln") && path.role == Role::Write && index + 1 < count {
-                self.renamed(&path.word, &folders);
+            let linked;
+            let folders = match path.role {
+                Role::Folder => &*self.start.folders,
+                _ if used.program == "ln" && index + 1 < count => {
+                    linked = self.link_folders(used, &folders);
+                    &*linked
+                }
+                _ => &*folders,
+            };
+            self.addressed(&path.word, folders);
+            let moved = matches!(used.program.as_str(), "mv" | "ln") && index + 1 < count;
+            if path.role == Role::Write && (moved || UNPACKING.contains(&used.program.as_str())) {
+                self.renamed(&path.word, folders);
+            }
+            if touch == Touch::ReadAll && used.network && SENDING.contains(&used.program.as_str()) {
+                self.sent_away(&path.word, folders);
             }
             if path.role == Role::File {
-                self.runs(&path.word, &folders);
+                self.runs(&path.word, folders);
             }
-            self.one(&path.word.clone(), touch, &folders);
+            self.one(&path.word, touch, folders);
             let moves = used.program == "git" && used.subs.iter().any(|sub| sub.name == "mv");
             if touch == Touch::Write && COPYING.contains(&used.program.as_str()) {
-                self.falls_into(used, index, &folders);
+                self.falls_into(used, index, folders);
             }
             if matches!(touch, Touch::Write | Touch::WriteAll)
                 && (moves || COPYING.contains(&used.program.as_str()))
             {
-                self.makes(used, index, &folders);
+                self.makes(used, index, folders);
             }
             if touch == Touch::Write && UNPACKING.contains(&used.program.as_str()) {
                 let text = path.word.literal().and_then(|text| text.rsplit_once('.'));
                 if let Some((unpacked, _)) = text {
-                    self.one(&Word::text(unpacked, path.word.span.clone()), touch, &folders);
+                    self.one(&Word::text(unpacked, path.word.span.clone()), touch, folders);
                 }
             }
         }
@@ -269,10 +280,10 @@ impl Looker<'_> {
             self.addresses(used, &folders);
         }
         for operand in used.operands.iter().filter(|operand| operand.role == Role::Pathspec) {
-            let Some(word) = self.start.words.get(operand.word).cloned() else { continue };
-            self.within(&word, &folders);
-            self.perhaps(&word, &folders, Doubtful::IfThere);
-            self.restored(used, &word, &folders);
+            let Some(word) = self.start.words.get(operand.word) else { continue };
+            self.within(word, &folders);
+            self.perhaps(word, &folders, Doubtful::IfThere);
+            self.restored(used, word, &folders);
         }
         if let ("yq", [one]) = (used.program.as_str(), used.operands.as_slice()) {
             // Alone it is a file, where there is one of that name.
@@ -281,78 +292,19 @@ impl Looker<'_> {
         }
         self.mentioned(used, &folders);
         if used.program == "git" {
-            let values = used.options.iter().filter_map(|given| given.value.clone());
-            values.collect::<Vec<_>>().iter().for_each(|value| self.within(value, &folders));
+            let values = used.options.iter().filter_map(|given| given.value.as_ref());
+            values.for_each(|value| self.within(value, &folders));
         }
-        if used.known == Known::Nothing {
-            for word in self.start.words.iter().skip(1).cloned().collect::<Vec<_>>() {
-                self.perhaps(&word, &folders, Doubtful::Any);
+        // Of a sub-command that nothing is known about, as of such a program.
+        let stranger = used.class == Class::Asks && used.subs.is_empty();
+        if used.known == Known::Nothing || stranger {
+            for word in self.start.words.iter().skip(1) {
+                self.perhaps(word, &folders, Doubtful::Any);
             }
         } else {
             for operand in used.operands.iter().filter(|operand| operand.role == Role::Rest) {
-                if let Some(word) = self.start.words.get(operand.word).cloned() {
-                    self.perhaps(&word, &folders, Doubtful::IfThere);
-                }
-            }
-        }
-    }
-
-    /// What is copied or moved into a folder comes to lie there under its own name, and a folder's content under theirs.
-    fn falls_into(&mut self, used: &Used, target: usize, folders: &[PathBuf]) {
-        let places = |word: &Word| {
-            let named = folders.iter().map(|folder| paths::named(word, folder, self.home));
-            let known = named.filter_map(|named| match named {
-                Named::Places(places) => Some(places),
-                Named::Unknown(_) => None,
-            });
-            known.flatten().map(|place| place.real.clone()).collect::<Vec<_>>()
-        };
-        let Some(path) = used.paths.get(target) else { return };
-        let into: Vec<PathBuf> = places(&path.word).into_iter().filter(|real| real.is_dir()).collect();
-        let others = used.paths.iter().enumerate().filter(|(index, _)| *index != target);
-        let mut why = Vec::new();
-        for real in others.flat_map(|(_, other)| places(&other.word)) {
-            let content = std::fs::read_dir(&real).into_iter().flatten().flatten().take(MOST_NAMES);
-            let names = content.map(|entry| entry.file_name()).chain(real.file_name().map(ToOwned::to_owned));
-            for name in names {
-                let found = into.iter().find_map(|folder| self.reach.never_in(folder, &name));
-                why.extend(found.map(|found| format!("it may write `{}`: {found}", name.to_string_lossy())));
-            }
-        }
-        why.dedup();
-        why.into_iter().take(3).for_each(|why| self.ask(why));
-    }
-
-    /// A word that may be a path: looked at where it leads out of the roots, or to what is never touched.
-    fn perhaps(&mut self, word: &Word, folders: &[PathBuf], doubtful: Doubtful) {
-        let text = word_text(word);
-        let value =
-            text.split_once('=').filter(|(name, _)| name.starts_with('-')).map(|(_, value)| value.to_owned());
-        let word = match value {
-            Some(value) if word.literal().is_some() => Word::text(value, word.span.clone()),
-            Some(_) | None => word.clone(),
-        };
-        for folder in folders {
-            let Named::Places(places) = paths::named(&word, folder, self.home) else {
-                if doubtful == Doubtful::Any {
-                    self.ask(format!("`{text}` is not known before it runs"));
-                }
-                continue;
-            };
-            for place in places {
-                let there = place.real.symlink_metadata().is_ok();
-                let out = self.reach.root_of(&place.real).is_none();
-                let looks = place.text.contains('/') && !place.text.contains("://");
-                let counts = match doubtful {
-                    Doubtful::Any => there || (out && looks),
-                    Doubtful::IfThere => there,
-                };
-                if counts {
-                    self.place(&place, Touch::Read);
-                }
-                let written = self.reach.look(&place, Touch::Write);
-                if doubtful == Doubtful::Any && written.approval == Approval::Deny && written.root.is_none() {
-                    self.ask(written.why);
+                if let Some(word) = self.start.words.get(operand.word) {
+                    self.perhaps(word, &folders, Doubtful::IfThere);
                 }
             }
         }
@@ -381,38 +333,55 @@ impl Looker<'_> {
 
     fn one(&mut self, word: &Word, touch: Touch, folders: &[PathBuf]) {
         for folder in folders {
+            if word.has_glob() {
+                self.looks_through(word, folder);
+                if matches!(touch, Touch::Write | Touch::WriteAll) {
+                    self.comes_about(word, folder);
+                }
+            }
             match paths::named(word, folder, self.home) {
                 Named::Unknown(why) => self.ask(why),
-                Named::Places(places) => places.iter().for_each(|place| self.place(place, touch)),
+                Named::Places(places) => {
+                    let before = self.touched.reasons.len();
+                    places.iter().for_each(|place| self.place(place, touch));
+                    if other_names::is_cut(word) {
+                        // Some of these names may come about, none must.
+                        let new = self.touched.reasons.iter_mut().skip(before);
+                        new.for_each(|reason| reason.approval = reason.approval.min(Approval::Required));
+                    }
+                }
             }
         }
     }
 
     fn place(&mut self, place: &Place, touch: Touch) {
-        let reason = self.reason(place, touch);
-        if reason.approval > Approval::None {
-            self.touched.reasons.push(reason);
+        let reached = self.reached(place, touch);
+        if reached.approval > Approval::None {
+            self.touched.reasons.push(reason(place, reached));
         }
     }
 
-    fn reason(&mut self, place: &Place, touch: Touch) -> Reason {
+    fn reached(&mut self, place: &Place, touch: Touch) -> Reached<'a> {
         let reached = self.reach.look(place, touch);
-        self.touched.places.push(place.real.display().to_string());
+        let real = place.real.to_str().map_or_else(|| place.real.to_string_lossy(), Cow::Borrowed);
+        self.touched.places.push(real.into_owned());
         if matches!(touch, Touch::Read | Touch::ReadAll) {
             self.touched.read.push(place.real.clone());
         }
-        let device = place.plain.starts_with("/dev") && reached.approval == Approval::None;
+        // The letters are compared first: names one by one take longer.
+        let letters = place.plain.as_os_str().as_encoded_bytes().starts_with(b"/dev");
+        let device = letters && place.plain.starts_with("/dev") && reached.approval == Approval::None;
         if !device {
-            self.touched.roots.push(reached.root.clone());
+            self.touched.roots.push(reached.root);
         }
-        let fills = self.start.used.as_ref().is_none_or(|used| FILLING.contains(&used.program.as_str()));
-        if matches!(touch, Touch::Write | Touch::WriteAll) && fills {
+        let fills = || self.start.used.as_ref().is_none_or(|used| FILLING.contains(&used.program.as_str()));
+        if matches!(touch, Touch::Write | Touch::WriteAll) && fills() {
             self.touched.filled.push(place.real.clone());
         }
-        if let (Touch::Write | Touch::WriteAll, Some(root)) = (touch, &reached.root) {
-            self.touched.writes.push(root.clone());
+        if let (Touch::Write | Touch::WriteAll, Some(root)) = (touch, reached.root) {
+            self.touched.writes.push(root.to_owned());
         }
-        Reason { approval: reached.approval, text: reached.why, because: reached.because }
+        reached
     }
 
     fn stream(&mut self, target: &Target) -> Reason {
@@ -429,7 +398,10 @@ impl Looker<'_> {
         if self.start.folders.is_empty() {
             return Reason::new(Approval::Required, "the folder that it runs in is not known");
         }
-        for folder in &self.start.folders.clone() {
+        for folder in self.start.folders.iter() {
+            if target.way != Way::Read && target.word.has_glob() {
+                self.comes_about(&target.word, folder);
+            }
             match paths::named(&target.word, folder, self.home) {
                 Named::Unknown(why) => return Reason::new(Approval::Required, why),
                 Named::Places(places) => {
@@ -443,7 +415,8 @@ impl Looker<'_> {
                     for (place, touch) in
                         places.iter().flat_map(|place| touches.iter().map(move |touch| (place, *touch)))
                     {
-                        let reason = self.reason(place, touch);
+                        let reached = self.reached(place, touch);
+                        let reason = reason(place, reached);
                         if reason.approval > strictest.approval || strictest.text.is_empty() {
                             strictest = reason;
                         }
@@ -453,6 +426,12 @@ impl Looker<'_> {
         }
         strictest
     }
+}
+
+/// What is reached, as a reason.
+fn reason(place: &Place, reached: Reached<'_>) -> Reason {
+    let (approval, because) = (reached.approval, reached.because);
+    Reason::of(approval, reached.why(&place.text), because)
 }
 
 /// Which words of a program without a table count as paths.
@@ -479,8 +458,19 @@ pub(super) fn may_print_into(start: &Start, target: &Target) -> bool {
     match used.class {
         // What they change lies elsewhere.
         Class::Changes if is_remote(&used.program) => false,
+        Class::Runs if used.known == Known::Nothing => is_own_script(used),
         Class::Changes | Class::Runs => used.known == Known::Table,
-        Class::Reads => plain && (SAYING.contains(&used.program.as_str()) || start.says),
+        Class::Reads => plain && (SAYING.contains(&used.program.as_str()) || start.says || is_frozen(used)),
         Class::Asks => false,
     }
+}
+
+/// A script by its place in the project, which is run like one that a shell is given.
+fn is_own_script(used: &Used) -> bool {
+    used.path.as_deref().is_some_and(|path| path.contains('/') && !path.starts_with(['/', '~']))
+}
+
+/// `pip freeze`: what it prints is meant for a file of the project.
+fn is_frozen(used: &Used) -> bool {
+    used.program.starts_with("pip") && used.subs.iter().any(|sub| sub.name == "freeze")
 }

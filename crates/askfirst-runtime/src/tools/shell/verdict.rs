@@ -45,17 +45,24 @@ impl Judge<'_> {
             whole: Vec::new(),
             risk: Risk::Low,
             network: false,
-            places: Vec::new(),
+            basis: Vec::new(),
             writes: Vec::new(),
             starts: Vec::new(),
         };
         self.judge_whole(text, &opened, &mut judged);
         let mut before = Before::default();
         let mut heard = Vec::with_capacity(opened.starts.len());
+        judged.rows.reserve_exact(opened.starts.len());
         for (at, start) in opened.starts.iter().enumerate() {
             let (row, speaks, touched) = self.judge_start(at, start, &opened, &mut judged, &mut before);
             judged.rows.push(row);
             heard.push((speaks, touched));
+        }
+        if before.has_something() && opened.repeats() {
+            // What comes behind in the text may come before in time.
+            for ((row, start), (_, touched)) in judged.rows.iter_mut().zip(&opened.starts).zip(&heard) {
+                row.reasons.extend(before.hinders(start, touched));
+            }
         }
         for (at, row) in judged.rows.iter_mut().enumerate() {
             self.streams(at, &opened.starts, &heard, row);
@@ -68,8 +75,9 @@ impl Judge<'_> {
                 }
             }
         }
-        judged.places.sort();
-        judged.places.dedup();
+        judged.basis.sort();
+        judged.basis.dedup();
+        judged.basis.push(["verdict: ", judged.approval().as_str()].concat());
         judged.writes.sort();
         judged.writes.dedup();
         judged.starts = opened.starts;
@@ -103,28 +111,20 @@ impl Judge<'_> {
         }
     }
 
-    fn judge_start(
-        &self,
+    fn judge_start<'s>(
+        &'s self,
         at: usize,
-        start: &Start,
+        start: &'s Start,
         opened: &Opened,
         judged: &mut Judged,
         before: &mut Before,
-    ) -> (Row, Speaks, Touched) {
+    ) -> (Row, Speaks, Touched<'s>) {
         let mut touched = touched::touched(start, &self.reach, self.home);
         touched.reasons.extend(before.hinders(start, &touched));
         before.note(start, &mut touched);
-        judged.places.extend(touched.places.iter().cloned());
-        judged.writes.extend(touched.writes.iter().cloned());
-        let mut row = Row {
-            program: start.used.as_ref().map(|used| used.program.clone()).unwrap_or_default(),
-            text: start.text.clone(),
-            span: start.span.clone(),
-            via: start.via.clone(),
-            reasons: touched.reasons.clone(),
-            streams: Vec::new(),
-            description: None,
-        };
+        judged.basis.append(&mut touched.places);
+        judged.writes.append(&mut touched.writes);
+        let mut row = Row { reasons: std::mem::take(&mut touched.reasons), ..Row::default() };
         let mut speaks = Speaks::Nothing;
         match (&start.used, start.kind) {
             (Some(used), Kind::Program) => {
@@ -151,12 +151,7 @@ impl Judge<'_> {
                 row.reasons.extend(asked(start.gaps.clone()));
             }
         }
-        let mut known: Vec<Reason> = Vec::new();
-        row.reasons.retain(|reason| {
-            let new = !known.contains(reason);
-            known.push(reason.clone());
-            new
-        });
+        once_each(&mut row.reasons);
         (row, speaks, touched)
     }
 
@@ -172,17 +167,16 @@ impl Judge<'_> {
         judged: &mut Judged,
     ) -> Speaks {
         let look = Look { judge: self, at, start, used, opened, touched };
-        let (reason, speaks, rule) = look.speak(self.main, Main::Yes);
-        row.reasons.extend(reason);
+        let (speaks, rule) = look.speak(self.main, Main::Yes, &mut row.reasons);
         if let Some(rule) = rule {
             judged.risk = judged.risk.max(rule.config.risk.unwrap_or_default());
             row.description.clone_from(&rule.config.description);
         }
         for floor in self.floors {
-            let (reason, _, rule) = look.speak(floor, Main::No);
-            let stricter = reason.into_iter().filter(|reason| reason.approval > row.approval());
-            let stricter: Vec<Reason> = stricter.collect();
-            row.reasons.extend(stricter);
+            let mut said = Vec::new();
+            let (_, rule) = look.speak(floor, Main::No, &mut said);
+            let strictest = row.approval();
+            row.reasons.extend(said.into_iter().filter(|reason| reason.approval > strictest));
             judged.risk = judged.risk.max(rule.and_then(|rule| rule.config.risk).unwrap_or_default());
         }
         speaks
@@ -205,6 +199,18 @@ enum Main {
     No,
 }
 
+/// Takes away what is said a second time.
+fn once_each(reasons: &mut Vec<Reason>) {
+    let mut at = 1;
+    while let Some(reason) = reasons.get(at) {
+        if reasons.iter().take(at).any(|before| before == reason) {
+            reasons.remove(at);
+        } else {
+            at += 1;
+        }
+    }
+}
+
 fn asked(reasons: Vec<String>) -> impl Iterator<Item = Reason> {
     reasons.into_iter().map(|why| Reason::new(Approval::Required, why))
 }
@@ -216,12 +222,17 @@ struct Look<'a> {
     start: &'a Start,
     used: &'a Used,
     opened: &'a Opened,
-    touched: &'a Touched,
+    touched: &'a Touched<'a>,
 }
 
 impl<'a> Look<'a> {
-    fn speak<'l>(&self, layer: &'l Layer, main: Main) -> (Vec<Reason>, Speaks, Option<&'l Rule>) {
-        let mut reasons = Vec::new();
+    /// What speaks for it, and the rule that does; why is added to the reasons.
+    fn speak<'l>(
+        &self,
+        layer: &'l Layer,
+        main: Main,
+        reasons: &mut Vec<Reason>,
+    ) -> (Speaks, Option<&'l Rule>) {
         if let Some((denied, rule)) = self.denied(layer) {
             let pattern = &rule.config.pattern;
             let (approval, text) = match denied {
@@ -232,7 +243,7 @@ impl<'a> Look<'a> {
             };
             reasons.push(Reason::of(approval, text, Some(&rule.config.origin)));
             if denied == Denied::Yes {
-                return (reasons, Speaks::Rule, Some(rule));
+                return (Speaks::Rule, Some(rule));
             }
         }
         let mut but: Option<(&Rule, Vec<String>)> = None;
@@ -242,12 +253,12 @@ impl<'a> Look<'a> {
                 Covered::Yes => {
                     let text = format!("rule `{}`", rule.config.pattern);
                     reasons.push(Reason::of(rule.config.approval, text, Some(&rule.config.origin)));
-                    return (reasons, Speaks::Rule, Some(rule));
+                    return (Speaks::Rule, Some(rule));
                 }
                 Covered::But(_) if rule.config.approval >= Approval::Required => {
                     let text = format!("rule `{}`", rule.config.pattern);
                     reasons.push(Reason::of(rule.config.approval, text, Some(&rule.config.origin)));
-                    return (reasons, Speaks::Rule, Some(rule));
+                    return (Speaks::Rule, Some(rule));
                 }
                 Covered::But(why) => {
                     but.get_or_insert((rule, why));
@@ -259,7 +270,7 @@ impl<'a> Look<'a> {
                 let text = format!("{why}; the rule `{}` does not cover it", rule.config.pattern);
                 Reason::of(Approval::Required, text, Some(&rule.config.origin))
             }));
-            return (reasons, Speaks::Rule, Some(rule));
+            return (Speaks::Rule, Some(rule));
         }
         let doubts = self.doubts();
         let clean = doubts.is_empty();
@@ -268,26 +279,26 @@ impl<'a> Look<'a> {
         }
         if clean && self.only_wraps() {
             reasons.push(Reason::new(Approval::None, "it starts what stands here too"));
-            return (reasons, Speaks::Harmless, None);
+            return (Speaks::Harmless, None);
         }
         // `set` alone prints every variable.
         let steers = STEERING.contains(&self.used.program.as_str())
             && (self.used.program != "set" || self.start.words.len() > 1);
         if clean && (steers || self.exports_harmless()) && self.used.path.is_none() {
             reasons.push(Reason::new(Approval::None, "it only steers the shell"));
-            return (reasons, Speaks::ReadOnly, None);
+            return (Speaks::ReadOnly, None);
         }
         if clean && self.only_reads() && layer.known_read_only.is_some() {
             let approval = layer.known_read_only.unwrap_or(Approval::Required);
             let origin = layer.origin("shell.known_read_only");
             reasons.push(Reason::of(approval, "it only reads", origin));
-            return (reasons, Speaks::ReadOnly, None);
+            return (Speaks::ReadOnly, None);
         }
         if let Some(default) = layer.default {
             let text = "no rule speaks for it";
             reasons.push(Reason::of(default, text, layer.origin("shell.default.approval")));
         }
-        (reasons, Speaks::Default, None)
+        (Speaks::Default, None)
     }
 
     fn denied<'l>(&self, layer: &'l Layer) -> Option<(Denied, &'l Rule)> {
@@ -426,10 +437,10 @@ impl<'a> Look<'a> {
         if roots.is_empty() {
             return true;
         }
-        let within = |root: Option<String>| root.is_some_and(|root| roots.contains(&root));
+        let within = |root: Option<&str>| root.is_some_and(|root| roots.iter().any(|held| held == root));
         !self.start.folders.is_empty()
             && self.start.folders.iter().all(|folder| within(self.judge.reach.root_of(folder)))
-            && self.touched.roots.iter().all(|root| within(root.clone()))
+            && self.touched.roots.iter().all(|root| within(*root))
     }
 
     /// What no rule lifted.

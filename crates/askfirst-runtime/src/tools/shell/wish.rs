@@ -14,8 +14,8 @@ const MAX_TEXT: usize = 128 << 10;
 /// What would run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
-    /// A text, by a shell.
-    Line(String),
+    /// The text, by a shell.
+    Line,
     /// A program with its words, without a shell.
     Words(Vec<String>),
 }
@@ -63,7 +63,7 @@ impl Wish {
             Some(Value::Bool(true)) => Wait::No,
             Some(_) => return Err("the argument `background` must be true or false".to_owned()),
         };
-        Ok(Self { what: What::Line(text.clone()), text, wait, ..Self::common(args)? })
+        Ok(Self { what: What::Line, text, wait, ..Self::common(args)? })
     }
 
     fn exec(args: &Args) -> Result<Self, String> {

@@ -42,6 +42,6 @@ fn different_names_stay_different() {
 
 #[test]
 fn a_plain_path_has_one_reading_and_a_loose_end_two() {
-    assert_eq!(path(Path::new("A/.Env")), Folded::One("a/.env".to_owned()));
+    assert_eq!(path(Path::new("A/.Env")), Folded::One("a/.env".into()));
     assert_eq!(path(Path::new(".Env./x ")), Folded::Two(".env./x ".to_owned(), ".env/x".to_owned()));
 }

@@ -18,10 +18,17 @@ pub(super) enum Atom {
     Quoted(char),
     /// Quotes with nothing in them.
     Empty,
-    /// An expansion.
-    Piece(Piece),
+    /// An expansion. Apart, since most are letters.
+    Piece(Box<Piece>),
     /// Where a known value falls apart into words.
     Break,
+}
+
+impl Atom {
+    /// An expansion.
+    pub(super) fn of(piece: Piece) -> Self {
+        Self::Piece(Box::new(piece))
+    }
 }
 
 /// The words that braces make of one; none if that is not certain.
@@ -239,9 +246,9 @@ fn pieces(atoms: &[Atom], home: bool, wild: Wild) -> Vec<Piece> {
             },
             Atom::Live(c) | Atom::Quoted(c) => text(&mut made, *c),
             Atom::Empty | Atom::Break => {}
-            Atom::Piece(piece) => match piece {
+            Atom::Piece(piece) => match &**piece {
                 Piece::Text(more) => more.chars().for_each(|c| text(&mut made, c)),
-                Piece::Glob(_) | Piece::Home | Piece::Unknown(_) => made.push(piece.clone()),
+                Piece::Glob(_) | Piece::Home | Piece::Unknown(_) => made.push(Piece::clone(piece)),
             },
         }
         match atom {

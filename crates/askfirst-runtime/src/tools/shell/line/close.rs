@@ -4,6 +4,12 @@
 #[derive(Clone, Copy)]
 pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
 
+/// What stands in `$(( … ))`, if a text is that and nothing else: `$((a); (b))` starts programs.
+pub(crate) fn arithmetic(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix("$((")?.strip_suffix("))")?;
+    (Bytes(text.as_bytes()).sums(3, text.len(), 0) == Some(text.len())).then_some(inner)
+}
+
 /// How deep the search for closing brackets may go.
 const DEPTH: usize = 24;
 

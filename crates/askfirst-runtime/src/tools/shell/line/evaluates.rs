@@ -187,7 +187,7 @@ impl Walker<'_> {
 
 /// What stands behind the first `=`.
 fn behind(word: &Word) -> Word {
-    let mut pieces = Vec::clone(&word.pieces);
+    let mut pieces = word.pieces.to_vec();
     if let Some(Piece::Text(text)) = pieces.first_mut() {
         let rest = text.split_once('=').map(|(_, rest)| rest.to_owned()).unwrap_or_default();
         *text = rest;

@@ -22,13 +22,12 @@ impl Walker<'_> {
         if !self.spend(64) {
             return;
         }
-        let unknown = |splits: bool| {
-            Atom::Piece(Piece::Unknown(Unknown { text: text.clone(), splits, output_of: None }))
-        };
+        let unknown =
+            |splits: bool| Atom::of(Piece::Unknown(Unknown { text: text.clone(), splits, output_of: None }));
         match state.get(name) {
             Some(Known::Number) => {
                 let text = format!("$(({name}))");
-                out.push(Atom::Piece(Piece::Unknown(Unknown { text, splits: false, output_of: None })));
+                out.push(Atom::of(Piece::Unknown(Unknown { text, splits: false, output_of: None })));
             }
             Some(Known::Value(pieces)) => {
                 let length = pieces.iter().map(|piece| match piece {
@@ -38,7 +37,7 @@ impl Walker<'_> {
                 if !self.spend(length.sum()) {
                     return;
                 }
-                let literal = match pieces.as_slice() {
+                let literal = match &**pieces {
                     [] => Some(""),
                     [Piece::Text(text)] => Some(text.as_str()),
                     [_] | [_, _, ..] => None,
@@ -60,25 +59,22 @@ impl Walker<'_> {
                         }
                     }
                     None if !pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_))) => {
-                        out.extend(pieces.iter().cloned().map(Atom::Piece));
+                        out.extend(pieces.iter().cloned().map(Atom::of));
                         if !bare {
-                            out.push(Atom::Piece(Piece::one_word()));
+                            out.push(Atom::of(Piece::one_word()));
                         }
                     }
                     Some(_) | None => {
-                        if let [Piece::Unknown(it)] = pieces.as_slice() {
+                        if let [Piece::Unknown(it)] = &**pieces {
                             let known = Unknown { text, splits: bare, output_of: it.output_of };
-                            out.push(Atom::Piece(Piece::Unknown(known)));
+                            out.push(Atom::of(Piece::Unknown(known)));
                             return;
                         }
                         for piece in pieces.iter() {
                             if let (Piece::Unknown(it), false) = (piece, bare) {
-                                out.push(Atom::Piece(Piece::Unknown(Unknown {
-                                    splits: false,
-                                    ..it.clone()
-                                })));
+                                out.push(Atom::of(Piece::Unknown(Unknown { splits: false, ..it.clone() })));
                             } else if !bare {
-                                out.push(Atom::Piece(piece.clone()));
+                                out.push(Atom::of(piece.clone()));
                             }
                         }
                         if bare {
@@ -123,6 +119,10 @@ impl Walker<'_> {
             && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         {
             return self.variable(&name, span, around, state, out);
+        }
+        if let Some(pieces) = self.cut(&name, rest, state).filter(|_| !bare && !length && !indirect) {
+            out.extend(pieces.into_iter().map(|piece| Atom::Piece(Box::new(piece))));
+            return;
         }
         let mut all = name == "@";
         let mut selects = false;
@@ -169,7 +169,32 @@ impl Walker<'_> {
         }
         let splits = !length && (bare || all);
         let text = self.slice(span).to_owned();
-        out.push(Atom::Piece(Piece::Unknown(Unknown { text, splits, output_of: None })));
+        out.push(Atom::of(Piece::Unknown(Unknown { text, splits, output_of: None })));
+    }
+}
+
+impl Walker<'_> {
+    /// `${f%.txt}` where `f` is what a wildcard found that ends so: the same wildcard without its end. The marks behind
+    /// it say that no file needs to have the name.
+    fn cut(&mut self, name: &str, rest: &str, state: &State) -> Option<Vec<Piece>> {
+        let end = rest.strip_prefix('%')?;
+        let end = end.strip_prefix('%').unwrap_or(end);
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let Some(Known::Value(pieces)) = state.get(name) else { return None };
+        if end.is_empty() || !end.chars().all(plain) || !self.spend(64) {
+            return None;
+        }
+        let mut pieces = pieces.to_vec();
+        let Some(Piece::Glob(text) | Piece::Text(text)) = pieces.last_mut() else { return None };
+        *text = text.strip_suffix(end)?.to_owned();
+        let whole = !text.ends_with(['/', '\\']);
+        if text.is_empty() {
+            pieces.pop();
+        }
+        let wild = matches!(pieces.last(), Some(Piece::Glob(_)));
+        let known = pieces.iter().all(|piece| !matches!(piece, Piece::Unknown(_)));
+        pieces.extend([Piece::one_word(), Piece::one_word()]);
+        (whole && wild && known).then_some(pieces)
     }
 }
 

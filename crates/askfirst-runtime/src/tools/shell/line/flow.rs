@@ -328,7 +328,7 @@ impl Walker<'_> {
     /// The command whose output a block reads: `done < <(find …)`.
     fn process_behind(&self, index: usize) -> Option<usize> {
         let [redirection] = self.commands.get(index)?.redirections.as_slice() else { return None };
-        match redirection.target.pieces.as_slice() {
+        match &*redirection.target.pieces {
             [Piece::Unknown(unknown)] if unknown.text.starts_with("<(") => unknown.output_of,
             _ => None,
         }
@@ -370,7 +370,7 @@ impl Walker<'_> {
         }
         self.functions.insert(name.to_owned());
         let mut inner = State::new();
-        inner.functions.insert(name.to_owned());
+        inner.define(name);
         inner.forget();
         if self.moves {
             inner.lose_folders();
@@ -380,7 +380,7 @@ impl Walker<'_> {
         self.stmt(body, inner);
         self.reached.pop();
         self.stdin = outer;
-        state.functions.insert(name.to_owned());
+        state.define(name);
     }
 
     fn checks(&mut self, checks: &[Check], state: &mut State) {

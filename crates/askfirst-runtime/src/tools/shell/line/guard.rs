@@ -46,10 +46,10 @@ pub(super) fn depth(text: &str) -> usize {
         most = most.max(round + curly);
     }
     let mut blocks = 0usize;
-    for word in text.split(|c: char| !c.is_ascii_alphanumeric()) {
+    for word in text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric()) {
         match word {
-            "if" | "while" | "until" | "for" | "case" | "select" => blocks += 1,
-            "fi" | "done" | "esac" => blocks = blocks.saturating_sub(1),
+            b"if" | b"while" | b"until" | b"for" | b"case" | b"select" => blocks += 1,
+            b"fi" | b"done" | b"esac" => blocks = blocks.saturating_sub(1),
             _ => {}
         }
         most = most.max(blocks);

@@ -20,6 +20,8 @@ pub(crate) mod tree;
 mod walk;
 mod word;
 
+pub(crate) use close::arithmetic;
+
 use std::ops::Range;
 
 use tree::{Command, Folder, Gap, Line, Shape, Stdin, Word};

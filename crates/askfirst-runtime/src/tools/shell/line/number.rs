@@ -102,7 +102,9 @@ impl Walker<'_> {
         let atoms = self.atoms(span, Around::Double, state);
         let mut pieces = atoms.iter().filter(|atom| !matches!(atom, Atom::Empty));
         match (pieces.next(), pieces.next()) {
-            (Some(Atom::Piece(Piece::Unknown(unknown))), None) => self.counts(unknown),
+            (Some(Atom::Piece(piece)), None) => {
+                matches!(&**piece, Piece::Unknown(unknown) if self.counts(unknown))
+            }
             _ => false,
         }
     }
@@ -118,7 +120,7 @@ impl Walker<'_> {
     pub(super) fn holds_number(&self, name: &str, state: &State) -> bool {
         let counted = match state.get(name) {
             Some(Known::Value(pieces)) => {
-                matches!(pieces.as_slice(), [Piece::Unknown(unknown)] if self.counts(unknown))
+                matches!(&**pieces, [Piece::Unknown(unknown)] if self.counts(unknown))
             }
             Some(Known::Number) | None => false,
         };
@@ -268,7 +270,7 @@ impl Sum<'_> {
         self.rest = rest;
         let known = self.state.get(name);
         match known {
-            Some(Known::Value(pieces)) => match pieces.as_slice() {
+            Some(Known::Value(pieces)) => match &**pieces {
                 [Piece::Text(text)] => decimal(text),
                 _ => None,
             },
@@ -288,7 +290,7 @@ fn decimal(text: &str) -> Option<i64> {
 pub(super) fn numeric(name: &str, state: &State) -> bool {
     match state.get(name) {
         Some(Known::Number) => true,
-        Some(Known::Value(pieces)) => match pieces.as_slice() {
+        Some(Known::Value(pieces)) => match &**pieces {
             [Piece::Text(text)] => {
                 let digits = text.strip_prefix('-').unwrap_or(text);
                 !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())

@@ -23,7 +23,7 @@ enum Joint {
 
 /// The line, if all of it is plain.
 pub(super) fn read(text: &str) -> Option<Line> {
-    if text.len() > 4096 {
+    if text.len() > 4096 || !may_be_plain(text.as_bytes()) {
         return None;
     }
     let mut commands: Vec<Command> = Vec::with_capacity(1);
@@ -79,6 +79,27 @@ pub(super) fn read(text: &str) -> Option<Line> {
         }
         (before, at) = (joint, next);
     }
+}
+
+/// Whether nothing in it surely needs a parser: told first, so that no words are made in vain.
+fn may_be_plain(bytes: &[u8]) -> bool {
+    let mut quote = None;
+    let mut left = bytes.iter();
+    while let Some(byte) = left.next() {
+        match (quote, byte) {
+            (Some(b'\''), b'\'') | (Some(b'"'), b'"') => quote = None,
+            (Some(b'\''), _) => {}
+            (_, b'\\') => {
+                left.next();
+            }
+            (_, b'$' | b'`') => return false,
+            (Some(_), _) => {}
+            (None, b'\'' | b'"') => quote = Some(*byte),
+            (None, b'(' | b')' | b'{' | b'}' | b'<' | b'*' | b'?' | b'[') => return false,
+            (None, _) => {}
+        }
+    }
+    true
 }
 
 /// The folder that a plain `cd` leads to.

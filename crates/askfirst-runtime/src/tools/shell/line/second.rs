@@ -1,5 +1,7 @@
 //! A second parser with an eye of its own: it must find the same simple commands, word by word.
 
+use std::borrow::Cow;
+
 use rable::{Node, NodeKind};
 
 use super::guard::depth;
@@ -19,15 +21,15 @@ const WORK: usize = 100_000;
 
 /// Whether it finds the same.
 pub(super) fn agrees(text: &str, line: &Line) -> bool {
-    let opened = text.matches("$(").count()
-        + text.matches("<(").count()
-        + text.matches(">(").count()
-        + text.matches('`').count();
-    if depth(text) > DEPTH || opened > SUBSTITUTIONS || text.contains('\0') || text.len() > 8192 {
+    let begins = |two: &&[u8]| matches!(two, [b'$' | b'<' | b'>', b'('] | [_, b'`']);
+    // A backquote that stands first has nothing before it.
+    let opened = text.as_bytes().windows(2).filter(begins).count() + usize::from(text.starts_with('`'));
+    let levels = depth(text);
+    if levels > DEPTH || opened > SUBSTITUTIONS || text.contains('\0') || text.len() > 8192 {
         return false;
     }
     // It reads what is nested again at each level.
-    let levels = depth(text).max(1);
+    let levels = levels.max(1);
     if text.len() * levels * levels > WORK {
         return false;
     }
@@ -47,26 +49,27 @@ pub(super) fn agrees(text: &str, line: &Line) -> bool {
     ours.dedup();
     // A call of a function of the line is a command to the parser, but none that starts a program.
     seen.commands.retain(|words| !matches!(words.as_slice(), [name, ..] if seen.functions.contains(name)));
-    ours.retain(|words| !matches!(words.as_slice(), [name, ..] if seen.functions.contains(name)));
+    let function = |name: &str| seen.functions.iter().any(|own| own == name);
+    ours.retain(|words| !matches!(words.as_slice(), [name, ..] if function(name)));
     seen.commands == ours
 }
 
 /// The words of our commands as they are written, once per place.
-fn ours(text: &str, line: &Line) -> Vec<Vec<String>> {
+fn ours<'t>(text: &'t str, line: &Line) -> Vec<Vec<Cow<'t, str>>> {
     line.commands
         .iter()
         .filter_map(|command| {
-            let mut spans: Vec<_> = command.words.iter().map(|word| word.span.clone()).collect();
+            let mut spans: Vec<_> = command.words.iter().map(|word| &word.span).collect();
             spans.dedup();
-            let words: Vec<String> =
-                spans.into_iter().map(|span| tidy(text.get(span).unwrap_or("\u{0}"))).collect();
+            let words = spans.into_iter().map(|span| tidy(text.get(span.clone()).unwrap_or("\u{0}")));
+            let words: Vec<_> = words.collect();
             (!words.is_empty()).then_some(words)
         })
         .collect()
 }
 
-fn tidy(word: &str) -> String {
-    word.replace("\\\n", "")
+fn tidy(word: &str) -> Cow<'_, str> {
+    if word.contains("\\\n") { Cow::Owned(word.replace("\\\n", "")) } else { Cow::Borrowed(word) }
 }
 
 /// A text without what a backslash takes its meaning from.
@@ -103,6 +106,10 @@ impl Seen {
 
     /// A text that the parser hands on as it stands: what runs in it is looked for as if it stood in double quotes.
     fn hides(&mut self, text: &str, depth: usize) {
+        // Each of the signs has one of these in it.
+        if !text.contains(['`', '(']) {
+            return;
+        }
         let bare = unescaped(text);
         let odd = ["`", "<(", ">("].iter().any(|sign| bare.contains(sign));
         if (!odd && !bare.contains("$(")) || self.lost {
@@ -142,7 +149,7 @@ impl Seen {
                 let list: Vec<String> = words
                     .iter()
                     .map(|word| match &word.kind {
-                        K::Word { value, .. } => tidy(value),
+                        K::Word { value, .. } => tidy(value).into_owned(),
                         _ => {
                             self.lost = true;
                             String::new()

@@ -18,7 +18,7 @@ impl Walker<'_> {
             words: Vec::new(),
             assignments: Vec::new(),
             redirections: Vec::new(),
-            folders: state.folders.clone(),
+            folders: state.folders.as_deref().cloned(),
             stdin: self.stdin.clone(),
             reached: self.reached.clone(),
         });
@@ -250,7 +250,7 @@ impl Walker<'_> {
         };
         if strips {
             let mut fresh = true;
-            for piece in word.edit() {
+            for piece in word.edit().iter_mut() {
                 if let Piece::Text(text) = piece {
                     let mut kept = String::with_capacity(text.len());
                     for c in text.chars() {
@@ -298,8 +298,8 @@ fn is_read(words: &[Word]) -> bool {
 
 /// What is known of a variable that is set to this word.
 pub(super) fn known(value: &Word) -> Option<Known> {
-    if let [Piece::Unknown(unknown)] = value.pieces.as_slice() {
-        let number = unknown.text.starts_with("$((")
+    if let [Piece::Unknown(unknown)] = &*value.pieces {
+        let number = super::close::arithmetic(&unknown.text).is_some()
             || unknown.text.starts_with("${#")
             || unknown.text == "$#"
             || matches!(

@@ -99,7 +99,8 @@ const NAMES: [&str; 86] = [
 ];
 
 /// Programs that only zsh has, or that it reads otherwise.
-const ZSH: [&str; 24] = [
+const ZSH: [&str; 26] = [
+    "compdef",
     "repeat",
     "print",
     "zmodload",
@@ -117,6 +118,7 @@ const ZSH: [&str; 24] = [
     "vared",
     "ztcp",
     "zcompile",
+    "zargs",
     "zparseopts",
     "zsocket",
     "zpty",
@@ -364,9 +366,7 @@ impl Walker<'_> {
                     state.set("REPLY", None);
                 }
                 if name == "unset" {
-                    for word in operands {
-                        word.literal().map(|text| state.functions.remove(text));
-                    }
+                    operands.iter().filter_map(Word::literal).for_each(|name| state.undefine(name));
                 }
             }
             _ => {}

@@ -15,13 +15,14 @@ const FOLDERS: usize = 4;
 /// What is known at one point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
-    vars: BTreeMap<String, Known>,
+    /// States are handed on a lot and seldom changed, so what they hold is shared.
+    vars: Arc<BTreeMap<String, Known>>,
     /// The folders that it may be; none if that is not known.
-    pub(super) folders: Option<Vec<Folder>>,
+    pub(super) folders: Option<Arc<Vec<Folder>>>,
     /// The folders that `cd -` leads back to; none if that is not known.
-    pub(super) back: Option<Vec<Folder>>,
+    pub(super) back: Option<Arc<Vec<Folder>>>,
     /// Functions that surely stand for these names.
-    pub(super) functions: BTreeSet<String>,
+    pub(super) functions: Arc<BTreeSet<String>>,
     /// Whether `~` is the person's home.
     pub(super) home: bool,
 }
@@ -30,7 +31,7 @@ pub(super) struct State {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Known {
     /// Its value.
-    Value(Arc<Vec<Piece>>),
+    Value(Arc<[Piece]>),
     /// That it is a whole number.
     Number,
 }
@@ -55,10 +56,10 @@ impl Known {
 impl State {
     pub(super) fn new() -> Self {
         Self {
-            vars: BTreeMap::new(),
-            folders: Some(vec![Folder::default()]),
+            vars: Arc::default(),
+            folders: Some(Arc::new(vec![Folder::default()])),
             back: None,
-            functions: BTreeSet::new(),
+            functions: Arc::default(),
             home: true,
         }
     }
@@ -81,15 +82,31 @@ impl State {
         let value = value.filter(Known::is_small);
         match value {
             Some(known) if !own(name) && (self.vars.len() < NAMES || self.vars.contains_key(name)) => {
-                self.vars.insert(name.to_owned(), known)
+                Arc::make_mut(&mut self.vars).insert(name.to_owned(), known);
             }
-            Some(_) | None => self.vars.remove(name),
-        };
+            Some(_) | None => self.remove(name),
+        }
+    }
+
+    fn remove(&mut self, name: &str) {
+        if self.vars.contains_key(name) {
+            Arc::make_mut(&mut self.vars).remove(name);
+        }
+    }
+
+    /// A function stands for this name from here on.
+    pub(super) fn define(&mut self, name: &str) {
+        Arc::make_mut(&mut self.functions).insert(name.to_owned());
+    }
+
+    /// It does not any more.
+    pub(super) fn undefine(&mut self, name: &str) {
+        Arc::make_mut(&mut self.functions).remove(name);
     }
 
     /// Forgets every variable.
     pub(super) fn forget(&mut self) {
-        self.vars.clear();
+        self.vars = Arc::default();
         self.home = false;
         self.back = None;
     }
@@ -97,8 +114,11 @@ impl State {
     /// Forgets the values of what this text, which runs more than once, may assign; counters stay numbers.
     pub(super) fn loosen(&mut self, text: &str) {
         let mut doomed = Vec::new();
+        if self.vars.is_empty() {
+            return;
+        }
         let counts = ["((", "let ", "$["].iter().any(|word| text.contains(word));
-        for (name, known) in &mut self.vars {
+        for (name, known) in Arc::make_mut(&mut self.vars) {
             let mut assigned = false;
             let mut numbers = true;
             for (at, _) in text.match_indices(name.as_str()) {
@@ -118,7 +138,7 @@ impl State {
             }
             let digits = match known {
                 Known::Number => true,
-                Known::Value(pieces) => matches!(pieces.as_slice(),
+                Known::Value(pieces) => matches!(&**pieces,
                     [Piece::Text(text)] if text.bytes().all(|byte| byte.is_ascii_digit())),
             };
             if digits && numbers && (assigned || counts) {
@@ -128,21 +148,25 @@ impl State {
             }
         }
         for name in doomed {
-            self.vars.remove(&name);
+            self.remove(&name);
         }
     }
 
     /// What holds on both ways.
     pub(super) fn merge(mut self, other: &Self) -> Self {
-        self.vars.retain(|name, known| other.vars.get(name) == Some(known));
-        self.functions.retain(|name| other.functions.contains(name));
+        if !Arc::ptr_eq(&self.vars, &other.vars) {
+            Arc::make_mut(&mut self.vars).retain(|name, known| other.vars.get(name) == Some(known));
+        }
+        if !Arc::ptr_eq(&self.functions, &other.functions) {
+            Arc::make_mut(&mut self.functions).retain(|name| other.functions.contains(name));
+        }
         self.home &= other.home;
         self.back = self.back.filter(|back| other.back.as_ref() == Some(back));
         self.folders = match (self.folders, &other.folders) {
             (Some(mut mine), Some(theirs)) => {
-                for folder in theirs {
+                for folder in theirs.iter() {
                     if !mine.contains(folder) {
-                        mine.push(folder.clone());
+                        Arc::make_mut(&mut mine).push(folder.clone());
                     }
                 }
                 (mine.len() <= FOLDERS).then_some(mine)
@@ -167,7 +191,7 @@ impl State {
     /// After `cd` to this word.
     pub(super) fn enter(&mut self, word: &Word) {
         self.back.clone_from(&self.folders);
-        if let Some(folders) = &mut self.folders {
+        if let Some(folders) = self.folders.as_mut().map(Arc::make_mut) {
             for folder in folders.iter_mut() {
                 if word.literal().is_some_and(|text| text.starts_with('/')) {
                     folder.0.clear();
@@ -236,8 +260,19 @@ fn own(name: &str) -> bool {
 
 /// A text in which words are looked for, however they are quoted.
 pub(super) fn squeezed(text: &str) -> String {
-    let joined = text.replace("\\\n", "").replace('\t', " ");
-    let mut plain: String = joined.chars().filter(|c| !matches!(c, '\\' | '\'' | '"')).collect();
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            // A line that goes on.
+            '\\' => {
+                letters.next_if_eq(&'\n');
+            }
+            '\'' | '"' => {}
+            '\t' => plain.push(' '),
+            letter => plain.push(letter),
+        }
+    }
     if text.contains("$'") {
         // What stands there may spell any of them.
         plain.push_str(" cd pushd popd eval source . read for select break continue declare local");

@@ -225,3 +225,16 @@ fn words_for_exec_are_taken_as_they_are() {
     let words: Vec<_> = command.words.iter().map(|word| word.literal().unwrap()).collect();
     assert_eq!(words, ["rm", "*; $(x) ~", ""]);
 }
+
+#[test]
+fn what_only_begins_like_a_sum_is_what_programs_print() {
+    for printed in ["$((aa 1; )\n)", "$((aa 1) )", "$((aa 1); (bb))", "$((aa 1)|(bb))"] {
+        assert_eq!(super::arithmetic(printed), None);
+        let line = read(&format!("v={printed}; dd ${{v}} x"));
+        let last = shown(&line).pop().unwrap_or_default();
+        assert!(!line.gaps.is_empty() || last.contains(" …"), "{printed}: {last}");
+    }
+    for (sum, inner) in [("$((1+2))", "1+2"), ("$(( (1) * (2) ))", " (1) * (2) "), ("$((v))", "v")] {
+        assert_eq!(super::arithmetic(sum), Some(inner));
+    }
+}

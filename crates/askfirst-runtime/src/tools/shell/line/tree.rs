@@ -1,6 +1,6 @@
 //! A command line as a small tree of our own: what would start, in the order of the text, and what was not understood.
 
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 /// A command line, understood as far as it can be.
@@ -96,7 +96,7 @@ pub(crate) struct Word {
     pub(crate) span: Range<usize>,
     /// Its parts. Neighbouring texts are joined; an empty list is the empty word. Words are handed on a lot, so these are
     /// shared.
-    pub(crate) pieces: Arc<Vec<Piece>>,
+    pub(crate) pieces: Arc<[Piece]>,
 }
 
 /// A part of a word.
@@ -177,23 +177,26 @@ impl Piece {
 impl Word {
     /// A word of these parts.
     pub(crate) fn new(span: Range<usize>, pieces: Vec<Piece>) -> Self {
-        Self { span, pieces: Arc::new(pieces) }
+        Self { span, pieces: pieces.into() }
     }
 
     /// Its parts, to be changed.
-    pub(crate) fn edit(&mut self) -> &mut Vec<Piece> {
-        Arc::make_mut(&mut self.pieces)
+    pub(crate) fn edit(&mut self) -> Edit<'_> {
+        let pieces = self.pieces.to_vec();
+        Edit { word: self, pieces }
     }
 
     /// A word of plain text.
     pub(crate) fn text(text: impl Into<String>, span: Range<usize>) -> Self {
         let text = text.into();
-        Self::new(span, if text.is_empty() { Vec::new() } else { vec![Piece::Text(text)] })
+        let pieces: Arc<[Piece]> =
+            if text.is_empty() { Arc::default() } else { Arc::new([Piece::Text(text)]) };
+        Self { span, pieces }
     }
 
     /// The text, if the word reaches the program as it stands.
     pub(crate) fn literal(&self) -> Option<&str> {
-        match self.pieces.as_slice() {
+        match &*self.pieces {
             [] => Some(""),
             [Piece::Text(text)] => Some(text),
             [_] | [_, _, ..] => None,
@@ -216,5 +219,31 @@ impl Word {
     /// Whether a wildcard outside quotes is in it.
     pub(crate) fn has_glob(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_)))
+    }
+}
+
+/// The parts of a word while they are changed; put back in the end.
+pub(crate) struct Edit<'w> {
+    word: &'w mut Word,
+    pieces: Vec<Piece>,
+}
+
+impl Deref for Edit<'_> {
+    type Target = Vec<Piece>;
+
+    fn deref(&self) -> &Vec<Piece> {
+        &self.pieces
+    }
+}
+
+impl DerefMut for Edit<'_> {
+    fn deref_mut(&mut self) -> &mut Vec<Piece> {
+        &mut self.pieces
+    }
+}
+
+impl Drop for Edit<'_> {
+    fn drop(&mut self) {
+        self.word.pieces = std::mem::take(&mut self.pieces).into();
     }
 }

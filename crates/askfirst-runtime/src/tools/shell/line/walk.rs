@@ -50,6 +50,8 @@ pub(super) struct Walker<'a> {
 /// Every command of a text, and every gap.
 pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>) {
     let squeezed = super::state::squeezed(text);
+    let mut plain = String::with_capacity(squeezed.len());
+    plain.extend(squeezed.split_whitespace());
     let mut walker = Walker {
         text,
         grammar,
@@ -59,7 +61,7 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
         reached: Vec::new(),
         functions: BTreeSet::new(),
         moves: ["cd", "pushd", "popd", "eval", "source", ". "].iter().any(|word| squeezed.contains(word)),
-        plain: squeezed.chars().filter(|c| !c.is_whitespace()).collect(),
+        plain,
         jumps: false,
         breaks: false,
         current: None,

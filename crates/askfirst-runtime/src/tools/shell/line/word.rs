@@ -32,18 +32,17 @@ impl Walker<'_> {
         }
         self.zsh(slice, span);
         let atoms = self.atoms(span, Around::Nothing, state);
-        let Some(many) = braces(&atoms) else {
-            self.gap(span, "braces that are not surely expanded");
-            return vec![self.unknown(span, true)];
+        let mut made = if atoms.contains(&Atom::Live('{')) {
+            let Some(many) = braces(&atoms) else {
+                self.gap(span, "braces that are not surely expanded");
+                return vec![self.unknown(span, true)];
+            };
+            let single = many.len() == 1;
+            let some = many.iter().filter(|atoms| single || !atoms.is_empty());
+            some.flat_map(|atoms| words(atoms, span, state.home, Wild::Acts)).collect()
+        } else {
+            words(&atoms, span, state.home, Wild::Acts)
         };
-        let single = many.len() == 1;
-        let mut made = Vec::new();
-        for atoms in many {
-            if atoms.is_empty() && !single {
-                continue;
-            }
-            made.extend(words(&atoms, span, state.home, Wild::Acts));
-        }
         self.spread(&atoms, span, &mut made);
         self.strangers(span, &atoms, place);
         made
@@ -73,7 +72,7 @@ impl Walker<'_> {
 
     /// A name without quotes over a wildcard may fall apart: what follows is names of the folder.
     fn spread(&mut self, atoms: &[Atom], span: &Span, made: &mut Vec<Word>) {
-        if atoms.iter().any(|atom| matches!(atom, Atom::Piece(Piece::Glob(_))))
+        if atoms.iter().any(|atom| matches!(atom, Atom::Piece(piece) if matches!(**piece, Piece::Glob(_))))
             && !self.slice(span).contains('"')
         {
             made.push(Word::new(span.clone(), vec![Piece::Glob("*".to_owned())]));
@@ -194,7 +193,7 @@ impl Walker<'_> {
                     let text = self.slice(&(at..close)).to_owned();
                     let output_of = self.process(&(at + 2..close - 1), byte == b'>', state);
                     let splits = false;
-                    out.push(Atom::Piece(Piece::Unknown(Unknown { text, splits, output_of })));
+                    out.push(Atom::of(Piece::Unknown(Unknown { text, splits, output_of })));
                     at = close;
                 }
                 b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')'
@@ -232,7 +231,7 @@ impl Walker<'_> {
     fn open(&mut self, span: Span, why: &str, mut out: Vec<Atom>) -> Vec<Atom> {
         let text = self.slice(&span).to_owned();
         self.gap(&span, why);
-        out.push(Atom::Piece(Piece::Unknown(Unknown { text, splits: true, output_of: None })));
+        out.push(Atom::of(Piece::Unknown(Unknown { text, splits: true, output_of: None })));
         out
     }
 
@@ -249,7 +248,7 @@ impl Walker<'_> {
         let bare = matches!(around, Around::Nothing | Around::Pattern);
         let next = if at + 1 < end { bytes.at(at + 1) } else { 0 };
         let piece = |text: &str, splits: bool| {
-            Atom::Piece(Piece::Unknown(Unknown { text: text.to_owned(), splits, output_of: None }))
+            Atom::of(Piece::Unknown(Unknown { text: text.to_owned(), splits, output_of: None }))
         };
         match next {
             b'\'' if bare => {
@@ -344,7 +343,7 @@ impl Walker<'_> {
             }
             Some(_) | None => {
                 let text = self.slice(span).to_owned();
-                out.push(Atom::Piece(Piece::Unknown(Unknown { text, splits: bare, output_of })));
+                out.push(Atom::of(Piece::Unknown(Unknown { text, splits: bare, output_of })));
             }
         }
     }
@@ -360,7 +359,11 @@ impl Walker<'_> {
 
 /// Makes a word one that never falls apart, as values of variables are.
 pub(super) fn whole(word: &mut Word) {
-    for piece in word.edit() {
+    let splits = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { splits: true, .. }));
+    if !word.pieces.iter().any(splits) {
+        return;
+    }
+    for piece in word.edit().iter_mut() {
         if let Piece::Unknown(unknown) = piece {
             unknown.splits = false;
         }

@@ -82,7 +82,7 @@ files! {
         "display" "import" "exiftool" "vim" "vi" "nvim" "view" "ex" "ed" "nano" "pico" "emacs"
         "emacsclient" "joe" "micro" "hx" "kak" "code" "codium" "cursor" "subl" "open" "xdg-open" "gedit"
         "tmux" "screen" "zellij" "expect" "fzf" "clear" "reset" "tput" "pbcopy" "sw_vers" "vm_stat"
-        "shellcheck" "shfmt" "clang-format" "pv" "pandoc";
+        "shellcheck" "shfmt" "clang-format" "pv" "pandoc" "dot" "neato" "fdp";
     "network.txt": "curl" "wget" "wget2" "http" "https" "xh" "xhs" "ssh" "scp" "sftp" "ftp" "telnet"
         "socat" "mosh" "rsync" "nc" "ncat" "netcat" "ping" "ping6" "traceroute" "tracepath" "mtr" "dig"
         "host" "nslookup" "whois" "ss" "netstat" "ifconfig" "ip" "openssl";
@@ -93,12 +93,12 @@ files! {
         "htop" "btop";
     "python.txt": "python3" "python" "python2" "python3.8" "python3.9" "python3.10" "python3.11"
         "python3.12" "python3.13" "python3.14" "py" "pypy3" "pytest" "py.test" "pip" "pip3" "pip3.11"
-        "pip3.12" "pipx" "uv" "uvx" "poetry" "pdm" "hatch" "conda" "mamba" "micromamba" "tox" "nox" "mypy"
+        "pip3.12" "pipx" "uv" "uvx" "poetry" "pdm" "pipenv" "hatch" "conda" "mamba" "micromamba" "tox" "nox" "mypy"
         "dmypy" "pyright" "basedpyright" "ruff" "black" "isort" "flake8" "pylint" "bandit" "vulture"
         "radon" "coverage" "sphinx-build" "mkdocs" "jupyter" "django-admin" "manage.py" "alembic" "flask"
         "uvicorn" "celery" "ipython" "pre-commit" "venv" "virtualenv" "unittest" "json.tool" "py_compile"
         "compileall" "build" "twine" "http.server" "timeit" "cProfile" "doctest" "pip-audit" "pip-compile";
-    "rust.txt": "cargo" "rustc" "rustfmt" "rustup" "wasm-pack";
+    "rust.txt": "cargo" "rustc" "rustfmt" "rustup" "wasm-pack" "trunk";
     "search.txt": "grep" "egrep" "fgrep" "rgrep" "zgrep" "zegrep" "zfgrep" "rg" "ag" "ack" "ack-grep" "cloc" "scc" "tokei";
     "sed.txt": "sed" "gsed";
     "shells.txt": "sh" "bash" "dash" "ash" "rbash" "zsh" "ksh" "mksh" "ksh93" "yash" "fish" "csh" "tcsh"
@@ -120,7 +120,9 @@ files! {
         "taskset" "time" "gtime" "command" "builtin" "exec" "xargs" "gxargs" "parallel" "sem" "watch"
         "sudo" "doas" "run0" "pkexec" "su" "runuser" "chroot" "unshare" "nsenter" "setpriv" "capsh"
         "firejail" "bwrap" "systemd-run" "at" "batch" "crontab" "flock" "script" "strace" "ltrace" "gdb"
-        "lldb" "rr" "perf" "valgrind" "dtrace" "entr" "caffeinate";
+        "lldb" "rr" "perf" "valgrind" "dtrace" "entr" "caffeinate" "rlwrap" "dbus-run-session" "ssh-agent"
+        "fakeroot" "faketime" "xvfb-run" "setarch" "linux32" "linux64" "i386" "x86_64" "proot" "run-parts"
+        "torsocks" "torify" "tsocks" "proxychains" "proxychains4" "eatmydata" "dumb-init" "tini" "catchsegv" "ccache" "sccache" "distcc" "heaptrack" "winpty" "cross-env" "cross-env-shell" "sshpass" "gosu" "su-exec" "setuidgid" "aws-vault" "chamber" "doppler" "dotenv" "dotenvx" "envchain" "infisical" "op" "sops" "honcho" "foreman" "devbox" "guix" "lxc" "machinectl" "multipass" "toolbox" "distrobox" "pm2" "forever" "sbatch" "srun" "qsub" "mpirun" "mpiexec" "nix-shell" "start-stop-daemon";
 }
 
 /// The file that has the table of a program.

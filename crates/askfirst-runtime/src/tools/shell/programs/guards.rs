@@ -81,7 +81,7 @@ fn loads_by_name(names: &[String], value: &str) -> bool {
     let environment = names.iter().any(|name| name == "--jq") && value.to_lowercase().contains("env");
     // The program puts the file's content in the value's place.
     let file = value.starts_with("file://") || value.starts_with("fileb://");
-    (names.iter().any(loading) && (addressed || code)) || target || environment || file
+    ((addressed || code) && names.iter().any(loading)) || target || environment || file
 }
 
 /// Whether an operand asks a cluster for its secrets.
@@ -108,9 +108,21 @@ pub(super) fn prints_all(program: &str, operands: usize, options: usize) -> bool
     }
 }
 
+/// Whether an operand of a program that copies names a place on another machine: `host:path`, `rsync://host/path`.
+pub(super) fn is_elsewhere(program: &str, word: &str) -> bool {
+    let host = word.split('/').next().unwrap_or_default();
+    matches!(program, "rsync" | "scp") && host.contains(':')
+}
+
 /// Whether what a program changes lies on other machines.
 pub(in crate::tools::shell) fn is_remote(program: &str) -> bool {
     matches!(family(program), Some("clouds.txt" | "forges.txt"))
+}
+
+/// Whether a program that runs scripts of a project takes a name for one: no program goes by these, or a harmless one.
+pub(super) fn is_script(program: &str, name: &str) -> bool {
+    let usual = ["check", "cov", "docs", "format", "lint", "test", "tests", "typecheck", "types"];
+    matches!(program, "hatch" | "pdm" | "pipenv") && usual.contains(&name)
 }
 
 /// Whether a program may be run as a tool of a project by what runs those.
@@ -133,6 +145,7 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         ("yarn" | "yarnpkg", ["workspace"], 1) => IN_WORKSPACE.contains(&word),
         // They also start programs that are no scripts.
         ("yarn" | "yarnpkg" | "bun", ["run"], 0) => !is_project_tool(word) && !SCRIPTS.contains(&word),
+        ("php", ["artisan"], _) => word.starts_with("--configuration") || word.starts_with("--bootstrap"),
         // A branch that is pushed by force, behind `--`.
         ("git", ["push"], _) => word.starts_with('+'),
         // A connection in one word may lead anywhere.

@@ -60,6 +60,8 @@ fn opaque(program: String, why: &str) -> Used {
 fn without_table(name: &str, words: &[Word]) -> Used {
     let mut used = read::blank(name.to_owned(), Known::Nothing);
     used.class = Class::Runs;
+    // Of a script that is named by its place in the project, whoever names it means its options too.
+    let own = words.first().and_then(Word::literal).is_some_and(is_placed);
     let mut ended = false;
     for (at, word) in words.iter().enumerate().skip(1) {
         let doubt = |names: Vec<String>, lifts, why| Doubt { words: at..at + 1, names, lifts, why };
@@ -76,8 +78,11 @@ fn without_table(name: &str, words: &[Word]) -> Used {
                 let why = format!("nothing is known about the option `{option}`");
                 let value = (option.len() < text.len()).then(|| words::without(word, option.len() + 1));
                 let names = vec![option];
-                used.doubts.push(doubt(names.clone(), lifts, why));
-                used.options.push(Given { names, word: at, value, effect: Effect::Unknown });
+                let effect = if own && lifts == Lifts::Named { Effect::Harmless } else { Effect::Unknown };
+                if effect == Effect::Unknown {
+                    used.doubts.push(doubt(names.clone(), lifts, why));
+                }
+                used.options.push(Given { names: names.into(), word: at, value, effect });
                 continue;
             }
             Lead::Glob | Lead::Unknown | Lead::Plain
@@ -94,4 +99,9 @@ fn without_table(name: &str, words: &[Word]) -> Used {
         used.operands.push(Operand { word: at, role: Role::Pathspec });
     }
     used
+}
+
+/// `scripts/run.sh`, `./run.sh`: a file by its place, from the folder on.
+fn is_placed(program: &str) -> bool {
+    program.contains('/') && !program.starts_with(['/', '~'])
 }

@@ -6,10 +6,13 @@ mod packages;
 pub(super) mod queries;
 mod roles;
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use askfirst::Risk;
 
-use super::table::{Condition, Looked, Operands, OptEffect, Part, Section, Special, Style, Table};
-use super::used::{Class, Doubt, Effect, Given, Known, Lifts, Operand, Role, Sub, Used, Yields};
+use super::table::{Condition, Operands, OptEffect, Section, Special, Style, Table};
+use super::used::{Class, Doubt, Effect, Given, Known, Lifts, Role, Sub, Used, Yields};
 use super::words::{Lead, lead, shown, splits};
 use super::{find, glob, guards, wrap};
 use crate::tools::shell::line::tree::Word;
@@ -208,6 +211,12 @@ impl<'t> Reader<'t, '_> {
         // A module of Python itself; whether a file stands in its place is looked at elsewhere.
         self.runs |= word.literal() != Some("json.tool") || !self.used.program.starts_with("python");
         self.no_sub = None;
+        if word.literal().is_some_and(|name| guards::is_script(&self.used.program, name)) {
+            self.operands.extend(at..self.words.len());
+            self.rest_from = Some(at);
+            self.next = self.words.len();
+            return;
+        }
         let table = word.literal().and_then(super::table_of).filter(|table| table.faults.is_empty());
         let Some(table) = table else {
             let name = shown(word);
@@ -302,7 +311,7 @@ impl<'t> Reader<'t, '_> {
 
     /// Notes a word of an expression that has no row.
     pub(super) fn mark(&mut self, name: &str, at: usize) {
-        let names = vec![name.to_owned()];
+        let names = Arc::new([name.to_owned()]);
         self.used.options.push(Given { names, word: at, value: None, effect: Effect::Harmless });
     }
 
@@ -380,7 +389,8 @@ impl<'t> Reader<'t, '_> {
                 self.holds(&row.condition) && row.glob.as_deref().is_none_or(|glob| fits(glob, row.effect))
             });
             let Some(row) = row else {
-                let names = self.used.options.get(given).map(|given| given.names.clone()).unwrap_or_default();
+                let names =
+                    self.used.options.get(given).map(|given| given.names.to_vec()).unwrap_or_default();
                 if let Some(given) = self.used.options.get_mut(given) {
                     given.effect = Effect::Unknown;
                 }
@@ -388,14 +398,12 @@ impl<'t> Reader<'t, '_> {
                 self.doubt_named(at, names, why);
                 continue;
             };
-            let names = || {
-                let mut names = row.names.clone();
-                if !names.contains(&written) {
-                    names.push(written.clone());
-                }
-                names
+            let all = || match row.names.contains(&written) {
+                true => Cow::Borrowed(row.names.as_slice()),
+                false => Cow::Owned(row.names.iter().chain([&written]).cloned().collect()),
             };
-            let loads = value.is_some_and(|value| guards::loads(&self.used.program, &names(), value));
+            let names = || all().into_owned();
+            let loads = value.is_some_and(|value| guards::loads(&self.used.program, &all(), value));
             if row.glob.is_none() && (loads || guards::tells_code(&self.used.program, &written)) {
                 let why = format!("the value of `{written}` may be code that is loaded");
                 self.doubt_named(at, names(), why);
@@ -431,56 +439,6 @@ impl<'t> Reader<'t, '_> {
                 }
             }
         }
-    }
-
-    /// Gives every operand its role.
-    fn assign(&mut self) {
-        let operands = std::mem::take(&mut self.operands);
-        let row = self.row();
-        let count = operands.len();
-        self.operands_given = count;
-        let mut filled = false;
-        let mut scripts: Vec<usize> = Vec::new();
-        for (place, at) in operands.iter().copied().enumerate() {
-            let Some(word) = self.words.get(at) else { continue };
-            let text = Part { role: Role::Text, changes: false, tool: false, looked: Looked::Not };
-            let part = match row {
-                _ if self.rest_from.is_some_and(|from| at >= from) => Some(Part { role: Role::Rest, ..text }),
-                None => Some(text),
-                Some(row) => row.role(place, count),
-            };
-            let Some(part) = part else {
-                let name = shown(word);
-                let why = format!("`{name}` is one word more than is known about");
-                self.doubt_named(at, vec![name], why);
-                self.used.operands.push(Operand { word: at, role: Role::Text });
-                continue;
-            };
-            if let Some(row) = row {
-                if super::words::many(word) && part.role != Role::Rest && !row.loose(place, count) {
-                    let why = format!("`{}` may become several words, or none", shown(word));
-                    self.doubt(at, &why);
-                }
-                filled |= Some(part) == row.last() && !splits(word);
-            }
-            self.used.operands.push(Operand { word: at, role: part.role });
-            if part.role == Role::Script && row.is_some_and(|row| row.star.is_some()) {
-                scripts.push(at);
-            } else if part.role != Role::Command {
-                self.play(word, part, at);
-            }
-        }
-        if let (Some(row), false) = (row, filled)
-            && let (Some(path), Some(part)) = (row.or.as_deref(), row.last())
-        {
-            self.play(&Word::text(path, 0..0), part, 0);
-        }
-        if !scripts.is_empty() {
-            let text = super::words::joined(scripts.iter().filter_map(|at| self.words.get(*at)));
-            self.script(text, None);
-        }
-        self.operands = operands;
-        self.code();
     }
 }
 

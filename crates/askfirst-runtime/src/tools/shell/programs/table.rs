@@ -5,6 +5,7 @@ mod parse;
 mod terms;
 
 use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use askfirst::Risk;
 
@@ -44,6 +45,8 @@ pub(crate) struct Section {
     pub(crate) operands: Vec<Operands>,
     pub(crate) yields: Vec<(Yields, Condition)>,
     pub(crate) subs: Vec<Section>,
+    /// Names of sub-commands, each with its place in `subs`. Put together when one is first looked for.
+    by_name: OnceLock<HashMap<String, usize>>,
     /// Whether one of its options asks, changes, writes or starts something.
     pub(crate) sharp: bool,
     /// Whether one of its options takes a path.
@@ -54,6 +57,8 @@ pub(crate) struct Section {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Opt {
     pub(crate) names: Vec<String>,
+    /// The same, to be handed on. Put together when the option is first met, when the table is whole.
+    shared: OnceLock<Arc<[String]>>,
     pub(crate) values: Vec<Part>,
     /// The one value may be left out, and is attached where it is given.
     pub(crate) optional: bool,
@@ -166,7 +171,12 @@ impl Style {
 impl Section {
     /// The sub-command of this name.
     pub(crate) fn sub(&self, name: &str) -> Option<&Self> {
-        self.subs.iter().find(|sub| sub.names.iter().any(|known| known == name))
+        let by_name = self.by_name.get_or_init(|| {
+            // Of two with one name the first counts.
+            let places = self.subs.iter().enumerate().rev();
+            places.flat_map(|(place, sub)| sub.names.iter().map(move |name| (name.clone(), place))).collect()
+        });
+        self.subs.get(*by_name.get(name)?)
     }
 
     /// The rows of exactly this name.
@@ -187,6 +197,11 @@ impl Section {
 }
 
 impl Opt {
+    /// Its names, to be handed on.
+    pub(crate) fn shared(&self) -> Arc<[String]> {
+        Arc::clone(self.shared.get_or_init(|| self.names.as_slice().into()))
+    }
+
     /// Whether one of its names stands for all that begin so.
     pub(crate) fn is_starred(&self) -> bool {
         self.names.iter().any(|name| name.ends_with('*'))

@@ -1,6 +1,7 @@
 //! How a command uses its program: what a table makes of its words.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use askfirst::Risk;
 
@@ -61,7 +62,7 @@ pub(crate) struct Sub {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Given {
     /// All its names in the table, or the one that is written where it is unknown.
-    pub(crate) names: Vec<String>,
+    pub(crate) names: Arc<[String]>,
     /// The word that it stands in.
     pub(crate) word: usize,
     /// Its value: the rest of the word or the next one.

@@ -54,8 +54,11 @@ pub(crate) fn many(word: &Word) -> bool {
 
 /// The word without the first `bytes` of its leading text.
 pub(crate) fn without(word: &Word, bytes: usize) -> Word {
-    let mut rest = word.clone();
-    let empty = match rest.edit().first_mut() {
+    if let Some(text) = word.literal() {
+        return Word::text(text.get(bytes..).unwrap_or_default(), word.span.clone());
+    }
+    let mut pieces = word.pieces.to_vec();
+    let empty = match pieces.first_mut() {
         Some(Piece::Text(text)) => {
             *text = text.get(bytes..).unwrap_or_default().to_owned();
             text.is_empty()
@@ -63,9 +66,9 @@ pub(crate) fn without(word: &Word, bytes: usize) -> Word {
         Some(Piece::Glob(_) | Piece::Home | Piece::Unknown(_)) | None => false,
     };
     if empty {
-        rest.edit().remove(0);
+        pieces.remove(0);
     }
-    rest
+    Word::new(word.span.clone(), pieces)
 }
 
 /// Words joined by blanks, as `eval` does.
@@ -76,13 +79,13 @@ pub(crate) fn joined<'w>(words: impl IntoIterator<Item = &'w Word>) -> Word {
         if first {
             all.span = word.span.clone();
         } else {
-            push_text(all.edit(), " ");
+            push_text(&mut all.edit(), " ");
         }
         first = false;
         all.span.end = all.span.end.max(word.span.end);
         for piece in word.pieces.iter() {
             match piece {
-                Piece::Text(text) => push_text(all.edit(), text),
+                Piece::Text(text) => push_text(&mut all.edit(), text),
                 Piece::Glob(_) | Piece::Home | Piece::Unknown(_) => all.edit().push(piece.clone()),
             }
         }

@@ -14,7 +14,7 @@ fn links_are_followed_also_to_what_is_not_there_yet() {
     symlink("/etc", base.join("out")).unwrap();
     assert_eq!(real(&base.join("a/link/new")), Some(base.join("b/new")));
     assert_eq!(real(&base.join("out/../x")), Some("/x".into()));
-    assert_eq!(plain(&base.join("out/../x")), base.join("x"));
+    assert_eq!(plain(base.join("out/../x")), base.join("x"));
     assert_eq!(real(&base.join("nothing/../x")), Some(base.join("x")));
     assert_eq!(real(Path::new("/../..")), Some("/".into()));
 }

@@ -111,6 +111,51 @@ fn names_that_come_from_a_command_are_followed_while_they_stay_inside() {
 }
 
 #[test]
+fn what_lies_below_is_changed_unasked_only_where_all_of_it_may_be() {
+    let world = world("  known_read_only: none\n  rules: [ { pattern: 'sed -i', approval: none } ]\n");
+    let line = "find src -name '*.rs' | xargs sed -i 1d";
+    assert_eq!(world.says(line), Free);
+    assert_eq!(world.says("find . -name '*.rs' | xargs sed -i 1d"), Required);
+    let place = |name: &str| world.folder.path().join(name);
+    std::os::unix::fs::symlink("../a.txt", place("src/near")).unwrap();
+    assert_eq!(world.says(line), Free);
+    for (target, name) in [("/etc/passwd", "away"), ("../build", "folder"), ("../askfirst.yaml", "config")] {
+        std::os::unix::fs::symlink(target, place("src").join(name)).unwrap();
+        assert_eq!(world.says(line), Required, "{name}");
+        std::fs::remove_file(place("src").join(name)).unwrap();
+    }
+    assert_eq!(world.says(line), Free);
+    world.write("src/askfirst.yaml", "x");
+    assert_eq!(world.says(line), Required);
+}
+
+#[test]
+fn a_link_inside_a_value_is_followed() {
+    let world = world("  rules: [ { pattern: 'pytest', approval: none } ]\n");
+    std::os::unix::fs::symlink("/etc", world.folder.path().join("build/out")).unwrap();
+    assert_eq!(world.says("pytest --cov-report html:build/html"), Free);
+    assert_eq!(world.says("pytest --cov-report html:build/out"), Required);
+    assert_eq!(world.says("pytest --cov-report=xml:build/out/x"), Required);
+}
+
+#[test]
+fn queries_of_a_file_are_looked_into() {
+    let world = world("  rules: [ { pattern: 'sqlite3', approval: none } ]\n");
+    world.write("a.sql", "create table t (x);\n").write("b.sql", "select 1;\n.shell id\n");
+    assert_eq!(world.says("sqlite3 db < a.sql"), Free);
+    assert_eq!(world.says("sqlite3 db < b.sql"), Required);
+}
+
+#[test]
+fn a_folder_with_secrets_is_not_sent_unasked() {
+    let world = world("  network: true\n  rules: [ { pattern: 'rsync', approval: none } ]\n");
+    assert_eq!(world.says("rsync -a src/ host:x"), Free);
+    world.write("src/.env", "x");
+    assert_eq!(world.says("rsync -a src/ host:x"), Required);
+    assert_eq!(world.says("rsync -a src/ build/"), Free);
+}
+
+#[test]
 fn look_alikes_are_asked_about() {
     let world = world("  default: { approval: none }\n  known_read_only: none\n");
     for command in ["cat а.txt", "l\u{200b}s", "ls \u{a0}", "echo \u{202e}x", "ｌｓ"] {

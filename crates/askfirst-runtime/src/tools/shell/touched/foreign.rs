@@ -1,9 +1,11 @@
 //! What somebody else may have written: repositories and projects of their own inside a root, other repositories that
 //! git is pointed at, and addresses that turn out to be files.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::Looker;
+use crate::tools::shell::glob::{Glob, Reach};
 use crate::tools::shell::line::tree::Word;
 use crate::tools::shell::paths::{self, Named, Repository, entered_all, word_text};
 use crate::tools::shell::programs::used::{Class, Role, Used};
@@ -32,7 +34,7 @@ impl Looker<'_> {
             return;
         }
         let folders = entered_all(&self.start.folders, &used.folders, self.home);
-        let mut looked = folders.clone();
+        let mut looked = folders.to_vec();
         if !keeper {
             for (path, folder) in used.paths.iter().flat_map(|path| folders.iter().map(move |at| (path, at)))
             {
@@ -70,20 +72,19 @@ impl Looker<'_> {
 
     /// The repository that a place belongs to, if it is none of the roots' own.
     fn foreign(&self, at: &Path) -> Option<PathBuf> {
-        let found = paths::repository(at);
-        let of_root = |root: &Path| if root == at { found.clone() } else { paths::repository(root) };
-        let own = |at: &Path| {
-            self.reach.roots().any(|root| match of_root(root) {
-                Repository::At(own) => own == at,
-                Repository::WorkTree(tree, own) => own == at || tree == at,
+        let found = self.reach.repository(at);
+        let own = |place: &Path| {
+            self.reach.roots().any(|root| match &*self.reach.repository(root) {
+                Repository::At(own) => own == place,
+                Repository::WorkTree(tree, own) => own == place || tree == place,
                 Repository::None | Repository::Odd(_) => false,
             })
         };
-        match found.clone() {
+        match &*found {
             Repository::None => None,
-            Repository::At(at) if own(&at) => None,
-            Repository::WorkTree(tree, at) if own(&at) || own(&tree) => None,
-            Repository::At(at) | Repository::WorkTree(at, _) | Repository::Odd(at) => Some(at),
+            Repository::At(at) if own(at) => None,
+            Repository::WorkTree(tree, at) if own(at) || own(tree) => None,
+            Repository::At(at) | Repository::WorkTree(at, _) | Repository::Odd(at) => Some(at.clone()),
         }
     }
 
@@ -96,6 +97,11 @@ impl Looker<'_> {
             let word = used.operands.first().and_then(|operand| self.start.words.get(operand.word));
             word.map(word_text).iter().for_each(|text| self.falls_beside(text, &folders));
         }
+        if used.program == "gh" && subs == ["repo", "clone"] {
+            let words = used.operands.iter().filter_map(|operand| self.start.words.get(operand.word));
+            let handed = words.map(word_text).find(|text| text.starts_with('-'));
+            handed.iter().for_each(|text| self.ask(format!("`{text}` is handed on to git")));
+        }
         if used.program == "gh" && subs.contains(&"api") {
             let words = self.start.words.iter().map(word_text).filter(|text| text.contains("://"));
             for text in words.collect::<Vec<_>>() {
@@ -106,7 +112,9 @@ impl Looker<'_> {
             return;
         }
         let place = match subs.as_slice() {
-            ["clone" | "fetch" | "pull" | "push" | "ls-remote", ..] | ["submodule", "add"] => Some(0),
+            ["clone" | "fetch" | "pull" | "push" | "ls-remote", ..]
+            | ["submodule", "add"]
+            | ["remote", "show" | "prune" | "update"] => Some(0),
             ["remote", "add" | "set-url"] | ["subtree", _] => Some(1),
             _ => None,
         };
@@ -154,7 +162,7 @@ impl Looker<'_> {
 
     /// Addresses that a program is given: a file of this machine is a path, and some reach more than the web.
     pub(super) fn addresses(&mut self, used: &Used, folders: &[PathBuf]) {
-        for text in self.start.words.iter().skip(1).map(word_text).collect::<Vec<_>>() {
+        for text in self.start.words.iter().skip(1).map(word_text) {
             self.address(&text, folders);
             self.sent(&text, folders);
         }
@@ -256,7 +264,7 @@ impl Looker<'_> {
         );
         let given = used.options.iter().filter_map(|given| given.value.as_ref()).map(word_text);
         let operands = used.operands.iter().filter_map(|operand| self.start.words.get(operand.word));
-        let texts: Vec<String> = operands.map(word_text).chain(given).filter(|_| fetches).collect();
+        let texts: Vec<_> = operands.map(word_text).chain(given).filter(|_| fetches).collect();
         for text in texts.iter().filter(|text| is_remote(text)) {
             self.ask(format!("`{text}` is a repository elsewhere"));
         }
@@ -273,8 +281,8 @@ impl Looker<'_> {
             }
         }
         if matches!(used.program.as_str(), "docker" | "podman" | "nerdctl") && subs.last() == Some(&"cp") {
-            let folders = self.start.folders.clone();
-            let words: Vec<String> = used
+            let folders = &self.start.folders;
+            let words: Vec<_> = used
                 .operands
                 .iter()
                 .filter_map(|operand| self.start.words.get(operand.word))
@@ -284,7 +292,7 @@ impl Looker<'_> {
                 let local = !text.split('/').next().unwrap_or_default().contains(':') && text != "-";
                 let touch = if at == 0 { Touch::ReadAll } else { Touch::Write };
                 if local {
-                    self.one(&Word::text(text.as_str(), 0..0), touch, &folders);
+                    self.one(&Word::text(&**text, 0..0), touch, folders);
                 }
             }
         }
@@ -301,18 +309,27 @@ impl Looker<'_> {
         }
         let text = word_text(word);
         let path = match text.strip_prefix(':') {
-            Some(rest) => rest.rsplit([')', '/']).next().unwrap_or_default().to_owned(),
-            None => text.clone(),
+            Some(rest) => rest.rsplit([')', '/']).next().unwrap_or_default(),
+            None => &*text,
         };
         for folder in folders {
-            let Named::Places(places) = paths::named(&Word::text(path.as_str(), 0..0), folder, self.home)
-            else {
+            let Named::Places(places) = paths::named(&Word::text(path, 0..0), folder, self.home) else {
                 continue;
             };
             for place in places {
                 let above = place.real.parent().unwrap_or(folder);
                 let name = place.real.file_name().unwrap_or_default();
                 if let Some(found) = self.reach.never_in(above, name) {
+                    self.ask(format!("it may write `{text}`: {found}"));
+                }
+                self.touched.filled.push(place.real);
+            }
+            // git looks for names by wildcards of its own, at any depth.
+            if path.contains(['*', '?', '[']) {
+                let glob = Glob::new(path.rsplit('/').next().unwrap_or(path));
+                let fits =
+                    |name: &OsStr| name.to_str().is_some_and(|name| glob.matches(name, Reach::Anything));
+                if let Some(found) = self.reach.protected_below(folder, &fits) {
                     self.ask(format!("it may write `{text}`: {found}"));
                 }
             }

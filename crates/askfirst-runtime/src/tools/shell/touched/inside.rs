@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::Looker;
-use crate::tools::shell::line::tree::Word;
+use crate::tools::shell::line::tree::{Way, Word};
+use crate::tools::shell::orders::QUERIED;
 use crate::tools::shell::paths::{self, Named, entered_all, word_text};
 use crate::tools::shell::programs::used::Used;
 use crate::tools::shell::reach::Touch;
@@ -98,7 +99,7 @@ impl Looker<'_> {
         if !checks || !SUMS.contains(&used.program.as_str()) {
             return;
         }
-        let folders = self.start.folders.clone();
+        let folders = &self.start.folders;
         for (path, folder) in used.paths.iter().flat_map(|path| folders.iter().map(move |at| (path, at))) {
             let Named::Places(places) = paths::named(&path.word, folder, self.home) else { continue };
             for place in places {
@@ -111,6 +112,29 @@ impl Looker<'_> {
                 let text = std::fs::read_to_string(&place.real).unwrap_or_default();
                 for name in text.lines().filter_map(listed_name) {
                     self.one(&Word::text(name, 0..0), Touch::Read, std::slice::from_ref(folder));
+                }
+            }
+        }
+    }
+
+    /// A file of queries that a program is sent: some of its lines may be orders to the program itself.
+    pub(super) fn queried(&mut self, used: &Used) {
+        if !QUERIED.contains(&used.program.as_str()) {
+            return;
+        }
+        let sent = self.start.redirections.iter().filter(|target| target.way == Way::Read);
+        let words: Vec<Word> = sent.map(|target| target.word.clone()).collect();
+        let folders = self.start.folders.clone();
+        for (word, folder) in words.iter().flat_map(|word| folders.iter().map(move |at| (word, at))) {
+            let Named::Places(places) = paths::named(word, folder, self.home) else { continue };
+            for place in places.iter().filter(|place| !place.plain.starts_with("/dev")) {
+                // What the line itself brings there counts as what runs.
+                self.touched.run.push(place.real.clone());
+                let Ok(about) = place.real.metadata() else { continue };
+                let small = about.is_file() && about.len() <= MOST_PATCH;
+                let text = if small { std::fs::read_to_string(&place.real).ok() } else { None };
+                if text.is_none_or(|text| has_orders(&text)) {
+                    self.ask(format!("`{}` may hold orders that start others", place.text));
                 }
             }
         }
@@ -166,11 +190,11 @@ impl Looker<'_> {
         if used.program != "dd" {
             return;
         }
-        let folders = self.start.folders.clone();
-        for text in self.start.words.iter().skip(1).map(word_text).collect::<Vec<_>>() {
+        let folders = &self.start.folders;
+        for text in self.start.words.iter().skip(1).map(word_text) {
             match text.split_once('=') {
-                Some(("if", path)) => self.one(&Word::text(path, 0..0), Touch::Read, &folders),
-                Some(("of", path)) => self.one(&Word::text(path, 0..0), Touch::Write, &folders),
+                Some(("if", path)) => self.one(&Word::text(path, 0..0), Touch::Read, folders),
+                Some(("of", path)) => self.one(&Word::text(path, 0..0), Touch::Write, folders),
                 Some(_) | None => {}
             }
         }
@@ -181,9 +205,9 @@ impl Looker<'_> {
         if !used.subs.iter().any(|sub| sub.name == "json.tool") {
             return;
         }
-        for folder in self.start.folders.clone() {
+        for folder in self.start.folders.iter() {
             let names =
-                std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+                std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
             let taken = names.filter_map(|name| name.into_string().ok()).find(|name| {
                 let stem = name.split('.').next().unwrap_or(name);
                 MODULES.contains(&stem)
@@ -193,6 +217,16 @@ impl Looker<'_> {
             }
         }
     }
+}
+
+/// Whether queries have orders among them: lines that begin with a dot, backslashes, and functions that reach files.
+fn has_orders(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let reaching =
+        ["load_extension", "writefile", "readfile", "program", "outfile", "system", "source", "edit("];
+    text.contains('\\')
+        || lower.lines().any(|line| line.trim_start().starts_with('.'))
+        || reaching.iter().any(|word| lower.contains(word))
 }
 
 /// The file that a line of a patch names.

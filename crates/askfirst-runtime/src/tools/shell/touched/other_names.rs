@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use askfirst::Approval;
 
+use super::super::glob::{Glob, Reach};
 use super::super::line::tree::{Piece, Word};
-use super::super::paths::{self, Named, Place};
+use super::super::paths::{self, Named, Place, word_text};
 use super::super::programs::used::{Class, Role, Used};
 use super::super::reach::Touch;
+use super::super::real::real;
 use super::super::secrets::is_secret;
 use super::{Doubtful, Looker, MOST_NAMES};
 
@@ -19,7 +21,11 @@ impl Looker<'_> {
         let tails = text.match_indices([':', ')']).map(|(at, _)| text.get(at + 1..).unwrap_or_default());
         let mut paths: Vec<String> =
             tails.map(|path| path.trim_start_matches(['/', '!', '^']).to_owned()).collect();
-        paths.extend(paths.clone().iter().map(|path| path.to_lowercase()));
+        for at in 0..paths.len() {
+            let (path, lower) = paths.get(at).map(|path| (path, path.to_lowercase())).unzip();
+            let other = lower.filter(|lower| Some(lower) != path);
+            paths.extend(other);
+        }
         for path in paths.iter().filter(|path| !path.is_empty()) {
             self.perhaps(&Word::text(path.as_str(), word.span.clone()), folders, Doubtful::IfThere);
             if is_secret(Path::new(path)) {
@@ -58,11 +64,158 @@ impl Looker<'_> {
                 };
                 for place in places {
                     let written = self.reach.look(&place, Touch::Write);
-                    if written.approval == Approval::Deny && written.root.is_none() {
-                        self.ask(written.why);
+                    // By its text it lies in a root, and a link leads out of it.
+                    let away = place.real != place.plain && self.reach.root_of(&place.plain).is_some();
+                    if written.root.is_none() && (written.approval == Approval::Deny || away) {
+                        self.ask(written.why(&place.text));
                     }
                 }
             }
+        }
+    }
+
+    /// What is copied or moved into a folder comes to lie there under its own name, and a folder's content under theirs.
+    pub(super) fn falls_into(&mut self, used: &Used, target: usize, folders: &[PathBuf]) {
+        let places = |word: &Word| {
+            let named = folders.iter().map(|folder| paths::named(word, folder, self.home));
+            let known = named.filter_map(|named| match named {
+                Named::Places(places) => Some(places),
+                Named::Unknown(_) => None,
+            });
+            known.flatten().map(|place| place.real.clone()).collect::<Vec<_>>()
+        };
+        let Some(path) = used.paths.get(target) else { return };
+        let into: Vec<PathBuf> = places(&path.word).into_iter().filter(|real| real.is_dir()).collect();
+        let others = used.paths.iter().enumerate().filter(|(index, _)| *index != target);
+        let mut why = Vec::new();
+        for real in others.flat_map(|(_, other)| places(&other.word)) {
+            let content = std::fs::read_dir(&real).into_iter().flatten().flatten().take(MOST_NAMES);
+            let names = content.map(|entry| entry.file_name()).chain(real.file_name().map(ToOwned::to_owned));
+            for name in names {
+                let found = into.iter().find_map(|folder| self.reach.never_in(folder, &name));
+                why.extend(found.map(|found| format!("it may write `{}`: {found}", name.to_string_lossy())));
+            }
+        }
+        why.dedup();
+        why.into_iter().take(3).for_each(|why| self.ask(why));
+    }
+
+    /// A word that may be a path: looked at where it leads out of the roots, or to what is never touched.
+    pub(super) fn perhaps(&mut self, word: &Word, folders: &[PathBuf], doubtful: Doubtful) {
+        let text = word_text(word);
+        let value =
+            text.split_once('=').filter(|(name, _)| name.starts_with('-')).map(|(_, value)| value.to_owned());
+        let word = match value {
+            Some(value) if word.literal().is_some() => Word::text(value, word.span.clone()),
+            Some(_) | None => word.clone(),
+        };
+        for folder in folders {
+            let Named::Places(places) = paths::named(&word, folder, self.home) else {
+                if doubtful == Doubtful::Any {
+                    self.ask(format!("`{text}` is not known before it runs"));
+                }
+                continue;
+            };
+            for place in places {
+                let there = place.real.symlink_metadata().is_ok();
+                let out = || self.reach.root_of(&place.real).is_none();
+                let looks = || place.text.contains('/') && !place.text.contains("://");
+                let counts = match doubtful {
+                    Doubtful::Any => there || (looks() && out()),
+                    Doubtful::IfThere => there,
+                };
+                if counts || self.reach.is_never_read(&place) {
+                    self.place(&place, Touch::Read);
+                } else if self.reach.is_never_read_below(&place) {
+                    self.ask(format!("what is never read lies in `{}`", place.text));
+                }
+                let written = self.reach.look(&place, Touch::Write);
+                if doubtful == Doubtful::Any && written.approval == Approval::Deny && written.root.is_none() {
+                    self.ask(written.why(&place.text));
+                }
+            }
+        }
+    }
+
+    /// A folder that goes to another machine, with what usually holds secrets in it.
+    pub(super) fn sent_away(&mut self, word: &Word, folders: &[PathBuf]) {
+        for folder in folders {
+            let Named::Places(places) = paths::named(word, folder, self.home) else { continue };
+            for place in places.iter().filter(|place| self.reach.has_secrets(&place.real)) {
+                self.ask(format!(
+                    "it sends all of `{}`, and files in it are named as those that hold secrets",
+                    place.text
+                ));
+            }
+        }
+    }
+
+    /// Whether all that lies below these places may be written as they may.
+    pub(super) fn alike(&self, word: &Word, folders: &[PathBuf]) -> bool {
+        folders.iter().all(|folder| match paths::named(word, folder, self.home) {
+            Named::Unknown(_) => false,
+            Named::Places(places) => places.iter().all(|place| {
+                place.real.is_file() || (place.real.is_dir() && self.reach.below_is_alike(&place.real))
+            }),
+        })
+    }
+
+    /// The folders that a link's text is followed from: those that the link itself comes to lie in.
+    pub(super) fn link_folders(&self, used: &Used, folders: &[PathBuf]) -> Vec<PathBuf> {
+        let given = |any: &[&str]| {
+            used.options.iter().any(|given| given.names.iter().any(|name| any.contains(&name.as_str())))
+        };
+        let plain = given(&["--symbolic"]) && !given(&["--relative", "--target-directory"]);
+        let Some(link) = used.paths.last().filter(|_| plain && used.paths.len() > 1) else {
+            return folders.to_vec();
+        };
+        let mut found = Vec::new();
+        for folder in folders {
+            let Named::Places(places) = paths::named(&link.word, folder, self.home) else {
+                return folders.to_vec();
+            };
+            for place in places {
+                found.extend(place.real.parent().map(Path::to_owned));
+                found.extend(Some(place.real).filter(|real| real.is_dir()));
+            }
+        }
+        found
+    }
+
+    /// A name that is made of one that a wildcard found: `"${f%.bak}"`, `"$f.yaml"`. No file needs to have it yet.
+    pub(super) fn comes_about(&mut self, word: &Word, folder: &Path) {
+        let last = word.pieces.len().saturating_sub(1);
+        if word.pieces.iter().position(|piece| *piece == Piece::one_word()).is_none_or(|at| at == last) {
+            return;
+        }
+        let text = word_text(word);
+        let (head, name) = text.rsplit_once('/').unwrap_or((".", &text));
+        let glob = Glob::new(name);
+        let plain = ["askfirst.yaml", "lefthook.yml", "mise.toml", "x.code-workspace"];
+        let mut fitting = plain.iter().filter(|plain| glob.matches(plain, Reach::Anything));
+        let never = fitting.find_map(|plain| self.reach.never_in(&folder.join(head), plain.as_ref()));
+        if never.is_some() || name.starts_with('.') {
+            self.ask(format!("`{text}` may become the name of what is never written"));
+        }
+    }
+
+    /// The folder that a wildcard looks through, where that may lie outside of the roots.
+    pub(super) fn looks_through(&mut self, word: &Word, folder: &Path) {
+        let text = word_text(word);
+        let before = text.find(['*', '?', '[']).and_then(|at| text.get(..at)).unwrap_or_default();
+        let Some((head, _)) = before.rsplit_once('/') else { return };
+        let rest = head.strip_prefix('~').filter(|_| word.pieces.first() == Some(&Piece::Home));
+        let at = match (rest, self.home) {
+            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+            (_, _) if head.is_empty() => PathBuf::from("/"),
+            (_, _) => folder.join(head),
+        };
+        let climbs = rest.is_some() || head.is_empty() || head.starts_with('/');
+        if !climbs && !head.split('/').any(|part| part == "..") {
+            return;
+        }
+        if let Some(real) = real(&at) {
+            self.place(&Place { text: head.to_owned(), plain: at, real }, Touch::Names);
         }
     }
 
@@ -85,6 +238,12 @@ impl Looker<'_> {
             self.touched.made.extend(made.into_iter().map(|place| place.real));
         }
     }
+}
+
+/// Whether a word is what a wildcard found, without its end: `"${f%.txt}"`.
+pub(super) fn is_cut(word: &Word) -> bool {
+    let marks = |pair: &[Piece]| pair.iter().all(|piece| *piece == Piece::one_word());
+    word.pieces.windows(2).any(marks)
 }
 
 /// Whether something is a link, or has links or repositories in it, or too much to tell.

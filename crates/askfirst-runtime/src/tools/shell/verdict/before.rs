@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use askfirst::Approval;
 
-use super::{Class, Reason, Start, Touched};
+use super::{Class, Known, Reason, Start, Touched, Used};
 
 /// Files that say what builds, tests and scripts of a project run.
 const STEERING: [&str; 61] = [
@@ -78,10 +78,16 @@ const BRINGING: [&str; 32] = [
     "tar", "unar", "unzip", "uudecode", "wget", "wget2", "zstd",
 ];
 
+/// Programs that replace files under names that stand in what they read.
+const REPLACING: [&str; 12] =
+    ["7z", "7za", "bsdtar", "cpio", "hg", "jj", "patch", "sl", "svn", "tar", "unar", "unzip"];
+
 #[derive(Debug, Default)]
 pub(super) struct Before {
     /// Whether files may have come from elsewhere.
     brought: bool,
+    /// Whether any file of the folder may have been replaced.
+    replaced: bool,
     /// What came to lie somewhere, and may lead elsewhere.
     made: Vec<PathBuf>,
     /// Files that got their content.
@@ -97,6 +103,12 @@ impl Before {
             .used
             .as_ref()
             .is_some_and(|used| used.class != Class::Reads && BRINGING.contains(&used.program.as_str()));
+        self.replaced |= start.used.as_ref().is_some_and(|used| replaces(used, start));
+    }
+
+    /// Whether anything was noted that could hinder a program.
+    pub(super) fn has_something(&self) -> bool {
+        self.brought || self.replaced || !self.made.is_empty() || !self.filled.is_empty()
     }
 
     /// What hinders a program that uses such things.
@@ -104,6 +116,9 @@ impl Before {
         let git = start.used.as_ref().is_some_and(|used| used.program == "git");
         let mut uses = touched.read.iter().chain(start.folders.iter().filter(|_| git));
         let runs = start.used.as_ref().is_some_and(|used| used.class == Class::Runs);
+        let changes = start.used.as_ref().is_some_and(|used| used.class != Class::Reads);
+        // `./gradlew` runs what the project configures, as `npm test` does.
+        let tool = start.used.as_ref().is_some_and(|used| used.path.is_some() && used.known == Known::Table);
         let below = |path: &PathBuf, tops: &[PathBuf]| tops.iter().any(|top| path.starts_with(top));
         let why = if uses.any(|path| below(path, &self.made)) {
             "it uses what this line moves or copies there, and that may lead elsewhere"
@@ -111,6 +126,13 @@ impl Before {
             "it runs what this line itself writes"
         } else if self.brought && touched.run.iter().any(|path| !path.exists()) {
             "it runs a file that is not there yet, and this line may bring it"
+        } else if self.replaced && !tool && !touched.run.is_empty() {
+            "it runs a file that this line may replace before"
+        } else if changes
+            && !start.below.is_empty()
+            && (self.brought || self.replaced || !self.made.is_empty())
+        {
+            "it changes whatever lies there, and this line may bring more"
         } else if runs && self.filled.iter().any(|filled| steers(filled)) {
             "it may run what this line itself writes"
         } else {
@@ -118,6 +140,57 @@ impl Before {
         };
         Some(Reason::new(Approval::Required, why))
     }
+}
+
+/// Whether a command may replace any file of the folder: what it is told to bring back by name counts as written.
+fn replaces(used: &Used, start: &Start) -> bool {
+    if used.class == Class::Reads {
+        return false;
+    }
+    let subs: Vec<&str> = used.subs.iter().map(|sub| sub.name.as_str()).collect();
+    let has = |any: &[&str]| {
+        used.options.iter().any(|given| given.names.iter().any(|name| any.contains(&name.as_str())))
+    };
+    match (used.program.as_str(), subs.as_slice()) {
+        // A branch that begins here changes no file.
+        ("git", ["checkout" | "switch"]) => {
+            let new = has(&["-b", "-B", "-c", "-C", "--create", "--force-create", "--orphan"]);
+            let stays = new && used.operands.is_empty();
+            !stays && !named_plainly(used, start)
+        }
+        ("git", ["restore"]) => !named_plainly(used, start),
+        ("git", ["reset"]) => has(&["--hard", "--keep", "--merge"]),
+        // From where a person has it follow; anything else is named.
+        ("git", ["pull"]) => !used.operands.is_empty(),
+        ("git", ["stash", "drop" | "clear" | "create" | "store"]) => false,
+        ("git", [sub, ..]) => matches!(
+            *sub,
+            "am" | "apply"
+                | "bisect"
+                | "checkout-index"
+                | "cherry-pick"
+                | "merge"
+                | "read-tree"
+                | "rebase"
+                | "revert"
+                | "sparse-checkout"
+                | "stash"
+                | "submodule"
+        ),
+        ("gh", ["pr", "checkout"]) => true,
+        (program, _) => REPLACING.contains(&program),
+    }
+}
+
+/// Whether all that git is to bring back is named by its path: behind `--`, or to `restore`.
+fn named_plainly(used: &Used, start: &Start) -> bool {
+    let dashes = start.words.iter().position(|word| word.literal() == Some("--"));
+    let from = dashes.or_else(|| used.subs.iter().find(|sub| sub.name == "restore").map(|sub| sub.word));
+    let Some(from) = from else { return false };
+    let operands = used.operands.iter().filter(|operand| operand.word > from);
+    let mut texts = operands.filter_map(|operand| start.words.get(operand.word)).peekable();
+    let plain = |text: &str| !text.starts_with(':') && !text.contains(['*', '?', '[']);
+    texts.peek().is_some() && texts.all(|word| word.literal().is_some_and(plain))
 }
 
 fn steers(path: &Path) -> bool {

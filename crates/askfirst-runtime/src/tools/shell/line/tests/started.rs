@@ -99,9 +99,10 @@ fn bash_accepts(text: &str) -> bool {
     Process::new("bash").args(["-n", "-c", text]).stderr(Stdio::null()).status().unwrap().success()
 }
 
+/// A loop that is made up may go round forever; what it started until it is stopped counts all the same.
 fn run(text: &str, bin: &Path, work: &Path, notes: &Path) {
-    let ended = Process::new("/usr/bin/timeout")
-        .args(["5", "/bin/bash", "-c", text])
+    let run = Process::new("/usr/bin/timeout")
+        .args(["20", "/bin/bash", "-c", text])
         .env_clear()
         .env("PATH", bin)
         .env("NOTES", notes)
@@ -110,9 +111,8 @@ fn run(text: &str, bin: &Path, work: &Path, notes: &Path) {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .status()
-        .unwrap();
-    assert_ne!(ended.code(), Some(124), "it did not end:\n{text}");
+        .status();
+    assert!(run.is_ok(), "it was not run:\n{text}");
 }
 
 fn set_mode(path: &Path) {

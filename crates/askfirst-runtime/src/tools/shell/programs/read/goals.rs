@@ -8,17 +8,16 @@ impl Reader<'_, '_> {
     /// Goals behind the first count like it; secrets are asked about.
     pub(super) fn further_goals(&mut self) {
         let Some(root) = self.chain.first().copied() else { return };
-        let subs: Vec<String> = self.used.subs.iter().map(|sub| sub.name.clone()).collect();
-        let subs: Vec<&str> = subs.iter().map(String::as_str).collect();
-        for (place, at) in self.operands.clone().into_iter().enumerate() {
+        for place in 0..self.operands.len() {
+            let Some(at) = self.operands.get(place).copied() else { continue };
             let Some(text) = self.words.get(at).and_then(|word| word.literal()) else { continue };
             if guards::names_secrets(&self.used.program, text) {
                 self.doubt_named(at, vec![text.to_owned()], format!("`{text}` are secrets"));
             }
             let mut goals = guards::goals(&self.used.program, text).filter_map(|goal| root.sub(goal));
-            if goals.any(|goal| goal.class == Some(Class::Asks))
-                || guards::leaves(&self.used.program, &subs, place, text)
-            {
+            let asks = goals.any(|goal| goal.class == Some(Class::Asks));
+            let subs: Vec<&str> = self.used.subs.iter().map(|sub| sub.name.as_str()).collect();
+            if asks || guards::leaves(&self.used.program, &subs, place, text) {
                 self.doubt_named(
                     at,
                     vec![text.to_owned()],

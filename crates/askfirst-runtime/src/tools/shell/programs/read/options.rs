@@ -1,5 +1,7 @@
 //! Reads one word that is an option, or a cluster of them, with the values that belong to it.
 
+use std::sync::Arc;
+
 use super::{Pending, Reader};
 use crate::tools::shell::line::tree::Word;
 use crate::tools::shell::programs::table::{Opt, Section, Special};
@@ -103,7 +105,8 @@ impl<'t> Reader<'t, '_> {
             Found::Several(mut names) => {
                 names.push(name.to_owned());
                 let why = format!("`{name}` could be short for several options");
-                self.used.options.push(Given { names, word: at, value: None, effect: Effect::Unknown });
+                let (names, effect) = (names.into(), Effect::Unknown);
+                self.used.options.push(Given { names, word: at, value: None, effect });
                 self.doubt(at, &why);
             }
             Found::Nothing => self.unknown(name, at),
@@ -206,7 +209,7 @@ impl<'t> Reader<'t, '_> {
             if count == 1 && whole {
                 self.unknown(&name, at);
             } else {
-                let names = vec![name.clone(), text.to_owned()];
+                let names = Arc::new([name.clone(), text.to_owned()]);
                 self.used.options.push(Given { names, word: at, value: None, effect: Effect::Unknown });
                 let why = format!("nothing is known about `{name}` in `{text}`");
                 self.doubt(at, &why);
@@ -237,7 +240,7 @@ impl<'t> Reader<'t, '_> {
             match self.exactly(&letter.to_string()).or_else(|| self.exactly(&dashed)) {
                 Some((section, known)) => self.give(section, known, &dashed, None, 1),
                 None => {
-                    let names = vec![dashed.clone(), text.to_owned()];
+                    let names = Arc::new([dashed.clone(), text.to_owned()]);
                     self.used.options.push(Given { names, word: 1, value: None, effect: Effect::Unknown });
                     let why = format!("nothing is known about `{letter}` in `{text}`");
                     self.doubt(1, &why);
@@ -297,9 +300,9 @@ impl<'t> Reader<'t, '_> {
             tool |= part.tool;
             values.push((word.clone(), place));
         }
-        let mut names: Vec<String> = shape.map(|option| option.names.clone()).unwrap_or_default();
+        let mut names = shape.map(Opt::shared).unwrap_or_default();
         if known.ends_with('*') {
-            names.push(written.to_owned());
+            names = names.iter().cloned().chain([written.to_owned()]).collect();
         }
         let value = values.first().map(|(word, _)| word.clone());
         let last = if tool { values.last().cloned() } else { None };
@@ -320,12 +323,12 @@ impl<'t> Reader<'t, '_> {
         let names = vec![name.to_owned()];
         if guards::explains(&self.used.program, name) && !self.used.subs.is_empty() {
             let effect = Effect::Harmless;
-            self.used.options.push(Given { names: names.clone(), word: at, value: None, effect });
+            self.used.options.push(Given { names: names.clone().into(), word: at, value: None, effect });
             self.alone.push((names, at));
             return;
         }
         self.used.options.push(Given {
-            names: names.clone(),
+            names: names.clone().into(),
             word: at,
             value: None,
             effect: Effect::Unknown,
@@ -336,7 +339,7 @@ impl<'t> Reader<'t, '_> {
 
     /// An option of which not even the name is known.
     pub(in crate::tools::shell::programs) fn unreadable(&mut self, word: &Word, at: usize) {
-        let names = vec![shown(word)];
+        let names = Arc::new([shown(word)]);
         self.used.options.push(Given { names, word: at, value: None, effect: Effect::Unknown });
         let why = format!("`{}` is an option that is not known before it runs", shown(word));
         self.doubt(at, &why);

@@ -3,12 +3,63 @@
 use super::Reader;
 use crate::tools::shell::line::tree::{Piece, Unknown, Word};
 use crate::tools::shell::programs::code::{self, Looked};
+use crate::tools::shell::programs::guards;
 use crate::tools::shell::programs::table::{self, Part, Special};
 use crate::tools::shell::programs::test_words;
-use crate::tools::shell::programs::used::{Nested, PathUse, Role};
-use crate::tools::shell::programs::words::{is_name, may_leave, shown, without};
+use crate::tools::shell::programs::used::{Nested, Operand, PathUse, Role};
+use crate::tools::shell::programs::words::{is_name, joined, many, may_leave, shown, splits, without};
 
 impl Reader<'_, '_> {
+    /// Gives every operand its role.
+    pub(super) fn assign(&mut self) {
+        let operands = std::mem::take(&mut self.operands);
+        let row = self.row();
+        let count = operands.len();
+        self.operands_given = count;
+        let mut filled = false;
+        let mut scripts: Vec<usize> = Vec::new();
+        for (place, at) in operands.iter().copied().enumerate() {
+            let Some(word) = self.words.get(at) else { continue };
+            let text = Part { role: Role::Text, changes: false, tool: false, looked: table::Looked::Not };
+            let part = match row {
+                _ if self.rest_from.is_some_and(|from| at >= from) => Some(Part { role: Role::Rest, ..text }),
+                None => Some(text),
+                Some(row) => row.role(place, count),
+            };
+            let Some(part) = part else {
+                let name = shown(word);
+                let why = format!("`{name}` is one word more than is known about");
+                self.doubt_named(at, vec![name], why);
+                self.used.operands.push(Operand { word: at, role: Role::Text });
+                continue;
+            };
+            if let Some(row) = row {
+                if many(word) && part.role != Role::Rest && !row.loose(place, count) {
+                    let why = format!("`{}` may become several words, or none", shown(word));
+                    self.doubt(at, &why);
+                }
+                filled |= Some(part) == row.last() && !splits(word);
+            }
+            self.used.operands.push(Operand { word: at, role: part.role });
+            if part.role == Role::Script && row.is_some_and(|row| row.star.is_some()) {
+                scripts.push(at);
+            } else if part.role != Role::Command {
+                self.play(word, part, at);
+            }
+        }
+        if let (Some(row), false) = (row, filled)
+            && let (Some(path), Some(part)) = (row.or.as_deref(), row.last())
+        {
+            self.play(&Word::text(path, 0..0), part, 0);
+        }
+        if !scripts.is_empty() {
+            let text = joined(scripts.iter().filter_map(|at| self.words.get(*at)));
+            self.script(text, None);
+        }
+        self.operands = operands;
+        self.code();
+    }
+
     /// A word in its role.
     pub(super) fn play(&mut self, word: &Word, part: Part, at: usize) {
         let nowhere = part.role == Role::Write
@@ -19,6 +70,9 @@ impl Reader<'_, '_> {
             table::Looked::Variable => self.variable(word, at),
             table::Looked::Package => self.package(word, at),
             table::Looked::Query => self.query(word, at),
+        }
+        if matches!(part.role, Role::Tree | Role::Write) {
+            self.used.network |= guards::is_elsewhere(&self.used.program, word.prefix());
         }
         match part.role {
             Role::Text | Role::Rest | Role::Command | Role::Code => {}

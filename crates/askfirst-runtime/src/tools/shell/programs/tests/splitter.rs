@@ -11,7 +11,7 @@ pub(super) fn split(line: &str) -> Vec<Word> {
     while let Some(char) = chars.next() {
         match (quote, char) {
             (Some(open), _) if char == open => quote = None,
-            (Some('\''), _) => push_text(word.get_or_insert_default().edit(), &char.to_string()),
+            (Some('\''), _) => push_text(&mut word.get_or_insert_default().edit(), &char.to_string()),
             (None, '\'' | '"') => {
                 quote = Some(char);
                 word.get_or_insert_default();
@@ -24,7 +24,7 @@ pub(super) fn split(line: &str) -> Vec<Word> {
                 } else {
                     next.to_string()
                 };
-                push_text(word.get_or_insert_default().edit(), &text);
+                push_text(&mut word.get_or_insert_default().edit(), &text);
             }
             (_, '$') if chars.peek().is_some_and(|next| next.is_ascii_alphabetic() || *next == '(') => {
                 let mut text = String::from("$");
@@ -46,7 +46,7 @@ pub(super) fn split(line: &str) -> Vec<Word> {
                 word.get_or_insert_default().edit().push(Piece::Glob(char.to_string()));
             }
             (None, '~') if word.is_none() => word.get_or_insert_default().edit().push(Piece::Home),
-            _ => push_text(word.get_or_insert_default().edit(), &char.to_string()),
+            _ => push_text(&mut word.get_or_insert_default().edit(), &char.to_string()),
         }
     }
     words.extend(word);

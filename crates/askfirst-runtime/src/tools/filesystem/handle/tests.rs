@@ -1,0 +1,24 @@
+//! Where an open folder lies, however long its path is.
+
+use super::*;
+
+#[test]
+fn a_long_path_is_told_whole() {
+    let above = tempfile::tempdir().unwrap();
+    let above = above.path().canonicalize().unwrap();
+    for length in [1, 200, 240, 255] {
+        let folder = above.join("a".repeat(length)).join("b".repeat(length)).join("c".repeat(length));
+        std::fs::create_dir_all(&folder).unwrap();
+        assert_eq!(real_of(open_root(&folder).unwrap()), Ok(folder));
+    }
+}
+
+#[test]
+fn what_is_gone_lies_nowhere() {
+    let above = tempfile::tempdir().unwrap();
+    let folder = above.path().join("gone");
+    std::fs::create_dir(&folder).unwrap();
+    let open = open_root(&folder).unwrap();
+    std::fs::remove_dir(&folder).unwrap();
+    assert_eq!(real_of(open), Err(Errno::NOENT));
+}

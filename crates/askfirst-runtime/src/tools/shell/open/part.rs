@@ -1,0 +1,76 @@
+//! One command on its way to be looked at, and what stands in for words that are not known yet.
+
+use std::ops::Range;
+
+use super::super::line::tree::{Assignment, Piece, Stdin, Way, Word};
+use super::super::start::{Kind, Target};
+
+/// One command before it is looked at.
+#[derive(Clone)]
+pub(super) struct Part {
+    pub(super) span: Range<usize>,
+    pub(super) words: Vec<Word>,
+    pub(super) assignments: Vec<Assignment>,
+    pub(super) redirections: Vec<Target>,
+    pub(super) stdin: Stdin,
+    pub(super) parent: Option<(usize, usize)>,
+    pub(super) below: Vec<usize>,
+    pub(super) some_name: Vec<usize>,
+    /// What is not understood about it.
+    pub(super) notes: Vec<String>,
+    pub(super) kind: Kind,
+    pub(super) says: bool,
+}
+
+impl Part {
+    pub(super) fn new(span: Range<usize>) -> Self {
+        Self {
+            span,
+            words: Vec::new(),
+            assignments: Vec::new(),
+            redirections: Vec::new(),
+            stdin: Stdin::Inherited,
+            parent: None,
+            below: Vec::new(),
+            some_name: Vec::new(),
+            notes: Vec::new(),
+            kind: Kind::Program,
+            says: false,
+        }
+    }
+}
+
+/// Puts words in the place that `xargs` has for them.
+pub(super) fn place(inner: &mut Part, words: Vec<Word>) -> Range<usize> {
+    let at = inner.words.iter().position(is_placeholder);
+    inner.words.retain(|word| !is_placeholder(word));
+    let at = at.unwrap_or(inner.words.len()).min(inner.words.len());
+    let count = words.len();
+    inner.words.splice(at..at, words);
+    at..at + count
+}
+
+/// A word that stands for one of standard input.
+pub(super) fn is_placeholder(word: &Word) -> bool {
+    matches!(&*word.pieces, [Piece::Unknown(unknown)] if unknown.text == "{}")
+}
+
+/// Words that stand for whatever lies below a place (`find -exec`): the place, marked.
+pub(super) fn found_below(part: &mut Part) -> bool {
+    let mut found = false;
+    for (at, word) in part.words.iter_mut().enumerate() {
+        let [.., Piece::Glob(glob)] = &*word.pieces else { continue };
+        if glob == "**" && word.pieces.iter().filter(|piece| matches!(piece, Piece::Glob(_))).count() == 1 {
+            word.edit().pop();
+            part.below.push(at);
+            found = true;
+        }
+    }
+    found
+}
+
+/// Where standard input comes from, redirections counted.
+pub(super) fn stdin(part: &Part) -> Stdin {
+    let redirected = part.redirections.iter().any(|target| target.way != Way::Write);
+    if redirected { Stdin::Unknown } else { part.stdin.clone() }
+}
