@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 fn main() -> Result<(), Failure> {
     let within = std::env::args().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
     let folder = Folder::new(&within)?;
-    for (label, content) in [("a small call", 20), ("a call of 1 KB", 1000)] {
+    for (label, content) in [("a small call", 20), ("a call of 1 KB", 1000), ("a call of 64 KB", 64_000)] {
         race(label, &record(content), &folder.0)?;
     }
     Ok(())

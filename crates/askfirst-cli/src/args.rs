@@ -27,16 +27,40 @@ struct Decide {
     common: Common,
 }
 
+/// The gateway by itself: clients start one for each of their servers, and it stays as large as it was at the start.
+#[derive(Debug, Parser)]
+#[command(disable_help_flag = true)]
+struct Mcp {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    gateway: Box<Gateway>,
+}
+
 /// Reads the command line. What is not understood, and what asks for help, ends the process with an answer.
 pub fn read() -> Cli {
-    let mut args = std::env::args_os();
-    let program = args.next();
-    if args.next().is_some_and(|word| word == "decide")
-        && let Ok(Decide { common }) = Decide::try_parse_from(program.into_iter().chain(args))
-    {
-        return Cli { common, command: Command::Decide };
+    let args: Vec<OsString> = std::env::args_os().collect();
+    alone(&args).unwrap_or_else(Cli::parse)
+}
+
+/// The same for two commands that are described without the others; whatever they do not understand is left to those.
+fn alone(args: &[OsString]) -> Option<Cli> {
+    let first = if args.get(1)? == "--config" { 3 } else { 1 };
+    let without = || {
+        let others = args.iter().enumerate().filter(|(at, _)| *at != first);
+        others.map(|(_, word)| word.clone())
+    };
+    match args.get(first)?.to_str()? {
+        "decide" => {
+            let Decide { common } = Decide::try_parse_from(without()).ok()?;
+            Some(Cli { common, command: Command::Decide })
+        }
+        "mcp" => {
+            let Mcp { common, gateway } = Mcp::try_parse_from(without()).ok()?;
+            Some(Cli { common, command: Command::Mcp { command: None, gateway } })
+        }
+        _ => None,
     }
-    Cli::parse()
 }
 
 /// Flags of every command.
@@ -74,6 +98,19 @@ pub struct SandboxFlags {
 pub enum Switch {
     On,
     Off,
+}
+
+/// A gateway and what it stands before.
+#[derive(Debug, Clone, Args)]
+pub struct Gateway {
+    /// The server's name in the config: its tools are mcp__NAME__TOOL. Without it, the program's own name
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub flags: McpFlags,
+    /// The server's program and its arguments; without them, the server of that name in the config, or all of them
+    #[arg(last = true, value_name = "SERVER")]
+    pub server: Vec<String>,
 }
 
 /// How a gateway is reached and reaches its servers, and what happens to calls that would be asked about.
@@ -188,14 +225,8 @@ pub enum Command {
     Mcp {
         #[command(subcommand)]
         command: Option<McpCommand>,
-        /// The server's name in the config: its tools are mcp__NAME__TOOL. Without it, the program's own name
-        #[arg(long, value_name = "NAME")]
-        name: Option<String>,
         #[command(flatten)]
-        mode: Box<McpFlags>,
-        /// The server's program and its arguments; without them, the server of that name in the config, or all of them
-        #[arg(last = true, value_name = "SERVER")]
-        server: Vec<String>,
+        gateway: Box<Gateway>,
     },
     /// Offer the config's file, shell and command tools as an MCP server, on standard streams or over HTTP
     Serve {

@@ -14,7 +14,7 @@ mod session;
 use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
-use args::{Cli, Command, LogCommand, McpCommand, MemoryCommand, Shell};
+use args::{Cli, Command, Gateway, LogCommand, McpCommand, MemoryCommand, Shell};
 use askfirst_mcp::wrap::Way;
 use clap::CommandFactory;
 use commands::{
@@ -26,11 +26,11 @@ use exit::Exit;
 fn main() -> ExitCode {
     // First of all: this program is started again as the helper that makes the walls.
     askfirst_runtime::walls::main_if_helper();
+    askfirst_runtime::walls::keep_helpers();
     let cli = args::read();
-    match dispatch(cli) {
-        Ok(exit) => exit.into(),
-        Err(error) => failed(&error).into(),
-    }
+    let exit = dispatch(cli).unwrap_or_else(|error| failed(&error));
+    askfirst_runtime::walls::end_helpers();
+    exit.into()
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
@@ -51,8 +51,9 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Mcp { command: Some(McpCommand::Unwrap(what)), .. } => {
             wrap::rewrite(common, &what, Way::Unwrap)
         }
-        Command::Mcp { command: None, name, mode, server } => {
-            mcp::mcp(common, *mode, name.as_deref(), &server)
+        Command::Mcp { command: None, gateway } => {
+            let Gateway { name, flags, server } = *gateway;
+            mcp::mcp(common, flags, name.as_deref(), &server)
         }
         Command::Serve { listen, mode, ask_by } => serve::serve(common, &listen, mode, &ask_by),
         Command::Watch => watch::watch(common),

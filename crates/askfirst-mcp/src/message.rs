@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
+use askfirst::json::Strictly;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// What a message is. It borrows from the line that it stands in.
@@ -142,6 +144,29 @@ pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
         (None, Some(id)) if id.get() == "null" => Ok(Message::Response { id: None, result: envelope.result }),
         (None, Some(id)) => Ok(Message::Response { id: Some(id_of(id)?), result: envelope.result }),
     }
+}
+
+/// Reads a line that calls a tool, in one pass in which every value is looked at: its id and its parameters. Nothing, if
+/// it is anything else or has a fault: [`read`] says what.
+pub(crate) fn call(line: &[u8]) -> Option<(Id, Value)> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Calling<'a> {
+        #[serde(borrow)]
+        jsonrpc: Cow<'a, str>,
+        #[serde(borrow)]
+        id: &'a RawValue,
+        #[serde(borrow)]
+        method: Cow<'a, str>,
+        params: Strictly,
+    }
+    memchr::memmem::find(line, b"tools/call")?;
+    let text = std::str::from_utf8(line).ok()?;
+    // A list of values would be taken for the fields in their order.
+    let object = text.trim_start().starts_with('{');
+    let calling: Calling<'_> = serde_json::from_str(text).ok().filter(|_| object)?;
+    let call = calling.jsonrpc == "2.0" && calling.method == "tools/call";
+    Some((id_of(calling.id).ok().filter(|_| call)?, calling.params.0))
 }
 
 fn id_of(raw: &RawValue) -> Result<Id, Fault> {

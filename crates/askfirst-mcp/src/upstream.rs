@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::Poll;
 
-use askfirst::toolset::BoxFuture;
+use askfirst::toolset::{BoxFuture, Pinned};
 use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Digest, Fact,
     Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
@@ -333,6 +333,10 @@ impl Toolset for Upstream {
         self.known(name).map(|known| known.definition.clone())
     }
 
+    fn pinned(&self, name: &str) -> Option<Pinned> {
+        self.known(name).map(|known| Pinned { digest: known.digest, risk: known.definition.risk })
+    }
+
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
         Box::pin(async move {
             let flight = self.send(&invocation)?;
@@ -430,3 +434,7 @@ impl ApprovalAware for Upstream {
         Shown { presentation, ..Shown::default() }
     }
 }
+
+#[cfg(test)]
+#[path = "upstream/tests.rs"]
+mod tests;

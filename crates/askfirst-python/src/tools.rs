@@ -158,7 +158,7 @@ impl Toolset for Tools {
         }
         match current() {
             Some(call) => Box::pin(async move { call.run(invocation).await }),
-            None => Box::pin(std::future::ready(Err(ToolError::Unknown(invocation.call.tool_name)))),
+            None => Box::pin(std::future::ready(Err(ToolError::Unknown(invocation.call.tool_name.clone())))),
         }
     }
 

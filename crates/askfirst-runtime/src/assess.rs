@@ -26,7 +26,7 @@ pub enum Unknown {
 /// Pins the tool's definition, and follows the links of paths that a rule tests.
 #[must_use]
 pub fn prepare(mut call: ApprovalContext, toolset: &dyn Toolset, policy: &Policy) -> ApprovalContext {
-    call.definition = toolset.definition(&call.tool_name).map(|definition| definition.digest());
+    call.definition = toolset.pinned(&call.tool_name).map(|pinned| pinned.digest);
     let texts: Vec<String> = policy.paths_to_resolve(&call).into_iter().map(str::to_owned).collect();
     call.resolved.clear();
     if !texts.is_empty() {
@@ -46,7 +46,7 @@ pub fn assess(call: &ApprovalContext, toolset: &dyn Toolset, unknown: Unknown) -
     let view = || toolset.approval().map_or_else(Assessment::silent, |tools| tools.check_approval(call));
     let mut assessment = catch_unwind(AssertUnwindSafe(view))
         .unwrap_or_else(|_| Assessment::blocked("the tool failed while it looked at the call"));
-    let risk = toolset.definition(&call.tool_name).map(|definition| definition.risk);
+    let risk = toolset.pinned(&call.tool_name).map(|pinned| pinned.risk);
     assessment.risk = assessment.risk.max(risk.unwrap_or_default());
     assessment
 }

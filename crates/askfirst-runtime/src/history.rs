@@ -92,6 +92,11 @@ impl Judged {
         }
     }
 
+    /// Whether somebody is to be asked about it.
+    pub(crate) fn is_asked(&self) -> bool {
+        matches!(self.says, Some(Says::Ask(_)))
+    }
+
     /// The request to be asked about. What is recorded of it stays here; what may be large is not copied.
     pub(crate) fn hand_out(&mut self) -> Option<ApprovalRequest> {
         let Some(Says::Ask(request)) = &mut self.says else { return None };

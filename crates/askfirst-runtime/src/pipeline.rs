@@ -98,7 +98,7 @@ impl Pipeline {
                     judged = self.assess_and_judge(Arc::unwrap_or_clone(judged.call), judged.edited_from);
                 }
             }
-            wait = together::ask([(&*self, &mut judged)]).pop().flatten();
+            wait = together::ask_one(&self, &mut judged);
         }
     }
 
@@ -128,7 +128,7 @@ impl Pipeline {
     async fn execute(&self, judged: &Judged, permit: RecordedPermit) -> Outcome {
         let started = self.clock.now();
         let access = permit.access();
-        let (call, basis) = permit.spend();
+        let (call, basis) = permit.spend_shared();
         let nested = Arc::new(Nested::new(self, &judged.call_id));
         let invocation = Invocation::new(call).with_access(access).with(basis, nested);
         let running = async { self.toolset.call(invocation.clone()).await };

@@ -84,10 +84,22 @@ pub fn secret_env(
     globs: &[String],
     vars: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<Vec<String>, BadGlob> {
-    let set = glob_set(SECRET_ENV.into_iter().chain(globs.iter().map(String::as_str)))?;
-    let secret = vars.into_iter().filter(|(name, _)| set.is_match(name.to_string_lossy().as_ref()));
+    let further = if globs.is_empty() { None } else { Some(glob_set(globs.iter().map(String::as_str))?) };
+    let is_secret = |name: &str| {
+        SECRET_ENV.iter().any(|glob| is_like(name, glob))
+            || further.as_ref().is_some_and(|set| set.is_match(name))
+    };
+    let secret = vars.into_iter().filter(|(name, _)| is_secret(&name.to_string_lossy()));
     // What is not UTF-8 as a whole can still stand in a text by its readable parts.
     Ok(secret.flat_map(|(_, value)| readable(&value.to_string_lossy())).collect())
+}
+
+/// Whether a name ends with a word, in any case, or has it in it where the glob has a star at either end. What needs no
+/// matcher is not worth building one at every start.
+fn is_like(name: &str, glob: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let word = glob.trim_matches('*');
+    if glob.ends_with('*') { name.contains(word) } else { name.ends_with(word) }
 }
 
 fn readable(value: &str) -> Vec<String> {
@@ -110,7 +122,9 @@ impl Redactor {
     /// # Errors
     /// Fails if a glob cannot be read, or if there are more values than can be searched for.
     pub fn new(arg_globs: &[String], secret_values: Vec<String>) -> Result<Self, BadGlob> {
-        let names = Names::new(glob_set(arg_globs.iter().map(String::as_str))?, !arg_globs.is_empty());
+        let globs =
+            if arg_globs.is_empty() { None } else { Some(glob_set(arg_globs.iter().map(String::as_str))?) };
+        let names = Names::new(globs);
         let values = Values::new(&secret_values)
             .ok_or_else(|| BadGlob { glob: "*".to_owned(), cause: "too many secret values".to_owned() })?;
         Ok(Self(Arc::new(Inner { names, values })))

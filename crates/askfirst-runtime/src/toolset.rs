@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use askfirst::ports::{Clock, Durability, Keeps, RecordFailed, Recorder};
 use askfirst::record::Record;
-use askfirst::toolset::BoxFuture;
+use askfirst::toolset::{BoxFuture, Pinned};
 use askfirst::{
     ApprovalContext, ApprovalDecision, Args, Invocation, Outcome, Policy, ToolDefinition, ToolError, Toolset,
 };
@@ -78,8 +78,7 @@ impl ApprovalToolset {
 
     /// Makes one call.
     pub async fn call(&self, call: ApprovalContext) -> Outcome {
-        let name = call.tool_name.clone();
-        self.call_many(vec![call]).await.pop().unwrap_or(Outcome::Failed(ToolError::Unknown(name)))
+        together::submit_one(Arc::clone(&self.0), call).await
     }
 
     /// Makes one call, blocking.
@@ -147,7 +146,7 @@ impl Toolset for ApprovalToolset {
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
         Box::pin(async move {
-            match self.call(invocation.call).await {
+            match self.call(Arc::unwrap_or_clone(invocation.call)).await {
                 Outcome::Done(value) => Ok(value),
                 Outcome::Failed(error) => Err(error),
                 Outcome::Denied(refusal) => {
@@ -160,6 +159,10 @@ impl Toolset for ApprovalToolset {
 
     fn definition(&self, name: &str) -> Option<ToolDefinition> {
         self.0.toolset.definition(name)
+    }
+
+    fn pinned(&self, name: &str) -> Option<Pinned> {
+        self.0.toolset.pinned(name)
     }
 }
 

@@ -38,10 +38,39 @@ impl Digest {
         &self.0
     }
 
+    /// The hex digits.
+    #[must_use]
+    pub fn hex(&self) -> [u8; 64] {
+        let mut hex = [b'0'; 64];
+        for (pair, byte) in hex.chunks_exact_mut(2).zip(self.0) {
+            let digit = |half: u8| half + if half < 10 { b'0' } else { b'a' - 10 };
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+        }
+        hex
+    }
+
+    /// As it is written, without asking for memory.
+    fn written(&self) -> Written {
+        let mut written = [0; WRITTEN];
+        written.iter_mut().zip(PREFIX.bytes().chain(self.hex())).for_each(|(to, from)| *to = from);
+        Written(written)
+    }
+
     /// The first eight hex digits, for people.
     #[must_use]
     pub fn short(&self) -> String {
-        self.to_string().chars().skip("sha256:".len()).take(8).collect()
+        self.to_string().chars().skip(PREFIX.len()).take(8).collect()
+    }
+}
+
+const PREFIX: &str = "sha256:";
+const WRITTEN: usize = PREFIX.len() + 64;
+
+struct Written([u8; WRITTEN]);
+
+impl Written {
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
@@ -138,8 +167,7 @@ pub(crate) fn digest_of(request: &ApprovalRequest) -> Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("sha256:")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(self.written().as_str())
     }
 }
 
@@ -158,7 +186,7 @@ impl FromStr for Digest {
     type Err = NotADigest;
 
     fn from_str(text: &str) -> Result<Self, NotADigest> {
-        let hex = text.strip_prefix("sha256:").ok_or(NotADigest)?;
+        let hex = text.strip_prefix(PREFIX).ok_or(NotADigest)?;
         if hex.len() != 64 || !hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
             return Err(NotADigest);
         }
@@ -173,7 +201,7 @@ impl FromStr for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(self.written().as_str())
     }
 }
 

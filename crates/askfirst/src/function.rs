@@ -181,7 +181,7 @@ impl Toolset for FunctionToolset {
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
         match self.tools.get(&invocation.call.tool_name) {
             Some(tool) => (tool.run)(invocation),
-            None => Box::pin(std::future::ready(Err(ToolError::Unknown(invocation.call.tool_name)))),
+            None => Box::pin(std::future::ready(Err(ToolError::Unknown(invocation.call.tool_name.clone())))),
         }
     }
 

@@ -37,6 +37,21 @@ pub fn parse(bytes: &[u8]) -> Result<Value, JsonFault> {
     Ok(strict)
 }
 
+/// A value that is read as [`parse`] reads, in one pass with what stands around it. A number that only its text can tell
+/// from an integer past 64 bits is refused: whether it is one, [`parse`] knows.
+#[derive(Debug)]
+pub struct Strictly(pub Value);
+
+impl<'de> Deserialize<'de> for Strictly {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Strict { depth: 0 }.deserialize(deserializer)?;
+        if has_large_float(&value) {
+            return Err(de::Error::custom("a number that may not be held exactly"));
+        }
+        Ok(Self(value))
+    }
+}
+
 /// Reads one JSON document that must be an object.
 ///
 /// # Errors

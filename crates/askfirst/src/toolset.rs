@@ -9,11 +9,12 @@ use serde_json::Value;
 use crate::assess::ApprovalAware;
 use crate::call::{ApprovalContext, ToolDefinition};
 use crate::decision::ApprovalDecision;
+use crate::digest::Digest;
 use crate::json::Args;
 use crate::ports::{Access, Walled};
 use crate::request::ApprovalRequest;
 use crate::verdict::Refusal;
-use crate::words::Cause;
+use crate::words::{Cause, Risk};
 
 /// A boxed future. Any runtime, or none, can drive it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -35,6 +36,28 @@ pub trait Toolset: Send + Sync {
     fn definition(&self, name: &str) -> Option<ToolDefinition> {
         self.tools().into_iter().find(|tool| tool.name == name)
     }
+
+    /// What a call of one tool is pinned to: that of its definition.
+    fn pinned(&self, name: &str) -> Option<Pinned> {
+        self.definition(name).map(|definition| Pinned::of(&definition))
+    }
+}
+
+/// What is kept of a definition with every call of its tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pinned {
+    /// The definition's digest.
+    pub digest: Digest,
+    /// How bad its calls can be.
+    pub risk: Risk,
+}
+
+impl Pinned {
+    /// What is kept of this definition.
+    #[must_use]
+    pub fn of(definition: &ToolDefinition) -> Self {
+        Self { digest: definition.digest(), risk: definition.risk }
+    }
 }
 
 impl<T: Toolset + ?Sized> Toolset for Arc<T> {
@@ -53,6 +76,10 @@ impl<T: Toolset + ?Sized> Toolset for Arc<T> {
     fn definition(&self, name: &str) -> Option<ToolDefinition> {
         (**self).definition(name)
     }
+
+    fn pinned(&self, name: &str) -> Option<Pinned> {
+        (**self).pinned(name)
+    }
 }
 
 /// Somebody whom a tool can ask while it runs.
@@ -64,8 +91,8 @@ pub trait AskNested: Send + Sync {
 /// A call on its way into a tool.
 #[derive(Clone)]
 pub struct Invocation {
-    /// The call.
-    pub call: ApprovalContext,
+    /// The call. Whoever judged it holds the same.
+    pub call: Arc<ApprovalContext>,
     /// What the content shown rested on. A tool that finds it changed answers [`ToolError::Stale`].
     pub basis: Option<Value>,
     /// How much its processes may reach.
@@ -77,8 +104,8 @@ pub struct Invocation {
 impl Invocation {
     /// A bare invocation: nobody can be asked, and nobody was.
     #[must_use]
-    pub fn new(call: ApprovalContext) -> Self {
-        Self { call, basis: None, access: Access::Unasked, walled: Arc::default(), asker: None }
+    pub fn new(call: impl Into<Arc<ApprovalContext>>) -> Self {
+        Self { call: call.into(), basis: None, access: Access::Unasked, walled: Arc::default(), asker: None }
     }
 
     /// The same with as much access as its permit gives.

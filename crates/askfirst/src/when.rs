@@ -19,10 +19,16 @@ pub enum Test {
 /// A compiled glob and its text.
 #[derive(Debug, Clone)]
 pub struct Glob {
-    matcher: GlobMatcher,
     text: String,
-    /// For `text*`: the text, and what the rest must not contain. Most globs are such, and need no matcher.
-    prefix: Option<(String, Stops)>,
+    matches: Matches,
+}
+
+/// What a glob matches by.
+#[derive(Debug, Clone)]
+enum Matches {
+    /// For `text*`: the text, and what the rest must not contain. Most globs are such, and a matcher takes long to build.
+    Prefix(String, Stops),
+    Matcher(GlobMatcher),
 }
 
 /// What `*` stops at.
@@ -59,13 +65,16 @@ impl Glob {
     }
 
     fn build(text: &str, stops: Stops) -> Result<Self, BadGlob> {
-        let mut builder = GlobBuilder::new(text);
-        let glob = builder.literal_separator(stops == Stops::AtSlash).backslash_escape(true).build();
-        let bad = |e: globset::Error| BadGlob { text: text.to_owned(), reason: e.kind().to_string() };
-        let matcher = glob.map_err(bad)?.compile_matcher();
-        let plain = text.strip_suffix('*').filter(|prefix| Self::is_plain(prefix));
-        let prefix = plain.map(|prefix| (prefix.to_owned(), stops));
-        Ok(Self { matcher, text: text.to_owned(), prefix })
+        let matches = match text.strip_suffix('*').filter(|prefix| Self::is_plain(prefix)) {
+            Some(prefix) => Matches::Prefix(prefix.to_owned(), stops),
+            None => {
+                let mut builder = GlobBuilder::new(text);
+                let glob = builder.literal_separator(stops == Stops::AtSlash).backslash_escape(true).build();
+                let bad = |e: globset::Error| BadGlob { text: text.to_owned(), reason: e.kind().to_string() };
+                Matches::Matcher(glob.map_err(bad)?.compile_matcher())
+            }
+        };
+        Ok(Self { text: text.to_owned(), matches })
     }
 
     /// How many characters a match is sure to have in common with the glob: of alternatives and classes, none.
@@ -106,12 +115,14 @@ impl Glob {
     /// Whether a text matches.
     #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
-        match &self.prefix {
-            Some((prefix, stops)) => text.strip_prefix(prefix.as_str()).is_some_and(|rest| match stops {
-                Stops::AtSlash => !rest.contains('/'),
-                Stops::Nowhere => true,
-            }),
-            None => self.matcher.is_match(text),
+        match &self.matches {
+            Matches::Prefix(prefix, stops) => {
+                text.strip_prefix(prefix.as_str()).is_some_and(|rest| match stops {
+                    Stops::AtSlash => !rest.contains('/'),
+                    Stops::Nowhere => true,
+                })
+            }
+            Matches::Matcher(matcher) => matcher.is_match(text),
         }
     }
 

@@ -3,7 +3,6 @@
 pub mod http;
 mod known;
 
-use std::io::BufReader;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -39,9 +38,19 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a server may take to take what it is sent.
 const HUNG: Duration = Duration::from_secs(600);
 
+/// So large a piece of memory is kept for the next message. More is given back.
+const KEPT: usize = 4 << 20;
+
+/// Has the allocator keep what large messages took. It gives back whatever lies free at its end, to be taken again page
+/// by page with the next one, unless it has seen a larger piece come and go.
+fn keep_memory() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(KEPT)));
+}
+
 /// Stands between a client and its servers.
 pub fn mcp(common: &Common, flags: McpFlags, name: Option<&str>, command: &[String]) -> anyhow::Result<Exit> {
     let McpFlags { http, mode } = flags;
+    keep_memory();
     let config = read_config(common)?;
     let mut servers = match (name, http.url.as_deref(), command) {
         (None, None, []) => all(&config)?,
@@ -171,13 +180,13 @@ fn serve(
     let link = gateway.link();
     let (at_client, client_ways, client_ends) = (Arc::clone(&link), ways.clone(), ends.clone());
     std::thread::spawn(move || {
-        at_client.serve_client(&client_ways, BufReader::with_capacity(1 << 16, std::io::stdin()));
+        at_client.serve_client(&client_ways, std::io::stdin());
         client_ways.close_server();
         let _ = client_ends.send(Side::Client);
     });
     let server_ways = ways.clone();
     std::thread::spawn(move || {
-        link.serve_server(&server_ways, BufReader::with_capacity(1 << 16, from_server));
+        link.serve_server(&server_ways, from_server);
         let _ = ends.send(Side::Server);
     });
     for beat in 1.. {

@@ -12,7 +12,7 @@ use super::parked::{Again, Home};
 use super::{Call, Link, MAX_IN_FLIGHT, Results, Waiting, refuse};
 use crate::elicit::{Offer, is_own, offers};
 use crate::http::mirror::{is_stateless, version_of};
-use crate::message::{Fault, From, Id, Message, read};
+use crate::message::{self, Fault, From, Id, Message, read};
 use crate::out::Ways;
 use crate::task::Task;
 use crate::upstream::{FLIGHT, Flight};
@@ -25,6 +25,9 @@ impl Link {
     pub(crate) fn from_client(self: &Arc<Self>, ways: &Ways, line: &[u8]) -> std::io::Result<()> {
         if line.is_empty() {
             return Ok(());
+        }
+        if let Some((id, params)) = message::call(line) {
+            return self.begin(ways, id, params, line);
         }
         match read(line, From::Caller) {
             Err(fault) => refuse(&*ways.to_client, None, fault.code(), &fault.to_string()),
@@ -68,7 +71,7 @@ impl Link {
                 }
                 let back = Arc::clone(&ways.to_client);
                 match &*method {
-                    "tools/call" => return self.call(ways, id, params, line),
+                    "tools/call" => return self.call_as_written(ways, id, params, line),
                     "tools/list" => self.state().waiting.insert(id, Waiting::List(back)),
                     "initialize" => {
                         let hello =
@@ -127,8 +130,16 @@ impl Link {
         }
     }
 
-    /// Takes a call as far as it goes without waiting: an allowed one is on its way to the server then.
-    fn call(
+    /// Takes a call whose every value has been looked at.
+    fn begin(self: &Arc<Self>, ways: &Ways, id: Id, params: Value, line: &[u8]) -> std::io::Result<()> {
+        match self.may_begin(&id) {
+            Ok(()) => self.call(ways, id, params, line),
+            Err(why) => refuse(&*ways.to_client, Some(&id), -32600, why),
+        }
+    }
+
+    /// Looks at every value of a call, and takes it.
+    fn call_as_written(
         self: &Arc<Self>,
         ways: &Ways,
         id: Id,
@@ -138,14 +149,17 @@ impl Link {
         let Some(params) = params else {
             return refuse(&*ways.to_client, Some(&id), -32602, "a tool call needs `params`");
         };
-        // This is the one look at every value in it.
-        let params = match askfirst::json::parse(params.get().as_bytes()) {
-            Ok(params) => params,
+        match askfirst::json::parse(params.get().as_bytes()) {
+            Ok(params) => self.call(ways, id, params, line),
             Err(e) => {
                 let fault = Fault::Syntax(e.to_string());
-                return refuse(&*ways.to_client, None, fault.code(), &fault.to_string());
+                refuse(&*ways.to_client, None, fault.code(), &fault.to_string())
             }
-        };
+        }
+    }
+
+    /// Takes a call as far as it goes without waiting: an allowed one is on its way to the server then.
+    fn call(self: &Arc<Self>, ways: &Ways, id: Id, params: Value, line: &[u8]) -> std::io::Result<()> {
         let Wanted { name, args, progress, meta, again } = match wanted(params) {
             Ok(wanted) => wanted,
             Err(why) => return refuse(&*ways.to_client, Some(&id), -32602, &why),

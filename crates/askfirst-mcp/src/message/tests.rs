@@ -1,6 +1,6 @@
 //! What is a message, and what only looks like one.
 
-use super::{Fault, From, Id, Message, read};
+use super::{Fault, From, Id, Message, call, read};
 
 #[test]
 fn requests_notifications_and_answers_are_told_apart() {
@@ -69,4 +69,48 @@ fn a_key_that_stands_twice_in_the_envelope_is_no_message_from_either_side() {
         let escaped = br#"{"jsonrpc":"2.0","id":1,"method":"a","\u006dethod":"tools/call"}"#;
         assert!(read(escaped, from).is_err());
     }
+}
+
+#[test]
+fn a_call_is_read_in_one_pass_as_it_is_in_two() {
+    let taken = [
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{"a":[1,2.5,null]}}}"#,
+        r#" {"params":{},"method":"tools/call","id":"a","jsonrpc":"2.0"} "#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[1]}"#,
+    ];
+    for line in taken {
+        let (own_id, own_params) = call(line.as_bytes()).expect(line);
+        let Ok(Message::Request { id, method, params }) = read(line.as_bytes(), From::Client) else {
+            panic!()
+        };
+        assert_eq!((&own_id, &*method), (&id, "tools/call"), "{line}");
+        assert_eq!(own_params, askfirst::json::parse(params.unwrap().get().as_bytes()).unwrap(), "{line}");
+    }
+}
+
+#[test]
+fn what_is_no_call_or_has_a_fault_is_left_to_the_reader_that_says_so() {
+    let left = [
+        r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":"tools/call"}}"#,
+        r#"{"jsonrpc":"2.0","method":"tools/call","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#,
+        r#"{"jsonrpc":"1.0","id":7,"method":"tools/call","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":7.0,"method":"tools/call","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"a":1,"a":2}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"id":8,"method":"tools/call","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{},"extra":1}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{},"result":1}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"a":"\ud800"}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"a":123456789012345678901234567890}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}} {}"#,
+        r#"["2.0",7,"tools/call",{}]"#,
+    ];
+    for line in left {
+        assert!(call(line.as_bytes()).is_none(), "{line}");
+    }
+    assert!(
+        call(b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"a\":\"\xff\"}}")
+            .is_none()
+    );
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use askfirst::toolset::BoxFuture;
+use askfirst::toolset::{BoxFuture, Pinned};
 use askfirst::{ApprovalAware, Invocation, ToolDefinition, ToolError, Toolset};
 use serde_json::Value;
 
@@ -71,5 +71,9 @@ impl Toolset for Running {
 
     fn definition(&self, name: &str) -> Option<ToolDefinition> {
         self.inner.definition(name)
+    }
+
+    fn pinned(&self, name: &str) -> Option<Pinned> {
+        self.inner.pinned(name)
     }
 }

@@ -28,9 +28,13 @@ pub(super) fn push(out: &mut Vec<u8>, record: &Record, redactor: &Redactor) -> R
     }
     let Some(call) = call_of(record) else { return Ok(()) };
     if hidden.in_args == 0 && call.left_out.is_empty() {
-        let digest = Digest::of(serde_json::to_vec(&call.call.args)?);
+        // What was written already need not be written again to be hashed.
+        let digest = match args_in(out.get(start..).unwrap_or_default()).filter(|_| clean) {
+            Some(args) => Digest::of(args),
+            None => Digest::of(serde_json::to_vec(&call.call.args)?),
+        };
         out.extend_from_slice(b",\"args_digest\":\"sha256:");
-        out.extend_from_slice(&super::line::hex(&digest));
+        out.extend_from_slice(&digest.hex());
         out.push(b'"');
     }
     if hidden.all > 0 || !call.left_out.is_empty() {
@@ -48,6 +52,38 @@ pub(super) fn fields(out: &mut Vec<u8>, object: &impl Serialize) -> Result<(), L
     }
     out.pop();
     Ok(())
+}
+
+/// The arguments in the fields of a record about a call. A quote inside of a text is always escaped, so what stands
+/// between quotes here is a key of ours: before the call there is nothing that an agent has named.
+fn args_in(fields: &[u8]) -> Option<&[u8]> {
+    const CALL: &[u8] = b",\"call\":{\"tool_name\":\"";
+    let name = fields.get(memchr::memmem::find(fields, CALL)? + CALL.len()..)?;
+    let args = name.get(text_end(name)?..)?.strip_prefix(b",\"args\":")?;
+    let (mut at, mut depth) = (0, 0_usize);
+    loop {
+        at += memchr::memchr3(b'"', b'{', b'}', args.get(at..)?)?;
+        match args.get(at)? {
+            b'"' => at += 1 + text_end(args.get(at + 1..)?)?,
+            b'{' => (at, depth) = (at + 1, depth + 1),
+            _ => (at, depth) = (at + 1, depth.checked_sub(1)?),
+        }
+        if depth == 0 {
+            return args.get(..at);
+        }
+    }
+}
+
+/// Where a text ends whose first quote has been passed, behind its last one.
+fn text_end(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        match text.get(at)? {
+            b'"' => return Some(at + 1),
+            _ => at += 2,
+        }
+    }
 }
 
 #[derive(Default)]

@@ -40,7 +40,7 @@ pub(super) enum NoPlace {
 /// Finds out the place of a line, given without its newline, and checks its hash.
 pub(super) fn place(line: &[u8]) -> Result<Place, NoPlace> {
     let (seq, prev, body, hash) = parts(line).ok_or(NoPlace::Shape)?;
-    if hex(&Digest::of(body)) != hash {
+    if Digest::of(body).hex() != hash {
         return Err(NoPlace::Hash);
     }
     Ok(Place { seq, prev, hash })
@@ -60,18 +60,6 @@ fn cut_hash<'a>(line: &'a [u8], name: &[u8]) -> Option<(&'a [u8], Hex)> {
     let (rest, hash) = line.split_last_chunk::<64>()?;
     let plain = hash.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     rest.strip_suffix(name).filter(|_| plain).map(|rest| (rest, *hash))
-}
-
-/// The hex digits of a digest.
-pub(super) fn hex(digest: &Digest) -> Hex {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut hex = NO_HASH;
-    for (pair, byte) in hex.chunks_exact_mut(2).zip(digest.as_bytes()) {
-        let digits =
-            [byte >> 4, byte & 15].map(|half| DIGITS.get(usize::from(half)).copied().unwrap_or(b'0'));
-        pair.copy_from_slice(&digits);
-    }
-    hex
 }
 
 /// The digest behind hex digits.
@@ -113,14 +101,12 @@ impl Line {
     pub(super) fn end(&mut self, seq: u64, prev: &Hex) -> Result<(&[u8], Hex), LedgerError> {
         let number = seq.to_string();
         let skip = SEQ_DIGITS.saturating_sub(number.len());
-        let head = [HEAD, number.as_bytes()].concat();
-        if let Some(place) = self.bytes.get_mut(skip..skip + head.len()) {
-            place.copy_from_slice(&head);
-        }
+        let head = HEAD.iter().chain(number.as_bytes());
+        self.bytes.iter_mut().skip(skip).zip(head).for_each(|(to, from)| *to = *from);
         self.bytes.extend_from_slice(PREV);
         self.bytes.extend_from_slice(prev);
         self.bytes.push(b'"');
-        let hash = hex(&Digest::of(self.bytes.get(skip..).unwrap_or_default()));
+        let hash = Digest::of(self.bytes.get(skip..).unwrap_or_default()).hex();
         self.bytes.extend_from_slice(HASH);
         self.bytes.extend_from_slice(&hash);
         self.bytes.extend_from_slice(b"\"}\n");

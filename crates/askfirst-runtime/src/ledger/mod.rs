@@ -1,6 +1,7 @@
 //! The ledger: an append-only file of JSON lines, each holding the hash of the one before.
 //!
-//! Several processes write one file, one entry in one write under a lock. Nothing is ever cut off or written over:
+//! Several processes write one file, one entry in one write under a lock, which a writer in a hurry keeps for a moment
+//! from one entry to the next. Nothing is ever cut off or written over:
 //! a torn write stays where it is, and the next entry says how much of it there is. An entry counts as recorded
 //! only when all of it was taken, and synced where that was asked for; after any failure the end of the file is
 //! looked at again before anything else is written.
@@ -9,6 +10,7 @@ mod body;
 mod disk;
 mod error;
 mod files;
+mod keep;
 mod line;
 mod lines;
 mod read;
@@ -18,7 +20,7 @@ mod verify;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use askfirst::ports::{Clock, Durability, RecordFailed, Recorder};
 use askfirst::record::Record;
@@ -26,7 +28,8 @@ use askfirst::record::Record;
 use crate::config::SyncRule;
 use crate::redact::Redactor;
 use disk::{Disk, RealDisk};
-use line::{Head, Line};
+use keep::{Keeper, Turn};
+use line::Head;
 use writer::Writer;
 
 pub use error::LedgerError;
@@ -54,12 +57,7 @@ pub struct Ledger {
     session: SessionId,
     redactor: Arc<Redactor>,
     clock: Arc<dyn Clock>,
-    inner: Mutex<Inner>,
-}
-
-struct Inner {
-    writer: Writer,
-    line: Line,
+    keeper: Keeper,
 }
 
 impl std::fmt::Debug for Ledger {
@@ -91,8 +89,8 @@ impl Ledger {
     ) -> Result<Self, LedgerError> {
         let mut writer = Writer::new(disk, &settings);
         writer.open()?;
-        let inner = Mutex::new(Inner { writer, line: Line::default() });
-        Ok(Self { settings, session, redactor, clock, inner })
+        let keeper = Keeper::new(writer);
+        Ok(Self { settings, session, redactor, clock, keeper })
     }
 
     /// The file that is written.
@@ -112,16 +110,16 @@ impl Ledger {
     /// # Errors
     /// Fails if it is not sure that the entry stands as firmly as was asked.
     pub fn append(&self, record: &Record, durability: Durability) -> Result<(), LedgerError> {
-        let Ok(mut inner) = self.inner.lock() else { return Err(LedgerError::Broken) };
-        let Inner { writer, line } = &mut *inner;
-        let at = rfc3339(self.clock.now());
-        let head = Head { at: &at, session: self.session.as_str(), pid: std::process::id() };
+        let (now, pid) = (self.clock.now(), std::process::id());
+        let Turn { mut inner, after } = self.keeper.turn(now, pid)?;
+        let head = Head { at: &rfc3339(now), session: self.session.as_str(), pid };
+        let (writer, line) = inner.parts();
         body::push(line.begin(head)?, record, &self.redactor)?;
         let firmly = match self.settings.sync {
             SyncRule::Always => Durability::Synced,
             SyncRule::Asked => durability,
         };
-        let done = writer.append(line, head, firmly);
+        let done = writer.append(line, head, firmly, after);
         line.shrink();
         done
     }

@@ -39,12 +39,22 @@ pub fn rfc3339(at: Timestamp) -> String {
     let (seconds, millis) = (at.0 / 1000, at.0 % 1000);
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = date(days);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{millis:03}Z",
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    )
+    let mut text = String::with_capacity(24);
+    // Every entry has one, and formatting takes several times as long.
+    let mut push = |number: u64, digits: u32, then: char| {
+        for place in (0..digits).rev() {
+            text.push(char::from(b'0' + u8::try_from(number / 10_u64.pow(place) % 10).unwrap_or_default()));
+        }
+        text.push(then);
+    };
+    push(year, year.checked_ilog10().map_or(4, |most| (most + 1).max(4)), '-');
+    push(month, 2, '-');
+    push(day, 2, 'T');
+    push(second / 3600, 2, ':');
+    push(second / 60 % 60, 2, ':');
+    push(second % 60, 2, '.');
+    push(millis, 3, 'Z');
+    text
 }
 
 /// Year, month and day from days since 1970. Years are counted from March, so that leap days come last.

@@ -7,6 +7,7 @@ mod places;
 mod processes;
 mod secrets;
 mod torn;
+mod turns;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -124,7 +124,7 @@ impl Region {
 impl Check {
     fn new(expect_head: Option<Digest>) -> Self {
         Self {
-            expect: expect_head.map(|digest| line::hex(&digest)),
+            expect: expect_head.map(|digest| digest.hex()),
             seen_expected: false,
             seq: 0,
             hash: NO_HASH,

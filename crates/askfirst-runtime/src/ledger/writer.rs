@@ -42,6 +42,8 @@ pub(super) struct Writer {
     path: PathBuf,
     rotate: u64,
     file: Option<File>,
+    /// Whether the lock on the file was kept since the last entry.
+    held: bool,
     /// Where the file ended when this writer left it. Nothing if that must be looked at.
     left: Option<Left>,
     /// The last entry that this writer knows of, in whatever file.
@@ -61,19 +63,17 @@ enum Step {
     Moved,
 }
 
-struct Lock<'a>(&'a File);
-
-impl Drop for Lock<'_> {
-    fn drop(&mut self) {
-        // Closing the file gives the lock back too, if this fails.
-        let _ = self.0.unlock();
-    }
+/// What becomes of the lock after an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lock {
+    Back,
+    Kept,
 }
 
 impl Writer {
     pub(super) fn new(disk: Box<dyn Disk>, settings: &LedgerSettings) -> Self {
         let (path, rotate) = (settings.path.clone(), settings.rotate);
-        Self { disk, path, rotate, file: None, left: None, last: None }
+        Self { disk, path, rotate, file: None, held: false, left: None, last: None }
     }
 
     pub(super) fn open(&mut self) -> Result<(), LedgerError> {
@@ -82,12 +82,38 @@ impl Writer {
         Ok(())
     }
 
+    /// Whether the lock is held between entries.
+    pub(super) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// Gives back a lock that was kept.
+    pub(super) fn give_back(&mut self) {
+        if std::mem::take(&mut self.held)
+            && let Some(file) = &self.file
+        {
+            // Closing the file gives the lock back too, if this fails.
+            let _ = file.unlock();
+        }
+    }
+
+    /// Whether somebody waits for the lock, as far as they could say so.
+    pub(super) fn is_waited_for(&self) -> bool {
+        File::open(folder(&self.path)).is_ok_and(|hand| hand.try_lock().is_err())
+    }
+
+    /// For a process that was split off another: file and lock are the other's, and stay with it.
+    pub(super) fn leave_to_other(&mut self) {
+        (self.file, self.held, self.left) = (None, false, None);
+    }
+
     /// Puts a line at the end. After a failure everything is looked at anew.
     pub(super) fn append(
         &mut self,
         line: &mut Line,
         head: Head<'_>,
         firmly: Durability,
+        after: Lock,
     ) -> Result<(), LedgerError> {
         for _ in 0..TRIES {
             let file = match self.file.take() {
@@ -97,13 +123,17 @@ impl Writer {
                     continue;
                 }
             };
-            match self.step(&file, line, head, firmly) {
-                Ok(Step::Done) => {
+            let done = self.step(&file, line, head, firmly);
+            self.held = after == Lock::Kept && matches!(done, Ok(Step::Done));
+            if !self.held {
+                let _ = file.unlock();
+            }
+            match done? {
+                Step::Done => {
                     self.file = Some(file);
                     return Ok(());
                 }
-                Ok(Step::Moved) => {}
-                Err(e) => return Err(e),
+                Step::Moved => {}
             }
         }
         Err(LedgerError::Restless(self.path.clone()))
@@ -116,7 +146,25 @@ impl Writer {
         head: Head<'_>,
         firmly: Durability,
     ) -> Result<Step, LedgerError> {
-        let _lock = self.lock(file)?;
+        if !self.held {
+            self.lock(file)?;
+            match self.look(file, head)? {
+                Step::Done => {}
+                Step::Moved => return Ok(Step::Moved),
+            }
+        }
+        if self.is_full(file)? {
+            return self.rotate(file, head);
+        }
+        self.put(file, line, None)?;
+        if firmly == Durability::Synced {
+            self.sync(file)?;
+        }
+        Ok(Step::Done)
+    }
+
+    /// Looks at what others have done to the file while they had the lock.
+    fn look(&mut self, file: &File, head: Head<'_>) -> Result<Step, LedgerError> {
         let now = rustix::fs::fstat(file).map_err(|e| LedgerError::step("look at", &self.path)(e.into()))?;
         let size = u64::try_from(now.st_size).unwrap_or_default();
         if now.st_nlink == 0 {
@@ -130,24 +178,22 @@ impl Writer {
             }
             self.find_place(file, size, tail, head)?;
         }
-        if self.is_full(file)? {
-            return self.rotate(file, head);
-        }
-        self.put(file, line, None)?;
-        if firmly == Durability::Synced {
-            self.sync(file)?;
-        }
         Ok(Step::Done)
     }
 
-    fn lock<'a>(&self, file: &'a File) -> Result<Lock<'a>, LedgerError> {
+    fn lock(&self, file: &File) -> Result<(), LedgerError> {
         let mut wait = Duration::from_micros(20);
         let mut since = None;
+        // Whoever waits has a shared lock on the folder, so that whoever keeps the one on the file can see it.
+        let mut hand = None;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Lock(file)),
+                Ok(()) => return Ok(()),
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(e)) => return Err(LedgerError::step("lock", &self.path)(e)),
+            }
+            if hand.is_none() {
+                hand = File::open(folder(&self.path)).ok().filter(|hand| hand.try_lock_shared().is_ok());
             }
             if since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
                 return Err(LedgerError::Locked(self.path.clone()));

@@ -80,7 +80,7 @@ impl Pipeline {
         // The only holder fills in more without a copy.
         drop(call);
         judged.know(late()?);
-        let wait = together::ask([(&**self, &mut judged)]).pop().flatten();
+        let wait = together::ask_one(self, &mut judged);
         Ok(Started::OnItsWay(Box::pin(Arc::clone(self).finish(judged, wait))))
     }
 

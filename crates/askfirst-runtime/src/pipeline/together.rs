@@ -25,8 +25,23 @@ pub(crate) fn submit(
     judged.into_iter().zip(waits).map(on_its_way).collect()
 }
 
+/// Takes one call.
+pub(crate) fn submit_one(
+    pipeline: Arc<Pipeline>,
+    call: ApprovalContext,
+) -> impl Future<Output = Outcome> + Send {
+    let mut judged = pipeline.assess_and_judge(call, None);
+    let wait = ask_one(&pipeline, &mut judged);
+    pipeline.finish(judged, wait)
+}
+
+/// Asks about one call, if it must be asked about.
+pub(super) fn ask_one(pipeline: &Pipeline, judged: &mut Judged) -> Option<Result<Wait, Refusal>> {
+    judged.is_asked().then(|| ask([(pipeline, judged)]).pop().flatten()).flatten()
+}
+
 /// Asks about those that must be asked about, all at once. What cannot be recorded is not asked.
-pub(super) fn ask<'a>(
+fn ask<'a>(
     judged: impl IntoIterator<Item = (&'a Pipeline, &'a mut Judged)>,
 ) -> Vec<Option<Result<Wait, Refusal>>> {
     let mut shares: Vec<(&ApprovalController, Vec<Question>)> = Vec::new();

@@ -26,8 +26,8 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new(globs: GlobSet, any: bool) -> Self {
-        Self { globs: any.then_some(globs) }
+    pub(super) fn new(globs: Option<GlobSet>) -> Self {
+        Self { globs }
     }
 
     pub(super) fn is_configured(&self, name: &str) -> bool {

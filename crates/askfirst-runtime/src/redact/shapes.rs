@@ -3,9 +3,10 @@
 //! Each shape has its own expression, so that none can make another look at the same bytes again and again; and an
 //! expression is only run (or even built) when one of the words that it cannot do without stands in the text.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, packed};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use super::names::is_about_a_secret;
@@ -168,21 +169,46 @@ static SHAPES: [Shape; 24] = [
 #[derive(Clone, Copy)]
 pub(super) struct Candidates(u32);
 
+/// Says which words there are.
 struct Gate {
     search: AhoCorasick,
     shapes: Vec<usize>,
 }
 
+/// So much is looked at in one go.
+const PIECE: usize = 4096;
+
+/// So many letters of a word are looked at first. Shorter words are looked for apart: the shortest of those that are
+/// looked for together says how sure the first look is.
+const FIRST: usize = 4;
+
+/// A few names are looked for among keys only, but a record that has one must be looked at all the same.
+const NAMES: [&str; 2] = ["cookie", "jwt"];
+
+fn words() -> impl Iterator<Item = &'static str> {
+    SHAPES.iter().flat_map(|shape| shape.needs.iter().copied()).chain(NAMES)
+}
+
 static GATE: LazyLock<Option<Gate>> = LazyLock::new(|| {
-    let needs = || SHAPES.iter().enumerate().flat_map(|(i, s)| s.needs.iter().map(move |need| (i, *need)));
-    // A few names are looked for among keys only, but a record that has one must be looked at all the same.
-    let names = ["cookie", "jwt"];
-    let words = needs().map(|(_, need)| need).chain(names);
-    let search = AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()?;
+    let search = AhoCorasick::builder().ascii_case_insensitive(true).build(words()).ok()?;
     let cookie = SHAPES.iter().position(|shape| shape.kind == Kind::Cookie)?;
-    let shapes = needs().map(|(i, _)| i).chain(names.map(|_| cookie)).collect();
-    Some(Gate { search, shapes })
+    let own = SHAPES.iter().enumerate().flat_map(|(i, shape)| shape.needs.iter().map(move |_| i));
+    Some(Gate { search, shapes: own.chain(NAMES.map(|_| cookie)).collect() })
 });
+
+/// Says many times as fast whether there is any, where the processor can; in lower case only. Most texts have none, so
+/// the other is seldom built.
+static QUICK: LazyLock<Option<Vec<packed::Searcher>>> = LazyLock::new(|| quick(&words().collect::<Vec<_>>()));
+
+/// A word that another one is part of is found with it.
+fn quick(words: &[&str]) -> Option<Vec<packed::Searcher>> {
+    let needed = |word: &&str| !words.iter().any(|other| other != word && word.contains(other));
+    let mut by_length: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+    for word in words.iter().copied().filter(needed) {
+        by_length.entry(word.len().min(FIRST)).or_default().insert(word);
+    }
+    by_length.into_values().map(packed::Searcher::new).collect()
+}
 
 static EXPRESSIONS: [OnceLock<Option<Regex>>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
 
@@ -192,10 +218,37 @@ fn expression(shape: &Shape) -> Option<Regex> {
 
 /// Whether any shape may be in a text.
 pub(super) fn any(text: &[u8]) -> bool {
-    GATE.as_ref().is_none_or(|gate| gate.search.is_match(text))
+    match &*QUICK {
+        Some(quick) => any_quick(quick, text),
+        None => GATE.as_ref().is_none_or(|gate| gate.search.is_match(text)),
+    }
+}
+
+fn any_quick(quick: &[packed::Searcher], text: &[u8]) -> bool {
+    // A word may lie across the border of two pieces.
+    let longest =
+        SHAPES.iter().flat_map(|shape| shape.needs).map(|need| need.len()).max().unwrap_or_default();
+    let mut lower = [0; PIECE];
+    let mut rest = text;
+    loop {
+        let piece = rest.get(..PIECE).unwrap_or(rest);
+        let lower = lower.get_mut(..piece.len()).unwrap_or_default();
+        lower.copy_from_slice(piece);
+        lower.make_ascii_lowercase();
+        if quick.iter().any(|search| search.find(&*lower).is_some()) {
+            return true;
+        }
+        if piece.len() == rest.len() {
+            return false;
+        }
+        rest = rest.get(PIECE - longest..).unwrap_or_default();
+    }
 }
 
 pub(super) fn candidates(text: &[u8]) -> Candidates {
+    if !any(text) {
+        return Candidates(0);
+    }
     let Some(gate) = &*GATE else { return Candidates(u32::MAX) };
     let found =
         gate.search.find_overlapping_iter(text).filter_map(|m| gate.shapes.get(m.pattern().as_usize()));
@@ -387,4 +440,36 @@ fn is_assigned(found: &Found<'_>) -> bool {
 fn is_member(value: &str, name: &str) -> bool {
     let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'.';
     value.bytes().all(word) && value.rsplit_once('.').is_some_and(|(_, last)| last.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slow(text: &[u8]) -> bool {
+        GATE.as_ref().unwrap().search.is_match(text)
+    }
+
+    #[test]
+    fn the_quick_look_misses_no_word_wherever_it_stands() {
+        assert!(cfg!(not(target_arch = "x86_64")) || QUICK.is_some(), "only the slow look is there");
+        for word in words() {
+            for before in (0..40).chain(PIECE - 40..PIECE + 40).chain([2 * PIECE - 5, 3 * PIECE]) {
+                for after in [0, 1, 100, PIECE] {
+                    let text =
+                        [&vec![b'.'; before], word.to_uppercase().as_bytes(), &vec![b'.'; after]].concat();
+                    assert!(any(&text), "{word} after {before} bytes and before {after}");
+                }
+            }
+        }
+        let clean = "a line of text\n".repeat(1000);
+        assert!(!slow(clean.as_bytes()) && !any(clean.as_bytes()));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_quick_look_says_what_the_slow_one_says(text in r"[a-z_:/. -]{0,300}|(?s:.){0,100}") {
+            proptest::prop_assert_eq!(any(text.as_bytes()), slow(text.as_bytes()));
+        }
+    }
 }

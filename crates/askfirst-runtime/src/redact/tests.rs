@@ -363,3 +363,27 @@ fn any_part() -> impl Strategy<Value = String> {
     ]);
     prop_oneof![token, words.prop_map(str::to_owned), ".{0,12}", "[a-zA-Z0-9_-]{0,40}"]
 }
+
+#[test]
+fn built_in_names_of_variables_are_found_as_their_globs_say() {
+    let set = glob_set(SECRET_ENV.into_iter()).unwrap();
+    for name in [
+        "A_KEY",
+        "a_Key",
+        "KEY",
+        "A_KEYS",
+        "DB_PASSWORD_OLD",
+        "password",
+        "X_TOKEN",
+        "TOKEN_X",
+        "_SECRET",
+        "MY_CREDENTIALS",
+        "PATH",
+        "",
+    ] {
+        let own = SECRET_ENV.iter().any(|glob| is_like(name, glob));
+        assert_eq!(own, set.is_match(name), "{name}");
+    }
+    let vars = ["A_KEY", "PATH", "mine"].map(|name| (name.into(), name.into()));
+    assert_eq!(secret_env(&["m*".to_owned()], vars).unwrap(), ["A_KEY", "mine"]);
+}

@@ -45,7 +45,7 @@ impl Toolset for Combined {
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
         match self.of(&invocation.call.tool_name) {
             Some(toolset) => toolset.call(invocation),
-            None => Box::pin(std::future::ready(Err(ToolError::Unknown(invocation.call.tool_name)))),
+            None => Box::pin(std::future::ready(Err(ToolError::Unknown(invocation.call.tool_name.clone())))),
         }
     }
 

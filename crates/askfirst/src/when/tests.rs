@@ -55,3 +55,20 @@ fn a_path_that_nobody_followed_denies_and_allows_nothing() {
     c.resolved.insert("a".to_owned(), "/etc/a".to_owned());
     assert!(!path.holds(&c, Doubt::Matches));
 }
+
+#[test]
+fn a_glob_that_ends_in_its_only_star_matches_as_the_matcher_would() {
+    for prefix in ["", "a", "mcp__x__", "!a", "a b", "a/", "é", "a,b"] {
+        let (short, long) = (format!("{prefix}*"), format!("{prefix}{{*,*}}"));
+        for text in ["", "a", "ab", "a/", "a/b", "mcp__x__y", "mcp__x__y/z", "!ab", "a bc", "éa", "a,bc", "b"]
+        {
+            let (short, long) = (Glob::new(&short).unwrap(), Glob::new(&long).unwrap());
+            assert_eq!(short.is_match(text), long.is_match(text), "{} {text}", short.text());
+            let names = |text: &str| Glob::of_names(text).unwrap();
+            assert_eq!(names(short.text()).is_match(text), names(long.text()).is_match(text), "{text}");
+        }
+    }
+    for bad in ["a[", "{a", "a[z-a]*", "a{*"] {
+        assert!(Glob::new(bad).is_err(), "{bad}");
+    }
+}

@@ -171,7 +171,7 @@ fn unknown_kinds_are_read_and_verified() {
     let mut line = super::line::Line::default();
     let head = super::line::Head { at: "2099-01-01T00:00:00.000Z", session: "s", pid: 1 };
     line.begin(head).unwrap().extend_from_slice(b",\"kind\":\"from_the_future\",\"x\":1");
-    let (bytes, _) = line.end(2, &super::line::hex(&first.hash.unwrap())).unwrap();
+    let (bytes, _) = line.end(2, &first.hash.unwrap().hex()).unwrap();
     std::fs::write(&path, [&std::fs::read(&path).unwrap(), bytes].concat()).unwrap();
     assert_eq!(faults(&path), Vec::<String>::new());
     let entry = read(&path, Filter::default()).unwrap().nth(1).unwrap().unwrap();
@@ -220,5 +220,23 @@ proptest! {
         let only_newest_removed = act == 1 && from == 5;
         std::fs::write(&path, lines.join("\n") + "\n").unwrap();
         prop_assert_eq!(faults(&path).is_empty(), same || only_newest_removed);
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn the_digest_of_the_arguments_is_that_of_their_json(name in ".{0,20}", key in ".{0,12}", text in r#"(?s:.{0,40}|[\\\\"{}:,a]{0,30})"#, n in -5_i64..5) {
+        let inner = serde_json::json!([text, n, {key.as_str(): {"args": {}, "tool_name": text}}, "}", "\"}"]);
+        let args = Args::from_iter([(key.clone(), inner), ("\"}".to_owned(), serde_json::json!(key))]);
+        let (_folder, path) = scratch();
+        let mut record = decided(&text, args.clone());
+        if let Record::Decided(decided) = &mut record {
+            decided.call.call.tool_name = name;
+        }
+        open(&path).append(&record, Durability::Written).unwrap();
+        let line: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let digest = askfirst::Digest::of(serde_json::to_vec(&args).unwrap()).to_string();
+        let hidden = line["hidden"].as_u64().unwrap_or(0) > 0;
+        proptest::prop_assert!(hidden || line["args_digest"] == digest, "{line}");
     }
 }

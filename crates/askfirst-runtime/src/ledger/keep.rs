@@ -1,0 +1,168 @@
+//! Whether the lock is kept from one entry to the next.
+//!
+//! To take the lock, look at the file and give the lock back takes longer than to write an entry. So a writer whose
+//! entries follow each other closely keeps it; a thread gives it back as soon as the writer pauses or somebody else
+//! waits, and after a while in any case. If the process dies, the system gives it back.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use askfirst::Timestamp;
+
+use super::error::LedgerError;
+use super::line::Line;
+use super::writer::{Lock, Writer};
+
+/// Entries follow each other closely if no more milliseconds lie between them.
+const CLOSE: u64 = 1;
+
+/// So many must have done so before the lock is kept.
+const ROW: u32 = 4;
+
+/// A pause, or somebody who waits, is noticed after this time, or twice as much.
+const TICK: Duration = Duration::from_millis(1);
+
+/// The lock is kept for so many ticks at the most; then, and if somebody waits, it is free between entries for a while.
+/// Who waits for it looks every millisecond.
+const TICKS: u32 = 100;
+const FREE: Duration = Duration::from_millis(4);
+
+/// A writer, and the thread that gives its lock back.
+pub(super) struct Keeper(Arc<Shared>);
+
+struct Shared {
+    inner: Mutex<Inner>,
+    /// Told when the lock begins to be kept, and at the end.
+    news: Condvar,
+}
+
+/// What an entry is written with, one at a time.
+pub(super) struct Inner {
+    writer: Writer,
+    line: Line,
+    process: u32,
+    last: Timestamp,
+    row: u32,
+    entries: u64,
+    minder: Minder,
+}
+
+/// The thread that gives the lock back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Minder {
+    /// Not started yet.
+    None,
+    /// Waits, or looks after a lock that is kept.
+    Ready,
+    /// Lets others have their turn.
+    Resting,
+    /// Has nothing more to do, or could not be started.
+    Over,
+}
+
+/// The right to write one entry, and what becomes of the lock then.
+pub(super) struct Turn<'a> {
+    pub(super) inner: MutexGuard<'a, Inner>,
+    pub(super) after: Lock,
+}
+
+impl Inner {
+    pub(super) fn parts(&mut self) -> (&mut Writer, &mut Line) {
+        (&mut self.writer, &mut self.line)
+    }
+
+    /// Whether entries have followed each other closely for some time.
+    fn hurries(&mut self, now: Timestamp) -> bool {
+        let close = now.0.saturating_sub(self.last.0) <= CLOSE;
+        self.row = if close { self.row.saturating_add(1) } else { 0 };
+        self.last = now;
+        self.row >= ROW
+    }
+}
+
+impl Keeper {
+    pub(super) fn new(writer: Writer) -> Self {
+        let inner = Inner {
+            writer,
+            line: Line::default(),
+            process: std::process::id(),
+            last: Timestamp::default(),
+            row: 0,
+            entries: 0,
+            minder: Minder::None,
+        };
+        Self(Arc::new(Shared { inner: Mutex::new(inner), news: Condvar::new() }))
+    }
+
+    /// Whether the lock is held although nothing is being written.
+    #[cfg(test)]
+    pub(super) fn is_held(&self) -> bool {
+        self.0.inner.lock().is_ok_and(|inner| inner.writer.is_held())
+    }
+
+    /// Waits for the turn to write an entry.
+    pub(super) fn turn(&self, now: Timestamp, process: u32) -> Result<Turn<'_>, LedgerError> {
+        let Ok(mut inner) = self.0.inner.lock() else { return Err(LedgerError::Broken) };
+        if inner.process != process {
+            inner.writer.leave_to_other();
+            (inner.process, inner.minder) = (process, Minder::None);
+        }
+        inner.entries = inner.entries.wrapping_add(1);
+        if !inner.hurries(now) {
+            return Ok(Turn { inner, after: Lock::Back });
+        }
+        if inner.minder == Minder::None {
+            let shared = Arc::clone(&self.0);
+            let started =
+                thread::Builder::new().name("askfirst-ledger".to_owned()).spawn(move || mind(&shared));
+            inner.minder = if started.is_ok() { Minder::Ready } else { Minder::Over };
+        }
+        let after = if inner.minder == Minder::Ready { Lock::Kept } else { Lock::Back };
+        if after == Lock::Kept && !inner.writer.is_held() {
+            self.0.news.notify_one();
+        }
+        Ok(Turn { inner, after })
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let mut inner = self.0.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.process == std::process::id() {
+            inner.writer.give_back();
+        }
+        inner.minder = Minder::Over;
+        self.0.news.notify_one();
+    }
+}
+
+/// Gives back what is kept once nothing was written for a tick, or it has been kept for long.
+fn mind(shared: &Shared) {
+    let lock = || shared.inner.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut inner = lock();
+    while inner.minder != Minder::Over {
+        if !inner.writer.is_held() {
+            inner = shared.news.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            continue;
+        }
+        let (mut ticks, mut seen, mut waited_for) = (0, None, false);
+        while inner.writer.is_held() && seen != Some(inner.entries) && ticks < TICKS && !waited_for {
+            (seen, ticks) = (Some(inner.entries), ticks + 1);
+            drop(inner);
+            thread::sleep(TICK);
+            inner = lock();
+            waited_for = inner.writer.is_waited_for();
+        }
+        inner.writer.give_back();
+        if (ticks == TICKS || waited_for) && inner.minder == Minder::Ready {
+            inner.minder = Minder::Resting;
+            drop(inner);
+            thread::sleep(FREE);
+            inner = lock();
+            if inner.minder == Minder::Resting {
+                inner.minder = Minder::Ready;
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The lock that a writer in a hurry keeps: others get their turn all the same.
+
+use std::sync::atomic::AtomicBool;
+
+use super::*;
+
+/// More than are written before the lock is kept.
+const MANY: usize = 20;
+
+fn hurry(ledger: &Ledger, name: &str) {
+    for i in 0..MANY {
+        ledger.append(&executed(&format!("{name}-{i}")), Durability::Written).unwrap();
+    }
+}
+
+#[test]
+fn who_hurries_keeps_the_lock_and_others_get_it_after_a_pause() {
+    let (_folder, path) = scratch();
+    let (one, other) = (open(&path), open(&path));
+    hurry(&one, "a");
+    assert!(one.keeper.is_held(), "nothing is kept, so nothing is shown here");
+    hurry(&other, "b");
+    hurry(&one, "c");
+    assert_eq!((call_ids(&path).len(), faults(&path)), (3 * MANY, Vec::new()));
+}
+
+#[test]
+fn who_never_pauses_lets_others_in() {
+    let (_folder, path) = scratch();
+    let (one, other) = (open(&path), open(&path));
+    let over = AtomicBool::new(false);
+    let written = std::thread::scope(|scope| {
+        let busy = scope.spawn(|| {
+            let mut written = 0;
+            while !over.load(Ordering::Relaxed) {
+                one.append(&executed("busy"), Durability::Written).unwrap();
+                written += 1;
+            }
+            written
+        });
+        // Each of these must find a gap of its own.
+        for i in 0..MANY {
+            other.append(&executed(&format!("now-and-then-{i}")), Durability::Written).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        over.store(true, Ordering::Relaxed);
+        busy.join().unwrap()
+    });
+    assert_eq!((call_ids(&path).len(), faults(&path)), (written + MANY, Vec::new()));
+}
+
+#[test]
+fn a_ledger_that_is_closed_holds_nobody_up() {
+    let (_folder, path) = scratch();
+    let one = open(&path);
+    hurry(&one, "a");
+    drop(one);
+    let lock = std::fs::File::open(&path).unwrap();
+    lock.try_lock().unwrap();
+}
+
+/// Whoever was split off has the same file and lock in hand, which must stay with the other.
+#[test]
+fn a_process_that_was_split_off_takes_nothing_from_the_other() {
+    let (_folder, path) = scratch();
+    let one = open(&path);
+    hurry(&one, "a");
+    let split_off = std::process::id() + 1;
+    drop(one.keeper.turn(Timestamp(0), split_off).unwrap());
+    assert!(!one.keeper.is_held());
+    hurry(&one, "b");
+    assert_eq!((call_ids(&path).len(), faults(&path)), (2 * MANY, Vec::new()));
+}
