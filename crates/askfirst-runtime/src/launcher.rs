@@ -15,7 +15,10 @@ use askfirst_sandbox::{
 
 use crate::config::{Config, Settings, Tier};
 use crate::present::Rule;
-use crate::walls::{Derived, Links, Protected, WallsError, derive_os_sandbox_profile, machine, quarantine};
+use crate::present::escape::escaped;
+use crate::walls::{
+    Derived, Links, Protected, WallsError, derive_os_sandbox_profile, machine, quarantine, reopen,
+};
 
 /// How often a profile is made again because something moved while the walls were made.
 const TRIES: usize = 3;
@@ -91,12 +94,45 @@ type Told<T> = Result<(T, Vec<Violation>), LaunchError>;
 struct Ground {
     protected: Protected,
     links: Links,
+    /// What appeared and could not be moved aside: while it is there, nothing more is started.
+    left: Mutex<Vec<PathBuf>>,
 }
 
 impl Ground {
     fn new(config: &Config) -> Result<Self, WallsError> {
         let roots: Vec<PathBuf> = config.main.sandbox.paths.values().map(|path| path.root.clone()).collect();
-        Ok(Self { protected: Protected::new(config)?, links: Links::search(&roots)? })
+        let (protected, links) = (Protected::new(config)?, Links::search(&roots)?);
+        Ok(Self { protected, links, left: Mutex::default() })
+    }
+
+    /// Moves aside what appeared during a command. What could not be is remembered.
+    fn clean_up(&self, derived: &Derived, roots: &[PathBuf]) -> Result<Vec<String>, WallsError> {
+        let done = self.try_to_clean_up(derived, roots);
+        if let Err(WallsError::Quarantine { path, .. } | WallsError::Search { path, .. }) = &done {
+            self.left.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
+        }
+        done
+    }
+
+    fn try_to_clean_up(&self, derived: &Derived, roots: &[PathBuf]) -> Result<Vec<String>, WallsError> {
+        let mut told = Vec::new();
+        loop {
+            let after = self.protected.search(roots)?;
+            // What lies in a closed folder may be closed too.
+            let opened = reopen(&derived.before, &after, &derived.writable)?;
+            if opened.is_empty() {
+                told.extend(quarantine(&derived.before, &after, &derived.writable)?);
+                return Ok(told);
+            }
+            told.extend(opened);
+        }
+    }
+
+    /// What an earlier command left that should not be there, if it still is.
+    fn left(&self) -> Option<PathBuf> {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.retain(|path| path.symlink_metadata().is_ok());
+        left.first().cloned()
     }
 }
 
@@ -123,6 +159,12 @@ impl WalledLauncher {
     fn derive(&self, access: Access) -> Result<(Derived, &Ground), LaunchFailed> {
         let ground = self.ground.get_or_init(|| Ground::new(&self.config).map_err(|e| e.to_string()));
         let ground = ground.as_ref().map_err(|why| LaunchFailed(why.clone()))?;
+        if let Some(left) = ground.left() {
+            return Err(LaunchFailed(format!(
+                "`{}` was left by an earlier command and could not be moved away; hint: look at it and take it away",
+                escaped(&left.to_string_lossy())
+            )));
+        }
         let derived = derive_os_sandbox_profile(&self.config, access, &ground.protected, &ground.links);
         let mut derived = derived.map_err(|e| LaunchFailed(e.to_string()))?;
         if !Rule::OwnSession.holds() {
@@ -171,8 +213,7 @@ impl WalledLauncher {
                 violations.iter().map(|violation| self.told(violation, &derived.profile)).collect();
             let roots: Vec<PathBuf> =
                 self.config.main.sandbox.paths.values().map(|path| path.root.clone()).collect();
-            let after = ground.protected.search(&roots).map_err(|e| LaunchFailed(e.to_string()))?;
-            let moved = quarantine(&derived.before, &after, &derived.writable);
+            let moved = ground.clean_up(&derived, &roots);
             told.extend(moved.map_err(|e| LaunchFailed(e.to_string()))?);
             return Ok((result, told));
         }

@@ -137,3 +137,93 @@ fn what_a_person_must_answer_every_time_is_not_open_to_what_the_mode_approved() 
     assert!(out.contains("work") && !out.contains("asked"), "{out}{err}");
     assert!(!place.path().join("asked/new").exists());
 }
+
+/// `sandbox` as a user without rights, where this is run by root, for whom no folder is closed.
+struct Nobody {
+    held: tempfile::TempDir,
+}
+
+impl Nobody {
+    fn new() -> Self {
+        let held = tempfile::tempdir().unwrap();
+        let base = held.path();
+        for folder in ["work/.git/hooks", "work/sub", "home"] {
+            fs::create_dir_all(base.join(folder)).unwrap();
+        }
+        fs::write(base.join("work/sub/.env"), "secret").unwrap();
+        fs::write(base.join("beside"), "untouched").unwrap();
+        fs::write(
+            base.join("c.yaml"),
+            CONFIG.replace("    asked: { root: ./asked, mode: rw }\n    fixed: { root: ./fixed }\n", ""),
+        )
+        .unwrap();
+        // By another process: one that another thread starts meanwhile could hold the copy open.
+        let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_askfirst")).arg(base).status();
+        assert!(copied.unwrap().success());
+        if rustix::process::geteuid().is_root() {
+            let owned = std::process::Command::new("chown").args(["-R", "60001:60001"]).arg(base).status();
+            assert!(owned.unwrap().success());
+        }
+        Self { held }
+    }
+
+    fn run(&self, words: &[&str]) -> (String, String) {
+        let base = self.held.path();
+        let mut command = if rustix::process::geteuid().is_root() {
+            let mut other = std::process::Command::new("setpriv");
+            other.args(["--reuid=60001", "--regid=60001", "--clear-groups"]).arg(base.join("askfirst"));
+            other
+        } else {
+            std::process::Command::new(base.join("askfirst"))
+        };
+        let output = command
+            .args(words)
+            .current_dir(base)
+            .env("HOME", base.join("home"))
+            .env("XDG_STATE_HOME", base.join("home/state"))
+            .env("XDG_CONFIG_HOME", base.join("home/config"))
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&output.stdout), text(&output.stderr))
+    }
+
+    fn sandbox(&self, script: &str) -> (String, String) {
+        self.run(&["--config", "c.yaml", "sandbox", "--", "sh", "-c", script])
+    }
+}
+
+#[test]
+fn a_folder_that_is_closed_hides_nothing() {
+    let nobody = Nobody::new();
+    let base = nobody.held.path();
+    let (_, err) = nobody.sandbox("chmod 311 work/sub work/.git");
+    assert!(err.contains("work/sub` was closed; it was opened again to be searched"), "{err}");
+    let mode = |name: &str| {
+        use std::os::unix::fs::PermissionsExt;
+        fs::metadata(base.join(name)).unwrap().permissions().mode() & 0o777
+    };
+    assert_eq!((mode("work/sub"), mode("work/.git")), (0o711, 0o711));
+    let (out, err) = nobody.sandbox("cat work/sub/.env; echo evil > work/.git/hooks/pre-commit");
+    assert!(!out.contains("secret") && !base.join("work/.git/hooks/pre-commit").exists(), "{out}{err}");
+    // What appears in a folder that is closed in the same breath is found too.
+    let (_, err) = nobody.sandbox("mkdir work/n; echo evil > work/n/.bashrc; chmod 111 work/n");
+    assert!(err.contains("work/n/.bashrc` appeared") && !base.join("work/n/.bashrc").exists(), "{err}");
+    // A folder that allows no change is no hiding place either.
+    let (_, err) = nobody.sandbox("mkdir work/m; echo evil > work/m/.bashrc; chmod 555 work/m");
+    assert!(err.contains("work/m/.bashrc` appeared") && !base.join("work/m/.bashrc").exists(), "{err}");
+}
+
+#[test]
+fn what_was_closed_before_stays_closed_with_all_that_is_in_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let nobody = Nobody::new();
+    let base = nobody.held.path();
+    fs::hard_link(base.join("beside"), base.join("work/sub/link")).unwrap();
+    fs::set_permissions(base.join("work/sub"), PermissionsExt::from_mode(0o311)).unwrap();
+    let (out, err) =
+        nobody.sandbox("chmod 755 work/sub; cat work/sub/.env work/sub/link; echo evil > work/sub/link");
+    assert!(!out.contains("secret") && !out.contains("untouched"), "{out}{err}");
+    assert_eq!(fs::read_to_string(base.join("beside")).unwrap(), "untouched");
+}

@@ -13,7 +13,7 @@ use askfirst_sandbox::{Denial, Denied, Grant, Limits, Network, OSProfile, SYSTEM
 
 use super::error::WallsError;
 use super::links::Links;
-use super::protected::{Found, Protected};
+use super::protected::{Found, Protected, Sort};
 use crate::config::{Config, PathConfig, PathMode, Settings, ShellConfig};
 
 /// A profile, and what it was made from.
@@ -80,10 +80,15 @@ pub fn derive_os_sandbox_profile(
         given.push((point, here));
     }
     let of = |path: &Path| around(&given, path);
-    for (path, found) in before.iter().filter(|(path, found)| of(path) > Given::Nothing && !found.is_link) {
+    let is_covered = |path: &Path, found: &Found| match found.sort {
+        Sort::Name | Sort::Closed => of(path) > Given::Nothing && !found.is_link(),
+        Sort::Pipe => of(path) == Given::Read,
+        Sort::Repository => false,
+    };
+    for (path, found) in before.iter().filter(|(path, found)| is_covered(path, found)) {
         let covered = |above: &Path| {
-            let denied = before.get(above).filter(|_| of(above) > Given::Nothing);
-            denied.is_some_and(|above| above.what >= found.what && !above.is_link)
+            let denied = before.get(above).filter(|found| is_covered(above, found));
+            denied.is_some_and(|above| above.what >= found.what)
         };
         if !path.ancestors().skip(1).any(covered) {
             profile.denied.push(Denied { path: path.clone(), what: found.what });
@@ -93,6 +98,9 @@ pub fn derive_os_sandbox_profile(
     }
     let foreign = links.foreign(|path| of(path) == Given::Write)?;
     profile.denied.extend(foreign.into_iter().map(|path| Denied { path, what: Denial::Write }));
+    // What was closed while links were looked for stays so, or their other names would not be known.
+    let closed = links.closed().filter(|path| of(path) > Given::Nothing && !before.contains_key(*path));
+    profile.denied.extend(closed.map(|path| Denied { path: path.clone(), what: Denial::All }));
     profile.network = layers.network();
     profile.environment = layers.environment();
     profile.limits = limits(config.main.shell.as_ref());
@@ -106,6 +114,7 @@ pub fn derive_os_sandbox_profile(
 /// What protected names around a point leave of it.
 fn left_by(before: &BTreeMap<PathBuf, Found>, point: &Path) -> Given {
     let around = point.ancestors().filter_map(|above| before.get(above));
+    let around = around.filter(|found| matches!(found.sort, Sort::Name | Sort::Closed));
     match around.map(|found| found.what).max() {
         None => Given::Write,
         Some(Denial::Write) => Given::Read,

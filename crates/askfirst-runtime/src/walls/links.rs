@@ -3,8 +3,11 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::Access;
 
 use super::error::WallsError;
 
@@ -15,6 +18,8 @@ const MOST: usize = 64;
 #[derive(Debug, Default)]
 pub struct Links {
     names: HashMap<(u64, u64), (u64, Vec<PathBuf>)>,
+    /// Folders that could not be searched.
+    closed: Vec<PathBuf>,
 }
 
 impl Links {
@@ -28,22 +33,25 @@ impl Links {
             roots.iter().filter(|root| !roots.iter().any(|other| other != *root && root.starts_with(other)));
         let mut waiting: Vec<PathBuf> = outermost.cloned().collect();
         while let Some(path) = waiting.pop() {
-            let entries = match fs::read_dir(&path) {
+            let searchable = rustix::fs::access(&path, Access::READ_OK | Access::EXEC_OK);
+            let entries = match searchable.map_err(Into::into).and_then(|()| fs::read_dir(&path)) {
                 Ok(entries) => entries,
-                Err(cause)
-                    if matches!(
-                        cause.kind(),
-                        std::io::ErrorKind::NotFound
-                            | std::io::ErrorKind::PermissionDenied
-                            | std::io::ErrorKind::NotADirectory
-                    ) =>
-                {
+                Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                    continue;
+                }
+                Err(cause) if cause.kind() == ErrorKind::PermissionDenied => {
+                    links.closed.push(path);
                     continue;
                 }
                 Err(cause) => return Err(WallsError::Search { path, cause }),
             };
-            for entry in entries.flatten() {
-                let Ok(stat) = entry.metadata() else { continue };
+            for entry in entries {
+                let entry = entry.map_err(|cause| WallsError::Search { path: path.clone(), cause })?;
+                let stat = match entry.metadata() {
+                    Ok(stat) => stat,
+                    Err(cause) if cause.kind() == ErrorKind::NotFound => continue,
+                    Err(cause) => return Err(WallsError::Search { path, cause }),
+                };
                 if stat.is_dir() {
                     waiting.push(entry.path());
                 } else if stat.is_file() && stat.nlink() > 1 {
@@ -75,6 +83,11 @@ impl Links {
             }
             _ => Ok(foreign),
         }
+    }
+
+    /// The folders that could not be searched, as far as they are still there.
+    pub fn closed(&self) -> impl Iterator<Item = &PathBuf> {
+        self.closed.iter().filter(|path| path.symlink_metadata().is_ok_and(|found| found.is_dir()))
     }
 
     /// The other names of a file in these roots.

@@ -2,14 +2,15 @@
 //! not changed since it was read is not read again.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, FileType};
-use std::io;
-use std::os::unix::fs::{DirEntryExt, MetadataExt};
+use std::fs::{self, File, FileType};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirEntryExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use askfirst_sandbox::Denial;
+use rustix::fs::{Access, Mode, OFlags};
 
 use super::error::WallsError;
 use crate::config::{Config, Settings};
@@ -19,7 +20,7 @@ use crate::tools::filesystem::never::{Names, Never};
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// A `.git` that is larger leads nowhere.
-const LARGEST: usize = 64 << 10;
+const LARGEST: u64 = 64 << 10;
 
 /// The rules about names, and what was found by them.
 pub struct Protected {
@@ -38,10 +39,40 @@ pub struct Found {
     pub why: String,
     /// Its number on its disk: another thing of the same name has another.
     pub inode: u64,
-    /// Whether it is a symbolic link, which cannot be covered.
-    pub is_link: bool,
+    /// Where it leads if it is a symbolic link, which cannot be covered.
+    pub leads: Option<PathBuf>,
+    /// What makes it be here.
+    pub sort: Sort,
     /// The `.git` that makes it protected, where no rule does.
     pub by: Option<PathBuf>,
+}
+
+/// What makes something be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    /// Its name.
+    Name,
+    /// A folder that cannot be searched: nobody knows what is in it, and its owner can open it again.
+    Closed,
+    /// A named pipe: a file system that is read only does not keep it from being written.
+    Pipe,
+    /// The `HEAD` by which git takes a folder for a repository. It is looked at, not covered.
+    Repository,
+}
+
+impl Found {
+    /// Whether it is a symbolic link.
+    #[must_use]
+    pub fn is_link(&self) -> bool {
+        self.leads.is_some()
+    }
+
+    /// Something at a place, as it is now.
+    fn at(path: &Path, what: Denial, why: String, sort: Sort) -> Option<Self> {
+        let stat = fs::symlink_metadata(path).ok()?;
+        let leads = stat.is_symlink().then(|| fs::read_link(path).unwrap_or_default());
+        Some(Self { what, why, inode: stat.ino(), leads, sort, by: None })
+    }
 }
 
 #[derive(Clone)]
@@ -51,10 +82,12 @@ struct Folder {
     folders: Vec<PathBuf>,
     /// A `.git` that is no folder.
     git: Option<PathBuf>,
+    /// Whether git takes it for a repository although it is not called `.git`.
+    repository: bool,
 }
 
 /// What git runs or obeys in the folder of a repository, whatever that folder is called.
-const OF_GIT: [&str; 5] = ["hooks", "config", "config.worktree", "commondir", "info/attributes"];
+pub(super) const OF_GIT: [&str; 5] = ["hooks", "config", "config.worktree", "commondir", "info/attributes"];
 
 impl Protected {
     /// The rules of all layers.
@@ -110,12 +143,29 @@ impl Protected {
             let failed = |cause| WallsError::Search { path: path.clone(), cause };
             let folder = match self.folder(&path, roots, &mut known) {
                 Ok(folder) => folder,
-                // Gone since it was listed, or closed to us and so to what we start.
-                Err(cause) if gone(&cause) || cause.kind() == io::ErrorKind::PermissionDenied => continue,
+                // Gone since it was listed.
+                Err(cause) if gone(&cause) => continue,
+                Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
+                    let why = "it cannot be searched for protected names".to_owned();
+                    found.extend(
+                        Found::at(&path, Denial::All, why, Sort::Closed).map(|found| (path.clone(), found)),
+                    );
+                    continue;
+                }
                 Err(cause) => return Err(failed(cause)),
             };
             found.extend(folder.found);
             waiting.extend(folder.folders);
+            let head = path.join("HEAD");
+            let why = || "git takes the folder for a repository".to_owned();
+            if let Some(mark) =
+                Found::at(&head, Denial::Write, why(), Sort::Repository).filter(|_| folder.repository)
+            {
+                found.entry(head.clone()).or_insert(mark);
+                for (path, of_git) in of_git(&path, &head, &why()) {
+                    found.entry(path).or_insert(of_git);
+                }
+            }
             for (path, of_git) in folder.git.iter().flat_map(|git| in_repository(git)) {
                 if roots.iter().any(|root| path.starts_with(root)) {
                     found.entry(path).or_insert(of_git);
@@ -139,7 +189,11 @@ impl Protected {
         if let Some(folder) = known.get(path).filter(|folder| folder.changed == changed) {
             return Ok(folder.clone());
         }
-        let mut folder = Folder { changed, found: Vec::new(), folders: Vec::new(), git: None };
+        // Without both, names in it are not known, or nothing can be said about them.
+        rustix::fs::access(path, Access::READ_OK | Access::EXEC_OK)?;
+        let mut folder =
+            Folder { changed, found: Vec::new(), folders: Vec::new(), git: None, repository: false };
+        let mut marks = Marks::default();
         for entry in fs::read_dir(path)? {
             let (entry, path) = match entry {
                 Ok(entry) => (entry.file_type().map(|kind| (kind, entry.ino())), entry.path()),
@@ -153,16 +207,22 @@ impl Protected {
             let denied = self.denies(&path, kind, roots);
             let all = matches!(denied, Some((Denial::All, _)));
             if let Some((what, why)) = denied {
-                folder
-                    .found
-                    .push((path.clone(), Found { what, why, inode, is_link: kind.is_symlink(), by: None }));
+                let leads = kind.is_symlink().then(|| fs::read_link(&path).unwrap_or_default());
+                let found = Found { what, why, inode, leads, sort: Sort::Name, by: None };
+                folder.found.push((path.clone(), found));
+            } else if kind.is_fifo() {
+                let why = "it is a named pipe".to_owned();
+                let found = Found { what: Denial::All, why, inode, leads: None, sort: Sort::Pipe, by: None };
+                folder.found.push((path.clone(), found));
             }
+            marks.see(&path);
             match kind.is_dir() {
                 true if !all => folder.folders.push(path),
                 false if path.file_name().is_some_and(|name| name == ".git") => folder.git = Some(path),
                 true | false => {}
             }
         }
+        folder.repository = marks.are_there() && !path.iter().any(|name| name == ".git");
         let settled = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|now| {
             now.as_secs().saturating_sub(u64::try_from(changed.0).unwrap_or(u64::MAX)) > SETTLED.as_secs()
         });
@@ -176,21 +236,60 @@ impl Protected {
 /// What is protected in the repository that a `.git` leads to.
 fn in_repository(git: &Path) -> Vec<(PathBuf, Found)> {
     let is_link = fs::symlink_metadata(git).is_ok_and(|found| found.is_symlink());
-    let text = || fs::read(git).ok().filter(|bytes| bytes.len() < LARGEST);
     let written = || {
-        let text = String::from_utf8(text()?).ok()?;
+        let text = read_small(git)?;
         Some(git.parent()?.join(text.strip_prefix("gitdir:")?.trim()))
     };
     let to = if is_link { Some(git.to_owned()) } else { written() };
     let Some(to) = to.and_then(|to| to.canonicalize().ok()) else { return Vec::new() };
-    let found = OF_GIT.iter().filter_map(|name| {
-        let path = to.join(name);
-        let stat = fs::symlink_metadata(&path).ok()?;
-        let why = format!("`{}` makes it git's", git.display());
-        let by = Some(git.to_owned());
-        Some((path, Found { what: Denial::Write, why, inode: stat.ino(), is_link: stat.is_symlink(), by }))
-    });
-    found.collect()
+    of_git(&to, git, &format!("`{}` makes it git's", git.display())).collect()
+}
+
+/// What git runs or obeys in a folder that it takes for a repository because of `by`.
+fn of_git(folder: &Path, by: &Path, why: &str) -> impl Iterator<Item = (PathBuf, Found)> {
+    OF_GIT.iter().filter_map(move |name| {
+        let path = folder.join(name);
+        let found = Found::at(&path, Denial::Write, why.to_owned(), Sort::Name)?;
+        Some((path, Found { by: Some(by.to_owned()), ..found }))
+    })
+}
+
+/// The text of a small file. Whatever else stands there is not waited for.
+fn read_small(path: &Path) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let stat = file.metadata().ok()?;
+    if !stat.is_file() || stat.len() >= LARGEST {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(LARGEST).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// What makes git take a folder for a repository: `HEAD` beside `objects` and `refs`, or beside the way to them.
+#[derive(Default)]
+struct Marks {
+    head: bool,
+    objects: bool,
+    refs: bool,
+    commondir: bool,
+}
+
+impl Marks {
+    fn see(&mut self, path: &Path) {
+        match path.file_name().and_then(|name| name.to_str()) {
+            Some("HEAD") => self.head = true,
+            Some("objects") => self.objects = true,
+            Some("refs") => self.refs = true,
+            Some("commondir") => self.commondir = true,
+            Some(_) | None => {}
+        }
+    }
+
+    fn are_there(&self) -> bool {
+        self.head && (self.objects && self.refs || self.commondir)
+    }
 }
 
 fn gone(cause: &io::Error) -> bool {

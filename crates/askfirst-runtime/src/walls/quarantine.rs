@@ -2,18 +2,26 @@
 //! told that the command is over. What `git init` makes by itself is left where it is.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 
 use super::error::WallsError;
-use super::protected::Found;
+use super::protected::{Found, OF_GIT, Sort};
+use crate::present::escape::escaped;
 
-/// What is appended to a name.
+/// What is appended to a name, and how many bytes of the name stay.
 const ASIDE: &str = ".quarantined-by-askfirst";
+const KEPT: usize = 200;
+
+/// So many names are tried.
+const NAMES: usize = 16;
 
 /// Larger settings are not looked at.
 const LARGEST: u64 = 64 << 10;
@@ -49,58 +57,148 @@ pub fn quarantine(
 ) -> Result<Vec<String>, WallsError> {
     // What leads git somewhere is moved itself; then what lies there is nobody's settings.
     let by_new = |found: &Found| found.by.as_ref().is_some_and(|git| !before.contains_key(git));
-    let new = after.iter().filter(|(_, found)| !by_new(found)).filter(|(path, found)| {
-        before.get(*path).is_none_or(|old| old.inode != found.inode || old.is_link != found.is_link)
-    });
+    let changed = |old: &Found, found: &Found| match found.sort {
+        Sort::Name => old.inode != found.inode || old.leads != found.leads,
+        // Git itself writes it anew.
+        Sort::Repository | Sort::Closed | Sort::Pipe => false,
+    };
+    let counts = |found: &Found| matches!(found.sort, Sort::Name | Sort::Repository) && !by_new(found);
+    let new = after
+        .iter()
+        .filter(|(_, found)| counts(found))
+        .filter(|(path, found)| before.get(*path).is_none_or(|old| changed(old, found)));
     let mut said = Vec::new();
     let mut moved: Vec<&PathBuf> = Vec::new();
     for (path, found) in new.filter(|(path, _)| writable.iter().any(|root| path.starts_with(root))) {
         // What lies in something that was moved went with it, and what lies in something older was covered.
-        if moved.iter().any(|above| path.starts_with(above)) || is_harmless(path) {
+        let harmless = || match found.sort {
+            Sort::Repository => path.parent().is_some_and(is_harmless_repository),
+            Sort::Name | Sort::Closed | Sort::Pipe => is_harmless(path),
+        };
+        if moved.iter().any(|above| path.starts_with(above)) || harmless() {
             continue;
         }
         let to = aside(path).map_err(|cause| WallsError::Quarantine { path: path.clone(), cause })?;
-        said.push(format!("`{}` appeared, but {}; it was moved to `{to}`", path.display(), found.why));
+        let (path_shown, to) = (escaped(&path.to_string_lossy()), escaped(&to.to_string_lossy()));
+        said.push(format!("`{path_shown}` appeared, but {}; it was moved to `{to}`", escaped(&found.why)));
         moved.push(path);
     }
     Ok(said)
 }
 
-/// Gives it another name in its folder, without following any link.
-fn aside(path: &Path) -> io::Result<String> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
+/// Opens folders again that were closed meanwhile, so that they can be searched: nothing may hide in them. Says which,
+/// in words; nothing if all could be searched.
+///
+/// # Errors
+/// Fails if one cannot be opened.
+pub fn reopen(
+    before: &BTreeMap<PathBuf, Found>,
+    after: &BTreeMap<PathBuf, Found>,
+    writable: &[PathBuf],
+) -> Result<Vec<String>, WallsError> {
+    let is_closed = |found: &Found| found.sort == Sort::Closed;
+    let closed = after.iter().filter(|(path, found)| {
+        is_closed(found)
+            && !before.get(*path).is_some_and(is_closed)
+            && writable.iter().any(|root| path.starts_with(root))
+    });
+    let mut said = Vec::new();
+    for (path, _) in closed {
+        let opened = folder(path).and_then(|folder| open_to_owner(&folder));
+        opened.map_err(|cause| WallsError::Search { path: path.clone(), cause })?;
+        said.push(format!(
+            "`{}` was closed; it was opened again to be searched",
+            escaped(&path.to_string_lossy())
+        ));
+    }
+    Ok(said)
+}
+
+/// Gives the owner of a folder all rights to it.
+fn open_to_owner(folder: &OwnedFd) -> io::Result<Mode> {
+    let was = Mode::from_raw_mode(rustix::fs::fstat(folder)?.st_mode & 0o7777);
+    // What was opened by its place alone has no other way to its mode.
+    rustix::fs::chmod(format!("/proc/self/fd/{}", folder.as_raw_fd()), was | Mode::RWXU)?;
+    Ok(was)
+}
+
+/// A folder by its place, without following any link.
+fn folder(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     #[cfg(target_os = "linux")]
     let folder = rustix::fs::openat2(
         rustix::fs::CWD,
-        folder,
+        path,
         flags,
         Mode::empty(),
         rustix::fs::ResolveFlags::NO_SYMLINKS,
     )?;
     #[cfg(not(target_os = "linux"))]
-    let folder = rustix::fs::open(folder, flags | OFlags::NOFOLLOW, Mode::empty())?;
-    for number in 0..1000 {
-        let mut to = name.to_owned();
+    let folder = rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    Ok(folder)
+}
+
+/// Gives it another name in its folder, without following any link. Where the folder was closed to that, it is opened.
+fn aside(path: &Path) -> io::Result<OsString> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let folder = folder(above)?;
+    match renamed(&folder, name) {
+        Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
+            let was = open_to_owner(&folder)?;
+            let done = renamed(&folder, name);
+            rustix::fs::chmod(format!("/proc/self/fd/{}", folder.as_raw_fd()), was)?;
+            done
+        }
+        done => done,
+    }
+}
+
+fn renamed(folder: &OwnedFd, name: &OsStr) -> io::Result<OsString> {
+    for number in 0..NAMES {
+        let mut to = OsString::from_vec(name.as_bytes().iter().take(KEPT).copied().collect());
         to.push(ASIDE);
         if number > 0 {
-            to.push(format!("-{number}"));
+            // Whoever put it there may have taken the names that follow too.
+            to.push(format!("-{:016x}", RandomState::new().hash_one(number)));
         }
-        match rustix::fs::renameat_with(folder.as_fd(), name, folder.as_fd(), &to, RenameFlags::NOREPLACE) {
-            Ok(()) => return Ok(to.to_string_lossy().into_owned()),
+        match rustix::fs::renameat_with(folder, name, folder, &to, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(to),
             Err(rustix::io::Errno::EXIST) => {}
             Err(rustix::io::Errno::INVAL) => {
-                if rustix::fs::statat(folder.as_fd(), &to, AtFlags::SYMLINK_NOFOLLOW).is_err() {
-                    rustix::fs::renameat(folder.as_fd(), name, folder.as_fd(), &to)?;
-                    return Ok(to.to_string_lossy().into_owned());
+                if rustix::fs::statat(folder, &to, AtFlags::SYMLINK_NOFOLLOW).is_err() {
+                    rustix::fs::renameat(folder, name, folder, &to)?;
+                    return Ok(to);
                 }
             }
             Err(cause) => return Err(cause.into()),
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Whether a folder that git takes for a repository has nothing in it that git would run or be led by.
+fn is_harmless_repository(folder: &Path) -> bool {
+    OF_GIT.iter().all(|name| {
+        let path = folder.join(name);
+        match (fs::symlink_metadata(&path), *name) {
+            (Err(cause), _) => cause.kind() == io::ErrorKind::NotFound,
+            (Ok(found), "hooks") => found.is_dir() && has_samples_only(&path),
+            (Ok(found), "config") => found.is_file() && found.len() < LARGEST && has_harmless_settings(&path),
+            (Ok(_), _) => false,
+        }
+    })
+}
+
+fn has_samples_only(hooks: &Path) -> bool {
+    fs::read_dir(hooks).is_ok_and(|mut entries| {
+        entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(".sample")))
+    })
+}
+
+fn has_harmless_settings(config: &Path) -> bool {
+    fs::read_to_string(config).is_ok_and(|text| settings_are_harmless(&text))
 }
 
 /// Whether it is what `git init`, `git clone` or `git worktree` makes: samples of hooks, settings that start no program,
@@ -119,11 +217,7 @@ fn is_harmless(path: &Path) -> bool {
         path.parent().is_some_and(|folder| folder.file_name().is_some_and(|found| found == name))
     };
     if found.is_dir() && inside(".git") && path.file_name().is_some_and(|name| name == "hooks") {
-        return fs::read_dir(path).is_ok_and(|mut entries| {
-            entries.all(|entry| {
-                entry.is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(".sample"))
-            })
-        });
+        return has_samples_only(path);
     }
     if inside("hooks") && path.extension().is_some_and(|suffix| suffix == "sample") {
         return found.is_file();
@@ -133,7 +227,7 @@ fn is_harmless(path: &Path) -> bool {
         && inside(".git")
         && path.file_name().is_some_and(|name| name == "config")
     {
-        return fs::read_to_string(path).is_ok_and(|text| settings_are_harmless(&text));
+        return has_harmless_settings(path);
     }
     false
 }
