@@ -90,7 +90,7 @@ fn record(content: usize) -> Record {
     };
     let call = CallRecord {
         call_id: "c17".to_owned(),
-        call: ApprovalContext::new("write_file", args),
+        call: ApprovalContext::new("write_file", args).into(),
         left_out: Vec::new(),
         description: None,
         payload: None,

@@ -164,14 +164,18 @@ impl Judged {
                 left_out.push(key.clone());
             }
         }
-        // What is left out may be large: it is not copied first.
-        let kept = args.iter().filter(|(key, _)| !left_out.contains(key));
-        let call = ApprovalContext {
-            tool_name: tool_name.clone(),
-            args: kept.map(|(key, value)| (key.clone(), value.clone())).collect(),
-            metadata: metadata.clone(),
-            definition: *definition,
-            resolved: resolved.clone(),
+        let call = if left_out.is_empty() {
+            Arc::clone(&self.call)
+        } else {
+            // What is left out may be large: it is not copied first.
+            let kept = args.iter().filter(|(key, _)| !left_out.contains(key));
+            Arc::new(ApprovalContext {
+                tool_name: tool_name.clone(),
+                args: kept.map(|(key, value)| (key.clone(), value.clone())).collect(),
+                metadata: metadata.clone(),
+                definition: *definition,
+                resolved: resolved.clone(),
+            })
         };
         let record = CallRecord {
             call_id: self.call_id.clone(),

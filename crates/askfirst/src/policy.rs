@@ -178,12 +178,12 @@ struct GlobEntry {
     specific: usize,
 }
 
-/// The rules of one layer of config.
+/// The rules of one layer of config. A clone is the same rules, not a copy of them.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     default_approval: Option<(Approval, Option<Because>)>,
-    exact: HashMap<String, Vec<ToolEntry>>,
-    globs: HashMap<String, Vec<GlobEntry>>,
+    exact: Arc<HashMap<String, Vec<ToolEntry>>>,
+    globs: Arc<HashMap<String, Vec<GlobEntry>>>,
     prefix_lengths: Vec<usize>,
 }
 
@@ -196,22 +196,22 @@ impl Rules {
         default_approval: Option<(Approval, Option<Because>)>,
         entries: impl IntoIterator<Item = ToolEntry>,
     ) -> Result<Self, BadGlob> {
-        let mut rules = Self { default_approval, ..Self::default() };
+        let (mut exact, mut globs) = (HashMap::new(), HashMap::new());
         for entry in entries {
             if Glob::is_plain(&entry.name) {
                 // A name that stands twice keeps both entries, so that no `deny` is lost.
-                rules.exact.entry(entry.name.clone()).or_default().push(entry);
+                exact.entry(entry.name.clone()).or_insert_with(|| Vec::with_capacity(1)).push(entry);
                 continue;
             }
             let prefix = Glob::literal_prefix(&entry.name).to_owned();
             let specific = Glob::literal_length(&entry.name);
             let glob = Glob::of_names(&entry.name)?;
-            rules.globs.entry(prefix).or_default().push(GlobEntry { glob, entry, specific });
+            globs.entry(prefix).or_insert_with(Vec::new).push(GlobEntry { glob, entry, specific });
         }
-        rules.prefix_lengths = rules.globs.keys().map(String::len).collect();
-        rules.prefix_lengths.sort_unstable();
-        rules.prefix_lengths.dedup();
-        Ok(rules)
+        let mut prefix_lengths: Vec<usize> = globs.keys().map(String::len).collect();
+        prefix_lengths.sort_unstable();
+        prefix_lengths.dedup();
+        Ok(Self { default_approval, exact: exact.into(), globs: globs.into(), prefix_lengths })
     }
 
     /// The approval of tools that nobody speaks for, if this layer says so.

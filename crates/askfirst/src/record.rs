@@ -2,6 +2,8 @@
 //!
 //! The recorder puts time, session, place in the chain and redaction around it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -50,7 +52,7 @@ pub struct CallRecord {
     /// Unique in a session.
     pub call_id: String,
     /// The call. Excluded keys are left out of its arguments.
-    pub call: ApprovalContext,
+    pub call: Arc<ApprovalContext>,
     /// Keys that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
@@ -77,10 +79,11 @@ impl CallRecord {
     /// The same without arguments that may not be recorded.
     #[must_use]
     pub fn without(mut self, exclude_keys: &[String]) -> Self {
-        for key in exclude_keys {
-            if self.call.args.remove(key).is_some() {
-                self.left_out.push(key.clone());
-            }
+        for key in
+            exclude_keys.iter().filter(|key| self.call.args.contains_key(*key)).cloned().collect::<Vec<_>>()
+        {
+            Arc::make_mut(&mut self.call).args.remove(&key);
+            self.left_out.push(key);
         }
         self
     }

@@ -3,18 +3,25 @@
 //! Most records have none. So the record is written as it is, and only if something in it could be a secret is it
 //! taken apart, cleaned and written again.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use askfirst::record::{CallRecord, Record};
-use askfirst::{Args, Digest};
+use askfirst::{ApprovalContext, Args, Digest};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::error::LedgerError;
+use super::long;
 use crate::redact::{Mark, Redactor};
 
 /// Pushes the fields of a record, each after a comma.
 pub(super) fn push(out: &mut Vec<u8>, record: &Record, redactor: &Redactor) -> Result<(), LedgerError> {
     let start = out.len();
-    fields(out, record)?;
+    match call_of(record).filter(|call| long::is_there(&call.call.args)) {
+        Some(call) => with_long_args(out, record, &call.call)?,
+        None => fields(out, record)?,
+    }
     let clean = redactor.is_clean(out.get(start..).unwrap_or_default()) && has_plain_names(record, redactor);
     let mut hidden = Hidden::default();
     if !clean {
@@ -29,7 +36,8 @@ pub(super) fn push(out: &mut Vec<u8>, record: &Record, redactor: &Redactor) -> R
     let Some(call) = call_of(record) else { return Ok(()) };
     if hidden.in_args == 0 && call.left_out.is_empty() {
         // What was written already need not be written again to be hashed.
-        let digest = match args_in(out.get(start..).unwrap_or_default()).filter(|_| clean) {
+        let written = out.get(start..).unwrap_or_default();
+        let digest = match args_in(written).filter(|_| clean).and_then(|args| written.get(args)) {
             Some(args) => Digest::of(args),
             None => Digest::of(serde_json::to_vec(&call.call.args)?),
         };
@@ -54,9 +62,39 @@ pub(super) fn fields(out: &mut Vec<u8>, object: &impl Serialize) -> Result<(), L
     Ok(())
 }
 
-/// The arguments in the fields of a record about a call. A quote inside of a text is always escaped, so what stands
+/// The same as [`fields`]: all but the arguments first, and those put in where they belong.
+fn with_long_args(
+    out: &mut Vec<u8>,
+    record: &Record,
+    call: &Arc<ApprovalContext>,
+) -> Result<(), LedgerError> {
+    let ApprovalContext { tool_name, args, metadata, definition, resolved: _ } = &**call;
+    let bare = ApprovalContext {
+        tool_name: tool_name.clone(),
+        metadata: metadata.clone(),
+        definition: *definition,
+        ..ApprovalContext::default()
+    };
+    let mut without = record.clone();
+    if let Some(call) = call_of_mut(&mut without) {
+        call.call = Arc::new(bare);
+    }
+    let start = out.len();
+    fields(out, &without)?;
+    let Some(place) = args_in(out.get(start..).unwrap_or_default()) else {
+        out.truncate(start);
+        return fields(out, record);
+    };
+    let rest = out.split_off(start + place.end);
+    out.truncate(start + place.start);
+    long::push(out, args)?;
+    out.extend_from_slice(&rest);
+    Ok(())
+}
+
+/// Where the arguments stand in the fields of a record about a call. A quote inside of a text is always escaped, so what stands
 /// between quotes here is a key of ours: before the call there is nothing that an agent has named.
-fn args_in(fields: &[u8]) -> Option<&[u8]> {
+fn args_in(fields: &[u8]) -> Option<Range<usize>> {
     const CALL: &[u8] = b",\"call\":{\"tool_name\":\"";
     let name = fields.get(memchr::memmem::find(fields, CALL)? + CALL.len()..)?;
     let args = name.get(text_end(name)?..)?.strip_prefix(b",\"args\":")?;
@@ -69,7 +107,8 @@ fn args_in(fields: &[u8]) -> Option<&[u8]> {
             _ => (at, depth) = (at + 1, depth.checked_sub(1)?),
         }
         if depth == 0 {
-            return args.get(..at);
+            let start = fields.len() - args.len();
+            return Some(start..start + at);
         }
     }
 }
@@ -96,6 +135,14 @@ fn call_of(record: &Record) -> Option<&CallRecord> {
     match record {
         Record::Requested(call) => Some(call),
         Record::Decided(decided) => Some(&decided.call),
+        Record::Session(_) | Record::Executed(_) => None,
+    }
+}
+
+fn call_of_mut(record: &mut Record) -> Option<&mut CallRecord> {
+    match record {
+        Record::Requested(call) => Some(call),
+        Record::Decided(decided) => Some(&mut decided.call),
         Record::Session(_) | Record::Executed(_) => None,
     }
 }

@@ -116,10 +116,13 @@ impl Line {
 
     /// Gives back the memory that one large record took.
     pub(super) fn shrink(&mut self) {
-        if self.bytes.capacity() > 1 << 20 {
+        if self.bytes.capacity() > KEPT {
             *self = Self::default();
         }
     }
 }
 
 const SEQ_DIGITS: usize = 20;
+
+/// So much memory is kept from one line for the next.
+const KEPT: usize = 4 << 20;

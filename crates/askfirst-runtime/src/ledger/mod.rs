@@ -13,6 +13,7 @@ mod files;
 mod keep;
 mod line;
 mod lines;
+mod long;
 mod read;
 mod session;
 mod tail;

@@ -77,7 +77,7 @@ fn decided(call_id: &str, args: Args) -> Record {
     Record::Decided(Box::new(DecidedRecord {
         call: CallRecord {
             call_id: call_id.to_owned(),
-            call: ApprovalContext::new("send", args),
+            call: ApprovalContext::new("send", args).into(),
             left_out: Vec::new(),
             description: None,
             payload: None,

@@ -225,18 +225,23 @@ proptest! {
 
 proptest::proptest! {
     #[test]
-    fn the_digest_of_the_arguments_is_that_of_their_json(name in ".{0,20}", key in ".{0,12}", text in r#"(?s:.{0,40}|[\\\\"{}:,a]{0,30})"#, n in -5_i64..5) {
+    fn the_digest_of_the_arguments_is_that_of_their_json(name in ".{0,20}", key in ".{0,12}", text in r#"(?s:.{0,40}|[\\\\"{}:,a]{0,30})"#, n in -5_i64..5, times in 0_usize..200) {
         let inner = serde_json::json!([text, n, {key.as_str(): {"args": {}, "tool_name": text}}, "}", "\"}"]);
-        let args = Args::from_iter([(key.clone(), inner), ("\"}".to_owned(), serde_json::json!(key))]);
+        let args = Args::from_iter([
+            (key.clone(), inner),
+            ("\"}".to_owned(), serde_json::json!(key)),
+            ("long".to_owned(), serde_json::json!(text.repeat(times))),
+        ]);
         let (_folder, path) = scratch();
         let mut record = decided(&text, args.clone());
         if let Record::Decided(decided) = &mut record {
-            decided.call.call.tool_name = name;
+            std::sync::Arc::make_mut(&mut decided.call.call).tool_name = name;
         }
         open(&path).append(&record, Durability::Written).unwrap();
         let line: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         let digest = askfirst::Digest::of(serde_json::to_vec(&args).unwrap()).to_string();
         let hidden = line["hidden"].as_u64().unwrap_or(0) > 0;
         proptest::prop_assert!(hidden || line["args_digest"] == digest, "{line}");
+        proptest::prop_assert!(hidden || line["call"]["args"] == serde_json::Value::Object(args), "{line}");
     }
 }

@@ -26,9 +26,9 @@ fn records(secret: &str) -> Vec<Record> {
         decided("a", args("x", json!(secret))),
         decided("a", args("x", json!([{"deep": [long]}]))),
         decided("a", args(secret, json!(1))),
-        edit(&|record| record.call.call.tool_name = long.clone()),
-        edit(&|record| record.call.call.metadata = args("caller", json!(long))),
-        edit(&|record| record.call.call.metadata = args(secret, json!(1))),
+        edit(&|record| Arc::make_mut(&mut record.call.call).tool_name = long.clone()),
+        edit(&|record| Arc::make_mut(&mut record.call.call).metadata = args("caller", json!(long))),
+        edit(&|record| Arc::make_mut(&mut record.call.call).metadata = args(secret, json!(1))),
         edit(&|record| record.call.payload = Some(json!({secret: [secret]}))),
         edit(&|record| record.call.description = Some(long.clone())),
         edit(&|record| record.call.left_out = vec![secret.to_owned()]),
@@ -110,7 +110,7 @@ proptest! {
         let args = Args::from_iter([("deep".to_owned(), json!([{name: [secret]}]))]);
         let Record::Decided(mut record) = decided("a", args.clone()) else { panic!() };
         record.call.payload = Some(Value::Object(args.clone()));
-        record.call.call.metadata = args.clone();
+        Arc::make_mut(&mut record.call.call).metadata = args.clone();
         record.decision = Some(ApprovalDecision { edited_args: Some(args), ..ApprovalDecision::no(Cause::Person) });
         ledger.append(&Record::Decided(record), Durability::Written).unwrap();
         assert_hidden(&path, &secret);
