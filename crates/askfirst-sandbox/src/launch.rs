@@ -149,6 +149,13 @@ pub(crate) fn follow_attached(
     let ends = stdin
         .and_then(|stdin| Ends::new(stdin, stdout?, stderr?))
         .map_err(system("passing on the streams"))?;
+    for end in [&ends.stdin, &ends.stdout, &ends.stderr] {
+        // From a folder, names outside could be looked up.
+        let stat = rustix::fs::fstat(end).map_err(|cause| system("passing on the streams")(cause.into()))?;
+        if rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory {
+            return Err(system("passing on the streams")(io::ErrorKind::IsADirectory.into()));
+        }
+    }
     let session = match descriptors {
         crate::profile::Descriptors::Standard => Session::New,
         crate::profile::Descriptors::Terminal => Session::Same,

@@ -227,3 +227,16 @@ fn what_was_closed_before_stays_closed_with_all_that_is_in_it() {
     assert!(!out.contains("secret") && !out.contains("untouched"), "{out}{err}");
     assert_eq!(fs::read_to_string(base.join("beside")).unwrap(), "untouched");
 }
+
+#[test]
+fn a_folder_is_no_stream_for_a_program_behind_walls() {
+    let place = place();
+    let folder = fs::File::open("/").unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_askfirst"))
+        .args(["--config", "c.yaml", "sandbox", "--", "true"])
+        .current_dir(place.path())
+        .stdin(folder)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(125), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -30,6 +30,7 @@ const fn refuse(errno: c_int) -> u32 {
 }
 const EPERM: u32 = refuse(libc::EPERM);
 const ENOSYS: u32 = refuse(libc::ENOSYS);
+const EOPNOTSUPP: u32 = refuse(libc::EOPNOTSUPP);
 
 /// Namespaces of every kind that `clone` can make. Another one, of time, shares its bit with the signal there.
 const NAMESPACES: u32 = 0x7e02_0000;
@@ -86,6 +87,13 @@ impl Filter {
         if order.has(Mechanism::Surface) {
             making.refuse(&SURFACE, EPERM);
             making.refuse(&IO_URING, ENOSYS);
+            // Only its own: PID 1 must be able to go on.
+            making.look_at(libc::SYS_prlimit64, 0, |steps| {
+                let (own, other) = (steps.answer(ALLOW), steps.answer(EPERM));
+                steps.ask(Ask::Equal(0), own, other)
+            });
+            // Room that no size tells of is not counted as a file's.
+            making.refuse_bits(libc::SYS_fallocate, 1, libc::FALLOC_FL_KEEP_SIZE as u32, EOPNOTSUPP);
         }
         if order.has(Mechanism::Machine) {
             making.refuse(&MACHINE, EPERM);

@@ -144,7 +144,12 @@ pub(super) fn run(order: &Order, answer: &Answer, turns: Option<Turns>) -> Resul
         polls.extend(notices.as_ref().map(|notices| poll_of(notices.listener())));
         let count = polls.len() as libc::nfds_t;
         // SAFETY: as many structures are passed as are said.
-        unsafe { libc::poll(polls.as_mut_ptr(), count, -1) };
+        if unsafe { libc::poll(polls.as_mut_ptr(), count, -1) } < 0 {
+            match io::Error::last_os_error() {
+                cause if cause.kind() == io::ErrorKind::Interrupted => continue,
+                cause => return Err(failed()(cause)),
+            }
+        }
         let signalled = polls.first().is_some_and(|poll| poll.revents != 0);
         let noticed = polls.get(1).map_or(0, |poll| poll.revents);
         if noticed & libc::POLLIN != 0 {

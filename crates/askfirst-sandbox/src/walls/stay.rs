@@ -38,7 +38,12 @@ fn serve(launcher: &OwnedFd) -> Result<Infallible, Failed> {
     loop {
         let mut polls = [init::poll_of(&signals), init::poll_of(launcher)];
         // SAFETY: two structures are passed, and two are said.
-        unsafe { libc::poll(polls.as_mut_ptr(), 2, -1) };
+        if unsafe { libc::poll(polls.as_mut_ptr(), 2, -1) } < 0 {
+            match io::Error::last_os_error() {
+                cause if cause.kind() == io::ErrorKind::Interrupted => continue,
+                cause => return Err(Failed::at("staying")(cause)),
+            }
+        }
         let [signalled, called] = polls.map(|poll| poll.revents != 0);
         if signalled && init::collect(&signals).map_err(Failed::at("staying"))? == init::Told::ToEnd {
             end(0);

@@ -106,6 +106,24 @@ fn large_file(world: &World) -> Tried {
     io(file.write_all(b"x"))
 }
 
+fn room_without_size(world: &World) -> Tried {
+    use std::os::fd::AsRawFd;
+    let file = File::create(world.a("room")).map_err(|e| e.to_string())?;
+    // SAFETY: no memory is passed.
+    did(unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, 20 << 20) })
+}
+
+/// Sets a limit of the process above to what it is.
+fn limit_of_another() -> Tried {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure lives.
+    unsafe {
+        let above = libc::getppid();
+        did(libc::prlimit(above, libc::RLIMIT_NOFILE, ptr::null(), &mut limit))?;
+        did(libc::prlimit(above, libc::RLIMIT_NOFILE, &limit, ptr::null_mut()))
+    }
+}
+
 fn much_memory() -> Tried {
     let how = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: new memory that nobody uses.
@@ -114,6 +132,8 @@ fn much_memory() -> Tried {
 }
 
 pub(super) const PROBES: &[Probe] = &[
+    probe("room_without_size", room_without_size),
+    probe("limit_of_another", |_| limit_of_another()),
     probe("new_user_namespace", |_| new_user(0)),
     probe("new_user_namespace_by_clone", |_| split(libc::CLONE_NEWUSER as u64)),
     probe("new_user_namespace_by_clone3", |_| {
