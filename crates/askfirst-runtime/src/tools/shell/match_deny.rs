@@ -6,7 +6,7 @@ use super::glob::{Glob, Reach};
 use super::line::tree::{Piece, Word};
 use super::paths::{self, Named, word_text};
 use super::pattern::{Exact, Pattern, PatternWord};
-use super::programs::used::{Known, Lifts, Role, Used};
+use super::programs::used::{Given, Known, Lifts, Role, Used};
 use super::real::{plain, real};
 use super::start::Start;
 
@@ -39,14 +39,53 @@ pub(super) fn denies(pattern: &Pattern, start: &Start, used: &Used, ways: Ways<'
     if !by_link && !program_matches(program, used, first) {
         return Denied::No;
     }
-    let mut said = Denied::Yes;
     let rest = pattern.words.get(1..).unwrap_or_default();
-    let (options, words): (Vec<&PatternWord>, Vec<&PatternWord>) =
-        rest.iter().partition(|word| word.is_option());
-    for option in options {
-        said = said.min(has_option(option, start, used));
+    if begins_so(rest, pattern.exact, start) {
+        return Denied::Yes;
+    }
+    let mut said = Denied::Yes;
+    let mut words: Vec<&PatternWord> = Vec::new();
+    let mut rest = rest.iter().peekable();
+    while let Some(word) = rest.next() {
+        if !word.is_option() {
+            words.push(word);
+            continue;
+        }
+        // What follows an option that has a value is that value.
+        match rest.peek().filter(|next| !next.is_option()).and_then(|next| has_value(word, next, used)) {
+            Some(has) => {
+                said = said.min(has);
+                rest.next();
+            }
+            None => said = said.min(has_option(word, start, used)),
+        }
     }
     said.min(has_words(&words, pattern.exact, start, used, ways))
+}
+
+/// Whether a command begins with the very words of a denial.
+fn begins_so(rest: &[PatternWord], exact: Exact, start: &Start) -> bool {
+    let given = start.words.get(1..).unwrap_or_default();
+    let fits = |(wanted, given): (&PatternWord, &Word)| {
+        given.literal().is_some_and(|text| wanted.glob.matches(text, Reach::Anything))
+    };
+    !rest.is_empty()
+        && given.len() >= rest.len()
+        && (exact == Exact::No || given.len() == rest.len())
+        && rest.iter().zip(given).all(fits)
+}
+
+/// Whether an option is given with this value. Nothing where the option has none.
+fn has_value(option: &PatternWord, value: &PatternWord, used: &Used) -> Option<Denied> {
+    let named = |given: &&Given| given.names.iter().any(|known| option.names_option(known));
+    let values = used.options.iter().filter(named).filter_map(|given| given.value.as_ref());
+    values
+        .map(|given| match given.literal() {
+            Some(text) if value.glob.matches(text, Reach::Anything) => Denied::Yes,
+            Some(_) => Denied::No,
+            None => Denied::Perhaps,
+        })
+        .max()
 }
 
 fn program_matches(pattern: &PatternWord, used: &Used, word: &Word) -> bool {
@@ -128,6 +167,19 @@ fn loose(word: &Word) -> Option<Glob> {
 fn has_option(wanted: &PatternWord, start: &Start, used: &Used) -> Denied {
     if wanted.head == "--" {
         return names_file(start);
+    }
+    if start.words.iter().skip(1).any(|word| word.literal() == wanted.glob.plain() && !wanted.is_wild()) {
+        return Denied::Yes;
+    }
+    // `-XPOST`
+    let glued = |given: &Given| {
+        let value = given.value.as_ref().and_then(Word::literal);
+        let own = |name: &String| wanted.head.strip_prefix(name.as_str()).filter(|rest| !rest.is_empty());
+        let mut short = given.names.iter().filter(|name| name.len() == 2);
+        value.is_some() && short.any(|name| own(name) == value)
+    };
+    if used.options.iter().any(glued) {
+        return Denied::Yes;
     }
     let (name, value) = match wanted.head.split_once('=') {
         Some((name, value)) => (name, Some(value)),
@@ -227,10 +279,12 @@ fn has_words(wanted: &[&PatternWord], exact: Exact, start: &Start, used: &Used, 
             let role =
                 given.get(index).and_then(|at| used.operands.iter().find(|operand| operand.word == *at));
             paths |= role.is_some_and(|operand| is_place(operand.role) || operand.role == Role::Ask);
-            let any = if paths {
-                given.iter().skip(index).map(|at| word(pattern, *at)).max().unwrap_or(Denied::No)
-            } else {
-                here
+            let later = || given.iter().skip(index).map(|at| word(pattern, *at)).max().unwrap_or(Denied::No);
+            let any = match role {
+                _ if paths => later(),
+                // Of several others it may be.
+                Some(_) => here.max(later().min(Denied::Perhaps)),
+                None => here,
             };
             said = said.min(any);
         }
@@ -268,6 +322,15 @@ fn says(pattern: &PatternWord, at: usize, start: &Start, used: &Used, ways: Ways
         || pattern.glob.matches(&word_text(word), Reach::Anything)
     {
         return Denied::Yes;
+    }
+    // `HEAD:main`, `refs/heads/main`, `+main`: a branch by another way of saying it.
+    let last = |text: &str| {
+        text.rsplit([':', '/', '+'])
+            .next()
+            .is_some_and(|last| last != text && pattern.glob.plain() == Some(last))
+    };
+    if used.program == "git" && sub.is_none() && word.literal().is_some_and(last) {
+        return Denied::Perhaps;
     }
     if let (Some(glob), Some(plain)) = (loose(word), pattern.glob.plain())
         && !word.is_unknown()

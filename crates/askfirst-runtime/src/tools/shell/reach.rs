@@ -133,7 +133,7 @@ impl<'a> Reach<'a> {
             let verb = if matches!(touch, Touch::Write | Touch::WriteAll) { "written" } else { "read" };
             return asks(Approval::Deny, format!("`{text}` is never {verb}: {why}"));
         }
-        let Some((root, _, rights)) = self.ground.speaks(real) else {
+        let Some((root, inside, rights)) = self.ground.speaks(real) else {
             let why = format!("it {} `{text}`, which lies outside every root", touch.verb());
             return Reached { because: self.outside_origin, ..asks(self.outside, why) };
         };
@@ -157,6 +157,11 @@ impl<'a> Reach<'a> {
             }
             Touch::Write | Touch::WriteAll => rights.approval.write,
         };
+        let writes = matches!(touch, Touch::Write | Touch::WriteAll);
+        if writes && reached.approval < Approval::Required && steers(inside) {
+            reached.approval = Approval::Required;
+            reached.said = Some(format!("it writes `{text}`, by which other programs are steered"));
+        }
         let reads = matches!(touch, Touch::Read | Touch::ReadAll);
         if reads && reached.approval < Approval::Required && is_secret(real) {
             reached.approval = Approval::Required;
@@ -402,4 +407,52 @@ pub(super) fn names_are_tame(top: &Path, left: &mut usize) -> bool {
         Walked::Nothing => true,
         Walked::Found(_) | Walked::TooMuch => false,
     }
+}
+
+/// Folders and files by which git, builds elsewhere or agents are steered. They are no secret, and not for a rule about
+/// something else.
+const STEERING: [&str; 34] = [
+    ".amazonq",
+    ".bazelrc",
+    ".buildkite",
+    ".circleci",
+    ".drone.yml",
+    ".forgejo",
+    ".git",
+    ".gitattributes",
+    ".gitea",
+    ".github/actions",
+    ".github/copilot-instructions.md",
+    ".github/workflows",
+    ".gitlab-ci.yml",
+    ".jj",
+    ".kiro",
+    ".lintstagedrc",
+    ".mvn",
+    ".opencode",
+    ".pnp.cjs",
+    ".travis.yml",
+    ".woodpecker",
+    ".woodpecker.yml",
+    ".yarn/plugins",
+    ".yarn/releases",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    "Jenkinsfile",
+    "appveyor.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "buildspec.yml",
+    "cloudbuild.yaml",
+    "opencode.json",
+];
+
+fn steers(path: &Path) -> bool {
+    let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
+    let is = |steering: &&str| match steering.split_once('/') {
+        Some((above, below)) => names.windows(2).any(|pair| pair == [above, below]),
+        None => names.iter().any(|name| name.eq_ignore_ascii_case(steering)),
+    };
+    STEERING.iter().any(|steering| is(&steering))
 }

@@ -118,6 +118,8 @@ pub(super) struct Touched<'a> {
     pub(super) run: Vec<PathBuf>,
     /// Files that get their content from a stream or another file.
     pub(super) filled: Vec<PathBuf>,
+    /// Whether a name is written that is an option, or several words, to whoever lists it.
+    pub(super) odd: bool,
 }
 
 /// Looks at everything that a command touches.
@@ -291,6 +293,10 @@ impl<'a> Looker<'a> {
             word.iter().for_each(|word| self.perhaps(word, &folders, Doubtful::IfThere));
         }
         self.mentioned(used, &folders);
+        // Whoever is given what a wildcard finds, somebody looks through the folder.
+        for word in self.start.words.iter().skip(1).filter(|word| word.has_glob()) {
+            folders.iter().for_each(|folder| self.looks_through(word, folder));
+        }
         if used.program == "git" {
             let values = used.options.iter().filter_map(|given| given.value.as_ref());
             values.for_each(|value| self.within(value, &folders));
@@ -380,6 +386,9 @@ impl<'a> Looker<'a> {
         }
         if let (Touch::Write | Touch::WriteAll, Some(root)) = (touch, reached.root) {
             self.touched.writes.push(root.to_owned());
+            let name = place.plain.file_name().unwrap_or_default().as_encoded_bytes();
+            self.touched.odd |= name.first() == Some(&b'-')
+                || name.iter().any(|byte| byte.is_ascii_whitespace() || matches!(byte, b'\'' | b'"' | b'\\'));
         }
         reached
     }

@@ -2,17 +2,21 @@
 //! are known to be harmless pass; some never do, whatever a rule names.
 
 /// Names that only say how much or in which form something is printed, or which of a project's settings hold.
-const HARMLESS: [&str; 78] = [
+const HARMLESS: [&str; 91] = [
+    "ANALYZE",
     "APP_ENV",
     "ASPNETCORE_ENVIRONMENT",
     "AWS_DEFAULT_REGION",
     "AWS_PROFILE",
     "AWS_REGION",
     "BABEL_ENV",
+    "BLESS",
     "BROWSERSLIST_IGNORE_OLD_DATA",
     "CARGO_BUILD_JOBS",
     "CARGO_INCREMENTAL",
     "CARGO_NET_OFFLINE",
+    "CARGO_PROFILE_DEV_DEBUG",
+    "CARGO_PROFILE_RELEASE_LTO",
     "CARGO_TERM_COLOR",
     "CARGO_TERM_PROGRESS_WHEN",
     "CARGO_TERM_VERBOSE",
@@ -23,6 +27,7 @@ const HARMLESS: [&str; 78] = [
     "COLORTERM",
     "COLUMNS",
     "COVERAGE",
+    "CUDA_VISIBLE_DEVICES",
     "DEBIAN_FRONTEND",
     "DEBUG",
     "DOCKER_BUILDKIT",
@@ -32,6 +37,7 @@ const HARMLESS: [&str; 78] = [
     "FLASK_DEBUG",
     "FLASK_ENV",
     "FORCE_COLOR",
+    "GENERATE_SOURCEMAP",
     "GIT_AUTHOR_DATE",
     "GIT_COMMITTER_DATE",
     "GO111MODULE",
@@ -49,10 +55,13 @@ const HARMLESS: [&str; 78] = [
     "LOGLEVEL",
     "LOG_LEVEL",
     "MIX_ENV",
+    "MKL_NUM_THREADS",
+    "MOCK",
     "NEXT_TELEMETRY_DISABLED",
     "NODE_ENV",
     "NODE_NO_WARNINGS",
     "NO_COLOR",
+    "OMP_NUM_THREADS",
     "PIP_DISABLE_PIP_VERSION_CHECK",
     "PIP_NO_INPUT",
     "PORT",
@@ -78,21 +87,33 @@ const HARMLESS: [&str; 78] = [
     "TESTING",
     "TF_IN_AUTOMATION",
     "TF_LOG",
+    "TOKENIZERS_PARALLELISM",
+    "TRYBUILD",
     "TZ",
+    "UPDATE_EXPECT",
+    "UPDATE_SNAPSHOTS",
     "UV_NO_PROGRESS",
     "VERBOSE",
 ];
 
 /// Names that start a program, and the values with which they start none that matters.
-const FIXED: [(&str, &[&str]); 11] = [
+const FIXED: [(&str, &[&str]); 18] = [
+    ("BROWSER", &["none"]),
     ("EDITOR", &["true", ":"]),
+    ("GIT_CONFIG_NOSYSTEM", &["0", "1", "true"]),
     ("GIT_EDITOR", &["true", ":"]),
     ("GIT_OPTIONAL_LOCKS", &["0", "1"]),
     ("GIT_PAGER", &["cat", ""]),
     ("GIT_SEQUENCE_EDITOR", &["true", ":"]),
     ("GIT_TERMINAL_PROMPT", &["0", "1"]),
+    // Any other value of it is a file that is written.
+    ("GIT_TRACE", &["0", "1", "2"]),
+    ("GOFLAGS", &["", "-mod=mod", "-mod=readonly", "-mod=vendor"]),
     ("MANPAGER", &["cat", ""]),
     ("PAGER", &["cat", ""]),
+    ("PYTHONBREAKPOINT", &["0"]),
+    ("PYTHONWARNINGS", &["always", "default", "error", "ignore", "once"]),
+    ("RUSTC_WRAPPER", &[""]),
     ("RUSTDOCFLAGS", LINTS),
     ("RUSTFLAGS", LINTS),
     ("VISUAL", &["true", ":"]),
@@ -101,12 +122,25 @@ const FIXED: [(&str, &[&str]); 11] = [
 /// Flags of the compiler that only say what it complains about, or for which machine it builds.
 const LINTS: &[&str] = &[
     "",
+    "--cfg tokio_unstable",
     "-A warnings",
     "-Awarnings",
     "-C target-cpu=native",
     "-Ctarget-cpu=native",
     "-D warnings",
     "-Dwarnings",
+];
+
+/// Options of Node.js that load nothing and open nothing.
+const NODE: [&str; 8] = [
+    "--enable-source-maps",
+    "--experimental-vm-modules",
+    "--no-deprecation",
+    "--no-warnings",
+    "--openssl-legacy-provider",
+    "--trace-deprecation",
+    "--trace-warnings",
+    "--unhandled-rejections=strict",
 ];
 
 /// Names that make programs or the shell run something else. No rule lifts them.
@@ -196,6 +230,9 @@ pub(super) fn exported(name: &str, value: Option<&str>) -> Standing {
     {
         return Standing::Harmless;
     }
+    if name == "NODE_OPTIONS" && value.is_some_and(|value| value.split(' ').all(is_tame_for_node)) {
+        return Standing::Harmless;
+    }
     let harmless = HARMLESS.binary_search(&name).is_ok() || name.starts_with("LC_");
     if harmless && value.is_none_or(is_tame) {
         return Standing::Harmless;
@@ -211,6 +248,13 @@ pub(super) fn kept(name: &str) -> Standing {
 
 fn is_never(name: &str) -> bool {
     NEVER.binary_search(&name).is_ok() || NEVER_HEADS.iter().any(|head| name.starts_with(head))
+}
+
+fn is_tame_for_node(option: &str) -> bool {
+    let size = ["--max-old-space-size=", "--max-semi-space-size=", "--stack-trace-limit="]
+        .iter()
+        .find_map(|name| option.strip_prefix(name));
+    NODE.contains(&option) || size.is_some_and(|size| size.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// No path that is absolute or climbs, and nothing that a shell would act on.

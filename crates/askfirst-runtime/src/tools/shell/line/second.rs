@@ -167,6 +167,12 @@ impl Seen {
                 if parts.is_empty() {
                     self.hides(value, depth);
                 }
+                // Arithmetic that is more than numbers and names is left as it stands in the word.
+                if parts.iter().any(|part| matches!(part.kind, K::ArithmeticExpansion { expression: None })) {
+                    let from = value.find("$((").map(|at| at + "$((".len());
+                    let inner = from.zip(value.rfind("))")).and_then(|(from, to)| value.get(from..to));
+                    self.hides(inner.unwrap_or(value), depth);
+                }
                 self.all(parts, depth);
             }
             K::WordLiteral { value } => {

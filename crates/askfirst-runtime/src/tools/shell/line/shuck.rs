@@ -429,6 +429,14 @@ impl Turner<'_> {
                     return self
                         .refuse(redirect.span, "a here-document with commands behind it in a substitution");
                 }
+                // There a line that only begins as the end does is the end, if the bracket that closes is in it.
+                let ends = |line: &str| {
+                    let line = line.trim_start_matches('\t').strip_prefix(delimiter.cooked.as_str());
+                    line.is_some_and(|rest| rest.contains([')', '}']))
+                };
+                if self.base > 0 && self.text.get(body.clone()).is_none_or(|body| body.lines().any(ends)) {
+                    return self.refuse(redirect.span, "a here-document that ends early in a substitution");
+                }
                 self.leaves.push(body.start..end);
                 Kind::Doc { body, expands, strips: delimiter.strip_tabs }
             }

@@ -32,6 +32,22 @@ fn names_that_start_programs_never_pass_but_with_values_that_start_none() {
     assert_eq!(exported("GIT_PAGER", Some("cat")), Standing::Harmless);
     assert_eq!(exported("GIT_EDITOR", Some("true")), Standing::Harmless);
     assert_eq!(exported("GIT_PAGER", None), Standing::Never);
+    for (name, value, standing) in [
+        ("NODE_OPTIONS", "--max-old-space-size=4096", Standing::Harmless),
+        ("NODE_OPTIONS", "--experimental-vm-modules --no-warnings", Standing::Harmless),
+        ("NODE_OPTIONS", "--no-warnings --require=./evil.js", Standing::Never),
+        ("NODE_OPTIONS", "--max-old-space-size=4096\t--require=./evil.js", Standing::Never),
+        ("NODE_OPTIONS", "--no-warnings  ", Standing::Never),
+        ("GIT_TRACE", "1", Standing::Harmless),
+        ("GIT_TRACE", "/repo/.bashrc", Standing::Never),
+        ("GOFLAGS", "-mod=mod -toolexec=./evil.sh", Standing::Never),
+        ("PYTHONWARNINGS", "ignore", Standing::Harmless),
+        ("PYTHONWARNINGS", "error::evil.Class", Standing::Never),
+        ("RUSTC_WRAPPER", "", Standing::Harmless),
+        ("RUSTC_WRAPPER", "./evil.sh", Standing::Never),
+    ] {
+        assert_eq!(exported(name, Some(value)), standing, "{name}={value}");
+    }
     assert_eq!(kept("x"), Standing::Harmless);
     assert_eq!(kept("IFS"), Standing::Never);
     assert_eq!(kept("PS4"), Standing::Never);

@@ -92,11 +92,14 @@ pub(super) struct Before {
     made: Vec<PathBuf>,
     /// Files that got their content.
     filled: Vec<PathBuf>,
+    /// Whether a name was made that is an option, or several words, to whoever lists it.
+    odd: bool,
 }
 
 impl Before {
     /// Takes note of a program that stands before the others.
     pub(super) fn note(&mut self, start: &Start, touched: &mut Touched) {
+        self.odd |= touched.odd;
         self.made.append(&mut touched.made);
         self.filled.append(&mut touched.filled);
         self.brought |= start
@@ -108,7 +111,7 @@ impl Before {
 
     /// Whether anything was noted that could hinder a program.
     pub(super) fn has_something(&self) -> bool {
-        self.brought || self.replaced || !self.made.is_empty() || !self.filled.is_empty()
+        self.odd || self.brought || self.replaced || !self.made.is_empty() || !self.filled.is_empty()
     }
 
     /// What hinders a program that uses such things.
@@ -133,6 +136,8 @@ impl Before {
             && (self.brought || self.replaced || !self.made.is_empty())
         {
             "it changes whatever lies there, and this line may bring more"
+        } else if !start.below.is_empty() && (self.odd || self.replaced) {
+            "it is given whatever lies there, and this line may bring names that are options"
         } else if runs && self.filled.iter().any(|filled| steers(filled)) {
             "it may run what this line itself writes"
         } else {
