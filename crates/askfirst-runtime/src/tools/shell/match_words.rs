@@ -2,6 +2,8 @@
 //!
 //! What a pattern does not name and the program's table does not know as harmless is not covered. Nothing here grants.
 
+mod otherwise;
+
 use std::path::{Path, PathBuf};
 
 use super::glob::Reach;
@@ -9,8 +11,7 @@ use super::line::tree::Exported;
 use super::line::tree::Word;
 use super::paths::{self, Named, word_text};
 use super::pattern::{Exact, Pattern, PatternWord};
-use super::programs;
-use super::programs::used::{Class, Given, Known, Lifts, Role, Used};
+use super::programs::used::{Class, Known, Lifts, Role, Used};
 use super::real::real;
 use super::start::{Kind, Start};
 use super::variables::{self, Standing};
@@ -119,8 +120,8 @@ pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered
         None => Covered::No,
         Some(mut missing) => {
             missing.extend(not_named(pattern, words, &named, case));
-            missing.extend(said_otherwise(words, &named, &labels, case));
-            missing.extend(does_more(words, &named, case));
+            missing.extend(otherwise::said(words, &named, &labels, case));
+            missing.extend(otherwise::does_more(words, &named, case));
             if missing.is_empty() { Covered::Yes } else { Covered::But(missing) }
         }
     }
@@ -406,85 +407,6 @@ fn not_named(
     }
     missing.extend(unnamed_variables(Some(pattern), case.start));
     missing
-}
-
-/// Options that the pattern names, and that stand there again with another value or taken back.
-fn said_otherwise(
-    words: &[PatternWord],
-    named: &[(usize, usize)],
-    labels: &[Label],
-    case: &Case<'_>,
-) -> Vec<String> {
-    let mut missing = Vec::new();
-    let options = named.iter().filter(|(index, _)| words.get(*index).is_some_and(PatternWord::is_option));
-    for (index, at) in options {
-        // Behind it the words are those of a module, with options of its own.
-        if case.used.program.starts_with("python") && words.get(*index).is_some_and(|word| word.head == "-m")
-        {
-            continue;
-        }
-        let value_is_apart = labels.get(at + 1) == Some(&Label::Value);
-        let names_value = !value_is_apart || named.contains(&(index + 1, at + 1));
-        let is_wild = words.get(*index).is_some_and(PatternWord::is_wild);
-        for own in case.used.options.iter().filter(|option| option.word == *at) {
-            let others = || case.used.options.iter().filter(|option| option.word != *at);
-            let again = others().filter(|other| other.names.iter().any(|name| own.names.contains(name)));
-            // What is started or run is no value to a table, but stands where one does.
-            let value = |given: &Given| {
-                let next = || {
-                    case.start
-                        .words
-                        .get(given.word + 1)
-                        .filter(|_| labels.get(given.word + 1) == Some(&Label::Value))
-                };
-                given.value.clone().or_else(|| next().cloned())
-            };
-            let text = |value: Option<Word>| value.map(|value| value.literal().map(str::to_owned));
-            let differs = |other: &&Given| {
-                let other = text(value(other));
-                other == Some(None) || other != text(value(own))
-            };
-            let name = own.names.first().map(String::as_str).unwrap_or_default();
-            if names_value && !is_wild && again.clone().any(|other| differs(&other)) {
-                missing.push(format!("`{name}` stands there again, with another value than the rule names"));
-            }
-            let negates = |given: &Given| {
-                let word = case.start.words.get(given.word).map(word_text);
-                word.is_some_and(|word| word.starts_with("--no-"))
-            };
-            if again.clone().any(|other| negates(other) != negates(own))
-                || others().any(|other| takes_back(&own.names, &other.names))
-            {
-                missing.push(format!("`{name}` is taken back, which the rule names"));
-            }
-        }
-    }
-    missing
-}
-
-/// `--no-dry-run` behind `--dry-run`, and the other way round, where they are options of their own.
-fn takes_back(own: &[String], other: &[String]) -> bool {
-    let bare = |name: &String| name.strip_prefix("--").map(str::to_owned);
-    let pair = |one: &str, two: &str| one.strip_prefix("no-").is_some_and(|rest| rest == two);
-    if own.iter().any(|name| other.contains(name)) {
-        return false;
-    }
-    let (own, other): (Vec<String>, Vec<String>) =
-        (own.iter().filter_map(bare).collect(), other.iter().filter_map(bare).collect());
-    own.iter().any(|one| other.iter().any(|two| pair(one, two) || pair(two, one)))
-}
-
-/// What changes something, under a rule that names options with which the program only reads: `git branch -vv -D x`.
-fn does_more(words: &[PatternWord], named: &[(usize, usize)], case: &Case<'_>) -> Option<String> {
-    let options = named.iter().any(|(index, _)| words.get(*index).is_some_and(PatternWord::is_option));
-    if !options || case.used.class != Class::Changes || case.used.known != Known::Table {
-        return None;
-    }
-    let own: Option<Vec<Word>> =
-        words.iter().map(|word| Some(Word::text(word.glob.plain()?, 0..0))).collect();
-    let alone = programs::used(&own?);
-    let reads = alone.class == Class::Reads && alone.doubts.is_empty();
-    reads.then(|| "with what the rule names it only reads, and this changes something".to_owned())
 }
 
 /// Whether it runs a file in the shell itself, where it may change everything that follows. A rule must name the file.

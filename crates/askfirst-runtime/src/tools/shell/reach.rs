@@ -265,6 +265,28 @@ impl<'a> Reach<'a> {
         }
     }
 
+    /// A link below a folder that leads out of every root. Nothing is known where there is too much to look at.
+    pub(super) fn leads_outside(&self, top: &Path) -> Option<bool> {
+        let mut left = self.left.get();
+        // The system's programs, and Python in an environment of a project, are no secret.
+        let system = |led: &Path| {
+            ["/usr", "/bin", "/lib", "/lib64", "/nix/store"].iter().any(|top| led.starts_with(top))
+        };
+        let python = |path: &Path| {
+            path.ancestors().nth(2).is_some_and(|environment| environment.join("pyvenv.cfg").is_file())
+        };
+        let walked = walk(top, Links::Names, &mut left, &mut |path| {
+            let away = |led: &PathBuf| self.root_of(led).is_none() && !system(led);
+            path.is_symlink() && real(path).as_ref().is_some_and(away) && !python(path)
+        });
+        self.left.set(left);
+        match walked {
+            Walked::Found(_) => Some(true),
+            Walked::Nothing => Some(false),
+            Walked::TooMuch => None,
+        }
+    }
+
     /// Whether everything below a folder may be written as the folder itself may: no repository, no root of its own,
     /// nothing that is never written, and no link that leads to more than a file of a root.
     pub(super) fn below_is_alike(&self, top: &Path) -> bool {

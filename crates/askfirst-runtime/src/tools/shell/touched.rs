@@ -1,6 +1,7 @@
 //! What one command touches: its folder, its paths, the files that its streams lead to, and the repository that git
 //! would work in.
 
+mod followed;
 mod foreign;
 mod inside;
 mod other_names;
@@ -260,6 +261,9 @@ impl<'a> Looker<'a> {
             }
             if path.role == Role::File {
                 self.runs(&path.word, folders);
+            }
+            if touch == Touch::ReadAll {
+                self.followed(used, &path.word, folders, below);
             }
             self.one(&path.word, touch, folders);
             let moves = used.program == "git" && used.subs.iter().any(|sub| sub.name == "mv");

@@ -35,6 +35,34 @@ fn what_lies_outside_every_root_is_asked_about_or_denied() {
 }
 
 #[test]
+fn links_that_lead_outside_are_followed_only_where_somebody_was_asked() {
+    let world = world(READS);
+    let follows = [
+        "grep -R x src",
+        "diff -r src .",
+        "rg -L x src",
+        "find src -type l -exec cat {} +",
+        "find src | xargs cat",
+    ];
+    for command in follows {
+        assert_eq!(world.says(command), Free, "{command}");
+    }
+    let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, world.folder.path().join(name)).unwrap();
+    world.write("src/env/pyvenv.cfg", "").write("src/env/bin/x", "");
+    link("/opt/python", "src/env/bin/python");
+    link("/usr/bin/env", "src/tool");
+    link("main.rs", "src/inside");
+    for command in follows {
+        assert_eq!(world.says(command), Free, "{command}");
+    }
+    link("/etc/passwd", "src/outside");
+    for command in follows {
+        assert_eq!(world.says(command), Required, "{command}");
+    }
+    assert_eq!(world.says("grep -r x src"), Free);
+}
+
+#[test]
 fn what_is_never_read_is_refused_by_every_name() {
     let world = world_with("  never_read: [secret]\n", READS);
     world.write("secret", "x");
