@@ -415,8 +415,13 @@ fn tame(path: Option<&str>) -> Option<String> {
 pub(super) fn tops(used: &Used) -> Vec<Word> {
     let mut tops: Vec<Word> = used.paths.iter().map(|path| path.word.clone()).collect();
     // `ls x` prints names in `x`, which are looked for in its own folder.
-    if tops.is_empty() || matches!(used.program.as_str(), "ls" | "dir" | "vdir") {
+    let lists = matches!(used.program.as_str(), "ls" | "dir" | "vdir");
+    if tops.is_empty() || lists {
         tops.push(Word::text(".", 0..0));
+    }
+    // Its names have no folder before them, and so are as a wildcard's: any may be an option by the time it runs.
+    if lists {
+        tops.push(Word::new(0..0, vec![Piece::Glob("*".to_owned())]));
     }
     tops
 }

@@ -471,6 +471,10 @@ const STEERING: [&str; 34] = [
 ];
 
 fn steers(path: &Path) -> bool {
+    // What git leaves behind when it was ended.
+    if path == Path::new(".git/index.lock") {
+        return false;
+    }
     let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
     let is = |steering: &&str| match steering.split_once('/') {
         Some((above, below)) => names.windows(2).any(|pair| pair == [above, below]),

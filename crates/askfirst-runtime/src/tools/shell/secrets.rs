@@ -10,7 +10,7 @@ use super::glob::{Glob, Reach};
 use super::line::tree::{Command, Piece, Stdin, Word};
 
 /// Names, in lower case. A star stands for anything within a name.
-const NAMES: [&str; 30] = [
+const NAMES: [&str; 40] = [
     ".env",
     ".env.*",
     "*.env",
@@ -41,10 +41,20 @@ const NAMES: [&str; 30] = [
     "credentials.json",
     "service-account*.json",
     "shadow",
+    ".boto",
+    ".s3cfg",
+    "*.key",
+    "*.keystore",
+    "*.tfstate",
+    "kubeconfig",
+    "secrets.json",
+    "secrets.yaml",
+    "secrets.yml",
+    "credentials.toml",
 ];
 
 /// Folders whose content counts, too.
-const FOLDERS: [&str; 6] = [".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker"];
+const FOLDERS: [&str; 7] = [".ssh", ".gnupg", ".aws", ".azure", ".gem", ".kube", ".docker"];
 
 /// Endings of names that hold no secret though they look like it.
 const SAMPLES: [&str; 7] = [".example", ".sample", ".template", ".dist", ".defaults", ".test", ".ci"];

@@ -275,6 +275,17 @@ impl Walker<'_> {
                 {
                     self.gap(span, "a trap that runs between other commands");
                 }
+                // It runs where the line ends, not where it stands.
+                let around = [self.text.get(..span.start), self.text.get(span.end..)];
+                let words = around.into_iter().flatten().flat_map(|text| {
+                    text.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '\\' | '\'' | '"'))
+                });
+                let moves = |word: &str| ["cd", "pushd", "popd"].contains(&squeezed(word).as_str());
+                if operands.first().is_some_and(|script| !script.prefix().is_empty())
+                    && words.into_iter().any(moves)
+                {
+                    self.gap(span, "a trap that runs in another folder");
+                }
                 state.forget();
                 if operands.iter().any(|word| squeezed(word.prefix()).contains("cd")) {
                     state.lose_folders();

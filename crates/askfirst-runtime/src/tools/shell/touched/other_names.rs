@@ -202,6 +202,15 @@ impl Looker<'_> {
     /// The folder that a wildcard looks through, where that may lie outside of the roots.
     pub(super) fn looks_through(&mut self, word: &Word, folder: &Path) {
         let text = word_text(word);
+        // Other shells, and bash before 5.2, find the folder above by `.*` too.
+        let mut parts = text.split('/').rev().skip(1);
+        if parts.any(|part| {
+            part.starts_with('.')
+                && part.contains(['*', '?', '['])
+                && Glob::new(part).matches("..", Reach::Anything)
+        }) {
+            self.ask(format!("`{text}` may lead to the folder above"));
+        }
         let before = text.find(['*', '?', '[']).and_then(|at| text.get(..at)).unwrap_or_default();
         let Some((head, _)) = before.rsplit_once('/') else { return };
         let rest = head.strip_prefix('~').filter(|_| word.pieces.first() == Some(&Piece::Home));
