@@ -358,6 +358,13 @@ impl Rest<'_> {
                 return None;
             }
         }
+        // Who names a branch to be pushed means that one.
+        let pushes = case.used.program == "git" && case.used.subs.iter().any(|sub| sub.name == "push");
+        let operands = |at: usize| matches!(self.labels.get(at), Some(Label::Operand(_)));
+        let named = self.named.iter().filter(|(index, at)| *index > 0 && operands(*at)).count();
+        if pushes && named > 1 && (self.at..self.labels.len()).any(operands) {
+            return Some(vec!["it pushes more than the rule names".to_owned()]);
+        }
         let names_path = self.named.iter().skip(1).any(|(_, at)| role(*at).is_some_and(is_path));
         let changes = case.used.class == Class::Changes;
         match further.first().filter(|_| names_path && changes) {

@@ -26,6 +26,9 @@ pub(super) fn said(
         let value_is_apart = labels.get(at + 1) == Some(&Label::Value);
         let names_value = !value_is_apart || named.contains(&(index + 1, at + 1));
         let is_wild = words.get(*index).is_some_and(PatternWord::is_wild);
+        if let Some(name) = stands_again(words, *index, *at, named.contains(&(index + 1, at + 1)), case) {
+            missing.push(format!("`{name}` stands there again, with another value than the rule names"));
+        }
         for own in case.used.options.iter().filter(|option| option.word == *at) {
             let others = || case.used.options.iter().filter(|option| option.word != *at);
             let again = others().filter(|other| other.names.iter().any(|name| own.names.contains(name)));
@@ -60,6 +63,33 @@ pub(super) fn said(
         }
     }
     missing
+}
+
+/// The same by the letters alone, for programs that nothing is known about: `--plugin=a --plugin=b`, `-r a -r b`.
+fn stands_again(
+    words: &[PatternWord],
+    index: usize,
+    at: usize,
+    with_next: bool,
+    case: &Case<'_>,
+) -> Option<String> {
+    let word = words.get(index)?.glob.plain()?;
+    let next = words.get(index + 1).filter(|next| !next.is_option()).and_then(|next| next.glob.plain());
+    let (name, value) = match (word.split_once('='), next) {
+        (Some((name, value)), _) => (name, value),
+        (None, Some(next)) if with_next => (word, next),
+        (None, _) => return None,
+    };
+    let given = |at: usize| case.start.words.get(at).map(word_text);
+    let again = (1..case.start.words.len()).filter(|other| *other != at).any(|other| {
+        let Some(text) = given(other) else { return false };
+        match text.split_once('=') {
+            Some((own, set)) => own == name && set != value,
+            None if *text == *name => given(other + 1).is_none_or(|next| *next != *value),
+            None => false,
+        }
+    });
+    again.then(|| name.to_owned())
 }
 
 /// `--no-dry-run` behind `--dry-run`, and the other way round, where they are options of their own.
