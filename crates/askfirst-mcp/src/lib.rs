@@ -3,6 +3,7 @@
 //! It relays original bytes and parses strictly: what does not parse in exactly one way is refused, never passed on.
 
 pub mod elicit;
+mod fold;
 pub mod framing;
 pub mod gateway;
 pub mod http;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use askfirst::json::Strictly;
+use askfirst::json::{JsonFault, Strictly};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -61,14 +61,38 @@ pub(crate) enum Fault {
     /// It is JSON, but no message.
     #[error("not a JSON-RPC message: {0}")]
     Shape(String),
+    /// There is more in it than is looked at.
+    #[error("the message is too large: {why}")]
+    Large {
+        /// Who waits for an answer.
+        id: Option<Id>,
+        /// How much is too much.
+        why: JsonFault,
+    },
 }
 
 impl Fault {
+    /// What is wrong with the values of a message; `id` says who waits for an answer, where that can be told.
+    pub(crate) fn of(why: JsonFault, id: impl FnOnce() -> Option<Id>) -> Self {
+        match why {
+            JsonFault::Garbled(why) => Self::Syntax(why),
+            JsonFault::TooMany => Self::Large { id: id(), why },
+        }
+    }
+
     /// The JSON-RPC code.
     pub(crate) fn code(&self) -> i32 {
         match self {
             Self::Syntax(_) => -32700,
-            Self::Shape(_) => -32600,
+            Self::Shape(_) | Self::Large { .. } => -32600,
+        }
+    }
+
+    /// Who is told.
+    pub(crate) fn id(&self) -> Option<&Id> {
+        match self {
+            Self::Large { id, .. } => id.as_ref(),
+            Self::Syntax(_) | Self::Shape(_) => None,
         }
     }
 }
@@ -112,7 +136,7 @@ pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
     if text.trim_start().starts_with('[') {
         return Err(Fault::Shape("batches are not taken".to_owned()));
     }
-    let strictly = || askfirst::json::parse(line).map(drop).map_err(|e| Fault::Syntax(e.to_string()));
+    let strictly = || askfirst::json::parse(line).map(drop).map_err(|e| Fault::of(e, || asker(text)));
     if from == From::Client {
         strictly()?;
     }
@@ -144,6 +168,14 @@ pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
         (None, Some(id)) if id.get() == "null" => Ok(Message::Response { id: None, result: envelope.result }),
         (None, Some(id)) => Ok(Message::Response { id: Some(id_of(id)?), result: envelope.result }),
     }
+}
+
+/// The id of a request that is not looked at any further.
+fn asker(text: &str) -> Option<Id> {
+    let envelope: Envelope<'_> = serde_json::from_str(text).ok()?;
+    // An answer has the id of somebody else's request.
+    envelope.method?;
+    id_of(envelope.id?).ok()
 }
 
 /// Reads a line that calls a tool, in one pass in which every value is looked at: its id and its parameters. Nothing, if

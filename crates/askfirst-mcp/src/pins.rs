@@ -8,6 +8,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use askfirst::json::{MAX_VALUES, count_object};
 use serde_json::{Map, Value};
 
 /// Why pins cannot be kept.
@@ -31,6 +32,16 @@ pub enum PinsError {
         /// Why.
         cause: String,
     },
+    /// There would be more than can be read again.
+    #[error(
+        "the pins of `{server}` would be more than {MAX_VALUES} values; hint: remove `{file}` to begin anew"
+    )]
+    Full {
+        /// The server.
+        server: String,
+        /// The file.
+        file: String,
+    },
 }
 
 /// The pins of one server.
@@ -38,7 +49,7 @@ pub enum PinsError {
 pub struct Pins {
     server: String,
     file: PathBuf,
-    known: Mutex<BTreeMap<String, Value>>,
+    known: Mutex<Map<String, Value>>,
 }
 
 impl Pins {
@@ -53,10 +64,10 @@ impl Pins {
             .collect();
         let file = state.join("pins").join(format!("{name}-{}.json", askfirst::Digest::of(server).short()));
         let known = match std::fs::read(&file) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Map::new(),
             Err(e) => return Err(PinsError::Disk { server: server.to_owned(), cause: e.to_string() }),
             Ok(bytes) => match askfirst::json::parse_object(&bytes) {
-                Ok(map) => map.into_iter().collect(),
+                Ok(map) => map,
                 Err(e) => {
                     return Err(PinsError::Garbled {
                         server: server.to_owned(),
@@ -75,21 +86,20 @@ impl Pins {
     /// Fails if a new pin cannot be written.
     pub(crate) fn changed(&self, tools: &[(String, Value)]) -> Result<BTreeMap<String, Value>, PinsError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut changed, mut new) = (BTreeMap::new(), false);
+        let (mut changed, mut new) = (BTreeMap::new(), Map::new());
         for (name, definition) in tools {
-            match known.get(name) {
+            match known.get(name).or_else(|| new.get(name)) {
                 Some(pinned) if pinned == definition => {}
                 Some(pinned) => {
                     changed.insert(name.clone(), pinned.clone());
                 }
                 None => {
-                    known.insert(name.clone(), definition.clone());
-                    new = true;
+                    new.insert(name.clone(), definition.clone());
                 }
             }
         }
-        if new {
-            self.write(&known)?;
+        if !new.is_empty() {
+            self.keep(&mut known, new)?;
         }
         Ok(changed)
     }
@@ -100,14 +110,21 @@ impl Pins {
     /// Fails if the pin cannot be written.
     pub(crate) fn accept(&self, name: &str, definition: &Value) -> Result<(), PinsError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(name.to_owned(), definition.clone());
-        self.write(&known)
+        self.keep(&mut known, Map::from_iter([(name.to_owned(), definition.clone())]))
     }
 
-    fn write(&self, known: &BTreeMap<String, Value>) -> Result<(), PinsError> {
-        let map: Map<String, Value> = known.iter().map(|(name, pin)| (name.clone(), pin.clone())).collect();
-        self.replace(&Value::Object(map).to_string())
-            .map_err(|e| PinsError::Disk { server: self.server.clone(), cause: e.to_string() })
+    /// Writes more pins. Those that cannot be written, or not be read again, are not kept here either.
+    fn keep(&self, known: &mut Map<String, Value>, more: Map<String, Value>) -> Result<(), PinsError> {
+        let mut all = known.clone();
+        all.extend(more.clone());
+        if count_object(&all) > MAX_VALUES {
+            let file = self.file.display().to_string();
+            return Err(PinsError::Full { server: self.server.clone(), file });
+        }
+        self.replace(&Value::Object(all).to_string())
+            .map_err(|e| PinsError::Disk { server: self.server.clone(), cause: e.to_string() })?;
+        known.extend(more);
+        Ok(())
     }
 
     /// The whole file or nothing.

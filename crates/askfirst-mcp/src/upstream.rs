@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::Poll;
 
+use askfirst::json::{MAX_VALUES, count};
 use askfirst::toolset::{BoxFuture, Pinned};
 use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Digest, Fact,
     Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
 };
-use askfirst_runtime::present::escape::{escaped, visible};
+use askfirst_runtime::present::escape::{escaped, visible, visible_line};
 use hyper::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -40,6 +41,8 @@ struct Known {
     json: Value,
     /// What it looked like when it was pinned, if that was different.
     was: Option<Value>,
+    /// How many values the server wrote it with.
+    values: usize,
 }
 
 /// A call on its way.
@@ -171,10 +174,22 @@ impl Upstream {
         (&self.server, names.collect())
     }
 
-    /// Learns tools from a list, in which descriptions are made visible where something in them is not.
-    pub(crate) fn learn(&self, list: &mut [Value]) -> Result<Vec<Oddity>, String> {
+    /// Learns tools from a list, in which descriptions are made visible where something in them is not. A tool whose
+    /// name has such a thing is taken out: nobody could tell it from another that the rules allow.
+    pub(crate) fn learn(&self, list: &mut Vec<Value>) -> Result<Vec<Oddity>, String> {
         let mut odd = Vec::new();
         let mut found = Vec::new();
+        list.retain(|tool| {
+            let hides = tool.get("name").and_then(Value::as_str).filter(|name| has_hidden(name));
+            odd.extend(hides.map(|name| {
+                Oddity(format!(
+                    "`{}` of `{}`: there are hidden characters in its name, so it is left out",
+                    visible_line(name).text(),
+                    self.server
+                ))
+            }));
+            hides.is_none()
+        });
         for tool in list.iter_mut() {
             let Some(name) = tool.get("name").and_then(Value::as_str).map(str::to_owned) else {
                 return Err("a tool has no name".to_owned());
@@ -190,9 +205,11 @@ impl Upstream {
                 )));
             }
         }
+        self.has_room(&found)?;
         let changed = self.pins.changed(&found).map_err(|e| e.to_string())?;
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         for (name, json) in found {
+            let values = count(&json);
             let was = changed.get(&name).cloned();
             if was.is_some() {
                 odd.push(Oddity(format!(
@@ -203,9 +220,21 @@ impl Upstream {
             }
             let definition = self.definition_of(&name, &json);
             let digest = definition.digest();
-            tools.insert(definition.name.clone(), Arc::new(Known { definition, digest, json, was }));
+            tools.insert(definition.name.clone(), Arc::new(Known { definition, digest, json, was, values }));
         }
         Ok(odd)
+    }
+
+    /// Lists come in any number of pages, so what is kept of all of them has a limit too.
+    fn has_room(&self, found: &[(String, Value)]) -> Result<(), String> {
+        let new: BTreeMap<String, usize> =
+            found.iter().map(|(name, json)| (self.config_name(name), count(json))).collect();
+        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = tools.iter().filter(|(name, _)| !new.contains_key(*name)).map(|(_, known)| known.values);
+        match kept.chain(new.values().copied()).sum::<usize>() {
+            ..=MAX_VALUES => Ok(()),
+            _ => Err(format!("they have more than {MAX_VALUES} values in all")),
+        }
     }
 
     fn definition_of(&self, name: &str, json: &Value) -> ToolDefinition {
@@ -295,6 +324,11 @@ impl Upstream {
         to_server.line(&line).map_err(|e| ToolError::Failed(format!("the server cannot be reached: {e}")))?;
         Ok(flight)
     }
+}
+
+/// Whether there is something in a name that nobody would see.
+fn has_hidden(name: &str) -> bool {
+    name.contains(char::is_control) || visible_line(name).escaped > 0
 }
 
 /// Escapes what nobody would see in a tool's descriptions. Says how much.

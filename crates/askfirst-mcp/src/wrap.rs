@@ -50,7 +50,8 @@ pub enum Way {
 /// # Errors
 /// Fails if the text is no such config, or a server has a name that cannot be used. Nothing is rewritten then.
 pub fn rewrite(text: &str, askfirst: &str, way: Way) -> Result<Rewritten, WrapError> {
-    askfirst::json::parse(text.as_bytes()).map_err(|e| WrapError::Syntax(e.to_string()))?;
+    // Some clients keep all that they know in this file, so it may be large.
+    askfirst::json::parse_of_any_size(text.as_bytes()).map_err(|e| WrapError::Syntax(e.to_string()))?;
     let whole: &RawValue = serde_json::from_str(text).map_err(|e| WrapError::Syntax(e.to_string()))?;
     let servers = PLACES.iter().find_map(|place| {
         place.iter().try_fold(whole, |at, key| members(at).and_then(|members| members.get(*key).copied()))

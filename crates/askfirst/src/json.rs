@@ -3,6 +3,7 @@
 //! Two texts that a tool could tell apart must never count as one call. So duplicate keys are refused, integers
 //! that no machine integer holds are refused, and equality keeps `1`, `1.0` and `true` apart.
 
+use std::cell::Cell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -15,22 +16,51 @@ pub type Args = Map<String, Value>;
 /// The deepest nesting that is read.
 pub const MAX_DEPTH: usize = 64;
 
+/// The most values that are read. Small values take far more room in memory than in a text, so that a limit on the
+/// text alone is none.
+pub const MAX_VALUES: usize = 200_000;
+
+/// What an object counts as: even one with a single key takes as much room as that many other values.
+const OBJECT: usize = 16;
+
 /// Why a text is not taken as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct JsonFault(String);
+pub enum JsonFault {
+    /// It is not one strict JSON document.
+    #[error("{0}")]
+    Garbled(String),
+    /// There is more in it than is read.
+    #[error("it has more than {MAX_VALUES} values, each object counted as {OBJECT}")]
+    TooMany,
+}
 
 /// Reads one JSON document and nothing after it.
 ///
 /// # Errors
 /// Fails on anything that is not one strict JSON document: duplicate keys, invalid UTF-8, numbers that cannot be
-/// held exactly, nesting deeper than [`MAX_DEPTH`], trailing text.
+/// held exactly, nesting deeper than [`MAX_DEPTH`], more than [`MAX_VALUES`] values, trailing text.
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonFault> {
+    parse_within(bytes, MAX_VALUES)
+}
+
+/// The same for a file of the owner's own, which may have any number of values. Not for what an agent or a server sends.
+///
+/// # Errors
+/// As [`parse`], but for the number of values.
+pub fn parse_of_any_size(bytes: &[u8]) -> Result<Value, JsonFault> {
+    parse_within(bytes, usize::MAX)
+}
+
+fn parse_within(bytes: &[u8], values: usize) -> Result<Value, JsonFault> {
     let text = std::str::from_utf8(bytes)
-        .map_err(|e| JsonFault(format!("not UTF-8 at byte {}", e.valid_up_to())))?;
+        .map_err(|e| JsonFault::Garbled(format!("not UTF-8 at byte {}", e.valid_up_to())))?;
     let mut reader = serde_json::Deserializer::from_str(text);
-    let strict = Strict { depth: 0 }.deserialize(&mut reader).map_err(|e| JsonFault(e.to_string()))?;
-    reader.end().map_err(|e| JsonFault(e.to_string()))?;
+    let left = Cell::new(Some(values));
+    let strict = Strict { depth: 0, left: &left }.deserialize(&mut reader).map_err(|e| match left.get() {
+        Some(_) => JsonFault::Garbled(e.to_string()),
+        None => JsonFault::TooMany,
+    })?;
+    reader.end().map_err(|e| JsonFault::Garbled(e.to_string()))?;
     if has_large_float(&strict) {
         check_integers(text)?;
     }
@@ -44,7 +74,8 @@ pub struct Strictly(pub Value);
 
 impl<'de> Deserialize<'de> for Strictly {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Strict { depth: 0 }.deserialize(deserializer)?;
+        let left = Cell::new(Some(MAX_VALUES));
+        let value = Strict { depth: 0, left: &left }.deserialize(deserializer)?;
         if has_large_float(&value) {
             return Err(de::Error::custom("a number that may not be held exactly"));
         }
@@ -59,8 +90,24 @@ impl<'de> Deserialize<'de> for Strictly {
 pub fn parse_object(bytes: &[u8]) -> Result<Args, JsonFault> {
     match parse(bytes)? {
         Value::Object(map) => Ok(map),
-        other => Err(JsonFault(format!("expected an object, found {}", kind(&other)))),
+        other => Err(JsonFault::Garbled(format!("expected an object, found {}", kind(&other)))),
     }
+}
+
+/// How many values there are in one, as [`MAX_VALUES`] counts them.
+#[must_use]
+pub fn count(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Value::Object(map) => count_object(map),
+    }
+}
+
+/// The same for an object.
+#[must_use]
+pub fn count_object(map: &Map<String, Value>) -> usize {
+    OBJECT + map.values().map(|item| 1 + count(item)).sum::<usize>()
 }
 
 /// What a value is, in words.
@@ -144,7 +191,7 @@ fn check_integers(text: &str) -> Result<(), JsonFault> {
                 }
                 let whole = !number.contains(['.', 'e', 'E']);
                 if whole && number.parse::<u64>().is_err() && number.parse::<i64>().is_err() {
-                    return Err(JsonFault(format!(
+                    return Err(JsonFault::Garbled(format!(
                         "the integer `{}` cannot be held exactly",
                         crate::presentation::shorten(&number, 40)
                     )));
@@ -156,11 +203,13 @@ fn check_integers(text: &str) -> Result<(), JsonFault> {
     Ok(())
 }
 
-struct Strict {
+struct Strict<'a> {
     depth: usize,
+    /// How many more values are read; none once there were too many.
+    left: &'a Cell<Option<usize>>,
 }
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -168,51 +217,65 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-impl Strict {
+impl Strict<'_> {
     fn deeper<E: de::Error>(&self) -> Result<Self, E> {
         if self.depth >= MAX_DEPTH {
             return Err(E::custom(format_args!("nested deeper than {MAX_DEPTH}")));
         }
-        Ok(Self { depth: self.depth + 1 })
+        Ok(Self { depth: self.depth + 1, left: self.left })
+    }
+
+    fn spend<E: de::Error>(&self, values: usize) -> Result<(), E> {
+        let left = self.left.get().and_then(|left| left.checked_sub(values));
+        self.left.set(left);
+        left.map(drop).ok_or_else(|| E::custom(JsonFault::TooMany))
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for Strict<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
+    fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
+        self.spend(1)?;
         Ok(Value::Null)
     }
 
-    fn visit_bool<E>(self, v: bool) -> Result<Value, E> {
+    fn visit_bool<E: de::Error>(self, v: bool) -> Result<Value, E> {
+        self.spend(1)?;
         Ok(Value::Bool(v))
     }
 
-    fn visit_i64<E>(self, v: i64) -> Result<Value, E> {
+    fn visit_i64<E: de::Error>(self, v: i64) -> Result<Value, E> {
+        self.spend(1)?;
         Ok(Value::from(v))
     }
 
-    fn visit_u64<E>(self, v: u64) -> Result<Value, E> {
+    fn visit_u64<E: de::Error>(self, v: u64) -> Result<Value, E> {
+        self.spend(1)?;
         Ok(Value::from(v))
     }
 
     fn visit_f64<E: de::Error>(self, v: f64) -> Result<Value, E> {
+        self.spend(1)?;
         Number::from_f64(v).map(Value::Number).ok_or_else(|| E::custom("not a finite number"))
     }
 
-    fn visit_str<E>(self, v: &str) -> Result<Value, E> {
+    fn visit_str<E: de::Error>(self, v: &str) -> Result<Value, E> {
+        self.spend(1)?;
         Ok(Value::String(v.to_owned()))
     }
 
-    fn visit_string<E>(self, v: String) -> Result<Value, E> {
+    fn visit_string<E: de::Error>(self, v: String) -> Result<Value, E> {
+        self.spend(1)?;
         Ok(Value::String(v))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        self.spend(1)?;
         let mut items = Vec::new();
         while let Some(item) = seq.next_element_seed(self.deeper()?)? {
             items.push(item);
@@ -221,8 +284,10 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        self.spend(OBJECT)?;
         let mut map = Map::new();
         while let Some(key) = access.next_key::<Key>()? {
+            self.spend(1)?;
             let value = access.next_value_seed(self.deeper()?)?;
             if map.contains_key(&key.0) {
                 let name = crate::presentation::shorten(&key.0, 40);

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use super::parked::{Again, Home};
 use super::{Call, Link, MAX_IN_FLIGHT, Results, Waiting, refuse};
 use crate::elicit::{Offer, is_own, offers};
+use crate::fold::folded;
 use crate::http::mirror::{is_stateless, version_of};
 use crate::message::{self, Fault, From, Id, Message, read};
 use crate::out::Ways;
@@ -30,7 +31,7 @@ impl Link {
             return self.begin(ways, id, params, line);
         }
         match read(line, From::Caller) {
-            Err(fault) => refuse(&*ways.to_client, None, fault.code(), &fault.to_string()),
+            Err(fault) => refuse(&*ways.to_client, fault.id(), fault.code(), &fault.to_string()),
             Ok(message) => self.read_from_client(ways, message, line),
         }
     }
@@ -152,8 +153,8 @@ impl Link {
         match askfirst::json::parse(params.get().as_bytes()) {
             Ok(params) => self.call(ways, id, params, line),
             Err(e) => {
-                let fault = Fault::Syntax(e.to_string());
-                refuse(&*ways.to_client, None, fault.code(), &fault.to_string())
+                let fault = Fault::of(e, || Some(id));
+                refuse(&*ways.to_client, fault.id(), fault.code(), &fault.to_string())
             }
         }
     }
@@ -255,7 +256,8 @@ impl Link {
 /// Whether a method is not the call of a tool, but some server might take it for one.
 fn looks_like_a_call(method: &str) -> bool {
     let plain = method.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_.$-".contains(&byte));
-    !plain || (method != "tools/call" && method.eq_ignore_ascii_case("tools/call"))
+    let folded = method.to_ascii_lowercase();
+    !plain || (method != "tools/call" && folded.contains("tool") && folded.contains("call"))
 }
 
 struct Wanted {
@@ -270,10 +272,8 @@ struct Wanted {
 /// The parameters of a call, read in the one way that they can be.
 fn wanted(params: Value) -> Result<Wanted, String> {
     let Value::Object(mut params) = params else { return Err("`params` must be an object".to_owned()) };
-    let folded = |key: &&String| {
-        CALL_KEYS.iter().any(|known| key.as_str() != *known && key.eq_ignore_ascii_case(known))
-    };
-    if let Some(key) = params.keys().find(folded) {
+    let odd = |key: &&String| !CALL_KEYS.contains(&key.as_str()) && is_call_key(&folded(key));
+    if let Some(key) = params.keys().find(odd) {
         return Err(format!("`{key}` looks like another key"));
     }
     let meta = params.remove("_meta");
@@ -284,7 +284,7 @@ fn wanted(params: Value) -> Result<Wanted, String> {
     };
     let args = match params.remove("arguments") {
         None => Args::new(),
-        Some(Value::Object(args)) => args,
+        Some(Value::Object(args)) => told_apart(args)?,
         Some(_) => return Err("`arguments` must be an object".to_owned()),
     };
     let again = match (params.remove("requestState"), params.remove("inputResponses")) {
@@ -298,6 +298,23 @@ fn wanted(params: Value) -> Result<Wanted, String> {
         (Some(_) | None, _) => None,
     };
     Ok(Wanted { name, args, progress, meta, again })
+}
+
+/// Whether a folded key is one of a call's.
+fn is_call_key(key: &str) -> bool {
+    CALL_KEYS.iter().any(|known| folded(known) == key)
+}
+
+/// Arguments that are as many to a server that does not tell upper case from lower. Else the rules would judge one
+/// argument and the server take another. What is within an argument is data.
+fn told_apart(args: Args) -> Result<Args, String> {
+    let mut seen = BTreeMap::new();
+    for key in args.keys() {
+        if let Some(other) = seen.insert(folded(key), key) {
+            return Err(format!("`{key}` in `arguments` looks like `{other}`"));
+        }
+    }
+    Ok(args)
 }
 
 /// Newer clients say with every request who they are.

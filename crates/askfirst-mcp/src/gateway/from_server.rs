@@ -113,9 +113,12 @@ impl Link {
         if result.is_none() {
             return line.to_vec();
         }
-        let Ok(mut message) = askfirst::json::parse_object(line) else {
-            self.tell("the server's list of tools cannot be read in one way: dropped");
-            return emptied(line);
+        let mut message = match askfirst::json::parse_object(line) {
+            Ok(message) => message,
+            Err(why) => {
+                self.tell(&format!("the server's list of tools is not taken: {why}"));
+                return emptied(line);
+            }
         };
         let tools = message.get_mut("result").and_then(|result| result.get_mut("tools"));
         let Some(tools) = tools.and_then(Value::as_array_mut) else { return line.to_vec() };
@@ -176,11 +179,11 @@ fn elsewhere(to_client: &Arc<dyn Out>, ways: &Ways) -> bool {
     to_client.is_open() && !Arc::ptr_eq(to_client, &ways.to_client)
 }
 
-/// An error in place of a list that cannot be read in one way.
+/// An error in place of a list that is not taken.
 fn emptied(line: &[u8]) -> Vec<u8> {
     let id = match read(line, From::Server) {
         Ok(Message::Response { id, .. }) => id,
         Ok(_) | Err(_) => None,
     };
-    super::error(id.as_ref(), -32603, "the server's list of tools cannot be read")
+    super::error(id.as_ref(), -32603, "the server's list of tools is not taken")
 }

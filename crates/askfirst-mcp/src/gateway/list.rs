@@ -134,13 +134,17 @@ impl Link {
             self.tell("the server answered what was not asked: dropped");
             return;
         }
-        let list = result.and_then(|result| askfirst::json::parse_object(result).ok());
+        let list = result.map(askfirst::json::parse_object);
         let cursor = match list {
             None => {
                 self.tell("the server does not list its tools");
                 None
             }
-            Some(mut list) => {
+            Some(Err(why)) => {
+                self.tell(&format!("the server's list of tools is not taken: {why}"));
+                None
+            }
+            Some(Ok(mut list)) => {
                 let tools = list.get_mut("tools").and_then(Value::as_array_mut);
                 match tools.map(|tools| self.gateway.upstream.learn(tools)) {
                     Some(Ok(odd)) => odd.iter().for_each(|oddity| self.tell(&oddity.0)),

@@ -176,7 +176,7 @@ impl Board {
             // An answer whose request is no longer open.
             Ok(Message::Response { .. }) | Err(_) => return None,
         };
-        let params: Option<Value> = params.and_then(|params| serde_json::from_str(params.get()).ok());
+        let params = params.and_then(|params| askfirst::json::parse_object(params.get().as_bytes()).ok());
         let token = params.as_ref().and_then(|params| params.get("progressToken"));
         if method == "notifications/progress" && token.is_some() {
             let reported = open.posts.iter().find(|asking| asking.progress.as_ref() == token);

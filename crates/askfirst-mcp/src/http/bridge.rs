@@ -375,7 +375,7 @@ impl Core {
                 self.link.from_server(ways, &body).map(drop).map_err(|e| e.to_string())
             }
             Ok(Message::Response { id: None, .. }) => {
-                let said: Option<Value> = serde_json::from_slice(&body).ok();
+                let said = askfirst::json::parse_object(&body).ok();
                 let said = said.as_ref().and_then(|said| said.get("error")?.get("message")?.as_str());
                 Err(format!("the server answered with {status}: {}", said.unwrap_or("no reason")))
             }
@@ -431,7 +431,7 @@ impl Core {
         if !first {
             return;
         }
-        let answer: Option<Value> = serde_json::from_slice(line).ok();
+        let answer = askfirst::json::parse_object(line).ok();
         let version =
             answer.as_ref().and_then(|answer| answer.get("result")?.get("protocolVersion")?.as_str());
         self.known().version = version.and_then(|version| HeaderValue::from_str(version).ok());

@@ -267,10 +267,11 @@ impl Rules {
     }
 }
 
-/// A host and its port.
+/// A host and its port. What is no number is no port: after `127.0.0.1:1@` another host may follow.
 fn split_port(host: &str) -> (&str, Option<&str>) {
+    let is_number = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
     match host.rsplit_once(':') {
-        Some((name, port)) if !port.contains(']') => (name, Some(port)),
+        Some((name, port)) if is_number(port) => (name, Some(port)),
         Some(_) | None => (host, None),
     }
 }

@@ -355,9 +355,8 @@ impl Asking {
     async fn answer(&mut self, line: Vec<u8>) {
         let mut headers = HeaderMap::new();
         if let Some(name) = self.name.take() {
-            let failed =
-                serde_json::from_slice::<Value>(&line).is_ok_and(|answer| answer.get("error").is_some());
-            if failed {
+            let failed = read(&line, From::Server);
+            if matches!(failed, Ok(Message::Response { result: None, .. })) {
                 self.door.forget(&name);
             } else if let Ok(name) = HeaderValue::from_str(&name) {
                 headers.insert(SESSION, name);

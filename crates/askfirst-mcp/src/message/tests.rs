@@ -114,3 +114,28 @@ fn what_is_no_call_or_has_a_fault_is_left_to_the_reader_that_says_so() {
             .is_none()
     );
 }
+
+#[test]
+fn a_request_with_too_many_values_is_refused_by_its_id() {
+    let many = vec!["{}"; askfirst::json::MAX_VALUES / 16].join(",");
+    let line = |head: &str, key: &str| format!(r#"{{"jsonrpc":"2.0",{head}"{key}":[{many}]}}"#);
+    for from in [From::Client, From::Caller] {
+        let fault = read(line(r#""id":7,"method":"ping","#, "params").as_bytes(), from).unwrap_err();
+        assert_eq!((fault.code(), fault.id()), (-32600, Some(&Id::Number(7))), "{fault}");
+        assert!(fault.to_string().contains("more than 200000 values"), "{fault}");
+        for head in
+            [r#""method":"ping","#, r#""id":[7],"method":"ping","#, r#""id":7,"id":8,"method":"ping","#]
+        {
+            let line = line(head, "params");
+            assert_eq!(read(line.as_bytes(), from).unwrap_err().id(), None, "{head}");
+        }
+        let answer = line(r#""id":7,"#, "result");
+        assert_eq!(
+            read(answer.as_bytes(), from).unwrap_err().id(),
+            None,
+            "the id of an answer is the server's"
+        );
+    }
+    assert!(call(line(r#""id":7,"method":"tools/call","#, "params").as_bytes()).is_none());
+    assert!(read(line(r#""id":7,"#, "result").as_bytes(), From::Server).is_ok(), "results may be large");
+}

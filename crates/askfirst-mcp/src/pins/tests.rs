@@ -1,5 +1,6 @@
 //! Pins across restarts, and pins that cannot be read.
 
+use askfirst::json::MAX_VALUES;
 use serde_json::json;
 
 use super::{Pins, PinsError};
@@ -19,6 +20,21 @@ fn a_tool_is_pinned_when_first_seen_and_told_when_it_changed_also_after_a_restar
     assert!(pins.changed(&[("add".to_owned(), new)]).unwrap().is_empty());
     let other = Pins::open(state.path(), "other").unwrap();
     assert!(other.changed(&[("add".to_owned(), old)]).unwrap().is_empty(), "each server has its own");
+}
+
+#[test]
+fn more_pins_than_can_be_read_again_are_refused_and_the_others_stay() {
+    let state = tempfile::tempdir().unwrap();
+    let pins = Pins::open(state.path(), "maths").unwrap();
+    let large = json!(vec![1; MAX_VALUES / 2]);
+    pins.changed(&[("one".to_owned(), large.clone())]).unwrap();
+    let two = [("two".to_owned(), large.clone())];
+    assert!(matches!(pins.changed(&two), Err(PinsError::Full { .. })));
+    assert!(matches!(pins.changed(&two), Err(PinsError::Full { .. })), "it is not kept in memory either");
+    assert!(matches!(pins.accept("two", &large), Err(PinsError::Full { .. })));
+    let pins = Pins::open(state.path(), "maths").unwrap();
+    let small = json!({"name": "one"});
+    assert_eq!(pins.changed(&[("one".to_owned(), small)]).unwrap()["one"], large);
 }
 
 #[test]

@@ -198,7 +198,7 @@ impl Reader {
             return Ok(());
         }
         let id = match read(line, From::Client) {
-            Err(fault) => return self.refuse(to, None, fault.code(), &fault.to_string()),
+            Err(fault) => return self.refuse(to, fault.id(), fault.code(), &fault.to_string()),
             Ok(Message::Request { id, .. }) => {
                 if let Err(why) = self.ids.begin(&id, to) {
                     return self.refuse(to, Some(&id), -32600, why);

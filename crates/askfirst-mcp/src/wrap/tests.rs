@@ -77,3 +77,10 @@ fn a_gateway_under_another_name_is_known_too() {
     let other = rewrite(text, "/usr/bin/askfirst", Way::Wrap).unwrap().text;
     assert_eq!(rewrite(&other, "/opt/askfirst-0.2", Way::Unwrap).unwrap().text, text);
 }
+
+#[test]
+fn a_config_in_which_a_client_keeps_much_else_is_rewritten_too() {
+    let much = vec!["{}"; askfirst::json::MAX_VALUES / 16].join(",");
+    let text = format!(r#"{{"history":[{much}],"mcpServers":{{"a":{{"command":"b"}}}}}}"#);
+    assert!(rewrite(&text, "askfirst", Way::Wrap).is_ok());
+}

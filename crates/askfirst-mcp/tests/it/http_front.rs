@@ -28,8 +28,16 @@ fn whoever_is_not_meant_is_not_let_in_and_not_heard() {
         (&[("origin", "null")], 403),
         (&[("origin", "http://localhost.evil.example")], 403),
         (&[("origin", "http://localhost@evil.example")], 403),
+        (&[("origin", "http://127.0.0.1:1@evil")], 403),
+        (&[("origin", &format!("http://localhost:{port}@evil.example"))], 403),
+        (&[("origin", &format!("http://localhost:1@evil.example:{port}"))], 403),
+        (&[("origin", "http://evil@localhost")], 403),
+        (&[("origin", "http://localhost:")], 403),
+        (&[("origin", "http://localhost:80/x")], 403),
+        (&[("host", "127.0.0.1:1@evil")], 403),
         (&[("host", &local)], 200),
         (&[("origin", "http://localhost:3000")], 200),
+        (&[("origin", "http://[::1]:3000")], 200),
         (&[("authorization", &format!("bearer {TOKEN}"))], 200),
     ];
     for (headers, status) in cases {
@@ -37,7 +45,7 @@ fn whoever_is_not_meant_is_not_let_in_and_not_heard() {
         assert_eq!(said.status, *status, "{headers:?}: {said:?}");
         assert!(!said.text().contains(TOKEN));
     }
-    assert_eq!(web.heard.lock().unwrap().len(), 3, "only those that were let in");
+    assert_eq!(web.heard.lock().unwrap().len(), 4, "only those that were let in");
     assert_eq!(request(desk.address, "PUT", &[], b"").said().status, 405);
     let elsewhere = format!("POST /other HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", desk.address);
     assert_eq!(raw(desk.address, elsewhere.as_bytes()).said().status, 404);

@@ -315,3 +315,25 @@ fn several_servers_are_one_with_names_that_tell_them_apart() {
     client.say(r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#);
     assert_eq!(client.hear_json()["result"], json!({}));
 }
+
+#[test]
+fn of_several_servers_none_can_list_without_end() {
+    // A page is within its own limit, and after each there is another.
+    let web = Web::start(|request, out| {
+        let message = request.json();
+        let page: Vec<Value> = (0..10_000).map(|n| json!({"uri": n.to_string()})).collect();
+        let result = match message["method"].as_str() {
+            Some("resources/list") => json!({"resources": page, "nextCursor": "more"}),
+            _ => json!({"protocolVersion": "2025-11-25", "capabilities": {"resources": {}}}),
+        };
+        let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string();
+        whole(out, "200 OK", &[("content-type", "application/json")], answer.as_bytes());
+    });
+    let (parts, other) = (Parts::new(&[]), Parts::named("notes", &[]));
+    let backends = vec![at(&web, &parts), program("notes", &other)];
+    let mut client = Client::before(backends, Names::Prefixed);
+    client.say(r#"{"jsonrpc":"2.0","id":4,"method":"resources/list"}"#);
+    let list = client.hear_json();
+    // Each has 18 values, and there are to be 800,000 at most: four pages are, five are not.
+    assert_eq!(list["result"]["resources"].as_array().unwrap().len(), 40_001, "the other's is there too");
+}

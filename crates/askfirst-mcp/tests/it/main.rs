@@ -16,6 +16,7 @@ mod http_front;
 mod http_lines;
 mod http_relay;
 mod http_tls;
+mod large;
 mod relay;
 mod rug_pull;
 mod serve;

@@ -81,6 +81,27 @@ fn hidden_characters_in_a_description_are_shown_and_reported() {
 }
 
 #[test]
+fn a_tool_with_hidden_characters_in_its_name_is_reported_left_out_and_unknown() {
+    let names = ["wi\u{200b}pe", "\u{202e}add", "ad\u{ad}d", "add\n", "a\tdd", "add\u{e0061}"];
+    let allowed: Vec<_> = names.iter().map(|name| (*name, Free)).collect();
+    let mut desk = Desk::new(&allowed);
+    let odd: Vec<Value> = names.iter().map(|name| tool(name)).collect();
+    let list = desk.list(&[&odd[..], &[tool("add"), tool("prüfe")]].concat());
+    let left: Vec<&Value> =
+        list["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(left, ["add", "prüfe"]);
+    let told = desk.told.lock().unwrap().clone();
+    assert_eq!(told.len(), names.len(), "{told:?}");
+    assert!(told[0].contains(r"`wi\u{200b}pe` of `maths`") && told[0].contains("left out"), "{told:?}");
+    desk.call(1, names[0], json!({}));
+    let asked: Value = serde_json::from_str(&desk.received()).unwrap();
+    desk.reply(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"tools": odd}}).to_string());
+    let answer = desk.hear_json();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(1), &json!(true)));
+    assert!(answer.to_string().contains("there is no tool"), "{answer}");
+}
+
+#[test]
 fn denied_tools_can_be_left_out_of_lists_and_stay_denied() {
     let state = tempfile::tempdir().unwrap();
     let mut desk = Desk::at(state.path(), policy(&[("wipe", Deny)]), true);

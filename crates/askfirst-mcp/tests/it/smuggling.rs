@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::fixture::{Desk, tool};
 
 /// Every line here tries to bring `wipe` past a gateway that allows `add`.
-pub const SMUGGLED: [&str; 30] = [
+pub const SMUGGLED: [&str; 37] = [
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","name":"wipe"}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"},"params":{"name":"wipe"}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"wipe"}}"#,
@@ -15,6 +15,13 @@ pub const SMUGGLED: [&str; 30] = [
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","Name":"wipe"}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"NAME":"wipe","name":"add"}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","Arguments":{"path":"/"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","argument\u017f":{"path":"/"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","ARGUMENTſ":{"path":"/"},"arguments":{}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","reque\u017ftState":"x"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tool\u017f/call","params":{"name":"wipe"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"table":"a","Table":"b"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"key":"a","\u212aey":"b"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"\u017fql":"a","sql":"b"}}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call","params":{"name":"wipe"}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","Params":{"name":"wipe"},"params":{"name":"add"}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","PARAMS":{"name":"wipe"}}"#,
@@ -58,15 +65,94 @@ fn nothing_smuggled_reaches_the_server_and_each_is_answered() {
 #[test]
 fn methods_that_only_look_like_a_call_are_no_methods() {
     let mut desk = Desk::new(&[]);
-    for (id, method) in
-        ["Tools/Call", "tools/call ", "TOOLS/CALL", "tools/c\u{0430}ll"].into_iter().enumerate()
-    {
-        let line =
-            json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {"name": "wipe"}}).to_string();
-        desk.say(&line);
+    let methods = [
+        "Tools/Call",
+        "tools/call ",
+        "TOOLS/CALL",
+        "tools/c\u{0430}ll",
+        "tools//call",
+        "/tools/call",
+        "tools/call/",
+        "tools/./call",
+        "tools.call",
+        "tools_call",
+        "toolscall",
+        "tool/call",
+        "call_tool",
+        "callTool",
+        "tools/callTool",
+        "v1/tools/call",
+    ];
+    for (id, method) in methods.into_iter().enumerate() {
+        let mut message = json!({"jsonrpc": "2.0", "method": method, "params": {"name": "wipe"}});
+        desk.say(message.to_string());
+        message["id"] = id.into();
+        desk.say(message.to_string());
         let told = desk.hear_json();
-        assert_eq!(told["error"]["code"], -32601, "{method}: {told}");
+        assert_eq!((&told["id"], &told["error"]["code"]), (&json!(id), &json!(-32601)), "{method}: {told}");
     }
+    let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
+    desk.say(ping);
+    assert_eq!(desk.received(), ping, "the first thing that the server hears of");
+}
+
+#[test]
+fn the_methods_of_the_protocol_are_not_taken_for_calls() {
+    let mut desk = Desk::new(&[]);
+    let methods = [
+        "completion/complete",
+        "elicitation/create",
+        "initialize",
+        "logging/setLevel",
+        "ping",
+        "prompts/get",
+        "prompts/list",
+        "resources/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/templates/list",
+        "resources/unsubscribe",
+        "roots/list",
+        "sampling/createMessage",
+        "server/discover",
+        "subscriptions/listen",
+        "tasks/cancel",
+        "tasks/get",
+        "tasks/list",
+        "tasks/result",
+        "tasks/update",
+        "tools/list",
+        "notifications/cancelled",
+        "notifications/initialized",
+        "notifications/message",
+        "notifications/progress",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+        "notifications/roots/list_changed",
+        "notifications/tasks/status",
+        "notifications/tools/list_changed",
+    ];
+    for method in methods {
+        let mut message = json!({"jsonrpc": "2.0", "method": method});
+        if !method.starts_with("notifications/") {
+            message["id"] = method.into();
+        }
+        desk.say(message.to_string());
+        assert_eq!(desk.received(), message.to_string());
+    }
+}
+
+#[test]
+fn arguments_that_differ_by_case_are_refused_by_name_and_what_is_within_one_is_data() {
+    let mut desk = Desk::new(&[("add", Free)]);
+    desk.list(&[tool("add")]);
+    desk.call(1, "add", json!({"table": "a", "Table": "b"}));
+    let told = desk.hear_json();
+    assert_eq!((&told["id"], &told["error"]["code"]), (&json!(1), &json!(-32602)), "{told}");
+    assert_eq!(told["error"]["message"], "`table` in `arguments` looks like `Table`");
+    let call = desk.call(2, "add", json!({"row": {"a": 1, "A": 2}, "rows": [{"b": 1, "B": 2}], "Name": 1}));
+    assert_eq!(desk.received(), call);
 }
 
 #[test]

@@ -5,7 +5,10 @@ use std::hash::{BuildHasher, RandomState};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{canonical, hash_value, parse, parse_object};
+use super::{
+    JsonFault, MAX_VALUES, Strictly, canonical, count, hash_value, parse, parse_object, parse_of_any_size,
+    parse_within,
+};
 
 fn fault(text: &str) -> String {
     parse(text.as_bytes()).unwrap_err().to_string()
@@ -42,6 +45,27 @@ fn hostile_texts_are_faults() {
     assert!(parse(br#""nul \u0000 is text""#).is_ok());
 }
 
+/// A list of so many values, itself included.
+fn list_of(values: usize, item: &str, each: usize) -> String {
+    format!("[{}]", vec![item; (values - 1) / each].join(","))
+}
+
+#[test]
+fn no_more_values_are_read_than_memory_is_meant_for() {
+    for (item, each) in [("1", 1), ("null", 1), ("\"\"", 1), ("[]", 1), ("{}", 16), (r#"{"a":1}"#, 18)] {
+        let (most, more) = (list_of(MAX_VALUES, item, each), list_of(MAX_VALUES + each, item, each));
+        assert!(parse(most.as_bytes()).is_ok(), "{item}");
+        assert_eq!(parse(more.as_bytes()), Err(JsonFault::TooMany), "{item}");
+        assert!(parse_of_any_size(more.as_bytes()).is_ok(), "{item}");
+        assert!(serde_json::from_str::<Strictly>(&most).is_ok(), "{item}");
+        let told = serde_json::from_str::<Strictly>(&more).unwrap_err().to_string();
+        assert!(told.contains("more than 200000 values"), "{told}");
+    }
+    let keys: Vec<String> = (0..MAX_VALUES / 2).map(|n| format!("\"{n}\":1")).collect();
+    assert_eq!(parse_object(format!("{{{}}}", keys.join(",")).as_bytes()), Err(JsonFault::TooMany));
+    assert!(parse(format!("\"{}\"", "a".repeat(4 << 20)).as_bytes()).is_ok(), "one text is one value");
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -69,6 +93,13 @@ proptest! {
     #[test]
     fn canonical_text_reads_back_as_the_same_value(value in any_json()) {
         prop_assert_eq!(parse(canonical(&value).as_bytes()).unwrap(), value);
+    }
+
+    #[test]
+    fn what_is_read_is_what_is_counted(value in any_json()) {
+        let (text, values) = (canonical(&value), count(&value));
+        prop_assert!(parse_within(text.as_bytes(), values).is_ok());
+        prop_assert_eq!(parse_within(text.as_bytes(), values - 1), Err(JsonFault::TooMany));
     }
 
     #[test]

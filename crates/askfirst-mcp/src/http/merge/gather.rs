@@ -4,6 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use askfirst::json::{MAX_VALUES, count_object};
 use serde_json::{Map, Value, json};
 
 use super::{Core, FromPart, MAX_RESOURCES, Merge};
@@ -15,6 +16,8 @@ use crate::out::Out;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How many pages of a list are asked for.
 const MAX_PAGES: usize = 100;
+/// How many values one server's pages may have in all. A page has a limit of its own.
+const MAX_GATHERED: usize = 4 * MAX_VALUES;
 
 /// What is asked of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +61,8 @@ struct State {
     /// What each has answered so far: a result, or nothing.
     answers: Vec<Option<Map<String, Value>>>,
     pages: Vec<usize>,
+    /// How many values each has answered with.
+    values: Vec<usize>,
     left: usize,
     line: Vec<u8>,
 }
@@ -77,6 +82,7 @@ impl Gather {
             state: Mutex::new(State {
                 answers: vec![None; count],
                 pages: vec![0; count],
+                values: vec![0; count],
                 left: count,
                 line: Vec::new(),
             }),
@@ -117,6 +123,13 @@ impl Gather {
             if state.left == 0 {
                 return;
             }
+            let values = result.as_ref().map_or(0, count_object);
+            let held = state.values.get_mut(part).map_or(0, |held| {
+                *held += values;
+                *held
+            });
+            // What is too much is not held, and nothing after it is asked for.
+            let result = result.filter(|_| held <= MAX_GATHERED);
             let cursor = result.as_ref().and_then(|result| result.get("nextCursor")).cloned();
             let Some(slot) = state.answers.get_mut(part) else { return };
             match (slot.as_mut(), result, self.what.list()) {

@@ -277,7 +277,7 @@ impl Peer for Merge {
             return Ok(());
         }
         match read(line, From::Client) {
-            Err(fault) => refuse(&**to_client, None, fault.code(), &fault.to_string()),
+            Err(fault) => refuse(&**to_client, fault.id(), fault.code(), &fault.to_string()),
             Ok(Message::Request { id, method, params }) => self.request(id, &method, params, to_client, line),
             Ok(Message::Notification { method, params }) => {
                 self.notification(&method, params, to_client, line)

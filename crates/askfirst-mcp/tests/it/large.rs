@@ -1,0 +1,75 @@
+//! Messages that are short as a text and large in memory are refused, whoever sends them.
+
+use askfirst::Approval::None as Free;
+use serde_json::{Value, json};
+
+use crate::fixture::{Desk, tool, wait_for};
+use crate::web::{self, Web};
+
+/// An object with so many small ones in it, which would take some 200 times as much room as their text.
+fn many(count: usize) -> String {
+    format!(r#"{{"a":[{}]}}"#, vec![r#"{"a":1}"#; count].join(","))
+}
+
+fn call_with(id: &str, args: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"add","arguments":{args}}}}}"#
+    )
+}
+
+#[test]
+fn a_call_with_too_many_values_is_refused_by_its_id_and_goes_nowhere() {
+    let mut desk = Desk::new(&[("add", Free)]);
+    desk.list(&[tool("add")]);
+    let ping = format!(r#"{{"jsonrpc":"2.0","id":"p","method":"ping","params":{}}}"#, many(400_000));
+    for (id, line) in [(json!(1), call_with("1", &many(400_000))), (json!("p"), ping)] {
+        desk.say(line);
+        let told = desk.hear_json();
+        assert_eq!((&told["id"], &told["error"]["code"]), (&id, &json!(-32600)), "{told}");
+        assert!(told["error"]["message"].as_str().unwrap().contains("more than 200000 values"), "{told}");
+    }
+    let call = call_with("1", &many(10_000));
+    desk.say(&call);
+    assert_eq!(desk.received(), call, "the id is free again, and what is not too large passes");
+}
+
+#[test]
+fn over_http_too() {
+    let web = Web::plain();
+    let desk = web::Desk::before(&web, &[("add", Free)]);
+    let said = desk.post(call_with("1", &many(400_000)));
+    let told = said.json();
+    assert_eq!(
+        (said.status, &told["id"], &told["error"]["code"]),
+        (400, &json!(1), &json!(-32600)),
+        "{told}"
+    );
+    assert_eq!(web.methods(), Vec::<String>::new());
+}
+
+/// A server's answer to a list, with a tool that is too large.
+fn list(id: &Value) -> String {
+    let tools = format!(r#"[{{"name":"add","inputSchema":{}}}]"#, many(20_000));
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":{tools}}}}}"#)
+}
+
+#[test]
+fn a_list_with_too_many_values_is_told_and_its_tools_cannot_be_called() {
+    let mut desk = Desk::new(&[("add", Free)]);
+    desk.say(r#"{"jsonrpc":"2.0","id":"list","method":"tools/list"}"#);
+    desk.received();
+    desk.reply(list(&json!("list")));
+    let told = desk.hear_json();
+    assert_eq!((&told["id"], &told["error"]["code"]), (&json!("list"), &json!(-32603)), "{told}");
+    desk.call(1, "add", json!({}));
+    let asked: Value = serde_json::from_str(&desk.received()).unwrap();
+    desk.reply(list(&asked["id"]));
+    let told = desk.hear_json();
+    assert_eq!((&told["id"], &told["result"]["isError"]), (&json!(1), &json!(true)));
+    assert!(told.to_string().contains("there is no tool"), "{told}");
+    let told = wait_for(|| Some(desk.told.lock().unwrap().clone()).filter(|told| told.len() == 2));
+    assert!(
+        told.iter().all(|text| text.contains("is not taken: it has more than 200000 values")),
+        "{told:?}"
+    );
+}
