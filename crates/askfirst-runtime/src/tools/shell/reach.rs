@@ -476,9 +476,9 @@ fn steers(path: &Path) -> bool {
         return false;
     }
     let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
-    let is = |steering: &&str| match steering.split_once('/') {
+    let is = |steering: &str| match steering.split_once('/') {
         Some((above, below)) => names.windows(2).any(|pair| pair == [above, below]),
         None => names.iter().any(|name| name.eq_ignore_ascii_case(steering)),
     };
-    STEERING.iter().any(|steering| is(&steering))
+    STEERING.iter().any(|steering| is(steering))
 }

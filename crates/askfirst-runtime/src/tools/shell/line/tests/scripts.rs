@@ -164,7 +164,11 @@ impl Maker {
                 4 => format!("\"a ${{v:-$({inner}\n)}} b\""),
                 5 => format!("<({inner}\n)"),
                 6 => format!("x\"$( ({inner}\n) )\"y"),
-                7 => format!("\"$(cat <<'E'\nit's ) $({}) `\nE\n)\"", self.one(&["aa", "x"])),
+                7 => format!(
+                    "\"$(cat <<'E'\nit's ) $({}) `\n{}E\n)\"",
+                    self.one(&["aa", "x"]),
+                    self.one(&["", "", "E bb)\n", "E$(cc)\n", "\tE dd )\n", "Ex ) ee\n", "E x\n"])
+                ),
                 _ => format!("${{unset:-$({inner}\n)}}"),
             };
         }
