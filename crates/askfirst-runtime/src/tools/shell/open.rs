@@ -388,6 +388,14 @@ impl Opener<'_> {
                 let source = programs::used(&filled.words);
                 let name = command.words.first().and_then(Word::literal).unwrap_or_default();
                 let here = folders == setting.folders && !makes_function(line, name);
+                if here
+                    && source.yields == Yields::Number
+                    && filled.words.iter().all(|word| !word.is_unknown())
+                {
+                    // Any number is to a program what this one is.
+                    place(inner, vec![Word::text("1", 0..0)]);
+                    return Ok(());
+                }
                 let listed = here && lists::is_plain(&filled.words, &source);
                 (source, listed, folders)
             }

@@ -310,6 +310,7 @@ impl<'a> Looker<'a> {
         if used.known == Known::Nothing || stranger {
             for word in self.start.words.iter().skip(1) {
                 self.perhaps(word, &folders, Doubtful::Any);
+                self.spelled(word, &folders);
             }
         } else {
             for operand in used.operands.iter().filter(|operand| operand.role == Role::Rest) {

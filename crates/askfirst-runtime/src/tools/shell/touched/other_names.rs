@@ -74,6 +74,21 @@ impl Looker<'_> {
         }
     }
 
+    /// What is never read, named within a word of a program that nothing is known about: `@.env`, `file=.env`.
+    pub(super) fn spelled(&mut self, word: &Word, folders: &[PathBuf]) {
+        let Some(text) = word.literal() else { return };
+        let apart = |c: char| c.is_whitespace() || ":=,;\"'@{}()[]<>|".contains(c);
+        for part in text.split(apart).filter(|part| !part.is_empty() && part.len() < text.len()) {
+            for folder in folders {
+                let named = paths::named(&Word::text(part, 0..0), folder, self.home);
+                let Named::Places(places) = named else { continue };
+                for place in places.iter().filter(|place| self.reach.is_never_read(place)) {
+                    self.place(place, Touch::Read);
+                }
+            }
+        }
+    }
+
     /// What is copied or moved into a folder comes to lie there under its own name, and a folder's content under theirs.
     pub(super) fn falls_into(&mut self, used: &Used, target: usize, folders: &[PathBuf]) {
         let places = |word: &Word| {
