@@ -8,6 +8,10 @@ use crate::tools::shell::pattern::PatternWord;
 use crate::tools::shell::programs;
 use crate::tools::shell::programs::used::{Class, Given, Known};
 
+/// By program and sub-command: an option that holds it to something harmless, and one that widens it again.
+const WIDER: [(&str, &str, [&str; 2], [&str; 2]); 1] =
+    [("git", "restore", ["-S", "--staged"], ["-W", "--worktree"])];
+
 /// Options that the pattern names, and that stand there again with another value or taken back.
 pub(super) fn said(
     words: &[PatternWord],
@@ -16,6 +20,19 @@ pub(super) fn said(
     case: &Case<'_>,
 ) -> Vec<String> {
     let mut missing = Vec::new();
+    let names = |name: &str| words.iter().skip(1).any(|word| word.names_option(name));
+    let given =
+        |name: &str| case.used.options.iter().any(|option| option.names.iter().any(|known| known == name));
+    for (program, sub, one, other) in WIDER {
+        let about = case.used.program == program && case.used.subs.iter().any(|given| given.name == sub);
+        if about
+            && one.iter().any(|one| names(one))
+            && !other.iter().any(|other| names(other))
+            && other.iter().any(|other| given(other))
+        {
+            missing.push(format!("`{}` does more than what the rule names", other.join("`, `")));
+        }
+    }
     let options = named.iter().filter(|(index, _)| words.get(*index).is_some_and(PatternWord::is_option));
     for (index, at) in options {
         // Behind it the words are those of a module, with options of its own.

@@ -37,7 +37,7 @@ files! {
     "build.txt": "make" "gmake" "cmake" "ctest" "cpack" "ninja" "ninja-build" "samu" "meson" "bazel"
         "bazelisk" "gradle" "gradlew" "mvn" "mvnw" "mvnd" "ant" "sbt" "gcc" "g++" "cc" "c++" "clang"
         "clang++" "gcc-12" "g++-12" "gcc-13" "g++-13" "clang-15" "clang-16" "clang-17" "clang-18"
-        "x86_64-linux-gnu-gcc" "ld" "ld.lld" "lld" "mold" "clang-tidy" "cppcheck" "gcov" "lcov" "genhtml"
+        "x86_64-linux-gnu-gcc" "ld" "ld.lld" "lld" "mold" "emcc" "em++" "swiftc" "csc" "mcs" "clang-tidy" "cppcheck" "gcov" "lcov" "genhtml"
         "autoreconf" "autoconf" "automake" "aclocal" "libtoolize" "protoc" "just" "task" "go-task"
         "hadolint" "yamllint" "actionlint" "hyperfine" "watchexec" "act" "direnv" "asdf" "mise" "rtx"
         "nvm" "fnm" "n" "volta" "pyenv" "rbenv" "nodenv" "goenv" "taplo" "dotenv-linter";
@@ -66,7 +66,7 @@ files! {
     "javascript.txt": "node" "nodejs" "deno" "tsx" "ts-node" "bun-node" "tsc" "tsup" "eslint" "prettier"
         "biome" "jest" "vitest" "mocha" "playwright" "cypress" "webpack" "webpack-cli" "vite" "rollup"
         "esbuild" "next" "turbo" "nx" "lerna" "stylelint" "oxlint" "markdownlint" "markdownlint-cli2"
-        "cspell" "knip" "depcheck" "madge" "concurrently" "nodemon" "rimraf" "tsc-watch" "prisma"
+        "cspell" "knip" "depcheck" "madge" "concurrently" "nodemon" "c8" "nyc" "rimraf" "tsc-watch" "prisma"
         "drizzle-kit" "storybook" "svelte-check" "vue-tsc" "ng" "expo" "astro";
     "json.txt": "jq" "yq" "xmllint" "csvlook" "csvstat" "csvcut" "csvgrep";
     "languages.txt": "java" "javac" "jar" "kotlinc" "kotlin" "scalac" "scala" "ktlint" "detekt" "ruby"
@@ -83,7 +83,7 @@ files! {
         "emacsclient" "joe" "micro" "hx" "kak" "code" "codium" "cursor" "subl" "open" "xdg-open" "gedit"
         "tmux" "screen" "zellij" "expect" "fzf" "clear" "reset" "tput" "pbcopy" "sw_vers" "vm_stat"
         "shellcheck" "shfmt" "clang-format" "pv" "pandoc" "dot" "neato" "fdp";
-    "network.txt": "curl" "wget" "wget2" "http" "https" "xh" "xhs" "ssh" "scp" "sftp" "ftp" "telnet"
+    "network.txt": "curl" "wget" "wget2" "http" "https" "xh" "xhs" "ssh" "slogin" "rsh" "remsh" "pdsh" "scp" "sftp" "ftp" "telnet"
         "socat" "mosh" "rsync" "nc" "ncat" "netcat" "ping" "ping6" "traceroute" "tracepath" "mtr" "dig"
         "host" "nslookup" "whois" "ss" "netstat" "ifconfig" "ip" "openssl";
     "node.txt": "npm" "npx" "pnpm" "yarn" "yarnpkg" "bun" "bunx";
@@ -119,10 +119,10 @@ files! {
     "wrappers.txt": "env" "timeout" "gtimeout" "nice" "nohup" "unbuffer" "setsid" "stdbuf" "ionice" "chrt"
         "taskset" "time" "gtime" "command" "builtin" "exec" "xargs" "gxargs" "parallel" "sem" "watch"
         "sudo" "doas" "run0" "pkexec" "su" "runuser" "chroot" "unshare" "nsenter" "setpriv" "capsh"
-        "firejail" "bwrap" "systemd-run" "at" "batch" "crontab" "flock" "script" "strace" "ltrace" "gdb"
-        "lldb" "rr" "perf" "valgrind" "dtrace" "entr" "caffeinate" "rlwrap" "dbus-run-session" "ssh-agent"
+        "firejail" "bwrap" "systemd-run" "at" "batch" "crontab" "flock" "script" "strace" "ltrace" "perf" "rr" "uftrace" "systemd-inhibit" "systemd-cat" "chronic" "gdb"
+        "lldb" "valgrind" "dtrace" "entr" "caffeinate" "rlwrap" "dbus-run-session" "ssh-agent"
         "fakeroot" "faketime" "xvfb-run" "setarch" "linux32" "linux64" "i386" "x86_64" "proot" "run-parts"
-        "torsocks" "torify" "tsocks" "proxychains" "proxychains4" "eatmydata" "dumb-init" "tini" "catchsegv" "ccache" "sccache" "distcc" "heaptrack" "winpty" "cross-env" "cross-env-shell" "sshpass" "gosu" "su-exec" "setuidgid" "aws-vault" "chamber" "doppler" "dotenv" "dotenvx" "envchain" "infisical" "op" "sops" "honcho" "foreman" "devbox" "guix" "lxc" "machinectl" "multipass" "toolbox" "distrobox" "pm2" "forever" "sbatch" "srun" "qsub" "mpirun" "mpiexec" "nix-shell" "start-stop-daemon";
+        "torsocks" "torify" "tsocks" "proxychains" "proxychains4" "eatmydata" "dumb-init" "tini" "catchsegv" "ccache" "sccache" "distcc" "heaptrack" "winpty" "cross-env" "cross-env-shell" "sshpass" "gosu" "su-exec" "setuidgid" "doppler" "op" "infisical" "dotenvx" "honcho" "foreman" "aws-vault" "chamber" "sops" "envchain" "consul" "fab" "dotenv" "devbox" "guix" "lxc" "machinectl" "multipass" "toolbox" "distrobox" "pm2" "forever" "sbatch" "srun" "qsub" "mpirun" "mpiexec" "nix-shell" "start-stop-daemon";
 }
 
 /// The file that has the table of a program.

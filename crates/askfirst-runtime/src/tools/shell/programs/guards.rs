@@ -53,6 +53,9 @@ pub(super) fn loads(program: &str, names: &[String], value: &str) -> bool {
                 && value.rsplit(':').next().is_some_and(|kind| kind.contains('.'))
         }
         "jupyter" | "jupyter-nbconvert" => named(&["--to"]) && value.contains('.'),
+        // The file's content stands in the value's place.
+        "az" => value.starts_with('@'),
+        "clang-format" => value.starts_with("file:"),
         "docker" | "docker-compose" | "podman" => named(&["-f", "--file"]) && value == "-",
         _ if program.starts_with("ansible") => {
             named(&["-i", "--inventory"]) && (code_file || value.ends_with(','))
@@ -65,7 +68,13 @@ pub(super) fn loads(program: &str, names: &[String], value: &str) -> bool {
 /// Whether an option names code in its own word, as `-Dname=value` does.
 pub(super) fn tells_code(program: &str, written: &str) -> bool {
     let java = ["jvmArguments", "agents", "argLine", "javaagent"];
-    matches!(program, "mvn" | "mvnd" | "mvnw") && java.iter().any(|word| written.contains(word))
+    match program {
+        "mvn" | "mvnd" | "mvnw" => java.iter().any(|word| written.contains(word)),
+        "vitest" => written.contains("execArgv"),
+        // Tools of Rust in a folder.
+        "cargo" | "rustc" | "rustfmt" => written.starts_with('+') && written.contains('/'),
+        _ => false,
+    }
 }
 
 fn loads_by_name(names: &[String], value: &str) -> bool {
@@ -100,10 +109,10 @@ pub(super) fn explains(program: &str, option: &str) -> bool {
 }
 
 /// Whether a builtin without names prints all variables that there are.
-pub(super) fn prints_all(program: &str, operands: usize, options: usize) -> bool {
+pub(super) fn prints_all(program: &str, operands: &[&str], options: usize) -> bool {
     match program {
-        "set" => operands == 0 && options == 0,
-        "export" | "declare" | "typeset" | "readonly" | "local" => operands == 0,
+        "set" => matches!(operands, [] | ["+"]) && options == 0,
+        "export" | "declare" | "typeset" | "readonly" | "local" => operands.is_empty(),
         _ => false,
     }
 }
@@ -164,6 +173,12 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         ("deno", ["run" | "test" | "bench" | "check" | "serve"], _) => {
             ["npm:", "jsr:", "http:", "https:", "data:"].iter().any(|scheme| word.starts_with(scheme))
         }
+        // Its own options may follow the file too.
+        ("nodemon", [], 1..) => {
+            word.starts_with("-x") || ["--exec", "--config", "--cwd"].iter().any(|own| word.starts_with(own))
+        }
+        // What follows `--` runs in a shell elsewhere.
+        ("fab", ..) => word.starts_with('-'),
         ("nix", ["build" | "run" | "shell" | "develop" | "flake" | "eval"], _) => word.contains(':'),
         ("ansible-galaxy", ..) => word.contains("://") || word.starts_with("git+"),
         // What it is told to compile with.

@@ -15,6 +15,7 @@ mod wrap;
 #[cfg(test)]
 mod tests;
 
+use self::table::Special;
 use self::used::{Class, Doubt, Effect, Given, Known, Lifts, Operand, PathUse, Role, Used};
 use self::words::{Lead, lead, may_leave, shown, splits};
 use crate::tools::shell::line::tree::Word;
@@ -27,6 +28,19 @@ const TRUSTED: [&str; 5] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "
 
 /// What a command's words mean to its program.
 pub(crate) fn used(words: &[Word]) -> Used {
+    let mut used = alone(words);
+    let style = table_of(&used.program).and_then(|table| table.root.style);
+    if style.is_some_and(|style| matches!(style.special, Special::Find | Special::Xargs))
+        && let Some(program) = wrap::runs_unknown(&used, 0)
+    {
+        let why = format!("`{program}` would run what is not known before");
+        used.doubts.push(Doubt { words: 0..1, names: Vec::new(), lifts: Lifts::Nothing, why });
+    }
+    used
+}
+
+/// The same, without a look into what it starts.
+fn alone(words: &[Word]) -> Used {
     let Some(first) = words.first() else {
         return opaque(String::new(), "no program");
     };

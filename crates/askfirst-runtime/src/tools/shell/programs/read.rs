@@ -14,7 +14,7 @@ use askfirst::Risk;
 use super::table::{Condition, Operands, OptEffect, Section, Special, Style, Table};
 use super::used::{Class, Doubt, Effect, Given, Known, Lifts, Role, Sub, Used, Yields};
 use super::words::{Lead, lead, shown, splits};
-use super::{find, glob, guards, wrap};
+use super::{find, glob, guards, table, wrap};
 use crate::tools::shell::line::tree::Word;
 
 /// A reading on its way.
@@ -84,6 +84,7 @@ pub(super) fn blank(program: String, known: Known) -> Used {
         paths: Vec::new(),
         folders: Vec::new(),
         nested: Vec::new(),
+        unknown_code: false,
         network: false,
         risk: Risk::Low,
         yields: Yields::Text,
@@ -173,8 +174,13 @@ impl<'t> Reader<'t, '_> {
         if self.operands.is_empty() && self.section().is_some_and(|section| !section.subs.is_empty()) {
             return false;
         }
-        let role = self.row().and_then(|row| row.at(self.operands.len()));
-        role.is_some_and(|part| part.role == Role::Rest)
+        let Some(part) = self.row().and_then(|row| row.at(self.operands.len())) else { return false };
+        // The program's own options may follow the host, but not the first word of what runs there.
+        let option = || {
+            let next = self.words.get(self.next).map(lead);
+            self.ended == Ended::No && matches!(next, Some(Lead::Dash | Lead::Glob | Lead::Unknown))
+        };
+        part.role == Role::Rest || (part.looked == table::Looked::Remote && !option())
     }
 
     fn section(&self) -> Option<&'t Section> {
@@ -232,6 +238,12 @@ impl<'t> Reader<'t, '_> {
             return;
         };
         let name = word.literal().unwrap_or_default().to_owned();
+        if self.chain.iter().rev().find_map(|section| section.class) == Some(Class::Asks)
+            && let Some(Sub { name, word }) = self.used.subs.last().cloned()
+        {
+            let why = format!("`{name}` is asked about unless a rule names it");
+            self.doubt_named(word, vec![name], why);
+        }
         let style = table.root.style.unwrap_or(Style::GNU);
         match style.special {
             Special::Shell
@@ -345,8 +357,11 @@ impl<'t> Reader<'t, '_> {
             let why = format!("nothing is known about the sub-command `{name}`");
             self.doubt_named(at, vec![name], why);
         }
-        if guards::prints_all(&self.used.program, self.operands.len(), self.used.options.len()) {
-            self.doubt_named(0, Vec::new(), "it prints all variables, among them secrets".to_owned());
+        let operands: Vec<&str> =
+            self.operands.iter().filter_map(|at| self.words.get(*at)).map(Word::prefix).collect();
+        let options = self.used.options.iter().filter(|given| given.effect != Effect::Unknown).count();
+        if guards::prints_all(&self.used.program, &operands, options) {
+            self.doubt(0, "it prints all variables, among them secrets");
         }
         if !alone {
             self.further_goals();

@@ -101,6 +101,8 @@ pub(crate) enum Looked {
     Package,
     /// Whether it is a query that only reads.
     Query,
+    /// Whether a shell elsewhere makes more of it than a word.
+    Remote,
 }
 
 /// A row of operands.

@@ -32,6 +32,8 @@ pub(crate) struct Used {
     pub(crate) folders: Vec<Word>,
     /// What it would start.
     pub(crate) nested: Vec<Nested>,
+    /// Whether it has code in a language of its own that is not known before it runs.
+    pub(crate) unknown_code: bool,
     /// Whether it would touch the network.
     pub(crate) network: bool,
     /// The least risk of a request about it.

@@ -2,7 +2,7 @@
 
 use super::read::Reader;
 use super::table::Special;
-use super::used::{Fed, Nested, Role};
+use super::used::{Fed, Nested, Role, Used};
 use super::words::{is_name, many, push_text, replaced, shown};
 use crate::tools::shell::line::tree::{Piece, Unknown, Word};
 
@@ -120,6 +120,29 @@ pub(super) fn command_value(reader: &mut Reader<'_, '_>, option: &str) {
     }
 }
 
+/// The program that would take for code what `find` finds or `xargs` is given.
+pub(super) fn runs_unknown(used: &Used, depth: usize) -> Option<String> {
+    const MOST: usize = 8;
+    let unknown = |word: &Word| word.literal().is_none();
+    let file = used.paths.iter().any(|path| path.role == Role::File && unknown(&path.word));
+    if used.unknown_code || file {
+        return Some(used.program.clone());
+    }
+    used.nested.iter().find_map(|nested| match nested {
+        Nested::Words { words, .. } if depth == MOST || words.first().is_some_and(unknown) => {
+            words.first().map(shown)
+        }
+        Nested::Words { words, fed: Fed::No, .. } => runs_unknown(&super::alone(words), depth + 1),
+        Nested::Words { words, fed: Fed::FromInput, .. } => {
+            let name = Word::new(0..0, vec![Piece::Text("./".to_owned()), input()]);
+            let words: Vec<Word> = words.iter().cloned().chain([name]).collect();
+            runs_unknown(&super::alone(&words), depth + 1)
+        }
+        Nested::Script { text, .. } => unknown(text).then(|| used.program.clone()),
+        Nested::Stdin { .. } => None,
+    })
+}
+
 /// `NAME=value` before the command of `env`. Also `-`, which is `-i`.
 pub(super) fn assignment(reader: &mut Reader<'_, '_>, word: &Word) -> bool {
     if word.literal() == Some("-") {
@@ -155,6 +178,7 @@ pub(super) fn standard_input(reader: &mut Reader<'_, '_>) {
             }
         }
         Special::Env => env(reader),
+        Special::Nothing if reader.used.program == "patch" => patch(reader),
         Special::Nothing => {
             // An interpreter without a file runs what it is sent.
             let first = reader.row().and_then(|row| row.at(0)).map(|part| part.role);
@@ -176,6 +200,15 @@ pub(super) fn standard_input(reader: &mut Reader<'_, '_>) {
         | Special::Trap
         | Special::Names
         | Special::Test => {}
+    }
+}
+
+/// A patch that is sent names what it changes, and is not known before.
+fn patch(reader: &mut Reader<'_, '_>) {
+    let given = reader.operands.len() > 1;
+    let harmless = ["--input", "--dry-run", "--version", "--help"].iter().any(|name| reader.has(name));
+    if !given && !harmless {
+        reader.doubt(0, "what it changes is named in the patch that it is sent");
     }
 }
 

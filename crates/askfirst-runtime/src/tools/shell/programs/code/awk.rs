@@ -92,7 +92,18 @@ impl Program {
                     }
                 },
                 digit if digit.is_ascii_digit() || digit == '.' => {
-                    while chars.next_if(|next| next.is_ascii_alphanumeric() || *next == '.').is_some() {}
+                    let mut number = String::from(digit);
+                    while let Some(next) = chars.next_if(|next| next.is_ascii_digit() || *next == '.') {
+                        number.push(next);
+                    }
+                    let mut tail = String::new();
+                    while let Some(next) = chars.next_if(|next| next.is_ascii_alphanumeric() || *next == '_')
+                    {
+                        tail.push(next);
+                    }
+                    if !ends_number(&number, &tail) {
+                        return Err(format!("`{number}{tail}` in an `awk` program is a number and a name"));
+                    }
                     self.before = Before::Value;
                 }
                 letter if letter.is_ascii_alphabetic() || letter == '_' => {
@@ -169,6 +180,18 @@ impl Program {
             _ => return Err(format!("`{sign}` in an `awk` program")),
         };
         Ok(())
+    }
+}
+
+/// Whether letters behind digits belong to the number in every `awk`, or are a harmless name in some: `1e3`, `0x1f`.
+/// All others end the number where the letters begin, and `1system` calls.
+fn ends_number(number: &str, tail: &str) -> bool {
+    let mut letters = tail.chars();
+    match letters.next() {
+        None => true,
+        Some('e' | 'E') => letters.all(|letter| letter.is_ascii_digit()),
+        Some('x' | 'X') => number == "0" && letters.all(|letter| letter.is_ascii_hexdigit()),
+        Some(_) => false,
     }
 }
 

@@ -5,9 +5,8 @@ use super::Looked;
 /// Words of `jq` that reach outside.
 const JQ: [&str; 7] = ["env", "ENV", "import", "include", "modulemeta", "get_search_list", "__prog_args"];
 
-/// Words of `yq` that reach outside.
-const YQ: [&str; 15] = [
-    "env",
+/// Words of `yq` in Go that reach outside; the other one of this name has those of `jq`.
+const YQ: [&str; 14] = [
     "strenv",
     "envsubst",
     "load",
@@ -26,16 +25,16 @@ const YQ: [&str; 15] = [
 
 /// Whether a filter only computes.
 pub(in crate::tools::shell::programs) fn jq(text: &str) -> Looked {
-    look(text, &JQ, "jq")
+    look(text, &[&JQ], "jq")
 }
 
 /// The same for `yq`.
 pub(in crate::tools::shell::programs) fn yq(text: &str) -> Looked {
-    look(text, &YQ, "yq")
+    look(text, &[&JQ, &YQ], "yq")
 }
 
 /// Looks at every word of the text, those in texts too: an interpolation is code.
-fn look(text: &str, outside: &[&str], language: &str) -> Looked {
+fn look(text: &str, outside: &[&[&str]], language: &str) -> Looked {
     let is_word = |char: char| char.is_alphanumeric() || char == '_';
     let mut rest = text;
     let mut before = String::new();
@@ -44,7 +43,7 @@ fn look(text: &str, outside: &[&str], language: &str) -> Looked {
         before.push_str(gap);
         let end = tail.find(|char| !is_word(char)).unwrap_or(tail.len());
         let (word, after) = tail.split_at(end);
-        if outside.contains(&word) {
+        if outside.iter().any(|words| words.contains(&word)) {
             let field = before.ends_with('.') && !before.ends_with("..");
             let key = after.trim_start().starts_with(':') && !after.trim_start().starts_with("::");
             let called = after.trim_start().starts_with('(');

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::{Pending, Reader};
 use crate::tools::shell::line::tree::Word;
-use crate::tools::shell::programs::table::{Opt, Section, Special};
+use crate::tools::shell::programs::table::{Opt, OptEffect, Section, Special};
 use crate::tools::shell::programs::used::{Effect, Given, Role};
 use crate::tools::shell::programs::words::{Lead, lead, many, shown, splits, without};
-use crate::tools::shell::programs::{guards, wrap};
+use crate::tools::shell::programs::{glob, guards, wrap};
 
 /// What a long name stands for.
 enum Found<'t> {
@@ -62,7 +62,12 @@ impl<'t> Reader<'t, '_> {
             return true;
         }
         if let Some((section, name)) = self.starred(text) {
-            self.give(section, name, text, None, at);
+            // Where not every end of the word is fine, it must be known.
+            if word.literal().is_none() && name.chars().count() > 2 {
+                self.unreadable(word, at);
+            } else {
+                self.give(section, name, text, None, at);
+            }
             return true;
         }
         let first: String = text.chars().take(2).collect();
@@ -267,7 +272,7 @@ impl<'t> Reader<'t, '_> {
                 self.doubt(at, "a command that is attached to an option");
             }
             values.push((value, at));
-        } else if shape.is_some_and(|option| option.optional) {
+        } else if shape.is_some_and(|option| option.optional) || self.stands_alone(section, known) {
             parts = [].iter();
         }
         for part in parts {
@@ -317,6 +322,19 @@ impl<'t> Reader<'t, '_> {
         if let Some((word, place)) = last {
             self.tool(&word, place);
         }
+    }
+
+    /// Whether the next word is no value of an option that may have one: `-j 4`, but `-j --verbose`.
+    fn stands_alone(&self, section: &Section, known: &str) -> bool {
+        let next = self.words.get(self.next).and_then(Word::literal);
+        let bare = section
+            .rows(known)
+            .any(|option| option.values.is_empty() && option.effect == OptEffect::Harmless);
+        let mut globs = section.rows(known).filter(|option| !option.values.is_empty()).peekable();
+        let fits = |option: &Opt| {
+            option.glob.as_deref().is_none_or(|glob| next.is_some_and(|next| glob::matches(glob, next)))
+        };
+        bare && globs.peek().is_some() && !globs.any(fits)
     }
 
     fn unknown(&mut self, name: &str, at: usize) {

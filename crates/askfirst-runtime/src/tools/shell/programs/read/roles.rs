@@ -70,6 +70,7 @@ impl Reader<'_, '_> {
             table::Looked::Variable => self.variable(word, at),
             table::Looked::Package => self.package(word, at),
             table::Looked::Query => self.query(word, at),
+            table::Looked::Remote => self.remote(word, at),
         }
         if matches!(part.role, Role::Tree | Role::Write) {
             self.used.network |= guards::is_elsewhere(&self.used.program, word.prefix());
@@ -127,10 +128,24 @@ impl Reader<'_, '_> {
 
     /// A word that may set a variable: `make SHELL=x`.
     fn variable(&mut self, word: &Word, at: usize) {
-        if word.literal().is_none_or(|text| text.contains('=') && !is_loudness(text)) {
+        if word.literal().is_none_or(|text| text.contains('=') && !is_harmless(text)) {
             let name = shown(word);
             let why = format!("`{name}` sets a variable, which is asked about unless a rule names it");
             self.doubt_named(at, vec![name], why);
+        }
+    }
+
+    /// A word that is joined to others by blanks for a shell elsewhere, whatever quotes it had here.
+    fn remote(&mut self, word: &Word, at: usize) {
+        const SIGNS: [char; 13] = [';', '&', '|', '<', '>', '(', ')', '$', '`', '\\', '\'', '"', '\n'];
+        let name = shown(word);
+        match word.literal() {
+            Some(text) if text.contains(SIGNS) => {
+                let why = format!("a shell elsewhere would make more than a word of `{name}`");
+                self.doubt_named(at, vec![name], why);
+            }
+            Some(_) => {}
+            None => self.doubt(at, &format!("`{name}` goes to a shell elsewhere, and is not known before")),
         }
     }
 
@@ -163,7 +178,10 @@ impl Reader<'_, '_> {
     /// Looks into texts in a language of their own, and into words that a builtin evaluates.
     pub(super) fn code(&mut self) {
         let looker: fn(&str) -> Looked = match self.style.special {
-            Special::Sed => code::sed,
+            Special::Sed => {
+                self.suffix();
+                code::sed
+            }
             Special::Awk => code::awk,
             Special::Jq => code::jq,
             Special::Yq => code::yq,
@@ -194,6 +212,7 @@ impl Reader<'_, '_> {
                 None => {
                     let why = format!("`{}` is code that is not known before it runs", shown(text));
                     self.doubt(*at, &why);
+                    self.used.unknown_code = true;
                 }
             }
         }
@@ -211,6 +230,19 @@ impl Reader<'_, '_> {
                     }
                 }
                 Looked::Doubt(why) => self.doubt(at, &why),
+            }
+        }
+    }
+
+    /// Where `sed -i` puts the old file: a suffix with `/` or `*` is the way to it, not the end of its name.
+    fn suffix(&mut self) {
+        let places = self.used.options.iter().filter(|given| given.names.iter().any(|name| name == "-i"));
+        let given: Vec<(usize, Word)> =
+            places.filter_map(|given| Some((given.word, given.value.clone()?))).collect();
+        for (at, suffix) in given {
+            if suffix.literal().is_none_or(|text| text.contains(['/', '*'])) {
+                let why = format!("`{}` is where the old file would be written", shown(&suffix));
+                self.doubt(at, &why);
             }
         }
     }
@@ -250,12 +282,36 @@ fn is_stream(path: &str) -> bool {
     path.starts_with("/dev/fd/") || (path.starts_with("/proc/") && path.contains("/fd/"))
 }
 
-/// `V=1`: how much a build says.
-fn is_loudness(text: &str) -> bool {
-    let named = text.split_once('=').filter(|(name, _)| matches!(*name, "V" | "VERBOSE" | "DEBUG" | "Q"));
-    let harmless = |value: &str| {
-        matches!(value, "" | "@" | "true" | "false" | "yes" | "no" | "on" | "off")
-            || (value.len() <= 2 && value.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    named.is_some_and(|(_, value)| harmless(value))
+/// Names by which a build is told what it is about, and never which program to use.
+const ABOUT: [&str; 14] = [
+    "ARCH",
+    "BUILD_TYPE",
+    "ENV",
+    "MODE",
+    "PACKAGE",
+    "PKG",
+    "PLATFORM",
+    "PORT",
+    "PROFILE",
+    "STAGE",
+    "SUITE",
+    "TEST",
+    "TESTS",
+    "VERSION",
+];
+
+/// `V=1`: how much a build says; `TEST=parser`: what it is about.
+fn is_harmless(text: &str) -> bool {
+    let Some((name, value)) = text.split_once('=') else { return false };
+    match name {
+        "V" | "VERBOSE" | "DEBUG" | "Q" => {
+            matches!(value, "" | "@" | "true" | "false" | "yes" | "no" | "on" | "off")
+                || (value.len() <= 2 && value.bytes().all(|byte| byte.is_ascii_digit()))
+        }
+        // Nothing that a recipe could take for an option, a path or more than one word.
+        name => {
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+            ABOUT.contains(&name) && value.chars().all(plain) && !value.starts_with(['-', '.'])
+        }
+    }
 }

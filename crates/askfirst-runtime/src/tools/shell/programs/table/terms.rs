@@ -201,7 +201,7 @@ pub(super) fn yields(word: &str) -> Result<Yields, String> {
 
 pub(super) fn part(word: &str) -> Result<Part, String> {
     let role = match word {
-        "text" | "change" | "tool" | "query" => Role::Text,
+        "text" | "change" | "tool" | "query" | "remote" => Role::Text,
         "read" => Role::Read,
         "tree" => Role::Tree,
         "list" => Role::List,
@@ -225,6 +225,7 @@ pub(super) fn part(word: &str) -> Result<Part, String> {
             "word" => Looked::Variable,
             "package" => Looked::Package,
             "query" => Looked::Query,
+            "remote" => Looked::Remote,
             _ => Looked::Not,
         },
     })

@@ -80,6 +80,19 @@ fn sed_scripts_that_do_more_are_doubts() {
 }
 
 #[test]
+fn the_way_to_an_old_file_is_no_suffix() {
+    for suffix in ["-i'.git/*'", "-i/tmp/x", "-ni'../*'", "--in-place='x/*'", "-i'bak_*'", "-i\"$X\""] {
+        let used = of(&format!("sed {suffix} s/a/b/ file"));
+        assert!(
+            reading(&used).contains("where the old file would be written"),
+            "{suffix}: {}",
+            reading(&used)
+        );
+    }
+    assert!(!reading(&of("sed -i.bak s/a/b/ file")).contains("old file"));
+}
+
+#[test]
 fn a_file_that_a_sed_script_reads_is_a_path() {
     assert!(reading(&of("sed 'r /etc/passwd' file")).contains("read `/etc/passwd`"));
     assert!(reading(&of("sed -e '1R other' file")).contains("read `other`"));
@@ -106,6 +119,8 @@ fn plain_awk_programs_only_read() {
         "/start/,/end/",
         "{ print substr($0, 1, 3) }",
         "END{print (a+b)/2}",
+        "$1 > 0x1f && $2 < 1.5e-3 { n += 1e6 }",
+        "{print $1 .5 $NF}",
     ] {
         reads(&format!("awk '{program}' file"));
     }
@@ -141,6 +156,16 @@ fn awk_programs_that_do_more_are_doubts() {
         "`id`",
         "{ if (x) /\"/ ; system(\"id\") ; y = 1 /\"/ }",
         "{ while (x) /a/ }",
+        "1system(\"id\")",
+        "{print $1system(\"id\")}",
+        "NR==1.5system(\"id\")",
+        ".5system(\"id\")",
+        "1e3system(\"id\")",
+        "1e+3system(\"id\")",
+        "0xfsystem(\"id\")",
+        "1getline x < \"/etc/passwd\"",
+        "{print $1ENVIRON[\"K\"]}",
+        "{x = 1in/\"/; system(\"id\"); y = 1 /\"/}",
     ] {
         asks(&format!("awk '{program}' file"));
     }
@@ -208,6 +233,9 @@ fn filters_of_jq_and_yq_that_reach_outside_are_doubts() {
         "$ENV[\"X\"]",
     ] {
         assert!(!is_fine(jq(filter)), "{filter}");
+    }
+    for filter in ["$ENV.X", "$ENV", "import \"a\" as a; 1"] {
+        assert!(!is_fine(yq(filter)), "{filter}");
     }
     for filter in ["load(\"x\")", "env(X)", "strenv(X)", "envsubst", ".a = load_str(\"x\")", "system(\"id\")"]
     {

@@ -20,6 +20,9 @@ fn wrappers_start_what_follows() {
     starts("nice -n 5 rm x", &["rm x"]);
     starts("nice -5 rm x", &["rm x"]);
     starts("nohup rm x", &["rm x"]);
+    starts("perf stat -e cycles -- rm x", &["rm x"]);
+    starts("aws-vault exec dev -- rm x", &["rm x"]);
+    starts("sops exec-env x.yaml 'rm x'", &["script: rm x"]);
     starts("setsid -w rm x", &["rm x"]);
     starts("stdbuf -oL rm x", &["rm x"]);
     starts("time -p rm x", &["rm x"]);
@@ -86,6 +89,28 @@ fn find_starts_its_commands_on_what_it_finds() {
     reads("find src -name \"$X\"");
     reads("find src/* -name x");
     asks("find ( -name a ) src");
+}
+
+#[test]
+fn what_is_found_or_listed_is_no_code() {
+    for command in [
+        "find . -exec awk {} a.txt ';'",
+        "find . -exec awk -e {} a.txt ';'",
+        "find src tests -exec env timeout 5 awk -F: {} a.txt ';'",
+        "find . -exec python3 {} +",
+        "find . -exec sh -c {} ';'",
+        "find . -exec {} ';'",
+        "xargs awk",
+        "xargs -I{} jq {} a.json",
+        "xargs env sh",
+        "xargs xargs xargs sh",
+    ] {
+        let used = of(command);
+        assert!(reading(&used).contains("would run what is not known"), "{command}: {}", reading(&used));
+    }
+    reads("find . -exec awk '{print}' {} ';'");
+    reads("xargs awk '{print}'");
+    reads("xargs bash -n");
 }
 
 #[test]
