@@ -12,74 +12,100 @@ use crate::tools::shell::programs::used::{Class, Given, Known};
 const WIDER: [(&str, &str, [&str; 2], [&str; 2]); 1] =
     [("git", "restore", ["-S", "--staged"], ["-W", "--worktree"])];
 
-/// Options that the pattern names, and that stand there again with another value or taken back.
+/// Options that the pattern names, and that stand there again with another value, taken back or widened.
 pub(super) fn said(
     words: &[PatternWord],
     named: &[(usize, usize)],
     labels: &[Label],
     case: &Case<'_>,
 ) -> Vec<String> {
-    let mut missing = Vec::new();
-    let names = |name: &str| words.iter().skip(1).any(|word| word.names_option(name));
-    let given =
-        |name: &str| case.used.options.iter().any(|option| option.names.iter().any(|known| known == name));
-    for (program, sub, one, other) in WIDER {
-        let about = case.used.program == program && case.used.subs.iter().any(|given| given.name == sub);
-        if about
-            && one.iter().any(|one| names(one))
-            && !other.iter().any(|other| names(other))
-            && other.iter().any(|other| given(other))
-        {
-            missing.push(format!("`{}` does more than what the rule names", other.join("`, `")));
-        }
-    }
+    let mut missing: Vec<String> = widened(words, case).collect();
     let options = named.iter().filter(|(index, _)| words.get(*index).is_some_and(PatternWord::is_option));
     for (index, at) in options {
+        let Some(word) = words.get(*index) else { continue };
         // Behind it the words are those of a module, with options of its own.
-        if case.used.program.starts_with("python") && words.get(*index).is_some_and(|word| word.head == "-m")
-        {
+        if case.used.program.starts_with("python") && word.head == "-m" {
             continue;
         }
-        let value_is_apart = labels.get(at + 1) == Some(&Label::Value);
-        let names_value = !value_is_apart || named.contains(&(index + 1, at + 1));
-        let is_wild = words.get(*index).is_some_and(PatternWord::is_wild);
-        if let Some(name) = stands_again(words, *index, *at, named.contains(&(index + 1, at + 1)), case) {
-            missing.push(format!("`{name}` stands there again, with another value than the rule names"));
-        }
-        for own in case.used.options.iter().filter(|option| option.word == *at) {
-            let others = || case.used.options.iter().filter(|option| option.word != *at);
-            let again = others().filter(|other| other.names.iter().any(|name| own.names.contains(name)));
-            // What is started or run is no value to a table, but stands where one does.
-            let value = |given: &Given| {
-                let next = || {
-                    case.start
-                        .words
-                        .get(given.word + 1)
-                        .filter(|_| labels.get(given.word + 1) == Some(&Label::Value))
-                };
-                given.value.clone().or_else(|| next().cloned())
-            };
-            let text = |value: Option<Word>| value.map(|value| value.literal().map(str::to_owned));
-            let differs = |other: &&Given| {
-                let other = text(value(other));
-                other == Some(None) || other != text(value(own))
-            };
-            let name = own.names.first().map(String::as_str).unwrap_or_default();
-            if names_value && !is_wild && again.clone().any(|other| differs(&other)) {
-                missing.push(format!("`{name}` stands there again, with another value than the rule names"));
-            }
-            let negates = |given: &Given| {
-                let word = case.start.words.get(given.word).map(word_text);
-                word.is_some_and(|word| word.starts_with("--no-"))
-            };
-            if again.clone().any(|other| negates(other) != negates(own))
-                || others().any(|other| takes_back(&own.names, &other.names))
-            {
-                missing.push(format!("`{name}` is taken back, which the rule names"));
-            }
-        }
+        let next_is_named = named.contains(&(index + 1, at + 1));
+        let again = Again { labels, case };
+        let value_is_apart = again.is_value(at + 1);
+        let names_value = (!value_is_apart || next_is_named) && !word.is_wild();
+        let own = || case.used.options.iter().filter(|option| option.word == *at);
+        let name = stands_again(words, *index, *at, next_is_named, case);
+        let name = name.or_else(|| own().filter(|_| names_value).find_map(|own| again.otherwise(own)));
+        missing.extend(
+            name.map(|name| format!("`{name}` stands there again, with another value than the rule names")),
+        );
+        let back = own().find_map(|own| again.taken_back(own));
+        missing.extend(back.map(|name| format!("`{name}` is taken back, which the rule names")));
     }
     missing
+}
+
+/// What does more than an option that the pattern names.
+fn widened(words: &[PatternWord], case: &Case<'_>) -> impl Iterator<Item = String> {
+    let names =
+        |any: &[&str]| any.iter().any(|name| words.iter().skip(1).any(|word| word.names_option(name)));
+    let given = |any: &[&str]| {
+        case.used.options.iter().any(|option| option.names.iter().any(|name| any.contains(&name.as_str())))
+    };
+    WIDER.iter().filter_map(move |(program, sub, one, other)| {
+        let about = case.used.program == *program && case.used.subs.iter().any(|given| given.name == *sub);
+        let wider = about && names(one) && !names(other) && given(other);
+        wider.then(|| format!("`{}` does more than what the rule names", other.join("`, `")))
+    })
+}
+
+/// Finds options of a command that stand in it more than once.
+struct Again<'a> {
+    labels: &'a [Label],
+    case: &'a Case<'a>,
+}
+
+impl Again<'_> {
+    fn is_value(&self, at: usize) -> bool {
+        self.labels.get(at) == Some(&Label::Value)
+    }
+
+    fn others(&self, own: &Given) -> impl Iterator<Item = &Given> {
+        let word = own.word;
+        self.case.used.options.iter().filter(move |option| option.word != word)
+    }
+
+    fn twins(&self, own: &Given) -> impl Iterator<Item = &Given> {
+        let names = own.names.clone();
+        self.others(own).filter(move |other| other.names.iter().any(|name| names.contains(name)))
+    }
+
+    /// Its value; one that is not known is no text. What is started or run is none to a table, but stands where one does.
+    fn value(&self, given: &Given) -> Option<Option<String>> {
+        let next = given.word + 1;
+        let apart = || self.case.start.words.get(next).filter(|_| self.is_value(next));
+        let value = given.value.as_ref().or_else(apart)?;
+        Some(value.literal().map(str::to_owned))
+    }
+
+    /// The name of an option that stands there with another value too.
+    fn otherwise(&self, own: &Given) -> Option<String> {
+        let value = self.value(own);
+        let differs = |other: &Given| {
+            let other = self.value(other);
+            other == Some(None) || other != value
+        };
+        self.twins(own).any(differs).then(|| own.names.first().cloned().unwrap_or_default())
+    }
+
+    /// The name of an option that is taken back: `--no-dry-run` behind `--dry-run`, and the other way round.
+    fn taken_back(&self, own: &Given) -> Option<String> {
+        let negates = |given: &Given| {
+            let word = self.case.start.words.get(given.word).map(word_text);
+            word.is_some_and(|word| word.starts_with("--no-"))
+        };
+        let back = self.twins(own).any(|other| negates(other) != negates(own))
+            || self.others(own).any(|other| are_opposites(&own.names, &other.names));
+        back.then(|| own.names.first().cloned().unwrap_or_default())
+    }
 }
 
 /// The same by the letters alone, for programs that nothing is known about: `--plugin=a --plugin=b`, `-r a -r b`.
@@ -109,8 +135,8 @@ fn stands_again(
     again.then(|| name.to_owned())
 }
 
-/// `--no-dry-run` behind `--dry-run`, and the other way round, where they are options of their own.
-fn takes_back(own: &[String], other: &[String]) -> bool {
+/// `--x` and `--no-x`, where they are options of their own.
+fn are_opposites(own: &[String], other: &[String]) -> bool {
     let bare = |name: &String| name.strip_prefix("--").map(str::to_owned);
     let pair = |one: &str, two: &str| one.strip_prefix("no-").is_some_and(|rest| rest == two);
     if own.iter().any(|name| other.contains(name)) {
