@@ -15,10 +15,14 @@ use askfirst_sandbox::{
 
 use crate::config::{Config, Settings, Tier};
 use crate::present::Rule;
-use crate::present::escape::escaped;
+use crate::present::escape::visible_line;
 use crate::walls::{
     Derived, Links, Protected, WallsError, derive_os_sandbox_profile, machine, quarantine, reopen,
 };
+
+/// So many folders that a command closed may lie in each other, and so many are told of.
+const MOST_LEVELS: usize = 64;
+const MOST_TOLD: usize = 32;
 
 /// How often a profile is made again because something moved while the walls were made.
 const TRIES: usize = 3;
@@ -116,7 +120,7 @@ impl Ground {
 
     fn try_to_clean_up(&self, derived: &Derived, roots: &[PathBuf]) -> Result<Vec<String>, WallsError> {
         let mut told = Vec::new();
-        loop {
+        for _ in 0..MOST_LEVELS {
             let after = self.protected.search(roots)?;
             // What lies in a closed folder may be closed too.
             let opened = reopen(&derived.before, &after, &derived.writable)?;
@@ -125,7 +129,11 @@ impl Ground {
                 return Ok(told);
             }
             told.extend(opened);
+            told.truncate(MOST_TOLD);
         }
+        let path = roots.first().cloned().unwrap_or_default();
+        let cause = std::io::Error::other("too many closed folders lie in each other");
+        Err(WallsError::Search { path, cause })
     }
 
     /// What an earlier command left that should not be there, if it still is.
@@ -162,7 +170,7 @@ impl WalledLauncher {
         if let Some(left) = ground.left() {
             return Err(LaunchFailed(format!(
                 "`{}` was left by an earlier command and could not be moved away; hint: look at it and take it away",
-                escaped(&left.to_string_lossy())
+                visible_line(&left.to_string_lossy()).text()
             )));
         }
         let derived = derive_os_sandbox_profile(&self.config, access, &ground.protected, &ground.links);

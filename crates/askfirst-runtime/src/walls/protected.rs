@@ -1,6 +1,7 @@
 //! Which names in the roots are protected: the rules of the file tools, looked up in what is there. A folder that has
 //! not changed since it was read is not read again.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, FileType};
 use std::io::{self, Read};
@@ -14,7 +15,7 @@ use rustix::fs::{Access, Mode, OFlags};
 
 use super::error::WallsError;
 use crate::config::{Config, Settings};
-use crate::tools::filesystem::never::{Names, Never};
+use crate::tools::filesystem::never::{Names, Never, is_aside};
 
 /// A folder that changed this short a time before it was read may have changed again at the same tick.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -43,8 +44,8 @@ pub struct Found {
     pub leads: Option<PathBuf>,
     /// What makes it be here.
     pub sort: Sort,
-    /// The `.git` that makes it protected, where no rule does.
-    pub by: Option<PathBuf>,
+    /// What leads git there and so makes it protected, where no rule does.
+    pub by: Vec<PathBuf>,
 }
 
 /// What makes something be found.
@@ -71,7 +72,7 @@ impl Found {
     fn at(path: &Path, what: Denial, why: String, sort: Sort) -> Option<Self> {
         let stat = fs::symlink_metadata(path).ok()?;
         let leads = stat.is_symlink().then(|| fs::read_link(path).unwrap_or_default());
-        Some(Self { what, why, inode: stat.ino(), leads, sort, by: None })
+        Some(Self { what, why, inode: stat.ino(), leads, sort, by: Vec::new() })
     }
 }
 
@@ -114,6 +115,9 @@ impl Protected {
         let write = |names: Names<'_>| {
             if kind.is_dir() { self.never.write_folder(names) } else { self.never.write(names) }
         };
+        if path.file_name().is_some_and(is_aside) {
+            return Some((Denial::All, "it was moved aside".to_owned()));
+        }
         let in_home = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
         let mut strictest = None;
         for root in roots {
@@ -161,14 +165,13 @@ impl Protected {
             if let Some(mark) =
                 Found::at(&head, Denial::Write, why(), Sort::Repository).filter(|_| folder.repository)
             {
-                found.entry(head.clone()).or_insert(mark);
-                for (path, of_git) in of_git(&path, &head, &why()) {
-                    found.entry(path).or_insert(of_git);
-                }
+                // As what it is to git, whatever else it is.
+                found.insert(head.clone(), mark);
+                of_git(&path, &head, &why()).for_each(|(path, of_git)| add(&mut found, path, of_git));
             }
             for (path, of_git) in folder.git.iter().flat_map(|git| in_repository(git)) {
                 if roots.iter().any(|root| path.starts_with(root)) {
-                    found.entry(path).or_insert(of_git);
+                    add(&mut found, path, of_git);
                 }
             }
         }
@@ -208,11 +211,12 @@ impl Protected {
             let all = matches!(denied, Some((Denial::All, _)));
             if let Some((what, why)) = denied {
                 let leads = kind.is_symlink().then(|| fs::read_link(&path).unwrap_or_default());
-                let found = Found { what, why, inode, leads, sort: Sort::Name, by: None };
+                let found = Found { what, why, inode, leads, sort: Sort::Name, by: Vec::new() };
                 folder.found.push((path.clone(), found));
             } else if kind.is_fifo() {
                 let why = "it is a named pipe".to_owned();
-                let found = Found { what: Denial::All, why, inode, leads: None, sort: Sort::Pipe, by: None };
+                let (what, sort) = (Denial::All, Sort::Pipe);
+                let found = Found { what, why, inode, leads: None, sort, by: Vec::new() };
                 folder.found.push((path.clone(), found));
             }
             marks.see(&path);
@@ -222,7 +226,7 @@ impl Protected {
                 true | false => {}
             }
         }
-        folder.repository = marks.are_there() && !path.iter().any(|name| name == ".git");
+        folder.repository = marks.are_there() && !is_known_to_rules(path, roots);
         let settled = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|now| {
             now.as_secs().saturating_sub(u64::try_from(changed.0).unwrap_or(u64::MAX)) > SETTLED.as_secs()
         });
@@ -250,8 +254,34 @@ fn of_git(folder: &Path, by: &Path, why: &str) -> impl Iterator<Item = (PathBuf,
     OF_GIT.iter().filter_map(move |name| {
         let path = folder.join(name);
         let found = Found::at(&path, Denial::Write, why.to_owned(), Sort::Name)?;
-        Some((path, Found { by: Some(by.to_owned()), ..found }))
+        Some((path, Found { by: vec![by.to_owned()], ..found }))
     })
+}
+
+/// Adds what git is led to, by one way more if it was found before. What a rule protects needs none.
+fn add(found: &mut BTreeMap<PathBuf, Found>, path: PathBuf, new: Found) {
+    match found.entry(path) {
+        Entry::Vacant(place) => drop(place.insert(new)),
+        Entry::Occupied(mut old) => {
+            let old = old.get_mut();
+            if old.sort == Sort::Name && !old.by.is_empty() {
+                old.by.extend(new.by);
+            }
+        }
+    }
+}
+
+/// Whether the rules about `.git` speak for a folder: it is one, or of a submodule or worktree of one.
+fn is_known_to_rules(path: &Path, roots: &[PathBuf]) -> bool {
+    let inside =
+        roots.iter().filter_map(|root| path.strip_prefix(root).ok()).min_by_key(|it| it.as_os_str().len());
+    let names: Vec<&str> = inside.unwrap_or(path).iter().filter_map(|name| name.to_str()).collect();
+    let git = names.iter().position(|name| *name == ".git");
+    match git.and_then(|at| names.get(at + 1..)) {
+        Some([]) | Some(["modules", _, ..]) => true,
+        Some(["worktrees", _]) => path.join("commondir").is_file() && !path.join("objects").exists(),
+        Some(_) | None => false,
+    }
 }
 
 /// The text of a small file. Whatever else stands there is not waited for.

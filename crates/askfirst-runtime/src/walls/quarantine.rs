@@ -14,10 +14,10 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 
 use super::error::WallsError;
 use super::protected::{Found, OF_GIT, Sort};
-use crate::present::escape::escaped;
+use crate::present::escape::visible_line;
+use crate::tools::filesystem::never::ASIDE;
 
-/// What is appended to a name, and how many bytes of the name stay.
-const ASIDE: &str = ".quarantined-by-askfirst";
+/// So many bytes of a name stay.
 const KEPT: usize = 200;
 
 /// So many names are tried.
@@ -27,7 +27,7 @@ const NAMES: usize = 16;
 const LARGEST: u64 = 64 << 10;
 
 /// Settings of a repository that start no program.
-const HARMLESS: [&str; 16] = [
+const HARMLESS: [&str; 21] = [
     "core.repositoryformatversion",
     "core.filemode",
     "core.bare",
@@ -39,6 +39,11 @@ const HARMLESS: [&str; 16] = [
     "init.defaultbranch",
     "user.name",
     "user.email",
+    "core.sharedrepository",
+    "extensions.refstorage",
+    "receive.denynonfastforwards",
+    "remote.mirror",
+    "remote.tagopt",
     "remote.url",
     "remote.fetch",
     "branch.remote",
@@ -56,16 +61,21 @@ pub fn quarantine(
     writable: &[PathBuf],
 ) -> Result<Vec<String>, WallsError> {
     // What leads git somewhere is moved itself; then what lies there is nobody's settings.
-    let by_new = |found: &Found| found.by.as_ref().is_some_and(|git| !before.contains_key(git));
+    let by_new = |found: &Found| !found.by.is_empty() && !found.by.iter().any(|git| before.contains_key(git));
     let changed = |old: &Found, found: &Found| match found.sort {
+        _ if old.sort != found.sort => true,
         Sort::Name => old.inode != found.inode || old.leads != found.leads,
         // Git itself writes it anew.
         Sort::Repository | Sort::Closed | Sort::Pipe => false,
     };
     let counts = |found: &Found| matches!(found.sort, Sort::Name | Sort::Repository) && !by_new(found);
+    // What lies in a folder that was closed before could not be reached.
+    let was_closed = |path: &Path| {
+        path.ancestors().any(|above| before.get(above).is_some_and(|found| found.sort == Sort::Closed))
+    };
     let new = after
         .iter()
-        .filter(|(_, found)| counts(found))
+        .filter(|(path, found)| counts(found) && !was_closed(path))
         .filter(|(path, found)| before.get(*path).is_none_or(|old| changed(old, found)));
     let mut said = Vec::new();
     let mut moved: Vec<&PathBuf> = Vec::new();
@@ -79,11 +89,19 @@ pub fn quarantine(
             continue;
         }
         let to = aside(path).map_err(|cause| WallsError::Quarantine { path: path.clone(), cause })?;
-        let (path_shown, to) = (escaped(&path.to_string_lossy()), escaped(&to.to_string_lossy()));
-        said.push(format!("`{path_shown}` appeared, but {}; it was moved to `{to}`", escaped(&found.why)));
+        let (path_shown, to) = (shown(path), shown(Path::new(&to)));
+        said.push(format!(
+            "`{path_shown}` appeared, but {}; it was moved to `{to}`",
+            visible_line(&found.why).text()
+        ));
         moved.push(path);
     }
     Ok(said)
+}
+
+/// A path on one line, with whatever would not be seen in it escaped.
+fn shown(path: &Path) -> String {
+    visible_line(&path.to_string_lossy()).text()
 }
 
 /// Opens folders again that were closed meanwhile, so that they can be searched: nothing may hide in them. Says which,
@@ -106,10 +124,7 @@ pub fn reopen(
     for (path, _) in closed {
         let opened = folder(path).and_then(|folder| open_to_owner(&folder));
         opened.map_err(|cause| WallsError::Search { path: path.clone(), cause })?;
-        said.push(format!(
-            "`{}` was closed; it was opened again to be searched",
-            escaped(&path.to_string_lossy())
-        ));
+        said.push(format!("`{}` was closed; it was opened again to be searched", shown(path)));
     }
     Ok(said)
 }
@@ -182,6 +197,10 @@ fn renamed(folder: &OwnedFd, name: &OsStr) -> io::Result<OsString> {
 fn is_harmless_repository(folder: &Path) -> bool {
     OF_GIT.iter().all(|name| {
         let path = folder.join(name);
+        // A worktree of a repository that is harmless itself is led there, and nowhere else.
+        if *name == "commondir" && is_worktree(Some(folder)) && is_only_a_way(folder) {
+            return true;
+        }
         match (fs::symlink_metadata(&path), *name) {
             (Err(cause), _) => cause.kind() == io::ErrorKind::NotFound,
             (Ok(found), "hooks") => found.is_dir() && has_samples_only(&path),
@@ -204,7 +223,10 @@ fn has_harmless_settings(config: &Path) -> bool {
 /// Whether it is what `git init`, `git clone` or `git worktree` makes: samples of hooks, settings that start no program,
 /// and ways to a repository whose settings are protected themselves.
 fn is_harmless(path: &Path) -> bool {
-    let Ok(found) = fs::symlink_metadata(path) else { return true };
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(cause) => return cause.kind() == io::ErrorKind::NotFound,
+    };
     if found.is_file() && found.len() < LARGEST {
         let text = || fs::read_to_string(path).unwrap_or_default();
         match path.file_name().and_then(|name| name.to_str()) {
@@ -236,14 +258,29 @@ fn is_harmless(path: &Path) -> bool {
 fn leads_to_worktree(path: &Path, text: &str) -> bool {
     let to = text.strip_prefix("gitdir: ").and_then(|rest| rest.strip_suffix('\n')).map(Path::new);
     let Some(to) = to.and_then(|to| Some(path.parent()?.join(to))) else { return false };
-    to.canonicalize().is_ok_and(|real| real == to) && is_worktree(Some(&to))
+    to.canonicalize().is_ok_and(|real| real == to) && is_worktree(Some(&to)) && is_only_a_way(&to)
+}
+
+/// Whether the folder of a worktree leads to its repository, and has nothing of its own that git would run or be led by.
+fn is_only_a_way(folder: &Path) -> bool {
+    let is_absent = |name: &str| {
+        fs::symlink_metadata(folder.join(name)).is_err_and(|cause| cause.kind() == io::ErrorKind::NotFound)
+    };
+    let leads = folder.join("commondir");
+    let plain = fs::symlink_metadata(&leads).is_ok_and(|found| found.is_file() && found.len() < LARGEST);
+    plain
+        && fs::read_to_string(&leads).is_ok_and(|text| text == "../..\n")
+        && OF_GIT.iter().filter(|name| **name != "commondir").all(|name| is_absent(name))
 }
 
 fn is_worktree(folder: Option<&Path>) -> bool {
     let is =
         |path: Option<&Path>, name: &str| path.and_then(Path::file_name).is_some_and(|found| found == name);
     let above = folder.and_then(Path::parent);
-    is(above, "worktrees") && is(above.and_then(Path::parent), ".git")
+    let repository = above.and_then(Path::parent);
+    is(above, "worktrees")
+        && (is(repository, ".git")
+            || repository.is_some_and(|it| it.join("HEAD").is_file() && is_harmless_repository(it)))
 }
 
 /// Every line is a section or a setting that is known; anything else is not understood, and so not harmless.
@@ -256,8 +293,9 @@ fn settings_are_harmless(text: &str) -> bool {
         }
         let Some((name, value)) = line.split_once('=') else { return false };
         let name = format!("{section}.{}", name.trim().to_lowercase());
+        // Git takes quotes and backslashes out, so what stands there is not what it reads.
         let plain =
-            !value.contains("ext::") && !value.trim_start().starts_with('-') && !value.ends_with('\\');
+            !value.contains("ext::") && !value.contains(['"', '\\']) && !value.trim_start().starts_with('-');
         plain && HARMLESS.contains(&name.as_str())
     })
 }

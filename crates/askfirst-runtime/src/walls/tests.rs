@@ -340,3 +340,81 @@ fn a_name_as_long_as_names_can_be_is_moved_aside_and_told_visibly() {
     assert!(!world.path(&format!("w/{name}")).exists());
     assert!(said.iter().all(|said| !said.contains('\u{1b}')), "{said:?}");
 }
+
+const EVIL: &str = "[core]\n\tbare = false\n\tfsmonitor = ./x\n";
+
+#[test]
+fn what_was_moved_aside_is_closed_to_programs() {
+    let world = world();
+    world.after(|| world.write("w/.env", "secret"));
+    assert_eq!(world.denied(), [(".env.quarantined-by-askfirst".to_owned(), Denial::All)]);
+}
+
+#[test]
+fn a_worktree_that_is_a_repository_of_its_own_is_none() {
+    let world = world();
+    let said = world.after(|| {
+        for name in ["HEAD", "objects/x", "refs/heads/x"] {
+            world.write(&format!("w/.git/worktrees/x/{name}"), "x");
+        }
+        world.write("w/.git/worktrees/x/config", EVIL);
+        let to = world.path("w/.git/worktrees/x");
+        world.write("w/tree/.git", &format!("gitdir: {}\n", to.display()));
+    });
+    assert!(!world.path("w/tree/.git").exists(), "{said:?}");
+    assert!(!world.path("w/.git/worktrees/x/HEAD").exists(), "{said:?}");
+}
+
+#[test]
+fn a_worktree_that_only_leads_to_its_repository_stays() {
+    for (git, names) in [
+        ("w/.git", &["w/.git/HEAD"][..]),
+        ("w/b.git", &["w/b.git/HEAD", "w/b.git/objects/x", "w/b.git/refs/x"]),
+    ] {
+        let world = world();
+        names.iter().for_each(|name| world.write(name, "ref: refs/heads/m\n"));
+        let said = world.after(|| {
+            world.write(&format!("{git}/worktrees/t/HEAD"), "ref: refs/heads/m\n");
+            world.write(&format!("{git}/worktrees/t/commondir"), "../..\n");
+            let to = world.path(&format!("{git}/worktrees/t"));
+            world.write("w/t/.git", &format!("gitdir: {}\n", to.display()));
+        });
+        assert_eq!(said, Vec::<String>::new(), "{git}");
+    }
+}
+
+#[test]
+fn settings_that_appear_in_an_old_repository_are_moved_whoever_else_leads_there() {
+    let world = world();
+    for name in ["w/foo/HEAD", "w/foo/objects/x", "w/foo/refs/x"] {
+        world.write(name, "x");
+    }
+    let said = world.after(|| {
+        world.write("w/foo/config", EVIL);
+        for name in ["aa", "zz"] {
+            world.write(&format!("w/{name}/.git"), "gitdir: ../foo\n");
+        }
+    });
+    assert!(!world.path("w/foo/config").exists(), "{said:?}");
+}
+
+#[test]
+fn a_repository_is_one_whatever_its_head_was_before_and_wherever_it_lies() {
+    let world = world();
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    for name in ["w/foo/objects/x", "w/foo/refs/x"] {
+        world.write(name, "x");
+    }
+    world.write("w/foo/config", EVIL);
+    let head = world.path("w/foo/HEAD");
+    rustix::fs::mknodat(rustix::fs::CWD, &head, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    // It was one before, with settings that are covered.
+    assert!(world.denied().contains(&("foo/config".to_owned(), Denial::Write)));
+    let said = world.after(|| {
+        for name in ["HEAD", "objects/x", "refs/x"] {
+            world.write(&format!("w/sub/.git/y/{name}"), "x");
+        }
+        world.write("w/sub/.git/y/config", EVIL);
+    });
+    assert!(!world.path("w/sub/.git/y/HEAD").exists(), "{said:?}");
+}

@@ -329,33 +329,46 @@ impl Building<'_> {
     /// Covers what must not be read, mounts read only what must not be written, and pins the folders above: a mount
     /// point cannot be moved.
     fn denials(&self) -> Result<(), Failed> {
+        let mut whole: Vec<&Path> = Vec::new();
         for (path, denial) in self.order.profile.covers() {
+            if whole.iter().any(|covered| path.starts_with(covered)) {
+                continue;
+            }
             let needed = match denial {
                 None => Mechanism::Pins,
                 Some(Denial::Write | Denial::All) => Mechanism::Masks,
             };
             if self.order.has(needed) {
-                self.deny(path, denial).map_err(Failed::at(format!("denying `{}`", shown(path))))?;
+                let covered = self.deny(path, denial);
+                whole.extend(covered.map_err(Failed::at(format!("denying `{}`", shown(path))))?);
             }
         }
         Ok(())
     }
 
-    fn deny(&self, path: &Path, denial: Option<Denial>) -> io::Result<()> {
+    /// Denies one place, or the folder around it that can be reached: its owner may open what is closed now. Says which
+    /// folder, then.
+    fn deny<'p>(&self, path: &'p Path, denial: Option<Denial>) -> io::Result<Option<&'p Path>> {
         let handle = match sys::look(self.root.as_raw_fd(), &relative(path)?) {
-            // What cannot be reached with all rights cannot be reached without them.
-            Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+            Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
+                let profile = &self.order.profile;
+                let mut grants = profile.readable.iter().chain(&profile.writable);
+                let above = path.parent().filter(|above| !grants.any(|grant| grant.path == *above));
+                let above = above.filter(|above| profile.grant_of(above).is_some()).ok_or(cause)?;
+                return self.deny(above, Some(Denial::All)).map(|further| further.or(Some(above)));
+            }
             found => found?,
         };
         let kind = sys::stat(handle.as_fd())?.st_mode & libc::S_IFMT;
         let same = |mode| sys::attach(copy(&handle, mode)?.as_fd(), handle.as_fd());
         match (denial, kind) {
-            (_, libc::S_IFLNK) => Err(io::Error::from_raw_os_error(libc::ELOOP)),
-            (None, _) => same(Mode::Write),
-            (Some(Denial::Write), libc::S_IFREG | libc::S_IFDIR) => same(Mode::Read),
+            (_, libc::S_IFLNK) => return Err(io::Error::from_raw_os_error(libc::ELOOP)),
+            (None, _) => same(Mode::Write)?,
+            (Some(Denial::Write), libc::S_IFREG | libc::S_IFDIR) => same(Mode::Read)?,
             // Pipes and the like can be written on a mount that is read only.
-            (Some(Denial::Write | Denial::All), _) => self.cover(&handle),
+            (Some(Denial::Write | Denial::All), _) => self.cover(&handle)?,
         }
+        Ok(None)
     }
 
     fn dev(&self, devices: Vec<(CString, OwnedFd)>) -> Result<(), Failed> {

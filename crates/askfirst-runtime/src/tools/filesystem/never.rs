@@ -296,6 +296,14 @@ fn is_git(path: &Path) -> bool {
 /// The built-in list. A rule in it that cannot be read would be a fault of this program, so everything is refused then.
 static BUILT_IN: LazyLock<Option<Rules>> = LazyLock::new(|| Rules::new(NEVER_WRITE).ok());
 
+/// What is appended to the name of something that appeared where it should not.
+pub(crate) const ASIDE: &str = ".quarantined-by-askfirst";
+
+/// Whether something was given such a name. It may hold what was never to be read.
+pub(crate) fn is_aside(name: &OsStr) -> bool {
+    memchr::memmem::find(name.as_encoded_bytes(), ASIDE.as_bytes()).is_some()
+}
+
 /// Everything that is never touched.
 pub(crate) struct Never {
     read: Rules,
@@ -323,12 +331,14 @@ impl Never {
 
     /// Whether something of this name, in a folder that may be read, may be what is never read. A no is certain.
     pub(crate) fn may_hide(&self, name: &OsStr) -> bool {
-        !self.reads_all() && self.read.may_end_in(name)
+        !self.reads_all() && (self.read.may_end_in(name) || is_aside(name))
     }
 
     /// Why a place is never read.
     pub(crate) fn read(&self, names: Names<'_>) -> Option<String> {
-        self.read.covering(names).map(|rule| format!("`sandbox.never_read` has `{rule}`"))
+        let aside = || !self.reads_all() && names.whole.iter().any(is_aside);
+        let moved = || aside().then(|| "it was moved aside, and may be what is never read".to_owned());
+        self.read.covering(names).map(|rule| format!("`sandbox.never_read` has `{rule}`")).or_else(moved)
     }
 
     /// Why a place is never written, whatever is or would be there. Who writes `.git` itself says where git looks for

@@ -58,6 +58,24 @@ pub(super) fn depth(text: &str) -> usize {
     most.max(ticks / 8)
 }
 
+/// A stream whose number is kept in an element of an array: `{a[x]}>file` evaluates what stands in the brackets.
+pub(super) fn elements(text: &str, gaps: &mut Vec<Gap>) {
+    if !text.contains("]}") {
+        return;
+    }
+    let bare = text.replace("\\\n", "");
+    let kept = |at: usize| {
+        let rest = bare.get(at + 1..).unwrap_or_default();
+        let name = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let closes = ["]}<", "]}>"].iter().any(|end| name.contains(end));
+        rest.len() > name.len() && name.starts_with('[') && closes
+    };
+    let opens = |(at, _): &(usize, &str)| !bare.get(..*at).is_some_and(|before| before.ends_with('$'));
+    if bare.match_indices('{').filter(opens).any(|(at, _)| kept(at)) {
+        gaps.push(gap(0..text.len(), "a stream whose number is kept in an element of an array"));
+    }
+}
+
 /// Characters that a screen does not show as what they are, wherever they stand.
 pub(super) fn characters(text: &str, gaps: &mut Vec<Gap>) {
     if text.bytes().all(|byte| (0x20..0x7f).contains(&byte) || matches!(byte, b'\n' | b'\t')) {

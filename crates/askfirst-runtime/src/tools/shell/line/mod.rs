@@ -37,6 +37,7 @@ pub(crate) fn read(text: &str) -> Line {
         return line;
     }
     guard::characters(text, &mut line.gaps);
+    guard::elements(text, &mut line.gaps);
     match quiet::quietly(|| walk::walk(text, &shuck::Shuck)) {
         Some((commands, gaps)) => {
             line.commands = commands;

@@ -106,7 +106,7 @@ files! {
     "show.txt": "cat" "tac" "head" "tail" "nl" "od" "wc" "sort" "uniq" "cut" "paste" "join" "comm" "tr"
         "fold" "fmt" "expand" "unexpand" "shuf" "seq" "numfmt" "factor" "base64" "base32" "basenc" "md5sum"
         "sha1sum" "sha224sum" "sha256sum" "sha384sum" "sha512sum" "b2sum" "cksum" "shasum" "sum" "tsort"
-        "pr" "dircolors" "rev" "look" "column" "strings" "hexdump" "hd" "xxd" "bat" "batcat" "less" "more"
+        "pr" "dircolors" "rev" "look" "column" "strings" "hexdump" "hd" "xxd" "bat" "batcat" "more" "less"
         "man" "apropos" "whatis" "info" "iconv" "envsubst" "expr" "bc" "dc" "m4" "gron" "diffstat" "cal"
         "ncal";
     "system.txt": "lsb_release" "getconf" "date" "uname" "hostname" "whoami" "arch" "logname" "id" "groups" "users" "who" "w"

@@ -155,6 +155,8 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         // They also start programs that are no scripts.
         ("yarn" | "yarnpkg" | "bun", ["run"], 0) => !is_project_tool(word) && !SCRIPTS.contains(&word),
         ("php", ["artisan"], _) => word.starts_with("--configuration") || word.starts_with("--bootstrap"),
+        // It loses the `--` before it hands them on.
+        ("git", ["stash", "list"], _) => word.starts_with('-'),
         // A branch that is pushed by force, behind `--`.
         ("git", ["push"], _) => word.starts_with('+'),
         // A connection in one word may lead anywhere.

@@ -295,7 +295,9 @@ impl<'t> Reader<'t, '_> {
                 let why = format!("`{}` may become several words, or none", shown(word));
                 self.doubt(place, &why);
             }
-            if (self.style.exact || self.style.long)
+            // Git has options whose values stand in the same word only.
+            let git = self.used.program == "git" && word.prefix().starts_with("--");
+            if (self.style.exact || self.style.long || git)
                 && self.style.special != Special::Find
                 && looks_like_option(word)
             {
