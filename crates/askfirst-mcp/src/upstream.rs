@@ -1,10 +1,11 @@
 //! The server's tools as a toolset: what is known of them, and calls that are on their way there and back.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::Poll;
 
-use askfirst::json::{MAX_VALUES, count};
+use askfirst::json::{MAX_VALUES, count, count_object};
 use askfirst::toolset::{BoxFuture, Pinned};
 use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Digest, Fact,
@@ -30,7 +31,15 @@ pub(crate) struct Upstream {
     pins: Pins,
     tools: RwLock<BTreeMap<String, Arc<Known>>>,
     flights: Mutex<HashMap<String, Arc<Flight>>>,
+    /// How much the calls on their way hold.
+    held: AtomicUsize,
 }
+
+/// So much may all calls on their way hold together, counted in values: ten of the largest that are read.
+const MOST_HELD: usize = 10 * MAX_VALUES;
+
+/// So many bytes of a message count as a value.
+const BYTES: usize = 64;
 
 /// One tool as the server last described it.
 #[derive(Debug, Clone)]
@@ -49,6 +58,8 @@ struct Known {
 pub(crate) struct Flight {
     /// Its arguments.
     args: Args,
+    /// How much it holds, counted in values.
+    weight: usize,
     state: Mutex<State>,
 }
 
@@ -76,6 +87,7 @@ struct State {
 
 impl Flight {
     pub(crate) fn new(line: Vec<u8>, args: Args, to_server: Arc<dyn Out>) -> Self {
+        let weight = count_object(&args) + line.len() / BYTES;
         let state = State {
             line,
             to_server,
@@ -85,7 +97,7 @@ impl Flight {
             says: Says::Error,
             failed: None,
         };
-        Self { args, state: Mutex::new(state) }
+        Self { args, weight, state: Mutex::new(state) }
     }
 
     /// The client makes the same call again, which is sent from where it is now. False if it has been sent.
@@ -153,7 +165,8 @@ pub(crate) struct Oddity(pub(crate) String);
 
 impl Upstream {
     pub(crate) fn new(server: &str, pins: Pins) -> Self {
-        Self { server: server.to_owned(), pins, tools: RwLock::default(), flights: Mutex::default() }
+        let (tools, flights, held) = (RwLock::default(), Mutex::default(), AtomicUsize::new(0));
+        Self { server: server.to_owned(), pins, tools, flights, held }
     }
 
     /// The name that the config knows a tool by.
@@ -267,9 +280,16 @@ impl Upstream {
         schema.map(|schema| mirror::of_args(&schema, &params.arguments)).unwrap_or_default()
     }
 
-    /// A call begins, under a name that no other has: one that was left may still have that of its request.
-    pub(crate) fn begin(&self, key: String, flight: Arc<Flight>) -> String {
+    /// A call begins, under a name that no other has: one that was left may still have that of its request. Nothing if the
+    /// others hold so much that there is no room for it.
+    pub(crate) fn begin(&self, key: String, flight: Arc<Flight>) -> Option<String> {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        // Changed under the lock alone.
+        let held = self.held.load(Ordering::Relaxed) + flight.weight;
+        if held > MOST_HELD && !flights.is_empty() {
+            return None;
+        }
+        self.held.store(held, Ordering::Relaxed);
         let mut free = key.clone();
         for again in 2_u64.. {
             if !flights.contains_key(&free) {
@@ -278,11 +298,14 @@ impl Upstream {
             free = format!("{key}#{again}");
         }
         flights.insert(free.clone(), flight);
-        free
+        Some(free)
     }
 
     pub(crate) fn end(&self, key: &str) {
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(flight) = flights.remove(key) {
+            self.held.fetch_sub(flight.weight, Ordering::Relaxed);
+        }
     }
 
     fn flight(&self, call: &ApprovalContext) -> Option<Arc<Flight>> {

@@ -172,7 +172,14 @@ impl Link {
         }
         let to_server = Arc::clone(&ways.to_server);
         let flight = Arc::new(Flight::new(line.to_vec(), args.clone(), Arc::clone(&to_server)));
-        let key = self.gateway.upstream.begin(self.key(&id), Arc::clone(&flight));
+        let Some(key) = self.gateway.upstream.begin(self.key(&id), Arc::clone(&flight)) else {
+            return refuse(
+                &*ways.to_client,
+                Some(&id),
+                -32600,
+                "calls that wait for an answer hold too much",
+            );
+        };
         let mut offer = self.offer(&tool, &args, meta.as_ref(), ways);
         let asked = offer.is_some().then(|| (tool.clone(), args.clone()));
         let mut context = ApprovalContext::new(tool, args)

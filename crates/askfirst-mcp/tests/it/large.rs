@@ -34,6 +34,25 @@ fn a_call_with_too_many_values_is_refused_by_its_id_and_goes_nowhere() {
 }
 
 #[test]
+fn calls_that_wait_hold_no_more_together_than_ten_of_the_largest() {
+    let mut desk = Desk::new(&[("add", Free)]);
+    desk.list(&[tool("add")]);
+    let call = |id: usize| call_with(&id.to_string(), &many(11_000));
+    for id in 1..=10 {
+        desk.say(call(id));
+        assert_eq!(desk.received(), call(id));
+    }
+    desk.say(call(11));
+    let told = desk.hear_json();
+    assert_eq!((&told["id"], &told["error"]["code"]), (&json!(11), &json!(-32600)), "{told}");
+    // There is room again once one is answered.
+    desk.reply(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#);
+    assert_eq!(desk.hear_json()["id"], json!(1));
+    desk.say(call(12));
+    assert_eq!(desk.received(), call(12));
+}
+
+#[test]
 fn over_http_too() {
     let web = Web::plain();
     let desk = web::Desk::before(&web, &[("add", Free)]);
