@@ -1,5 +1,5 @@
-//! Arguments with long texts as JSON, byte for byte as serde_json writes them, in a fraction of the time: it looks at
-//! every byte by itself, this at many at once.
+//! Arguments with long texts as JSON, byte for byte as serde_json writes them. It looks at every byte by itself, this at
+//! many at once, which takes a fraction of the time where little is escaped, and no more where much is.
 
 use askfirst::Args;
 use serde_json::Value;
