@@ -17,7 +17,7 @@ use crate::config::{Config, Settings, Tier};
 use crate::present::Rule;
 use crate::present::escape::visible_line;
 use crate::walls::{
-    Derived, Links, Protected, WallsError, derive_os_sandbox_profile, machine, quarantine, reopen,
+    Derived, Links, Protected, Sort, WallsError, derive_os_sandbox_profile, machine, quarantine, reopen,
 };
 
 /// So many folders that a command closed may lie in each other, and so many are told of.
@@ -131,7 +131,9 @@ impl Ground {
             told.extend(opened);
             told.truncate(MOST_TOLD);
         }
-        let path = roots.first().cloned().unwrap_or_default();
+        let after = self.protected.search(roots)?;
+        let closed = after.into_iter().find(|(_, found)| found.sort == Sort::Closed);
+        let path = closed.map(|(path, _)| path).or_else(|| roots.first().cloned()).unwrap_or_default();
         let cause = std::io::Error::other("too many closed folders lie in each other");
         Err(WallsError::Search { path, cause })
     }

@@ -60,9 +60,10 @@ pub(super) fn depth(text: &str) -> usize {
 
 /// A stream whose number is kept in an element of an array: `{a[x]}>file` evaluates what stands in the brackets.
 pub(super) fn elements(text: &str, gaps: &mut Vec<Gap>) {
-    if !text.contains("]}") {
+    if !text.contains('}') {
         return;
     }
+    // A line that goes on is one line to the shell before it looks at it.
     let bare = text.replace("\\\n", "");
     let kept = |at: usize| {
         let rest = bare.get(at + 1..).unwrap_or_default();

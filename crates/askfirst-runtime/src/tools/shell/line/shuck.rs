@@ -1,5 +1,6 @@
 //! shuck-parser behind our trait. Whatever it recovers from, leaves out or knows from zsh is a fault, not a tree.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use shuck_ast as ast;
@@ -434,7 +435,8 @@ impl Turner<'_> {
                     let line = line.trim_start_matches('\t').strip_prefix(delimiter.cooked.as_str());
                     line.is_some_and(|rest| rest.contains([')', '}']))
                 };
-                if self.base > 0 && self.text.get(body.clone()).is_none_or(|body| body.lines().any(ends)) {
+                let early = |body: &str| body.lines().any(ends) || joined(body).lines().any(ends);
+                if self.base > 0 && self.text.get(body.clone()).is_none_or(early) {
                     return self.refuse(redirect.span, "a here-document that ends early in a substitution");
                 }
                 self.leaves.push(body.start..end);
@@ -453,7 +455,10 @@ impl Turner<'_> {
         let plain =
             |line: &str| if strips { line.trim_start_matches('\t') == delimiter } else { line == delimiter };
         let inside = self.text.get(body.clone())?;
-        if !(inside.is_empty() || inside.ends_with('\n')) || inside.lines().any(plain) || delimiter.is_empty()
+        if !(inside.is_empty() || inside.ends_with('\n'))
+            || inside.lines().any(plain)
+            || joined(inside).lines().any(plain)
+            || delimiter.is_empty()
         {
             return None;
         }
@@ -464,4 +469,9 @@ impl Turner<'_> {
         let line = after.split('\n').next()?;
         plain(line).then_some(body.end + line.len())
     }
+}
+
+/// A text as bash looks for the end of a here-document in it: a backslash at the end of a line goes on with the next.
+fn joined(body: &str) -> Cow<'_, str> {
+    if body.contains("\\\n") { Cow::Owned(body.replace("\\\n", "")) } else { Cow::Borrowed(body) }
 }
