@@ -1,6 +1,8 @@
 //! Other ways to write the same command, for denials: `git-push` is `git push`, `docker ps` is `docker container ls`,
 //! `python3 -m pip` is `pip`. Nothing here grants.
 
+mod spelled;
+
 use super::line::tree::Word;
 use super::programs;
 use super::programs::used::Used;
@@ -142,6 +144,8 @@ pub(super) fn others(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
             found.extend(forced.then(|| made(&["git", "push", "--force"], from)));
         }
         "ssh" => found.extend(sent_away(words, used)),
+        "kubectl" | "oc" => found.extend(spelled::kinds(words, used)),
+        "kill" | "pkill" | "killall" => found.extend(spelled::signals(words, used)),
         "git" if used.subs.first().is_some_and(|sub| sub.name == "branch") => {
             let has =
                 |short: &str| used.options.iter().any(|given| given.names.iter().any(|name| name == short));

@@ -2,7 +2,7 @@
 
 use super::line::tree::{Piece, Word};
 use super::paths::word_text;
-use super::programs::used::{Operand, Used};
+use super::programs::used::{Given, Operand, Used};
 
 /// Options with which nothing but paths is printed, by program.
 const PLAIN: &[(&[&str], &[&str])] = &[
@@ -83,6 +83,8 @@ const PLAIN: &[(&[&str], &[&str])] = &[
     (&["fd", "fdfind"], &["-0", "-E", "-F", "-H", "-I", "-a", "-d", "-e", "-g", "-i", "-s", "-t", "-u"]),
     (&["ls", "dir", "vdir"], &["-1", "-A", "-S", "-a", "-d", "-r", "-t"]),
 ];
+/// The same for `git grep`, whose letters mean other things.
+const SEARCHED: [&str; 11] = ["-C", "-E", "-F", "-G", "-I", "-P", "-e", "-i", "-l", "-w", "-z"];
 /// The sub-commands of git that list files.
 const LISTING: [&str; 4] = ["diff", "diff-tree", "ls-files", "ls-tree"];
 /// Words of `find` that print something else.
@@ -105,15 +107,26 @@ pub(super) fn is_plain(words: &[Word], used: &Used) -> bool {
     let subs: Vec<&str> = used.subs.iter().map(|sub| sub.name.as_str()).collect();
     let listing = match subs.as_slice() {
         [] => program != "git",
+        ["grep"] => used.options.iter().any(|given| given.names.iter().any(|name| name == "-l")),
         // Without this a commit's own text is printed too.
         ["diff-tree"] => words.iter().any(|word| word.literal() == Some("--no-commit-id")),
         [sub] => LISTING.contains(sub),
         [_, _, ..] => false,
     };
+    let searched = program == "git" && subs.as_slice() == ["grep"];
+    let plain = if searched { &SEARCHED } else { *plain };
     let known =
         used.options.iter().all(|given| given.names.iter().any(|name| plain.contains(&name.as_str())));
     // What is looked for may hold blanks where it is never printed.
-    let pattern = matches!(program, "grep" | "egrep" | "fgrep").then(|| used.operands.first()).flatten();
+    let named = |given: &Given| given.names.iter().any(|name| matches!(name.as_str(), "-e" | "-f"));
+    let seeks = searched || matches!(program, "grep" | "egrep" | "fgrep");
+    let pattern = used.operands.first().filter(|_| seeks && !used.options.iter().any(named));
+    // What stands before `--` may be a revision, which is printed before each name.
+    let dashes = words.iter().position(|word| word.literal() == Some("--"));
+    let revision = |it: &Operand| dashes.is_none_or(|dashes| it.word < dashes);
+    if searched && used.operands.iter().skip(usize::from(pattern.is_some())).any(revision) {
+        return false;
+    }
     let mut operands =
         used.operands.iter().filter(|it| pattern.is_none_or(|pattern| pattern.word != it.word));
     listing && known && !operands.any(odd)

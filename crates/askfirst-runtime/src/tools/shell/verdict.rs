@@ -95,6 +95,10 @@ impl Judge<'_> {
             let why = format!("the invisible letter U+{:04X} is in it", u32::from(letter));
             judged.whole.push((at..at + letter.len_utf8(), Reason::new(Approval::Required, why)));
         }
+        if opened.starts.is_empty() && opened.gaps.is_empty() {
+            let why = "there is nothing in it that would run";
+            judged.whole.push((0..text.len(), Reason::new(Approval::Required, why)));
+        }
         for layer in std::iter::once(self.main).chain(self.floors) {
             for because in layer.dangerous(text) {
                 let reason = Reason::of(Approval::Required, "it matches a dangerous pattern", Some(because));
@@ -358,7 +362,9 @@ impl<'a> Look<'a> {
             let rules = layer.denies(name, None::<std::iter::Empty<&str>>);
             let mut rules = rules.into_iter().map(|(_, rule)| rule);
             let rule = rules.find(|rule| match_deny::in_text(&rule.pattern, &later(at)))?;
-            Some((Denied::Perhaps, rule))
+            // Code on the line that says it says nothing else.
+            let says = self.used.codes().any(|code| match_deny::in_text(&rule.pattern, code));
+            Some((if says { Denied::Yes } else { Denied::Perhaps }, rule))
         })
     }
 

@@ -83,6 +83,7 @@ impl Walker<'_> {
                     }
                 }
             }
+            Some(Known::List(_)) => out.push(unknown(bare)),
             None => out.push(unknown(
                 bare && !matches!(name, "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" | "PPID"),
             )),

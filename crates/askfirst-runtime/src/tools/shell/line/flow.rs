@@ -200,7 +200,7 @@ impl Walker<'_> {
                 Outcome::both(state)
             }
             Node::Test(checks) => {
-                self.checks(checks, &mut state);
+                self.checks(&stmt.span, checks, &mut state);
                 Outcome::both(state)
             }
             Node::Time(inner) => match inner {
@@ -383,10 +383,17 @@ impl Walker<'_> {
         state.define(name);
     }
 
-    fn checks(&mut self, checks: &[Check], state: &mut State) {
+    /// `[[ … ]]` starts nothing, and stands in the line for the files that it looks at.
+    fn checks(&mut self, span: &Span, checks: &[Check], state: &mut State) {
+        let index = self.begin(span, state);
+        let mut words = vec![Word::text("[[", span.start..span.start + 2)];
         for check in checks {
             match check {
                 Check::Text(span) => self.scan(span, Around::Pattern, state),
+                Check::File(span, how) => {
+                    words.push(Word::text(*how, span.clone()));
+                    words.push(self.value(span, Wild::Text, state));
+                }
                 Check::Number(span) => {
                     let text = self.slice(span);
                     let inner = text.trim_matches('"');
@@ -413,6 +420,9 @@ impl Walker<'_> {
                     }
                 }
             }
+        }
+        if let Some(command) = self.commands.get_mut(index) {
+            command.words = words;
         }
     }
 

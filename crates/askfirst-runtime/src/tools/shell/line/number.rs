@@ -122,7 +122,7 @@ impl Walker<'_> {
             Some(Known::Value(pieces)) => {
                 matches!(&**pieces, [Piece::Unknown(unknown)] if self.counts(unknown))
             }
-            Some(Known::Number) | None => false,
+            Some(Known::Number | Known::List(_)) | None => false,
         };
         counted || numeric(name, state)
     }
@@ -274,7 +274,7 @@ impl Sum<'_> {
                 [Piece::Text(text)] => decimal(text),
                 _ => None,
             },
-            Some(Known::Number) => None,
+            Some(Known::Number | Known::List(_)) => None,
             None => decimal(name),
         }
     }
@@ -290,6 +290,7 @@ fn decimal(text: &str) -> Option<i64> {
 pub(super) fn numeric(name: &str, state: &State) -> bool {
     match state.get(name) {
         Some(Known::Number) => true,
+        Some(Known::List(_)) => false,
         Some(Known::Value(pieces)) => match &**pieces {
             [Piece::Text(text)] => {
                 let digits = text.strip_prefix('-').unwrap_or(text);

@@ -19,6 +19,9 @@ const TEXTS: usize = 32;
 /// How much it is given: bytes by levels of brackets, squared.
 const WORK: usize = 100_000;
 
+/// What stands for a whole `[[ … ]]`: both see one, and its parts start nothing.
+const TEST: &str = "[[";
+
 /// Whether it finds the same.
 pub(super) fn agrees(text: &str, line: &Line) -> bool {
     let begins = |two: &&[u8]| matches!(two, [b'$' | b'<' | b'>', b'('] | [_, b'`']);
@@ -62,7 +65,10 @@ fn ours<'t>(text: &'t str, line: &Line) -> Vec<Vec<Cow<'t, str>>> {
             let mut spans: Vec<_> = command.words.iter().map(|word| &word.span).collect();
             spans.dedup();
             let words = spans.into_iter().map(|span| tidy(text.get(span.clone()).unwrap_or("\u{0}")));
-            let words: Vec<_> = words.collect();
+            let mut words: Vec<_> = words.collect();
+            if words.first().is_some_and(|first| first == TEST) {
+                words.truncate(1);
+            }
             (!words.is_empty()).then_some(words)
         })
         .collect()
@@ -262,6 +268,7 @@ impl Seen {
             K::ArithDeprecated { expression } => self.hides(expression, depth),
             K::ArithConcat { parts } => self.all(parts, depth),
             K::ConditionalExpr { body, redirects } => {
+                self.commands.push(vec![TEST.to_owned()]);
                 self.node(body, depth);
                 self.all(redirects, depth);
             }

@@ -314,7 +314,7 @@ impl Turner<'_> {
     }
 
     fn check(&mut self, expr: &ast::ConditionalExpr, checks: &mut Vec<Check>) -> Result<(), Fault> {
-        use ast::ConditionalBinaryOp as Op;
+        use ast::{ConditionalBinaryOp as Op, ConditionalUnaryOp as Unary};
         match expr {
             ast::ConditionalExpr::Binary(binary) => match binary.op {
                 Op::ArithmeticEq
@@ -326,16 +326,26 @@ impl Turner<'_> {
                     checks.push(Check::Number(self.span(binary.left.span())?));
                     checks.push(Check::Number(self.span(binary.right.span())?));
                 }
+                Op::NewerThan | Op::OlderThan | Op::SameFile => {
+                    for side in [&binary.left, &binary.right] {
+                        checks.push(Check::File(self.span(side.span())?, "-e"));
+                    }
+                }
                 _ => {
                     self.check(&binary.left, checks)?;
                     self.check(&binary.right, checks)?;
                 }
             },
             ast::ConditionalExpr::Unary(unary) => match unary.op {
-                ast::ConditionalUnaryOp::VariableSet | ast::ConditionalUnaryOp::ReferenceVariable => {
+                Unary::VariableSet | Unary::ReferenceVariable => {
                     checks.push(Check::Name(self.span(unary.expr.span())?));
                 }
-                _ => self.check(&unary.expr, checks)?,
+                Unary::Not
+                | Unary::EmptyString
+                | Unary::NonEmptyString
+                | Unary::OptionSet
+                | Unary::FdTerminal => self.check(&unary.expr, checks)?,
+                op => checks.push(Check::File(self.span(unary.expr.span())?, op.as_str())),
             },
             ast::ConditionalExpr::Parenthesized(inner) => self.check(&inner.expr, checks)?,
             ast::ConditionalExpr::Word(word) | ast::ConditionalExpr::Regex(word) => {
@@ -459,6 +469,8 @@ impl Turner<'_> {
             || inside.lines().any(plain)
             || joined(inside).lines().any(plain)
             || delimiter.is_empty()
+            // The line of the delimiter would go on this one.
+            || inside.ends_with("\\\n")
         {
             return None;
         }

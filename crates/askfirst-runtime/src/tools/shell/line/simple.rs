@@ -29,7 +29,7 @@ impl Walker<'_> {
         match raw {
             Raw::Word(span) => self.words(span, place, state),
             Raw::Array(assign) => {
-                let value = self.assigned(assign, state);
+                let (value, _) = self.assigned(assign, state);
                 let mut pieces = vec![Piece::Text(format!("{}=", assign.name))];
                 pieces.extend(value.pieces.iter().cloned());
                 vec![Word::new(assign.span.clone(), pieces)]
@@ -37,13 +37,17 @@ impl Walker<'_> {
         }
     }
 
-    /// The value of an assignment, with what its index and elements run.
-    fn assigned(&mut self, assign: &Assign, state: &mut State) -> Word {
+    /// The value of an assignment and what is known by it, with what its index and elements run.
+    fn assigned(&mut self, assign: &Assign, state: &mut State) -> (Word, Option<Known>) {
         if let Some(index) = &assign.index {
             self.number(index, state);
         }
         match &assign.value {
-            Value::One(span) => self.value(span, Wild::Text, state),
+            Value::One(span) => {
+                let value = self.value(span, Wild::Text, state);
+                let known = known(&value);
+                (value, known)
+            }
             Value::Many(words, keys) => {
                 if matches!(assign.name.as_str(), "path" | "fpath" | "cdpath" | "manpath" | "module_path")
                     || assign.name.ends_with("_functions")
@@ -53,12 +57,17 @@ impl Walker<'_> {
                 for key in keys {
                     self.number(key, state);
                 }
+                let mut elements = Vec::with_capacity(words.len());
                 for word in words {
-                    self.words(word, Place::Operand, state);
+                    elements.extend(self.words(word, Place::Operand, state));
                 }
+                let elements: Option<Vec<String>> =
+                    elements.iter().map(|word| word.literal().map(str::to_owned)).collect();
+                let elements = elements.filter(|_| keys.is_empty());
                 let text = self.slice(&assign.span).to_owned();
                 let unknown = Unknown { text, splits: false, output_of: None };
-                Word::new(assign.span.clone(), vec![Piece::Unknown(unknown)])
+                let value = Word::new(assign.span.clone(), vec![Piece::Unknown(unknown)]);
+                (value, elements.map(|elements| Known::List(elements.into())))
             }
         }
     }
@@ -104,15 +113,15 @@ impl Walker<'_> {
         let scope = if raws.is_empty() { Exported::No } else { Exported::ToThis };
         for assign in assigns {
             end = end.max(assign.span.end);
-            let value = self.assigned(assign, &mut state);
+            let (value, known) = self.assigned(assign, &mut state);
             if assign.name == "IFS" && scope == Exported::ToThis && is_read(&words) {
                 continue;
             }
             self.watch(&assign.name, &assign.span);
-            let plain = assign.index.is_none() && !assign.append && matches!(assign.value, Value::One(_));
+            let plain = assign.index.is_none() && !assign.append;
             if scope == Exported::No {
                 let sure = plain && !self.breaks;
-                state.set(&assign.name, sure.then(|| known(&value)).flatten());
+                state.set(&assign.name, known.filter(|_| sure));
             } else if words.first().and_then(Word::literal).is_some_and(keeps) {
                 // In `sh` these keep what is set in front of them.
                 state.set(&assign.name, None);

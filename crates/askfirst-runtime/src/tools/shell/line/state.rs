@@ -9,6 +9,8 @@ use super::tree::{Folder, Piece, Word};
 const NAMES: usize = 24;
 /// How long a value may be, in bytes.
 const VALUE: usize = 2048;
+/// How many elements an array may have.
+const ELEMENTS: usize = 32;
 /// How many folders are kept apart.
 const FOLDERS: usize = 4;
 
@@ -34,6 +36,8 @@ pub(super) enum Known {
     Value(Arc<[Piece]>),
     /// That it is a whole number.
     Number,
+    /// The elements of an array, none with anything that acts.
+    List(Arc<[String]>),
 }
 
 impl Known {
@@ -41,6 +45,9 @@ impl Known {
     fn is_small(&self) -> bool {
         match self {
             Self::Number => true,
+            Self::List(elements) => {
+                elements.len() <= ELEMENTS && elements.iter().map(String::len).sum::<usize>() <= VALUE
+            }
             Self::Value(pieces) => {
                 let length = |piece: &Piece| match piece {
                     Piece::Text(text) | Piece::Glob(text) => text.len(),
@@ -138,6 +145,7 @@ impl State {
             }
             let digits = match known {
                 Known::Number => true,
+                Known::List(_) => false,
                 Known::Value(pieces) => matches!(&**pieces,
                     [Piece::Text(text)] if text.bytes().all(|byte| byte.is_ascii_digit())),
             };

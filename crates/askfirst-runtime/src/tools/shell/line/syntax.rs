@@ -174,6 +174,8 @@ pub(super) enum Kind {
 pub(super) enum Check {
     /// A word, a pattern or an expression.
     Text(Span),
+    /// A file that is looked at, and how: `-f`.
+    File(Span, &'static str),
     /// What is evaluated as a number.
     Number(Span),
     /// The name of a variable.

@@ -5,7 +5,7 @@ use super::close::Bytes;
 use super::expand::decode;
 use super::gap;
 use super::guard::{Place, named, strange};
-use super::state::State;
+use super::state::{Known, State};
 use super::syntax::Span;
 use super::tree::{Piece, Unknown, Word};
 use super::walk::Walker;
@@ -29,6 +29,9 @@ impl Walker<'_> {
         let slice = self.slice(span);
         if slice.bytes().all(simple) && !slice.starts_with('=') && !slice.is_empty() {
             return vec![Word::text(slice, span.clone())];
+        }
+        if let Some(words) = self.elements(span, place, state) {
+            return words;
         }
         self.zsh(slice, span);
         let atoms = self.atoms(span, Around::Nothing, state);
@@ -68,6 +71,18 @@ impl Walker<'_> {
     /// Looks for commands in a text whose value does not matter.
     pub(super) fn scan(&mut self, span: &Span, around: Around, state: &mut State) {
         self.atoms(span, around, state);
+    }
+
+    /// `"${name[@]}"` of a known array: its elements, each a word.
+    fn elements(&mut self, span: &Span, place: Place, state: &State) -> Option<Vec<Word>> {
+        let name = self.slice(span).strip_prefix("\"${")?.strip_suffix("[@]}\"")?;
+        let Some(Known::List(elements)) = state.get(name) else { return None };
+        let elements = elements.clone();
+        if place == Place::Program && !elements.iter().all(|element| element.is_ascii()) {
+            return None;
+        }
+        self.spend(64 + elements.iter().map(String::len).sum::<usize>());
+        Some(elements.iter().map(|element| Word::text(element.as_str(), span.clone())).collect())
     }
 
     /// A name without quotes over a wildcard may fall apart: what follows is names of the folder.

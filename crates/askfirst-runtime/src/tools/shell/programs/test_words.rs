@@ -21,7 +21,14 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) {
             Some("-v" | "-R") if after.is_some_and(|name| !is_plain(name)) => {
                 reader.doubt(at + 1, "the name of a variable, which may be evaluated");
             }
-            Some("-t" | "-n" | "-z" | "-v" | "-R" | "-o" | "-nt" | "-ot" | "-ef") => {}
+            Some("-t" | "-n" | "-z" | "-v" | "-R" | "-o") => {}
+            Some("-nt" | "-ot" | "-ef") => {
+                for path in
+                    [at.checked_sub(1).and_then(|before| words.get(before)), after].into_iter().flatten()
+                {
+                    reader.path(path, Role::List);
+                }
+            }
             Some(text) if NUMBERS.contains(&text) => {
                 let before = at.checked_sub(1).and_then(|before| words.get(before));
                 if double && [before, after].into_iter().flatten().any(|side| !is_number(side)) {
@@ -30,7 +37,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) {
             }
             Some(text) if is_file_test(text) => {
                 if let Some(path) = after.filter(|path| path.literal() != Some("]")) {
-                    reader.path(&path.clone(), Role::List);
+                    reader.path(path, Role::List);
                 }
             }
             Some(text) if text.contains('[') && text.contains(['$', '`']) => {

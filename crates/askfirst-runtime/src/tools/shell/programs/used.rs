@@ -42,6 +42,14 @@ pub(crate) struct Used {
     pub(crate) yields: Yields,
 }
 
+impl Used {
+    /// What an option that asks hands to a program that runs things: `python3 -c CODE`.
+    pub(crate) fn codes(&self) -> impl Iterator<Item = &str> {
+        let asking = |given: &&Given| self.class == Class::Runs && given.effect == Effect::Asks;
+        self.options.iter().filter(asking).filter_map(|given| given.value.as_ref()?.literal())
+    }
+}
+
 /// Whether a program has a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {

@@ -58,7 +58,7 @@ impl Maker {
             return self.command(0);
         }
         let d = depth - 1;
-        match self.next(30) {
+        match self.next(36) {
             0 => format!("( {})", self.body(d)),
             1 => format!("{{ {}}}", self.body(d)),
             2 => format!("if {}then {}fi", self.body(d), self.body(d)),
@@ -99,6 +99,24 @@ impl Maker {
             26 => format!("time -p {{ {}}}", self.body(d)),
             27 => format!("select q in; do {}done </dev/null", self.body(d)),
             28 => format!("coproc {}", self.command(0)),
+            29 => format!("u=({} {})", self.word(d), self.word(d)),
+            30 => format!("u=({} {})\n\"${{u[@]}}\" {}", self.one(&STUBS), self.word(d), self.word(d)),
+            31 => self
+                .one(&["u+=(x)", "u[0]=bb", "u=cc", "unset u", "unset 'u[0]'", "u=()", "u=([1]=x y)"])
+                .to_owned(),
+            32 => format!(
+                "[[ {} {} && x -nt {} ]]",
+                self.one(&["-f", "-e", "! -d"]),
+                self.word(d),
+                self.word(d)
+            ),
+            33 => format!(
+                "{} {}\n{}{}",
+                self.one(&["aa", "cat"]),
+                self.one(&["<<EOF", "<<-EOF", "<<'EOF'", "<<\\EOF", "<<E\\\nOF", "<<\"EOF\""]),
+                self.one(&["x\\\n", "EO\\\nF\n", "\tEOF\nbb\n", "EOF \n", "EOF\\\n\n", "\\\nEOF\ncc\n", ""]),
+                self.one(&["EOF\n", "EOF\ndd\n", "EO\\\nF\nee\nEOF\n"]),
+            ),
             _ => self.command(depth),
         }
     }
@@ -238,6 +256,12 @@ impl Maker {
             "x:y",
             "{1..2}{a,b}",
             "{a,}",
+            "\"${u[@]}\"",
+            "\"${u[@]}\"",
+            "\"x${u[@]}y\"",
+            "${u[@]}",
+            "${u[0]}",
+            "$u",
             "\"{a,b}\"",
         ])
         .to_owned()

@@ -31,7 +31,7 @@ fn lists_pipes_and_blocks() {
         ("select x in a b; do c; done", &["c"]),
         ("f() { a; b; }; f x", &["a", "b"]),
         ("function f { a; }\nf", &["a"]),
-        ("[[ -f x && $y == z* ]] && a", &["a"]),
+        ("[[ -f x && $y == z* ]] && a", &["[[|-f|x", "a"]),
         ("a 2>&1 >/dev/null </dev/null", &["a"]),
         ("exec 3>&1", &["exec"]),
         ("a &", &["a"]),
@@ -103,7 +103,7 @@ fn commands_inside_words_are_found() {
         ("a ${x:-$(b)}", &["a|<${x:-$(b)} …>", "b"]),
         ("a \"c ${x:-$(b d)} e\"", &["a|c <${x:-$(b d)}> e", "b|d"]),
         ("a <<E\nx \"y\" $(b \"c d\")\nE\n", &["a", "b|c d"]),
-        ("[[ $(a) == b ]]", &["a"]),
+        ("[[ $(a) == b ]]", &["[[", "a"]),
     ]);
     // In these it sees something else, or nothing.
     for text in [
