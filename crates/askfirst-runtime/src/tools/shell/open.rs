@@ -222,6 +222,11 @@ impl Opener<'_> {
         let index = self.opened.starts.len();
         let patches = used.as_ref().is_some_and(|used| PATCHING.contains(&used.program.as_str()));
         let sent = if patches { self.input(line, &part) } else { None };
+        let fed_by = match &part.stdin {
+            Stdin::Pipe(from) if setting.within.is_none() => line.commands.get(*from),
+            Stdin::Pipe(_) | Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => None,
+        };
+        let fed_by = fed_by.map(|command| command.span.clone());
         let runs = used.as_ref().filter(|_| part.kind == Kind::Program);
         let orders = runs.filter(|used| self.takes_orders(line, &part, used)).map(|used| {
             format!("`{}` takes orders from what it reads, and they may start others", used.program)
@@ -244,6 +249,7 @@ impl Opener<'_> {
             kind: part.kind,
             sent,
             says: part.says,
+            fed_by,
         });
         if shifts {
             self.note(index, "it does something else with each further name that is listed".to_owned());
@@ -370,6 +376,11 @@ impl Opener<'_> {
         inner: &mut Part,
     ) -> Result<(), String> {
         let unknown = || format!("`{}` adds words that are not known before it runs", used.program);
+        // With this it reads a file instead.
+        let file = ["-a", "--arg-file"];
+        if used.options.iter().any(|given| given.names.iter().any(|name| file.contains(&name.as_str()))) {
+            return Err(unknown());
+        }
         if let Some(words) = self.input(line, part).and_then(|text| spelled_out(&text, used)) {
             place(inner, words);
             return Ok(());

@@ -225,7 +225,10 @@ impl<'a> Reach<'a> {
     pub(super) fn never_in(&self, folder: &Path, name: &OsStr) -> Option<String> {
         let real = folder.join(name);
         let held = || holds_protected(&real).then(|| "what is never written lies in it".to_owned());
-        self.never(&real, Touch::Write).or_else(held)
+        let inside = self.ground.speaks(&real).map(|(_, inside, _)| inside);
+        let steered =
+            || inside.filter(|inside| steers(inside)).map(|_| "other programs are steered by it".to_owned());
+        self.never(&real, Touch::Write).or_else(held).or_else(steered)
     }
 
     /// Whether something below a folder usually holds secrets, or there is too much to tell.
@@ -246,6 +249,18 @@ impl<'a> Reach<'a> {
         !self.ground.roots.never.reads_all()
             && !place.real.is_file()
             && self.never(&place.real.join("x"), Touch::Read).is_some()
+    }
+
+    /// Whether something in a place is never read, by the names that it has there.
+    pub(super) fn has_never_read(&self, place: &Place) -> bool {
+        if self.ground.roots.never.reads_all() || !place.real.is_dir() {
+            return false;
+        }
+        let mut left = self.left.get();
+        let never = &mut |path: &Path| self.never(path, Touch::Read).is_some();
+        let walked = walk(&place.real, Links::Names, &mut left, never);
+        self.left.set(left);
+        self.is_never_read_below(place) || !matches!(walked, Walked::Nothing)
     }
 
     /// Why something that lies below a folder under a name that fits is never written.
@@ -433,7 +448,7 @@ pub(super) fn names_are_tame(top: &Path, left: &mut usize) -> bool {
 
 /// Folders and files by which git, builds elsewhere or agents are steered. They are no secret, and not for a rule about
 /// something else.
-const STEERING: [&str; 34] = [
+const STEERING: [&str; 32] = [
     ".amazonq",
     ".bazelrc",
     ".buildkite",
@@ -443,9 +458,7 @@ const STEERING: [&str; 34] = [
     ".git",
     ".gitattributes",
     ".gitea",
-    ".github/actions",
-    ".github/copilot-instructions.md",
-    ".github/workflows",
+    ".github",
     ".gitlab-ci.yml",
     ".jj",
     ".kiro",

@@ -5,6 +5,9 @@ mod followed;
 mod foreign;
 mod inside;
 mod other_names;
+mod sorts;
+mod steered;
+mod submodules;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -19,85 +22,10 @@ use super::programs::used::{Class, Known, Role, Used};
 use super::reach::{Reach, Reached, Touch};
 use super::secrets::is_secret;
 use super::start::{Kind, Start, Target};
-
-/// Programs that put what they are given into a folder under its own name.
-const COPYING: [&str; 6] = ["cp", "install", "ln", "mv", "rsync", "scp"];
-
-/// Programs that write a file without the end of its name, or with another.
-const UNPACKING: [&str; 13] = [
-    "bunzip2",
-    "bzip2",
-    "gunzip",
-    "gzip",
-    "lz4",
-    "lzma",
-    "uncompress",
-    "unlz4",
-    "unlzma",
-    "unxz",
-    "unzstd",
-    "xz",
-    "zstd",
-];
-
-/// Programs that copy whole folders to another machine.
-const SENDING: [&str; 2] = ["rsync", "scp"];
+use sorts::{COPYING, FILLING, INTERPRETERS, SAYING, SENDING, SWEEPING, UNPACKING};
 
 /// How many names of a folder are looked at.
 const MOST_NAMES: usize = 10_000;
-
-/// Programs that fill a file with what they are given.
-const FILLING: [&str; 25] = [
-    "bunzip2", "cp", "curl", "dd", "docker", "git", "gunzip", "gzip", "install", "ln", "mv", "patch", "perl",
-    "rsync", "scp", "sed", "split", "sponge", "tar", "tee", "truncate", "unxz", "unzip", "wget", "xz",
-];
-/// Programs that take away or change a folder with all that is in it.
-const SWEEPING: [&str; 8] = ["rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp"];
-/// Programs that print what stands in the command line.
-const SAYING: [&str; 2] = ["echo", "printf"];
-/// Programs that run what they read. Without a table nobody can tell what that is.
-const INTERPRETERS: [&str; 40] = [
-    "R",
-    "Rscript",
-    "bun",
-    "clojure",
-    "deno",
-    "dc",
-    "ed",
-    "elixir",
-    "emacs",
-    "erl",
-    "ex",
-    "expect",
-    "fish",
-    "gdb",
-    "ghci",
-    "groovy",
-    "guile",
-    "iex",
-    "irb",
-    "julia",
-    "ksh",
-    "lldb",
-    "lua",
-    "luajit",
-    "m4",
-    "node",
-    "nvim",
-    "octave",
-    "osascript",
-    "perl",
-    "php",
-    "pwsh",
-    "pypy",
-    "python",
-    "ruby",
-    "scala",
-    "tclsh",
-    "vim",
-    "wish",
-    "zsh",
-];
 
 /// What a command touches.
 #[derive(Debug, Default)]
@@ -115,6 +43,12 @@ pub(super) struct Touched<'a> {
     pub(super) made: Vec<PathBuf>,
     /// What is read, where it really lies.
     pub(super) read: Vec<PathBuf>,
+    /// What is written.
+    pub(super) written: Vec<PathBuf>,
+    /// The folders whose repository it works with.
+    pub(super) kept: Vec<PathBuf>,
+    /// Files that were looked into, or for, to judge it.
+    pub(super) judged_by: Vec<PathBuf>,
     /// Files that would run.
     pub(super) run: Vec<PathBuf>,
     /// Files that get their content from a stream or another file.
@@ -134,10 +68,13 @@ pub(super) fn touched<'a>(start: &'a Start, reach: &'a Reach<'a>, home: Option<&
         looker.remotes(used);
         looker.listed(used);
         looker.keyed(used);
+        looker.paired(used);
         looker.patched(used);
         looker.queried(used);
         looker.strangers(used);
         looker.shadowed(used);
+        looker.steered(used);
+        looker.submodules(used);
     }
     for target in &start.redirections {
         let reason = looker.stream(target);
@@ -325,6 +262,9 @@ impl<'a> Looker<'a> {
     fn renamed(&mut self, word: &Word, folders: &[PathBuf]) {
         for folder in folders {
             let Named::Places(places) = paths::named(word, folder, self.home) else { continue };
+            for place in places.iter().filter(|place| self.reach.has_never_read(place)) {
+                self.ask(format!("`{}` gets another name, and something in it is never read", place.text));
+            }
             for place in places.iter().filter(|place| is_secret(&place.real)) {
                 self.ask(format!(
                     "`{}` gets another name, and files of this name usually hold secrets",
@@ -376,8 +316,10 @@ impl<'a> Looker<'a> {
         let reached = self.reach.look(place, touch);
         let real = place.real.to_str().map_or_else(|| place.real.to_string_lossy(), Cow::Borrowed);
         self.touched.places.push(real.into_owned());
-        if matches!(touch, Touch::Read | Touch::ReadAll) {
-            self.touched.read.push(place.real.clone());
+        match touch {
+            Touch::Read | Touch::ReadAll => self.touched.read.push(place.real.clone()),
+            Touch::Write | Touch::WriteAll => self.touched.written.push(place.real.clone()),
+            Touch::Names => {}
         }
         // The letters are compared first: names one by one take longer.
         let letters = place.plain.as_os_str().as_encoded_bytes().starts_with(b"/dev");
@@ -463,12 +405,27 @@ pub(super) fn is_written(target: &Target, reason: &Reason) -> bool {
     target.way != Way::Read && !device
 }
 
+/// What of its output goes into a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Printed {
+    /// All that it prints, and nothing that it complains about.
+    Whole,
+    /// Something else.
+    Other,
+}
+
+impl Printed {
+    pub(super) fn of(target: &Target) -> Self {
+        let rest = target.text.trim_start_matches('1').strip_prefix('>');
+        if rest.is_some_and(|rest| !rest.starts_with('&')) { Self::Whole } else { Self::Other }
+    }
+}
+
 /// Whether a rule for the program covers a file that it prints into: where it changes things anyway, or where what it
 /// prints stands in the line itself.
-pub(super) fn may_print_into(start: &Start, target: &Target) -> bool {
+pub(super) fn may_print_into(start: &Start, printed: Printed) -> bool {
     let Some(used) = &start.used else { return false };
-    let plain =
-        target.text.trim_start_matches('1').strip_prefix('>').is_some_and(|rest| !rest.starts_with('&'));
+    let plain = printed == Printed::Whole;
     match used.class {
         // What they change lies elsewhere.
         Class::Changes if is_remote(&used.program) => false,

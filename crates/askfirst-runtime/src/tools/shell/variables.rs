@@ -240,10 +240,34 @@ pub(super) fn exported(name: &str, value: Option<&str>) -> Standing {
     if harmless || !is_never(name) { Standing::Named } else { Standing::Never }
 }
 
+/// What tools act upon, should it be in the environment already: setting it there is enough.
+const ACTED_UPON: [&str; 16] = [
+    "CURL_HOME",
+    "DOCKER_HOST",
+    "GOFLAGS",
+    "GREP_OPTIONS",
+    "JAVA_TOOL_OPTIONS",
+    "KUBECONFIG",
+    "MAKEFILES",
+    "MAKEFLAGS",
+    "MAVEN_OPTS",
+    "NODE_OPTIONS",
+    "PYTEST_ADDOPTS",
+    "PYTEST_PLUGINS",
+    "RSYNC_RSH",
+    "RUSTC_WRAPPER",
+    "RUSTFLAGS",
+    "TAR_OPTIONS",
+];
+
 /// What a name that only the shell sees stands for.
 pub(super) fn kept(name: &str) -> Standing {
     let of_shell = name.starts_with("BASH") || name.starts_with("COMP_") || name == "OPTIND";
-    if is_never(name) || of_shell { Standing::Never } else { Standing::Harmless }
+    if is_never(name) || of_shell || ACTED_UPON.contains(&name) {
+        Standing::Never
+    } else {
+        Standing::Harmless
+    }
 }
 
 fn is_never(name: &str) -> bool {

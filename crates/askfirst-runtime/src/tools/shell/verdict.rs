@@ -8,7 +8,7 @@ use std::path::Path;
 
 use askfirst::{Approval, Risk};
 
-use self::before::Before;
+use self::before::{Before, Order};
 use super::aliases;
 use super::judged::{Judged, Reason, Row};
 use super::line;
@@ -61,9 +61,10 @@ impl Judge<'_> {
         if before.has_something() && opened.repeats() {
             // What comes behind in the text may come before in time.
             for ((row, start), (_, touched)) in judged.rows.iter_mut().zip(&opened.starts).zip(&heard) {
-                row.reasons.extend(before.hinders(start, touched));
+                row.reasons.extend(before.hinders(start, touched, Order::Any));
             }
         }
+        streams::print_on(&opened.starts, &heard, &mut judged.rows);
         for (at, row) in judged.rows.iter_mut().enumerate() {
             self.streams(at, &opened.starts, &heard, row);
         }
@@ -124,7 +125,7 @@ impl Judge<'_> {
         before: &mut Before,
     ) -> (Row, Speaks, Touched<'s>) {
         let mut touched = touched::touched(start, &self.reach, self.home);
-        touched.reasons.extend(before.hinders(start, &touched));
+        touched.reasons.extend(before.hinders(start, &touched, Order::Before));
         before.note(start, &mut touched);
         judged.basis.append(&mut touched.places);
         judged.writes.append(&mut touched.writes);
@@ -186,6 +187,9 @@ impl Judge<'_> {
         speaks
     }
 }
+
+/// Why something is asked about that nothing speaks for.
+const NO_RULE: &str = "no rule speaks for it";
 
 /// What spoke for a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -299,8 +303,7 @@ impl<'a> Look<'a> {
             return (Speaks::ReadOnly, None);
         }
         if let Some(default) = layer.default {
-            let text = "no rule speaks for it";
-            reasons.push(Reason::of(default, text, layer.origin("shell.default.approval")));
+            reasons.push(Reason::of(default, NO_RULE, layer.origin("shell.default.approval")));
         }
         (Speaks::Default, None)
     }

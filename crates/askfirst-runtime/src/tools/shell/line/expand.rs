@@ -66,6 +66,9 @@ impl Walker<'_> {
                     }
                     Some(_) | None => {
                         if let [Piece::Unknown(it)] = &**pieces {
+                            // Where no folder is entered the line stays in the one that it was set to.
+                            let stays = !self.moves && matches!(it.text.as_str(), "$PWD" | "${PWD}");
+                            let text = if stays { it.text.clone() } else { text };
                             let known = Unknown { text, splits: bare, output_of: it.output_of };
                             out.push(Atom::of(Piece::Unknown(known)));
                             return;

@@ -155,7 +155,9 @@ impl Walker<'_> {
                 self.gap(span, "a change of what cannot be changed, which ends a line");
             }
             "PWD" | "OLDPWD" | "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" | "PPID" | "EPOCHSECONDS"
-            | "SRANDOM" => {
+            | "SRANDOM" | "HISTCMD" | "BASHPID" | "BASH_SUBSHELL" | "BASH_MONOSECONDS" | "EPOCHREALTIME"
+            | "OPTIND" | "OPTERR" | "COLUMNS" | "LINES" | "DIRSTACK" | "GROUPS" | "FUNCNAME"
+            | "COMP_CWORD" => {
                 self.gap(span, &format!("a change of `{name}`, which is the shell's own"));
             }
             _ => {}
@@ -353,6 +355,17 @@ impl Walker<'_> {
                     name == "read"
                         && before.is_some_and(|option| option.starts_with('-') && option.ends_with('p'))
                 };
+                // `read -raPATH`, `wait -pPATH`: the name may stand in the option's own word.
+                let glued = |word: &Word| {
+                    let options = word.prefix().strip_prefix('-').unwrap_or_default();
+                    let names = if name == "wait" { 'p' } else { 'a' };
+                    options.split_once(names).is_some_and(|(_, name)| !name.is_empty())
+                };
+                if matches!(name, "read" | "wait")
+                    && operands.iter().enumerate().any(|(at, word)| glued(word) && !asked(at))
+                {
+                    self.gap(span, "the name of a variable in the word of an option");
+                }
                 if operands.iter().enumerate().any(|(at, word)| odd(word) && !asked(at)) {
                     self.gap(span, "the name of a variable that may be evaluated");
                 }

@@ -60,7 +60,8 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
         stdin: Stdin::Inherited,
         reached: Vec::new(),
         functions: BTreeSet::new(),
-        moves: ["cd", "pushd", "popd", "eval", "source", ". "].iter().any(|word| squeezed.contains(word)),
+        moves: ["cd", "pushd", "popd", "eval", "source"].iter().any(|word| squeezed.contains(word))
+            || has_dot(&squeezed),
         plain,
         jumps: false,
         breaks: false,
@@ -78,6 +79,28 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
     gaps.dedup();
     gaps.truncate(32);
     (commands, gaps)
+}
+
+/// Programs that are given the folder itself: `find . -name x`.
+const LISTERS: [&str; 8] = ["find", "ls", "tree", "du", "fd", "grep", "rg", "wc"];
+
+/// Whether a `.` may be the command that runs a file in this very shell.
+fn has_dot(squeezed: &str) -> bool {
+    squeezed.match_indices(". ").any(|(at, _)| {
+        let before = squeezed.get(..at).unwrap_or_default();
+        let name = before.strip_suffix(' ').unwrap_or_default();
+        let lists = |lister: &&str| {
+            let head = name.strip_suffix(*lister).map(str::trim_end);
+            // Not a stream's target, nor the end of a longer word.
+            head.is_some_and(|head| {
+                let apart = name.len() - lister.len() > head.len() || head.is_empty();
+                (apart || head.ends_with([';', '&', '|', '(', '{', '`'])) && !head.ends_with(['<', '>'])
+            })
+        };
+        // The end of another word: `src/. `, `a. `.
+        let ends = before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.'));
+        !ends && !LISTERS.iter().any(lists)
+    })
 }
 
 impl<'a> Walker<'a> {

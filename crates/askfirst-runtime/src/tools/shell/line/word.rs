@@ -87,11 +87,23 @@ impl Walker<'_> {
 
     /// A name without quotes over a wildcard may fall apart: what follows is names of the folder.
     fn spread(&mut self, atoms: &[Atom], span: &Span, made: &mut Vec<Word>) {
-        if atoms.iter().any(|atom| matches!(atom, Atom::Piece(piece) if matches!(**piece, Piece::Glob(_))))
-            && !self.slice(span).contains('"')
-        {
-            made.push(Word::new(span.clone(), vec![Piece::Glob("*".to_owned())]));
-        }
+        let wild = |atom: &Atom| matches!(atom, Atom::Piece(piece) if matches!(**piece, Piece::Glob(_)));
+        let Some(at) = atoms.iter().position(wild).filter(|_| !self.slice(span).contains('"')) else {
+            return;
+        };
+        let deeper = atoms.iter().skip(at).any(|atom| match atom {
+            Atom::Live(c) | Atom::Quoted(c) => *c == '/',
+            Atom::Piece(piece) => match &**piece {
+                Piece::Text(text) | Piece::Glob(text) => text.contains('/'),
+                Piece::Home | Piece::Unknown(_) => false,
+            },
+            Atom::Empty | Atom::Break => false,
+        });
+        // A folder's name may end in a blank: what follows it is then a path of its own.
+        made.push(match deeper {
+            true => self.unknown(span, true),
+            false => Word::new(span.clone(), vec![Piece::Glob("*".to_owned())]),
+        });
     }
 
     fn zsh(&mut self, slice: &str, span: &Span) {

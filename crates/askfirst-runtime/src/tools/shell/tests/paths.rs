@@ -200,3 +200,57 @@ fn the_network_is_asked_about_where_it_is_not_granted() {
         Free
     );
 }
+
+#[test]
+fn what_only_prints_is_asked_about_where_the_project_says_what_it_loads() {
+    let world = world(READS);
+    let steered = [
+        ("cargo --version", "rust-toolchain.toml", "[toolchain]\npath = \"/x\"\n"),
+        ("yarn --version", ".yarnrc.yml", "yarnPath: x.cjs\n"),
+        ("pnpm ls", ".pnpmfile.cjs", ""),
+        ("mvn --version", ".mvn/jvm.config", "-Xlog\n"),
+    ];
+    world.write("rust-toolchain.toml", "[toolchain]\nchannel = \"stable\"\n");
+    for (command, _, _) in steered {
+        assert_eq!(world.says(command), Free, "{command}");
+    }
+    for (command, file, text) in steered {
+        world.write(file, text);
+        assert_eq!(world.says(command), Required, "{command}");
+        assert_eq!(approval(&world.assess(json!({"command": command, "cwd": "src"}))), Required, "{command}");
+    }
+}
+
+#[test]
+fn git_is_asked_about_where_it_would_enter_a_repository_by_itself() {
+    let world = world(READS);
+    let git = |folder: &str, words: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(world.folder.path().join(folder)).args([
+            "-c",
+            "user.name=x",
+            "-c",
+            "user.email=x",
+        ]);
+        let done = command.args(words).env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(".", &["init", "-q"]);
+    git("sub", &["init", "-q"]);
+    git("sub", &["commit", "-q", "--allow-empty", "-m", "x"]);
+    git(".", &["add", "a.txt"]);
+    assert_eq!(world.says("git status"), Free);
+    git(".", &["add", "sub"]);
+    for version in ["2", "4"] {
+        git(".", &["update-index", "--index-version", version]);
+        for command in ["git status", "git diff", "cd src && git status --short"] {
+            assert_eq!(world.says(command), Required, "{command}, version {version}");
+        }
+        assert_eq!(world.says("git log -1"), Free);
+    }
+    git(".", &["update-index", "--index-version", "2"]);
+    // As git itself sets one up: its config lies with the outer one's.
+    std::fs::rename(world.folder.path().join("sub/.git"), world.folder.path().join(".git/inside")).unwrap();
+    world.write("sub/.git", "gitdir: ../.git/inside\n");
+    assert_eq!(world.says("git status"), Free);
+}

@@ -35,6 +35,9 @@ impl Looker<'_> {
         }
         let folders = entered_all(&self.start.folders, &used.folders, self.home);
         let mut looked = folders.to_vec();
+        if keeper {
+            self.touched.kept.clone_from(&looked);
+        }
         if !keeper {
             for (path, folder) in used.paths.iter().flat_map(|path| folders.iter().map(move |at| (path, at)))
             {

@@ -157,6 +157,7 @@ impl Looker<'_> {
             for place in places {
                 let size =
                     place.real.metadata().ok().filter(|about| about.is_file()).map(|about| about.len());
+                self.touched.judged_by.push(place.real.clone());
                 let Some(size) = size else { continue };
                 if size > MOST_PATCH {
                     self.ask(format!("`{}` is too long to look for what it writes", place.text));
@@ -185,6 +186,23 @@ impl Looker<'_> {
         }
     }
 
+    /// Of a folder and a file `diff` compares the file of that name in the folder.
+    pub(super) fn paired(&mut self, used: &Used) {
+        let (true, [one, other]) =
+            (matches!(used.program.as_str(), "diff" | "sdiff" | "colordiff"), used.paths.as_slice())
+        else {
+            return;
+        };
+        for (folder, file) in [(&one.word, &other.word), (&other.word, &one.word)] {
+            let (Some(folder), Some(file)) = (folder.literal(), file.literal()) else { continue };
+            let name = file.trim_end_matches('/').rsplit('/').next().unwrap_or(file);
+            let inside = Word::text(format!("{folder}/{name}"), 0..0);
+            if self.start.folders.iter().any(|at| at.join(folder).is_dir()) {
+                self.one(&inside, Touch::Read, &self.start.folders);
+            }
+        }
+    }
+
     /// The files of `dd`, which stand behind their keys.
     pub(super) fn keyed(&mut self, used: &Used) {
         if used.program != "dd" {
@@ -206,6 +224,7 @@ impl Looker<'_> {
             return;
         }
         for folder in self.start.folders.iter() {
+            self.touched.judged_by.extend(MODULES.iter().map(|module| folder.join(module)));
             let names =
                 std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
             let taken = names.filter_map(|name| name.into_string().ok()).find(|name| {

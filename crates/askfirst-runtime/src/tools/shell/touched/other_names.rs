@@ -12,6 +12,7 @@ use super::super::programs::used::{Class, Role, Used};
 use super::super::reach::Touch;
 use super::super::real::real;
 use super::super::secrets::is_secret;
+use super::sorts::SENDING;
 use super::{Doubtful, Looker, MOST_NAMES};
 
 impl Looker<'_> {
@@ -38,8 +39,13 @@ impl Looker<'_> {
         for path in
             paths.iter().map(String::as_str).chain([text]).filter(|path| path.contains(['*', '?', '[']))
         {
-            let pieces = vec![Piece::Glob(path.trim_start_matches("**/").to_owned())];
-            self.perhaps(&Word::new(word.span.clone(), pieces), folders, Doubtful::IfThere);
+            let path = path.trim_start_matches("**/");
+            // Its wildcards find names that begin with a dot too.
+            let hidden = path.starts_with(['*', '?', '[']).then(|| format!(".{path}"));
+            for glob in std::iter::once(path.to_owned()).chain(hidden) {
+                let pieces = vec![Piece::Glob(glob)];
+                self.perhaps(&Word::new(word.span.clone(), pieces), folders, Doubtful::IfThere);
+            }
         }
     }
 
@@ -103,6 +109,19 @@ impl Looker<'_> {
         let into: Vec<PathBuf> = places(&path.word).into_iter().filter(|real| real.is_dir()).collect();
         let others = used.paths.iter().enumerate().filter(|(index, _)| *index != target);
         let mut why = Vec::new();
+        // What comes from another machine has the last name of its address, or any.
+        let far = others.clone().filter_map(|(_, other)| other.word.literal()?.split_once(':'));
+        for (_, path) in
+            far.filter(|(host, _)| SENDING.contains(&used.program.as_str()) && !host.contains('/'))
+        {
+            let name = path.trim_start_matches(':').rsplit('/').next().unwrap_or_default();
+            let never = into.iter().find_map(|folder| self.reach.never_in(folder, name.as_ref()));
+            why.extend(never.map(|found| format!("it may write `{name}`: {found}")));
+            let any = matches!(name, "" | "." | "..") || name.contains(['*', '?', '[']);
+            if any && into.iter().any(|folder| folder.join(".git").symlink_metadata().is_ok()) {
+                why.push("what comes from there may have any name, and the project lies here".to_owned());
+            }
+        }
         for real in others.flat_map(|(_, other)| places(&other.word)) {
             let content = std::fs::read_dir(&real).into_iter().flatten().flatten().take(MOST_NAMES);
             let names = content.map(|entry| entry.file_name()).chain(real.file_name().map(ToOwned::to_owned));
@@ -139,7 +158,10 @@ impl Looker<'_> {
                     Doubtful::Any => there || (looks() && out()),
                     Doubtful::IfThere => there,
                 };
-                if counts || self.reach.is_never_read(&place) {
+                if counts && doubtful == Doubtful::Any && place.real.is_dir() {
+                    // Nobody knows how deep it looks.
+                    self.place(&place, Touch::ReadAll);
+                } else if counts || self.reach.is_never_read(&place) {
                     self.place(&place, Touch::Read);
                 } else if self.reach.is_never_read_below(&place) {
                     self.ask(format!("what is never read lies in `{}`", place.text));

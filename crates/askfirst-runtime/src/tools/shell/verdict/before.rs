@@ -78,6 +78,13 @@ const BRINGING: [&str; 32] = [
     "tar", "unar", "unzip", "uudecode", "wget", "wget2", "zstd",
 ];
 
+/// Programs that make nothing but what their words say, and repositories that are as git makes them.
+const MAKING: [&str; 12] =
+    ["cd", "chmod", "echo", "export", "gh", "git", "ln", "mkdir", "printf", "rm", "rmdir", "touch"];
+
+/// What git brings back or moves by name.
+const RESTORING: [&str; 5] = ["checkout", "mv", "read-tree", "restore", "stash"];
+
 /// Programs that replace files under names that stand in what they read.
 const REPLACING: [&str; 12] =
     ["7z", "7za", "bsdtar", "cpio", "hg", "jj", "patch", "sl", "svn", "tar", "unar", "unzip"];
@@ -88,10 +95,14 @@ pub(super) struct Before {
     brought: bool,
     /// Whether any file of the folder may have been replaced.
     replaced: bool,
+    /// Whether something ran that may make any file.
+    ran: bool,
     /// What came to lie somewhere, and may lead elsewhere.
     made: Vec<PathBuf>,
     /// Files that got their content.
     filled: Vec<PathBuf>,
+    /// Those of them that came from another time or place of the repository.
+    restored: Vec<PathBuf>,
     /// Whether a name was made that is an option, or several words, to whoever lists it.
     odd: bool,
 }
@@ -101,12 +112,20 @@ impl Before {
     pub(super) fn note(&mut self, start: &Start, touched: &mut Touched) {
         self.odd |= touched.odd;
         self.made.append(&mut touched.made);
+        let git = start.used.as_ref().filter(|used| used.program == "git");
+        if git.and_then(|used| used.subs.first()).is_some_and(|sub| RESTORING.contains(&sub.name.as_str())) {
+            self.restored.extend(touched.filled.iter().cloned());
+        }
         self.filled.append(&mut touched.filled);
         self.brought |= start
             .used
             .as_ref()
             .is_some_and(|used| used.class != Class::Reads && BRINGING.contains(&used.program.as_str()));
         self.replaced |= start.used.as_ref().is_some_and(|used| replaces(used, start));
+        self.ran |= start
+            .used
+            .as_ref()
+            .is_some_and(|used| used.class != Class::Reads && !MAKING.contains(&used.program.as_str()));
     }
 
     /// Whether anything was noted that could hinder a program.
@@ -115,9 +134,10 @@ impl Before {
     }
 
     /// What hinders a program that uses such things.
-    pub(super) fn hinders(&self, start: &Start, touched: &Touched) -> Option<Reason> {
-        let git = start.used.as_ref().is_some_and(|used| used.program == "git");
-        let mut uses = touched.read.iter().chain(start.folders.iter().filter(|_| git));
+    pub(super) fn hinders(&self, start: &Start, touched: &Touched, order: Order) -> Option<Reason> {
+        let mut uses = touched.read.iter().chain(&touched.kept);
+        // What runs at the same time as itself is not counted against it.
+        let mut writes = touched.written.iter().filter(|_| order == Order::Before);
         let runs = start.used.as_ref().is_some_and(|used| used.class == Class::Runs);
         let changes = start.used.as_ref().is_some_and(|used| used.class != Class::Reads);
         // `./gradlew` runs what the project configures, as `npm test` does.
@@ -125,6 +145,14 @@ impl Before {
         let below = |path: &PathBuf, tops: &[PathBuf]| tops.iter().any(|top| path.starts_with(top));
         let why = if uses.any(|path| below(path, &self.made)) {
             "it uses what this line moves or copies there, and that may lead elsewhere"
+        } else if writes.any(|path| self.made.iter().any(|made| path != made && path.starts_with(made))) {
+            "it writes into what this line moves or copies there, and that may lead elsewhere"
+        } else if touched.kept.iter().any(|folder| self.may_bring_repository(folder)) {
+            "this line may bring a repository there, whose config can run programs"
+        } else if touched.judged_by.iter().any(|path| self.may_bring(path)) {
+            "it was judged by files that this line may bring or change before"
+        } else if self.replaced && touched.read.iter().any(|path| path.symlink_metadata().is_err()) {
+            "it reads what is not there yet, and this line may bring a link in its place"
         } else if touched.run.iter().any(|path| below(path, &self.filled)) {
             "it runs what this line itself writes"
         } else if self.brought && touched.run.iter().any(|path| !path.exists()) {
@@ -147,6 +175,36 @@ impl Before {
     }
 }
 
+impl Before {
+    /// Whether a file may come about before, or be changed.
+    fn may_bring(&self, path: &Path) -> bool {
+        let stem = |path: &Path| {
+            path.file_name()
+                .map(|name| name.to_string_lossy().split('.').next().unwrap_or_default().to_owned())
+        };
+        let same = |other: &PathBuf| {
+            path.starts_with(other) || (path.parent() == other.parent() && stem(path) == stem(other))
+        };
+        self.replaced || self.filled.iter().chain(&self.made).any(same)
+    }
+
+    /// Whether a folder may become a repository of its own before: it has none, and what is there may change.
+    fn may_bring_repository(&self, folder: &Path) -> bool {
+        let named = || self.restored.iter().any(|restored| folder.starts_with(restored));
+        let comes = self.replaced || (self.ran && folder.symlink_metadata().is_err()) || named();
+        comes && folder.join(".git").symlink_metadata().is_err()
+    }
+}
+
+/// When the others ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Before this one.
+    Before,
+    /// Before or behind it, or at the same time.
+    Any,
+}
+
 /// Whether a command may replace any file of the folder: what it is told to bring back by name counts as written.
 fn replaces(used: &Used, start: &Start) -> bool {
     if used.class == Class::Reads {
@@ -163,6 +221,7 @@ fn replaces(used: &Used, start: &Start) -> bool {
             let stays = new && used.operands.is_empty();
             !stays && !named_plainly(used, start)
         }
+        ("git", ["apply"]) => !has(&["--check", "--stat", "--numstat", "--summary"]),
         ("git", ["restore"]) => !named_plainly(used, start),
         ("git", ["reset"]) => has(&["--hard", "--keep", "--merge"]),
         // From where a person has it follow; anything else is named.
