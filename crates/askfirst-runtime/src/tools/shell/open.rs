@@ -133,7 +133,7 @@ impl Opener<'_> {
         let exported = exported(&line);
         // What a wrapper starts mostly fits in as well.
         self.opened.starts.reserve_exact(line.commands.len().max(3));
-        for (at, command) in line.commands.iter().enumerate() {
+        for (at, command) in line.commands.iter().enumerate().filter(|(_, command)| !command.is_dropped()) {
             self.command(setting, &line, at, command, &exported);
         }
         if line.shape == Shape::Parsed {

@@ -1,5 +1,7 @@
 //! Statements in order: what holds after success and after failure, in branches, loops, pipes and subshells.
 
+use std::rc::Rc;
+
 use super::atoms::Wild;
 use super::evaluates::plain_name;
 use super::guard::Place;
@@ -83,7 +85,7 @@ impl Walker<'_> {
         outcome
     }
 
-    fn stmt(&mut self, stmt: &Stmt, state: State) -> Outcome {
+    pub(super) fn stmt(&mut self, stmt: &Stmt, state: State) -> Outcome {
         if stmt.background {
             self.reached.push(Step::Background);
             self.node(stmt, state.clone());
@@ -364,7 +366,7 @@ impl Walker<'_> {
         plain_name(name).then(|| (*name).to_owned())
     }
 
-    fn define(&mut self, name: &str, body: &Stmt, span: &Span, state: &mut State) {
+    fn define(&mut self, name: &str, body: &Rc<Stmt>, span: &Span, state: &mut State) {
         if super::special::reserved(name) {
             self.gap(span, &format!("a function in place of `{name}`"));
         }
@@ -377,7 +379,9 @@ impl Walker<'_> {
         }
         let outer = std::mem::replace(&mut self.stdin, Stdin::Unknown);
         self.reached.push(Step::Function(name.to_owned()));
+        let from = self.commands.len();
         self.stmt(body, inner);
+        self.keep(name, body, from..self.commands.len());
         self.reached.pop();
         self.stdin = outer;
         state.define(name);

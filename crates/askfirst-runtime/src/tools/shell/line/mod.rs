@@ -1,6 +1,7 @@
 //! From the text of a command line to a [`tree::Line`]: never guesses; what is not surely understood is a gap.
 
 mod atoms;
+mod calls;
 mod close;
 mod cover;
 mod evaluates;

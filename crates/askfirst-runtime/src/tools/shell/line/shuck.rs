@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::rc::Rc;
 
 use shuck_ast as ast;
 use shuck_parser::parser::{ParseStatus, Parser, ShellDialect, ShellProfile};
@@ -156,7 +157,7 @@ impl Turner<'_> {
                 if self.text.get(place) != Some(name.as_str()) {
                     return self.refuse(function.span, "a function whose name is not plain");
                 }
-                Ok(Node::Function(name.as_str().to_owned(), Box::new(self.stmt(&function.body)?)))
+                Ok(Node::Function(name.as_str().to_owned(), Rc::new(self.stmt(&function.body)?)))
             }
             ast::Command::AnonymousFunction(function) => {
                 self.refuse(function.span, "a function without a name")

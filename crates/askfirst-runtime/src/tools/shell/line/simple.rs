@@ -141,6 +141,7 @@ impl Walker<'_> {
         let before = (!redirects.is_empty()).then(|| state.clone());
         let called = words.first().and_then(Word::literal).is_some_and(|name| state.functions.contains(name));
         let words_name = words.first().and_then(Word::literal).map(str::to_owned);
+        let entry = called.then(|| state.clone());
         let mut outcome = if called {
             state.forget();
             if self.moves {
@@ -159,6 +160,11 @@ impl Walker<'_> {
             called && assignments.is_empty() && redirects.is_empty() && index + 1 == self.commands.len();
         if empty {
             self.commands.pop();
+        }
+        if let (Some(entry), Some(name)) = (entry, &words_name) {
+            self.call(name, &(from..end), words.get(1..).unwrap_or_default(), &entry);
+        }
+        if empty {
             return outcome;
         }
         if let Some(command) = self.commands.get_mut(index) {

@@ -1,6 +1,7 @@
 //! The grammar of a line as a parser finds it: statements and the places of their words, nothing of what words mean.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 /// Bytes of the whole text.
 pub(super) type Span = Range<usize>;
@@ -76,7 +77,7 @@ pub(super) enum Node {
     /// `time …`.
     Time(Option<Box<Stmt>>),
     /// `name() …`.
-    Function(String, Box<Stmt>),
+    Function(String, Rc<Stmt>),
 }
 
 /// When a loop goes on.

@@ -12,7 +12,8 @@ mod tables;
 
 /// Commands as short text: words joined by `|`, unknown parts as `<…>`, wildcards as `[glob …]`.
 fn shown(line: &Line) -> Vec<String> {
-    line.commands.iter().map(|command| command.words.iter().map(word).collect::<Vec<_>>().join("|")).collect()
+    let commands = line.commands.iter().filter(|command| !command.is_dropped());
+    commands.map(|command| command.words.iter().map(word).collect::<Vec<_>>().join("|")).collect()
 }
 
 fn word(word: &Word) -> String {

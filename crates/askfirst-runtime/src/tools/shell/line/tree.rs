@@ -167,6 +167,24 @@ pub(crate) enum Way {
     Both,
 }
 
+impl Command {
+    /// Makes it stand for nothing: others count their places by it.
+    pub(super) fn drop(&mut self) {
+        self.span.end = self.span.start;
+        self.words.clear();
+        self.assignments.clear();
+        self.redirections.clear();
+    }
+
+    /// Whether it stands for nothing.
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.span.is_empty()
+            && self.words.is_empty()
+            && self.assignments.is_empty()
+            && self.redirections.is_empty()
+    }
+}
+
 impl Piece {
     /// A wildcard that finds nothing: a word with it is what a wildcard found before, in quotes, and stays one word.
     pub(crate) fn one_word() -> Self {

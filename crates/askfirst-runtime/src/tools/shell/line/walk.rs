@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::calls::Bodies;
 use super::cover::uncovered;
 use super::flow::Outcome;
 use super::gap;
@@ -30,6 +31,8 @@ pub(super) struct Walker<'a> {
     pub(super) reached: Vec<Step>,
     /// Names that are functions somewhere in the line.
     pub(super) functions: BTreeSet<String>,
+    /// Those that were made so far.
+    pub(super) bodies: Bodies,
     /// Whether anything in the line changes the folder.
     pub(super) moves: bool,
     /// The text without quotes, backslashes and blanks.
@@ -60,6 +63,7 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
         stdin: Stdin::Inherited,
         reached: Vec::new(),
         functions: BTreeSet::new(),
+        bodies: Bodies::new(),
         moves: ["cd", "pushd", "popd", "eval", "source"].iter().any(|word| squeezed.contains(word))
             || has_dot(&squeezed),
         plain,
@@ -74,6 +78,7 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
     };
     let mut state = State::new();
     walker.part(&(0..text.len()), &mut state);
+    walker.drop_bodies();
     let (commands, mut gaps) = (walker.commands, walker.gaps);
     gaps.sort_by_key(|gap| (gap.span.start, gap.span.end));
     gaps.dedup();

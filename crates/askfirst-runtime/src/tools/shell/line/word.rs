@@ -75,7 +75,8 @@ impl Walker<'_> {
 
     /// `"${name[@]}"` of a known array: its elements, each a word.
     fn elements(&mut self, span: &Span, place: Place, state: &State) -> Option<Vec<Word>> {
-        let name = self.slice(span).strip_prefix("\"${")?.strip_suffix("[@]}\"")?;
+        let inner = self.slice(span).strip_prefix("\"$")?.strip_suffix('"')?;
+        let name = if inner == "@" { inner } else { inner.strip_prefix('{')?.strip_suffix("[@]}")? };
         let Some(Known::List(elements)) = state.get(name) else { return None };
         let elements = elements.clone();
         if place == Place::Program && !elements.iter().all(|element| element.is_ascii()) {
@@ -343,7 +344,12 @@ impl Walker<'_> {
                 self.variable(&name, &span, around, state, out);
                 Some(stop)
             }
-            b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!' => {
+            b'1'..=b'9' => {
+                let name = self.slice(&(at + 1..at + 2)).to_owned();
+                self.variable(&name, &(at..at + 2), around, state, out);
+                Some(at + 2)
+            }
+            b'0' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!' => {
                 let digits = matches!(next, b'#' | b'?' | b'$' | b'!');
                 let splits = (bare && !digits) || next == b'@';
                 out.push(piece(self.slice(&(at..at + 2)), splits));

@@ -77,7 +77,24 @@ impl Maker {
             10 => {
                 let name = self.one(&["fun", "g_2"]);
                 let head = self.one(&["() ", " () ", "()\n"]);
-                format!("{name}{head}{{ {}}}\n{name} {}", self.body(d), self.word(d))
+                let first = self.one(&[
+                    "",
+                    "",
+                    "\"$1\" x; ",
+                    "aa \"$@\"; ",
+                    "bb $1; ",
+                    "cc \"$(says $2)\"; ",
+                    "shift; dd \"$1\"; ",
+                ]);
+                let made = format!("{name}{head}{{ {first}{}}}", self.body(d));
+                let given = format!("{} {}", self.one(&STUBS), self.word(d));
+                let more = format!("{name} {} 'y z'", self.one(&STUBS));
+                match self.next(4) {
+                    0 => format!("{made}\n{name} {given}\n{more}"),
+                    1 => format!("{made}\n{more}; {more}"),
+                    2 => format!("{made}\nif {name} {given}; then {more}; fi"),
+                    _ => format!("{made}\n{name} {}", self.word(d)),
+                }
             }
             11 => format!("! {}", self.command(d)),
             12 => format!("time {}", self.command(d)),
