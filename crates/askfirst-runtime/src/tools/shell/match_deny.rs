@@ -1,5 +1,9 @@
 //! Whether a rule that denies is about a command: loosely. No option, path or wrapper hinders the match.
 
+mod address;
+pub(super) mod modes;
+mod scripts;
+
 use std::path::{Path, PathBuf};
 
 use super::glob::{Glob, Reach};
@@ -29,8 +33,15 @@ pub(super) struct Ways<'a> {
     pub(super) home: Option<&'a Path>,
 }
 
-/// Holds a denial against a command.
+/// Holds a denial against a command, and against the script that it runs.
 pub(super) fn denies(pattern: &Pattern, start: &Start, used: &Used, ways: Ways<'_>) -> Denied {
+    match denies_words(pattern, start, used, ways) {
+        Denied::Yes => Denied::Yes,
+        said @ (Denied::No | Denied::Perhaps) => said.max(scripts::denies(pattern, start, used, ways)),
+    }
+}
+
+fn denies_words(pattern: &Pattern, start: &Start, used: &Used, ways: Ways<'_>) -> Denied {
     let (Some(program), Some(first)) = (pattern.words.first(), start.words.first()) else {
         return Denied::No;
     };
@@ -113,7 +124,8 @@ fn is_version(name: &str, own: &str) -> bool {
     rest.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '-'))
 }
 
-/// The names that a denial may know a program by: its own, without a version, and that of the file behind a link.
+/// The names that a denial may know a program by: its own, without a version, that of the file behind a link, and
+/// those of the programs that would run the same script.
 pub(super) fn names_of(used: &Used, folders: &[PathBuf]) -> Vec<String> {
     let own = used.program.as_str();
     let linked = folders.iter().filter_map(|folder| linked(used.path.as_deref()?, folder));
@@ -121,6 +133,7 @@ pub(super) fn names_of(used: &Used, folders: &[PathBuf]) -> Vec<String> {
     let version = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
     let major = own.split('.').next().unwrap_or(own).trim_end_matches('-');
     names.extend([own, major, own.trim_end_matches(version)].map(str::to_owned));
+    names.extend(scripts::starters(used).map(str::to_owned));
     names.sort();
     names.dedup();
     names.retain(|name| !name.is_empty());
@@ -253,6 +266,12 @@ fn raw_option(word: &Word, name: &str) -> bool {
         })
 }
 
+/// `git push` without a remote or a branch. `--tags` alone pushes no branch.
+fn pushes_default(used: &Used) -> bool {
+    let tags = used.options.iter().any(|given| given.names.iter().any(|name| name == "--tags"));
+    used.program == "git" && used.subs.first().is_some_and(|sub| sub.name == "push") && !tags
+}
+
 /// Whether the words that are no options begin as the pattern's do.
 fn has_words(wanted: &[&PatternWord], exact: Exact, start: &Start, used: &Used, ways: Ways<'_>) -> Denied {
     let table = used.known == Known::Table && !has_gap(used);
@@ -278,7 +297,16 @@ fn has_words(wanted: &[&PatternWord], exact: Exact, start: &Start, used: &Used, 
             // Of several paths, any may be the one that is meant.
             let role =
                 given.get(index).and_then(|at| used.operands.iter().find(|operand| operand.word == *at));
-            paths |= role.is_some_and(|operand| is_place(operand.role) || operand.role == Role::Ask);
+            paths |= role.is_some_and(|operand| {
+                is_place(operand.role)
+                    || operand.role == Role::Ask
+                    || (operand.role == Role::Url && used.program != "git")
+            });
+            // What is pushed where, if it is not said, the configuration says.
+            if given.get(index).is_none() && pushes_default(used) {
+                said = said.min(Denied::Perhaps);
+                continue;
+            }
             let later = || given.iter().skip(index).map(|at| word(pattern, *at)).max().unwrap_or(Denied::No);
             let any = match role {
                 _ if paths => later(),
@@ -318,7 +346,9 @@ fn is_place(role: Role) -> bool {
 fn says(pattern: &PatternWord, at: usize, start: &Start, used: &Used, ways: Ways<'_>) -> Denied {
     let Some(word) = start.words.get(at) else { return Denied::No };
     let sub = used.subs.iter().find(|sub| sub.word == at);
-    if sub.is_some_and(|sub| pattern.glob.matches(&sub.name, Reach::Anything))
+    // The orders of `systemctl` share a section, and are not names of one.
+    let alike = sub.filter(|_| used.program != "systemctl");
+    if alike.is_some_and(|sub| pattern.glob.matches(&sub.name, Reach::Anything))
         || pattern.glob.matches(&word_text(word), Reach::Anything)
     {
         return Denied::Yes;
@@ -329,8 +359,25 @@ fn says(pattern: &PatternWord, at: usize, start: &Start, used: &Used, ways: Ways
             .next()
             .is_some_and(|last| last != text && pattern.glob.plain() == Some(last))
     };
-    if used.program == "git" && sub.is_none() && word.literal().is_some_and(last) {
+    let operand = used.operands.iter().position(|operand| operand.word == at);
+    // The branch that is there now, and all of them.
+    let current = |text: &str| matches!(text, "HEAD" | "@" | ":" | "+HEAD" | "+:") || text.contains('*');
+    let current = |text: &str| pushes_default(used) && operand.is_some_and(|at| at > 0) && current(text);
+    if used.program == "git"
+        && sub.is_none()
+        && word.literal().is_some_and(|text| last(text) || current(text))
+    {
         return Denied::Perhaps;
+    }
+    let role = operand.and_then(|at| used.operands.get(at)).map(|operand| operand.role);
+    let fetches = role == Some(Role::Url) && used.program != "git";
+    if role.is_some() && (fetches || pattern.is_address()) && !word.is_unknown() {
+        return address::hears(&pattern.glob, &word_text(word));
+    }
+    if let ("chmod", Some(0), Some(wanted)) = (used.program.as_str(), operand, pattern.glob.plain())
+        && !word.is_unknown()
+    {
+        return modes::hears(wanted, &word_text(word));
     }
     if let (Some(glob), Some(plain)) = (loose(word), pattern.glob.plain())
         && !word.is_unknown()

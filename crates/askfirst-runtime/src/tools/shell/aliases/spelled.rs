@@ -1,5 +1,7 @@
-//! Words that have several spellings: kinds of things in a cluster (`po`, `pods`, `pod/x`) and signals (`-9`, `-KILL`).
+//! Words that have several spellings: kinds of things in a cluster (`po`, `pods`, `pod/x`), signals (`-9`, `-KILL`),
+//! services, and what `grep` searches in.
 
+use super::{has, made};
 use crate::tools::shell::line::tree::Word;
 use crate::tools::shell::programs::used::Used;
 
@@ -60,6 +62,12 @@ pub(super) fn kinds(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
                 let meant =
                     std::iter::once(*other).chain(name).map(|text| Word::text(text, word.span.clone()));
                 made.splice(operand.word..=operand.word, meant);
+                // Of `pod/a ns/b` each is named for itself.
+                let before =
+                    used.operands.iter().filter(|before| name.is_some() && before.word < operand.word);
+                for before in before.rev() {
+                    made.remove(before.word);
+                }
                 found.push(made);
             }
         }
@@ -111,5 +119,52 @@ pub(super) fn signals(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
             found.push(words.first().cloned().into_iter().chain(own).chain(rest.iter().cloned()).collect());
         }
     }
+    found
+}
+
+/// `systemctl disable --now x` and `service x stop` are `systemctl stop x`.
+pub(super) fn services(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
+    let mut found = Vec::new();
+    let text = |at: usize| words.get(at).and_then(Word::literal);
+    if used.program != "systemctl" {
+        if let (Some(service), Some(order)) = (words.get(1), text(2)) {
+            let mut other = made(words, &["systemctl", order], words.len());
+            other.push(service.clone());
+            found.push(other);
+        }
+        return found;
+    }
+    let places = super::places(used);
+    let Some((at, order)) = places.first().and_then(|at| Some((*at, text(*at)?))) else { return found };
+    let now = match order {
+        "disable" | "mask" => Some("stop"),
+        "enable" | "reenable" | "unmask" => Some("start"),
+        _ => None,
+    };
+    found.extend(now.filter(|_| has(used, "--now")).map(|order| made(words, &["systemctl", order], at + 1)));
+    for place in places.iter().skip(1) {
+        let Some(service) = text(*place) else { continue };
+        let short = service.strip_suffix(".service");
+        let other = short.map_or_else(|| format!("{service}.service"), str::to_owned);
+        found.push(super::replaced(words, *place, Word::text(other, 0..0)));
+        found.push(made(&[], &["service", short.unwrap_or(service), order], 0));
+    }
+    found
+}
+
+/// `grep -R` is `grep -r` and `rgrep`, `grep -E` is `egrep`.
+pub(super) fn greps(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
+    let ways: [(&str, &[&str]); 4] =
+        [("-r", &["grep", "-R"]), ("-R", &["grep", "-r"]), ("-E", &["egrep"]), ("-F", &["fgrep"])];
+    let mut found: Vec<Vec<Word>> =
+        ways.iter().filter(|(option, _)| has(used, option)).map(|(_, head)| made(words, head, 1)).collect();
+    if has(used, "-r") || has(used, "-R") {
+        found.push(made(words, &["rgrep"], 1));
+    }
+    let text = |word: &Word, options: &[&str]| word.literal().is_some_and(|text| options.contains(&text));
+    let pairs = words.iter().zip(words.iter().skip(1));
+    let recursive = words.iter().any(|word| text(word, &["--directories=recurse", "-drecurse"]))
+        || pairs.into_iter().any(|(one, two)| text(one, &["-d", "--directories"]) && text(two, &["recurse"]));
+    found.extend(recursive.then(|| made(words, &["grep", "-r"], 1)));
     found
 }
