@@ -15,7 +15,7 @@ use super::programs;
 use super::programs::used::Used;
 
 /// So many ways to write a command are looked at.
-const MOST: usize = 512;
+pub(super) const MOST: usize = 512;
 
 /// So often another way is looked for to write what was found: `yarn workspace a deploy` is `yarn deploy`, and that is
 /// `npm run deploy`.

@@ -317,6 +317,10 @@ impl<'a> Look<'a> {
             return held;
         }
         let others = aliases::others(&self.start.words, self.used);
+        if others.len() >= aliases::MOST {
+            // There may be further ones, of what any rule denies.
+            return held.or_else(|| layer.all_denies().next().map(|rule| (Denied::Perhaps, rule)));
+        }
         let others = others.into_iter().filter_map(|words| {
             let used = programs::used(&words);
             self.denied_as(layer, &Start { words, ..self.start.clone() }, &used)
