@@ -48,7 +48,8 @@ files! {
         "umask" "getopts" "mapfile" "readarray" "let" "enable" "bind" "complete" "compgen" "compopt" "fc"
         "history" "help";
     "change.txt": "touch" "mkdir" "rmdir" "rm" "unlink" "shred" "cp" "mv" "ln" "link" "install" "mktemp"
-        "mkfifo" "mknod" "chmod" "chown" "chgrp" "truncate" "dd" "tee" "sync" "split" "csplit" "dos2unix"
+        "mkfifo" "mknod" "chmod" "chown" "chgrp" "truncate" "dd" "tee" "sync" "split" "csplit" "rename" "prename"
+        "file-rename" "perl-rename" "mmv" "dos2unix"
         "unix2dos" "mac2unix" "unix2mac" "tidy";
     "clouds.txt": "docker" "podman" "nerdctl" "docker-compose" "podman-compose" "kubectl" "oc" "kustomize"
         "helm" "minikube" "kind" "k3d" "k9s" "stern" "terraform" "tofu" "terragrunt" "tflint" "tfsec"
@@ -99,7 +100,8 @@ files! {
         "uvicorn" "celery" "ipython" "pre-commit" "venv" "virtualenv" "unittest" "json.tool" "py_compile"
         "compileall" "build" "twine" "http.server" "timeit" "cProfile" "doctest" "pip-audit" "pip-compile";
     "rust.txt": "cargo" "rustc" "rustfmt" "rustup" "wasm-pack" "trunk";
-    "search.txt": "grep" "egrep" "fgrep" "rgrep" "zgrep" "zegrep" "zfgrep" "rg" "ag" "ack" "ack-grep" "cloc" "scc" "tokei";
+    "search.txt": "grep" "egrep" "fgrep" "rgrep" "ugrep" "ug" "pcregrep" "pcre2grep"
+        "zgrep" "zegrep" "zfgrep" "rg" "ag" "ack" "ack-grep" "cloc" "scc" "tokei";
     "sed.txt": "sed" "gsed";
     "shells.txt": "sh" "bash" "dash" "ash" "rbash" "zsh" "ksh" "mksh" "ksh93" "yash" "fish" "csh" "tcsh"
         "nu" "xonsh" "pwsh" "powershell" "elvish" "rc" "es" "busybox" "toybox";
@@ -114,15 +116,15 @@ files! {
         "mpstat" "lscpu" "lsblk" "lsusb" "lspci" "lsmod" "modinfo" "dmesg" "journalctl" "systemctl"
         "service" "mount" "umount" "findmnt" "getent" "locale" "timedatectl" "hostnamectl" "localectl"
         "loginctl" "atq" "nvidia-smi" "sensors" "sysctl" "readelf" "objdump" "size" "nm" "ldd" "strip"
-        "c++filt" "reboot" "shutdown" "halt" "poweroff" "mkfs" "fdisk" "parted" "useradd" "userdel"
+        "c++filt" "gpg" "gpg2" "reboot" "shutdown" "halt" "poweroff" "mkfs" "fdisk" "parted" "useradd" "userdel"
         "usermod" "passwd" "iptables" "nft" "insmod" "rmmod" "modprobe" "swapoff" "swapon";
     "wrappers.txt": "env" "timeout" "gtimeout" "nice" "nohup" "unbuffer" "setsid" "stdbuf" "ionice" "chrt"
         "taskset" "time" "gtime" "command" "builtin" "exec" "xargs" "gxargs" "parallel" "sem" "watch"
         "sudo" "doas" "run0" "pkexec" "su" "runuser" "chroot" "unshare" "nsenter" "setpriv" "capsh"
         "firejail" "bwrap" "systemd-run" "at" "batch" "crontab" "flock" "script" "strace" "ltrace" "perf" "rr" "uftrace" "systemd-inhibit" "systemd-cat" "chronic" "gdb"
         "lldb" "valgrind" "dtrace" "entr" "caffeinate" "rlwrap" "dbus-run-session" "ssh-agent"
-        "fakeroot" "faketime" "xvfb-run" "setarch" "linux32" "linux64" "i386" "x86_64" "proot" "run-parts"
-        "torsocks" "torify" "tsocks" "proxychains" "proxychains4" "eatmydata" "dumb-init" "tini" "catchsegv" "ccache" "sccache" "distcc" "heaptrack" "winpty" "cross-env" "cross-env-shell" "sshpass" "gosu" "su-exec" "setuidgid" "doppler" "op" "infisical" "dotenvx" "honcho" "foreman" "aws-vault" "chamber" "sops" "envchain" "consul" "fab" "dotenv" "devbox" "guix" "lxc" "machinectl" "multipass" "toolbox" "distrobox" "pm2" "forever" "sbatch" "srun" "qsub" "mpirun" "mpiexec" "nix-shell" "start-stop-daemon";
+        "fakeroot" "fakechroot" "faketime" "xvfb-run" "setarch" "linux32" "linux64" "i386" "x86_64" "proot" "run-parts"
+        "torsocks" "torify" "tsocks" "proxychains" "proxychains4" "eatmydata" "dumb-init" "tini" "catchsegv" "ccache" "sccache" "distcc" "heaptrack" "winpty" "cross-env" "cross-env-shell" "sshpass" "gosu" "su-exec" "setuidgid" "doppler" "op" "infisical" "dotenvx" "honcho" "foreman" "aws-vault" "chamber" "sops" "envchain" "consul" "fab" "byobu" "dtach" "abduco" "newgrp" "sg" "login" "dotenv" "devbox" "guix" "lxc" "machinectl" "multipass" "toolbox" "distrobox" "pm2" "forever" "sbatch" "srun" "qsub" "mpirun" "mpiexec" "nix-shell" "start-stop-daemon";
 }
 
 /// The file that has the table of a program.

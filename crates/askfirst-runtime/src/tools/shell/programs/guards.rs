@@ -1,6 +1,7 @@
 //! What rows cannot say: values that name code, tools that are none of a project, and words that are further goals.
 
 use super::files::family;
+use super::used::Role;
 
 /// Parts of the names of options whose value may be a module that is loaded, or a program that is started.
 const LOADING: [&str; 7] =
@@ -36,6 +37,60 @@ const SCRIPTS: [&str; 12] =
 /// What a package manager does in one workspace, beside running its scripts.
 const IN_WORKSPACE: [&str; 10] =
     ["config", "create", "dlx", "exec", "node", "npm", "patch", "plugin", "publish", "set"];
+
+/// What of a name ends so is data; letters behind it make no name of another meaning.
+const DATA: [&str; 10] =
+    [".bin", ".chunk", ".csv", ".dump", ".gz", ".log", ".part", ".piece", ".sql", ".txt"];
+/// How names of parts of a file begin.
+const PARTS: [&str; 5] = ["chunk", "part", "piece", "segment", "split"];
+/// Words of the filters of `ss`, beside addresses and ports.
+const FILTER: [&str; 45] = [
+    "all",
+    "and",
+    "autobound",
+    "big",
+    "bucket",
+    "close",
+    "close-wait",
+    "closed",
+    "closing",
+    "connected",
+    "dport",
+    "dst",
+    "eq",
+    "established",
+    "exclude",
+    "fin-wait-1",
+    "fin-wait-2",
+    "geq",
+    "ge",
+    "gt",
+    "inet",
+    "inet6",
+    "last-ack",
+    "leq",
+    "le",
+    "listen",
+    "listening",
+    "lt",
+    "mptcp",
+    "ne",
+    "neq",
+    "not",
+    "or",
+    "sport",
+    "src",
+    "state",
+    "syn-recv",
+    "syn-sent",
+    "synchronized",
+    "tcp",
+    "time-wait",
+    "udp",
+    "unconnected",
+    "unix",
+    "raw",
+];
 
 /// Words of a compiler that start a program or load one.
 const COMPILING: [&str; 7] = ["-fplugin", "-wrapper", "-specs", "-Xclang", "-load", "-fuse-ld", "-B"];
@@ -134,6 +189,65 @@ pub(super) fn is_script(program: &str, name: &str) -> bool {
     matches!(program, "hatch" | "pdm" | "pipenv") && usual.contains(&name)
 }
 
+/// Whether a program that is given no command runs what it reads, by a shell or itself.
+pub(super) fn runs_its_input(program: &str, subs: &[&str], words: &[Option<&str>], operands: usize) -> bool {
+    let only = |fine: fn(&str) -> bool| words.iter().all(|word| word.is_some_and(fine));
+    match (program, subs, operands) {
+        ("clj" | "clojure" | "bb", [], 0) => only(|word| word == "-M" || word.starts_with("-A")),
+        ("fakeroot" | "fakechroot" | "npx", [], 0) | ("npm", ["exec"], 0) => true,
+        // The operand is a package, or a tool with its version.
+        ("npm", ["explore"], _) | ("mise" | "rtx", ["exec"], _) => true,
+        _ => false,
+    }
+}
+
+/// Whether a program with these words only tells about itself or its project.
+pub(super) fn only_tells(program: &str, words: &[Option<&str>]) -> bool {
+    match (program, words) {
+        ("gcc" | "g++" | "cc" | "c++" | "clang" | "clang++", [Some("-v")]) => true,
+        // The names of the scripts.
+        ("npm", [Some("run" | "run-script")]) => true,
+        _ => false,
+    }
+}
+
+/// Whether a name to which `split` adds letters could come to mean something else.
+fn may_become_another(prefix: &str) -> bool {
+    let name = prefix.rsplit('/').next().unwrap_or_default();
+    let stem = name.strip_suffix('.').unwrap_or(name);
+    let part = name.ends_with(['-', '_'])
+        || DATA.iter().any(|end| stem.ends_with(end))
+        || PARTS.iter().any(|start| name.starts_with(start));
+    name.starts_with('.') || !part
+}
+
+/// Whether an operand must be known before it can be said what it means.
+pub(super) fn must_be_known(program: &str) -> bool {
+    program == "ss"
+}
+
+/// Whether a filter of `ss` may hold a name that is looked up.
+fn looks_up(filter: &str) -> bool {
+    let token = |token: &str| {
+        let number = token.chars().all(|c| c.is_ascii_digit() || ".:/*[]".contains(c));
+        let address = token.matches(':').count() > 1
+            && token.chars().all(|c| c.is_ascii_hexdigit() || ".:/*[]".contains(c));
+        let port = token.strip_prefix(':').is_some_and(|port| port.chars().all(char::is_alphanumeric));
+        number || address || port || FILTER.contains(&token)
+    };
+    let signs = |c: char| c.is_whitespace() || "()=!<>&|".contains(c);
+    !filter.split(signs).all(token)
+}
+
+/// Whether a path that is read is one in a tongue of the program's own: an address, or a pattern of git.
+pub(super) fn is_no_plain_path(program: &str, role: Role, word: &str) -> bool {
+    match program {
+        "git" if role == Role::Tree => word.starts_with(':') || word.contains(['*', '?', '[', '\\']),
+        "xmllint" => word.contains([':', '%']),
+        _ => word.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file:")),
+    }
+}
+
 /// Whether a program may be run as a tool of a project by what runs those.
 pub(super) fn is_project_tool(name: &str) -> bool {
     family(name).is_none_or(|family| !OTHERS.contains(&family))
@@ -153,7 +267,11 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
     match (program, subs, place) {
         ("yarn" | "yarnpkg", ["workspace"], 1) => IN_WORKSPACE.contains(&word),
         // They also start programs that are no scripts.
-        ("yarn" | "yarnpkg" | "bun", ["run"], 0) => !is_project_tool(word) && !SCRIPTS.contains(&word),
+        ("yarn" | "yarnpkg" | "bun", ["run"], 0) => {
+            word == "-" || (!is_project_tool(word) && !SCRIPTS.contains(&word))
+        }
+        // A playbook that is sent.
+        ("ansible-playbook", ..) => word.starts_with("/dev/") || word.starts_with("/proc/"),
         ("php", ["artisan"], _) => word.starts_with("--configuration") || word.starts_with("--bootstrap"),
         // It loses the `--` before it hands them on.
         ("git", ["stash", "list"], _) => word.starts_with('-'),
@@ -161,6 +279,10 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         ("git", ["push"], _) => word.starts_with('+'),
         // A connection in one word may lead anywhere.
         ("psql", [], _) => word.contains('=') || word.contains("://"),
+        ("split", [], 1) => may_become_another(word),
+        ("ss", [], _) => looks_up(word),
+        // A page that is named by its path may have others read.
+        ("man", [], _) => word.contains('/'),
         ("sqlite3", [], 0) => word.starts_with("file:") || word.starts_with(':'),
         // Without a version it is the program that is started.
         ("mise" | "rtx", ["exec"], 0) => !word.contains('@'),

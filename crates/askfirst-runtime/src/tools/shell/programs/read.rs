@@ -369,7 +369,9 @@ impl<'t> Reader<'t, '_> {
             wrap::standard_input(&mut self);
         }
         let class = self.chain.iter().rev().find_map(|section| section.class).unwrap_or(Class::Asks);
-        let mut class = if self.only_reads || alone { Class::Reads } else { class };
+        let words: Vec<Option<&str>> = self.words.iter().skip(1).map(Word::literal).collect();
+        let tells = guards::only_tells(&self.used.program, &words);
+        let mut class = if self.only_reads || alone || tells { Class::Reads } else { class };
         if self.changes {
             class = class.max(Class::Changes);
         }
@@ -394,11 +396,12 @@ impl<'t> Reader<'t, '_> {
             let Pending { section, known, given, written, values } = pending;
             let at = self.used.options.get(given).map_or(0, |given| given.word);
             let value = values.first().and_then(|(word, _)| word.literal());
-            // What climbs is not what a glob shows, unless that forbids it.
-            let fits = |glob: &str, effect: OptEffect| {
-                value.is_some_and(|value| {
-                    glob::matches(glob, value) && (effect == OptEffect::Asks || !guards::climbs(value))
-                })
+            // What climbs is not what a glob shows, unless that forbids it; what is not known may be forbidden.
+            let perhaps = |glob: &str, word: &Word| word.is_unknown() || glob::matches(glob, &shown(word));
+            let fits = |glob: &str, effect: OptEffect| match values.first() {
+                Some((word, _)) if effect == OptEffect::Asks => perhaps(glob, word),
+                Some(_) => value.is_some_and(|value| glob::matches(glob, value) && !guards::climbs(value)),
+                None => false,
             };
             let row = section.rows(known).find(|row| {
                 self.holds(&row.condition) && row.glob.as_deref().is_none_or(|glob| fits(glob, row.effect))

@@ -1,5 +1,6 @@
 //! Programs that start others: which words they start, with which variables, and what they add.
 
+use super::guards;
 use super::read::Reader;
 use super::table::Special;
 use super::used::{Fed, Nested, Role, Used};
@@ -183,11 +184,11 @@ pub(super) fn standard_input(reader: &mut Reader<'_, '_>) {
             // An interpreter without a file runs what it is sent.
             let first = reader.row().and_then(|row| row.at(0)).map(|part| part.role);
             let filed = reader.used.paths.iter().any(|path| path.role == Role::File);
-            if first == Some(Role::File)
-                && reader.operands.is_empty()
-                && !filed
-                && reader.used.nested.is_empty()
-            {
+            let interprets = first == Some(Role::File) && reader.operands.is_empty() && !filed;
+            let subs: Vec<&str> = reader.used.subs.iter().map(|sub| sub.name.as_str()).collect();
+            let words: Vec<Option<&str>> = reader.words.iter().skip(1).map(Word::literal).collect();
+            let waits = guards::runs_its_input(&reader.used.program, &subs, &words, reader.operands.len());
+            if (interprets || waits) && reader.used.nested.is_empty() {
                 let via = reader.used.program.clone();
                 reader.used.nested.push(Nested::Stdin { via });
             }

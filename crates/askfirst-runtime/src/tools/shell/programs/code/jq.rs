@@ -6,22 +6,9 @@ use super::Looked;
 const JQ: [&str; 7] = ["env", "ENV", "import", "include", "modulemeta", "get_search_list", "__prog_args"];
 
 /// Words of `yq` in Go that reach outside; the other one of this name has those of `jq`.
-const YQ: [&str; 14] = [
-    "strenv",
-    "envsubst",
-    "load",
-    "load_str",
-    "loadstr",
-    "str_load",
-    "strload",
-    "load_xml",
-    "load_props",
-    "load_base64",
-    "system",
-    "eval",
-    "filename_index",
-    "file_write",
-];
+const YQ: [&str; 6] = ["strenv", "envsubst", "system", "eval", "filename_index", "file_write"];
+/// What is in the names of all operators of `yq` that read a file: `load_str`, `xmlload`.
+const LOADING: &str = "load";
 
 /// Whether a filter only computes.
 pub(in crate::tools::shell::programs) fn jq(text: &str) -> Looked {
@@ -43,7 +30,7 @@ fn look(text: &str, outside: &[&[&str]], language: &str) -> Looked {
         before.push_str(gap);
         let end = tail.find(|char| !is_word(char)).unwrap_or(tail.len());
         let (word, after) = tail.split_at(end);
-        if outside.iter().any(|words| words.contains(&word)) {
+        if outside.iter().any(|words| words.contains(&word)) || (language == "yq" && word.contains(LOADING)) {
             let field = before.ends_with('.') && !before.ends_with("..");
             let key = after.trim_start().starts_with(':') && !after.trim_start().starts_with("::");
             let called = after.trim_start().starts_with('(');

@@ -10,7 +10,12 @@ impl Reader<'_, '_> {
         let Some(root) = self.chain.first().copied() else { return };
         for place in 0..self.operands.len() {
             let Some(at) = self.operands.get(place).copied() else { continue };
-            let Some(text) = self.words.get(at).and_then(|word| word.literal()) else { continue };
+            let Some(text) = self.words.get(at).and_then(|word| word.literal()) else {
+                if guards::must_be_known(&self.used.program) {
+                    self.doubt(at, "a name in it would be looked up, and it is not known before it runs");
+                }
+                continue;
+            };
             if guards::names_secrets(&self.used.program, text) {
                 self.doubt_named(at, vec![text.to_owned()], format!("`{text}` are secrets"));
             }

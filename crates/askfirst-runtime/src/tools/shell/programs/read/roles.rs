@@ -81,6 +81,12 @@ impl Reader<'_, '_> {
                 if word.literal() != Some("-") {
                     self.path(word, part.role);
                 }
+                let named = word.prefix();
+                if part.role != Role::List && guards::is_no_plain_path(&self.used.program, part.role, named) {
+                    let name = shown(word);
+                    let why = format!("`{name}` is no plain path, and is asked about unless a rule names it");
+                    self.doubt_named(at, vec![name], why);
+                }
             }
             Role::Write => self.path(word, Role::Write),
             Role::Folder => {
@@ -300,6 +306,26 @@ const ABOUT: [&str; 14] = [
     "VERSION",
 ];
 
+/// Options that tests and builds of every kind take, and that load nothing.
+const QUIET_OR_LOUD: [&str; 16] = [
+    "",
+    "-v",
+    "-vv",
+    "-vvv",
+    "--verbose",
+    "-q",
+    "-qq",
+    "--quiet",
+    "-x",
+    "-s",
+    "-short",
+    "-race",
+    "--release",
+    "--no-capture",
+    "--nocapture",
+    "--lf",
+];
+
 /// `V=1`: how much a build says; `TEST=parser`: what it is about.
 fn is_harmless(text: &str) -> bool {
     let Some((name, value)) = text.split_once('=') else { return false };
@@ -307,6 +333,10 @@ fn is_harmless(text: &str) -> bool {
         "V" | "VERBOSE" | "DEBUG" | "Q" => {
             matches!(value, "" | "@" | "true" | "false" | "yes" | "no" | "on" | "off")
                 || (value.len() <= 2 && value.bytes().all(|byte| byte.is_ascii_digit()))
+        }
+        // Options that say how much is printed, or when to stop.
+        "ARGS" | "TESTARGS" | "TEST_ARGS" | "PYTEST_ARGS" | "FLAGS" | "TESTFLAGS" | "TEST_FLAGS" => {
+            value.split(' ').all(|word| QUIET_OR_LOUD.contains(&word))
         }
         // Nothing that a recipe could take for an option, a path or more than one word.
         name => {
