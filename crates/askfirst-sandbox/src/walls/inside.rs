@@ -16,7 +16,7 @@ use super::landlock::{self, Rights, Rules, Tcp};
 use super::mechanism::Mechanism;
 use super::order::{Failed, Order, Way, Word};
 use super::turns::Turns;
-use super::{init, mounts, network, sys, wire};
+use super::{init, mounts, network, streams, sys, wire};
 use crate::profile::User;
 
 /// Where the launcher puts the order and the pipe for the answer.
@@ -216,6 +216,7 @@ fn first(order: &Order, outside: &Outside, alive: RawFd, turns: &Turns) -> Resul
         unsafe { libc::umask(mask) };
         network.enter()
     })?;
+    streams::devices()?;
     give_up(order)
 }
 
@@ -235,6 +236,8 @@ fn give_up(order: &Order) -> Result<(), Failed> {
 fn inner(order: &Order, answer: &Answer) -> Result<i32, Failed> {
     die_with_parent(ANSWER)?;
     init::block_signals().map_err(Failed::at("blocking signals"))?;
+    mounts::close_devices()?;
+    streams::devices()?;
     give_up(order)?;
     match init::run(order, answer, None)? {}
 }

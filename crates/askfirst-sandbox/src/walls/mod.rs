@@ -23,6 +23,7 @@ mod pool;
 mod routes;
 mod stay;
 mod steps;
+mod streams;
 mod sys;
 #[cfg(test)]
 mod tests;

@@ -16,7 +16,7 @@ use crate::error::shown;
 use crate::profile::{Denial, Descriptors, Grant, Identity, Mode, depth};
 
 /// Devices that every program may use; they lead nowhere.
-const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// What `/proc` tells about the whole machine and no program needs.
 pub(super) const PROC_COVERED: [&CStr; 8] =
@@ -159,7 +159,8 @@ fn devices(order: &Order) -> Result<Vec<(CString, OwnedFd)>, Failed> {
     };
     let pick = |name: &str| {
         let copy = sys::copy_path(libc::AT_FDCWD, &CString::new(format!("/dev/{name}"))?)?;
-        sys::set_attributes(copy.as_fd(), NO_SET_ID | NO_PROGRAMS, Whole::Mount)?;
+        // Devices can be written on a mount that is read only, but not given another mode, owner or time.
+        sys::set_attributes(copy.as_fd(), READ_ONLY | NO_SET_ID | NO_PROGRAMS, Whole::Mount)?;
         Ok((CString::new(name)?, copy))
     };
     let picked = DEVICES
@@ -167,6 +168,21 @@ fn devices(order: &Order) -> Result<Vec<(CString, OwnedFd)>, Failed> {
         .chain(terminal)
         .map(|name| pick(name).map_err(Failed::at::<io::Error>(format!("mounting `/dev/{name}`"))));
     picked.collect()
+}
+
+/// Makes the devices read only that bubblewrap has mounted, which can only make them useless at that. Only root owns
+/// any, and has the right to do so there.
+pub(super) fn close_devices() -> Result<(), Failed> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    for path in DEVICES.into_iter().chain(["tty"]).map(|name| Path::new("/dev").join(name)) {
+        let device = sys::c_path(&path).and_then(|path| sys::look(libc::AT_FDCWD, &path));
+        device
+            .and_then(|device| sys::set_attributes(device.as_fd(), READ_ONLY, Whole::Mount))
+            .map_err(mounting(&path))?;
+    }
+    Ok(())
 }
 
 fn new_proc(order: &Order) -> Result<OwnedFd, Failed> {

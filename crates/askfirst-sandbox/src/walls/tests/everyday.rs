@@ -136,6 +136,15 @@ fn a_terminal_of_its_own_works() {
 }
 
 #[test]
+fn devices_are_read_and_written() {
+    works(
+        "echo x > /dev/null; echo y >> /dev/null; test $(head -c 4 /dev/zero | wc -c) = 4; test $(head -c 4 /dev/urandom | wc -c) = 4; \
+         ! echo x > /dev/full; test $(wc -c < /dev/null) = 0; test $(cat | wc -c) = 0; dd if=/dev/zero of=/dev/null count=2; test -c /dev/stdin",
+        &[],
+    );
+}
+
+#[test]
 fn a_database_with_locks_works() {
     python(
         "import sqlite3\nd=sqlite3.connect('x.db');d.execute('pragma journal_mode=wal');d.execute('create table t(a)');d.execute('insert into t values(1)');d.commit();assert d.execute('select a from t').fetchone()==(1,)",

@@ -173,6 +173,14 @@ pub(super) const PROBES: &[Probe] = &[
     root("write_in_etc", |w| writes_and_restores(Path::new("/etc"), w)),
     root("write_in_usr", |w| writes_and_restores(Path::new("/usr"), w)),
     root("times_in_usr", |_| times("/usr/bin")),
+    root("mode_of_a_device", |_| chmod("/dev/full", 0o666)),
+    root("owner_of_a_device", |_| chown("/dev/full")),
+    root("times_of_a_device", |_| times("/dev/full")),
+    root("mode_of_the_input", |_| {
+        // SAFETY: no memory is passed; it is the mode that `/dev/null` has.
+        did(unsafe { libc::fchmod(0, 0o666) })
+    }),
+    root("mode_of_the_input_by_proc", |_| chmod("/proc/self/fd/0", 0o666)),
     // SAFETY: the path is NUL-ended.
     root("make_a_device_in_a", |w| {
         did(unsafe { libc::mknod(c(w.a("device")).as_ptr(), libc::S_IFCHR | 0o600, libc::makedev(1, 3)) })
