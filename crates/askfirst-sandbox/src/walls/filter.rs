@@ -105,13 +105,15 @@ impl Filter {
                 steps.ask(Ask::AnyBit(NO_EXEC_SEAL), sealed, other)
             });
         }
-        if order.has(Mechanism::Terminal) {
-            making.look_at(libc::SYS_ioctl, 1, |steps| {
-                let (refused, other) = (steps.answer(EPERM), steps.answer(ALLOW));
-                let other = steps.ask(Ask::Equal(libc::TIOCLINUX as u32), refused, other);
-                steps.ask(Ask::Equal(libc::TIOCSTI as u32), refused, other)
-            });
-        }
+        let requests = [(Mechanism::Surface, &ROOM[..], EOPNOTSUPP), (Mechanism::Terminal, &PUSHING, EPERM)];
+        making.look_at(libc::SYS_ioctl, 1, |steps| {
+            let other = steps.answer(ALLOW);
+            let held = requests.into_iter().filter(|(mechanism, ..)| order.has(*mechanism));
+            held.fold(other, |other, (_, requests, action)| {
+                let refused = steps.answer(action);
+                requests.iter().fold(other, |other, request| steps.ask(Ask::Equal(*request), refused, other))
+            })
+        });
         if order.has(Mechanism::SetId) {
             making.set_id();
         }
@@ -300,6 +302,12 @@ const SURFACE: [c_long; 7] = [
     libc::SYS_lookup_dcookie,
     libc::SYS_quotactl,
 ];
+
+/// What pushes characters into a terminal.
+const PUSHING: [u32; 2] = [libc::TIOCLINUX as u32, libc::TIOCSTI as u32];
+
+/// `FS_IOC_RESVSP`, `FS_IOC_UNRESVSP`, the same two with 64 bits, and `FS_IOC_ZERO_RANGE`: all leave a size as it is.
+const ROOM: [u32; 5] = [0x4030_5828, 0x4030_5829, 0x4030_582a, 0x4030_582b, 0x4030_5839];
 
 const IO_URING: [c_long; 3] =
     [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];

@@ -113,6 +113,23 @@ fn room_without_size(world: &World) -> Tried {
     did(unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, 20 << 20) })
 }
 
+/// The same by a request of older programs.
+fn room_by_request(world: &World, request: libc::Ioctl) -> Tried {
+    use std::os::fd::AsRawFd;
+    #[repr(C)]
+    struct Room {
+        kind: i16,
+        from: i16,
+        start: i64,
+        size: i64,
+        rest: [i32; 6],
+    }
+    let file = File::create(world.a("room")).map_err(|e| e.to_string())?;
+    let room = Room { kind: 0, from: 0, start: 0, size: 20 << 20, rest: [0; 6] };
+    // SAFETY: the structure is as these requests want it.
+    did(unsafe { libc::ioctl(file.as_raw_fd(), request, &room) })
+}
+
 /// Sets a limit of the process above to what it is.
 fn limit_of_another() -> Tried {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -133,6 +150,9 @@ fn much_memory() -> Tried {
 
 pub(super) const PROBES: &[Probe] = &[
     probe("room_without_size", room_without_size),
+    probe("room_without_size_by_request", |w| room_by_request(w, 0x4030_5828)),
+    probe("room_without_size_by_the_wider_request", |w| room_by_request(w, 0x4030_582a)),
+    probe("room_of_zeroes_without_size", |w| room_by_request(w, 0x4030_5839)),
     probe("limit_of_another", |_| limit_of_another()),
     probe("new_user_namespace", |_| new_user(0)),
     probe("new_user_namespace_by_clone", |_| split(libc::CLONE_NEWUSER as u64)),
