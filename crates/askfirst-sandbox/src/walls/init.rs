@@ -113,16 +113,30 @@ pub(super) fn collect(signals: &OwnedFd) -> io::Result<Told> {
 
 /// One child that has ended, if any has.
 fn reap() -> io::Result<Option<(pid_t, c_int)>> {
-    let mut status = 0;
-    // SAFETY: the number lives.
-    match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
-        0 => Ok(None),
-        pid @ 1.. => Ok(Some((pid, status))),
-        _ => match io::Error::last_os_error() {
-            cause if cause.raw_os_error() == Some(libc::ECHILD) => Ok(None),
-            cause => Err(cause),
-        },
+    loop {
+        let mut status = 0;
+        // SAFETY: the number lives.
+        return match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
+            0 => Ok(None),
+            pid @ 1.. if libc::WIFSTOPPED(status) => {
+                go_on(pid, libc::WSTOPSIG(status));
+                continue;
+            }
+            pid @ 1.. => Ok(Some((pid, status))),
+            _ => match io::Error::last_os_error() {
+                cause if cause.raw_os_error() == Some(libc::ECHILD) => Ok(None),
+                cause => Err(cause),
+            },
+        };
     }
+}
+
+/// Lets a child go on that has asked to be traced: nobody here does, and its stop is not its end.
+fn go_on(pid: pid_t, signal: c_int) {
+    // The one that tells of a start would not have been sent without it.
+    let signal = if signal == libc::SIGTRAP { 0 } else { signal };
+    // SAFETY: with this request the last two are numbers. If it was ended meanwhile, there is nothing to do.
+    unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0, libc::c_long::from(signal)) };
 }
 
 /// Starts the program and stays until it has ended.

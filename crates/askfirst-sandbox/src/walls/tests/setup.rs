@@ -185,6 +185,22 @@ fn how_a_program_ends_is_told_as_it_is() {
 }
 
 #[test]
+fn a_program_that_asks_to_be_traced_goes_on_to_its_end() {
+    let home = home();
+    let script = "exec python3 -c '
+import ctypes, os, signal
+signal.signal(signal.SIGUSR1, lambda *_: print(\"told\", flush=True))
+trace = ctypes.CDLL(None).ptrace
+for _ in range(2):
+    assert trace(0, 0, 0, 0) == 0
+    os.kill(os.getpid(), signal.SIGUSR1)
+trace(0, 0, 0, 0)
+os.execv(\"/bin/sh\", [\"sh\", \"-c\", \"echo started; exit 7\"])'";
+    let over = run(&profile(&home.path), &sh(&home.path, script));
+    assert_eq!((text(&over).as_str(), over.finished.end), ("told\ntold\nstarted\n", End::Exited(7)));
+}
+
+#[test]
 fn a_time_out_and_a_stop_end_the_whole_tree() {
     let home = home();
     let script = "(setsid sh -c 'while :; do echo x >> beat; sleep 0.02; done' &) ; sleep 600";
