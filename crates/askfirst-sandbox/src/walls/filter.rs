@@ -12,7 +12,7 @@ use libc::{c_int, c_long, sock_filter};
 use super::mechanism::Mechanism;
 use super::order::{Order, Way};
 use super::steps::{Ask, Step, Steps};
-use crate::profile::Network;
+use crate::profile::{Descriptors, Network};
 
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xc000_003e;
@@ -92,6 +92,7 @@ impl Filter {
                 let (own, other) = (steps.answer(ALLOW), steps.answer(EPERM));
                 steps.ask(Ask::Equal(0), own, other)
             });
+            making.pace(order);
             // Room that no size tells of is not counted as a file's.
             making.refuse_bits(libc::SYS_fallocate, 1, libc::FALLOC_FL_KEEP_SIZE as u32, EOPNOTSUPP);
         }
@@ -207,6 +208,45 @@ impl Making {
     /// What was said first about a call stands.
     fn put(&mut self, call: c_long, step: Step) {
         self.calls.entry(u32::try_from(call).unwrap_or(u32::MAX)).or_insert(step);
+    }
+
+    /// PID 1 is not slowed down, nor whoever waits outside: not by its number, not as one of a user's, and not as one
+    /// of a group, which it shares with a program that stays attached to a terminal.
+    fn pace(&mut self, order: &Order) {
+        const FIRST: u32 = 1;
+        const OWN: u32 = 0;
+        const PROCESS: u32 = 0;
+        const PROCESS_OF_DISK: u32 = 1;
+        let by_number = [
+            libc::SYS_sched_setscheduler,
+            libc::SYS_sched_setparam,
+            libc::SYS_sched_setattr,
+            libc::SYS_sched_setaffinity,
+        ];
+        for call in by_number {
+            self.look_at(call, 0, |steps| {
+                let (refused, other) = (steps.answer(EPERM), steps.answer(ALLOW));
+                steps.ask(Ask::Equal(FIRST), refused, other)
+            });
+        }
+        // The first argument says what the second names: a process, or one more a group, or two more a user.
+        for (call, process) in [(libc::SYS_setpriority, PROCESS), (libc::SYS_ioprio_set, PROCESS_OF_DISK)] {
+            self.look_at(call, 0, |steps| {
+                let (refused, other) = (steps.answer(EPERM), steps.answer(ALLOW));
+                let named = steps.ask(Ask::Equal(FIRST), refused, other);
+                let named = steps.load(argument(1), named);
+                let group = match order.profile.descriptors {
+                    Descriptors::Standard => other,
+                    Descriptors::Terminal => {
+                        let group = steps.ask(Ask::Equal(OWN), refused, other);
+                        steps.load(argument(1), group)
+                    }
+                };
+                let other = steps.ask(Ask::Equal(process + 2), refused, other);
+                let other = steps.ask(Ask::Equal(process + 1), group, other);
+                steps.ask(Ask::Equal(process), named, other)
+            });
+        }
     }
 
     /// Wherever a mode is given, and not behind a pointer.

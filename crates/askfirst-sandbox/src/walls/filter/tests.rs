@@ -114,6 +114,44 @@ fn arguments_decide_where_numbers_alone_do_not() {
 }
 
 #[test]
+fn nobody_slows_the_first_process() {
+    let attached = {
+        let mut order = order(Way::Own, Network::Own);
+        order.profile.descriptors = Descriptors::Terminal;
+        Filter::new(&order, Telling::Told)
+    };
+    for filter in [&full(), &attached] {
+        for call in [
+            libc::SYS_sched_setscheduler,
+            libc::SYS_sched_setparam,
+            libc::SYS_sched_setattr,
+            libc::SYS_sched_setaffinity,
+        ] {
+            for (pid, expected) in [(0, ALLOW), (1, EPERM), (2, ALLOW), (u32::MAX, ALLOW)] {
+                assert_eq!(answer(filter, call, [pid, 1, 1]), expected, "{call} {pid}");
+            }
+        }
+        for (call, process) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
+            for (which, who, expected) in [
+                (process, 0, ALLOW),
+                (process, 1, EPERM),
+                (process, 2, ALLOW),
+                (process + 1, 7, ALLOW),
+                (process + 2, 0, EPERM),
+                (process + 2, 60001, EPERM),
+                (process + 3, 1, ALLOW),
+            ] {
+                assert_eq!(answer(filter, call, [which, who, 1]), expected, "{call} {which} {who}");
+            }
+        }
+    }
+    for (call, group) in [(libc::SYS_setpriority, 1), (libc::SYS_ioprio_set, 2)] {
+        assert_eq!(answer(&full(), call, [group, 0, 1]), ALLOW);
+        assert_eq!(answer(&attached, call, [group, 0, 1]), EPERM);
+    }
+}
+
+#[test]
 fn a_mode_counts_only_where_something_is_made() {
     let filter = full();
     let made = |flags: c_int, mode: u32| {

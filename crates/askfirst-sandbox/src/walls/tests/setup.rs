@@ -201,6 +201,32 @@ os.execv(\"/bin/sh\", [\"sh\", \"-c\", \"echo started; exit 7\"])'";
 }
 
 #[test]
+fn a_program_sets_its_own_pace_and_not_that_of_the_first_process() {
+    let home = home();
+    let script = "python3 -c '
+import os, subprocess
+set = lambda *a: os.setpriority(*a)
+idle = os.sched_param(0)
+child = subprocess.Popen([\"sleep\", \"60\"])
+for pid in (0, child.pid, 1):
+    for name, do in {
+        \"nice\": lambda: set(os.PRIO_PROCESS, pid, 19),
+        \"group\": lambda: set(os.PRIO_PGRP, 0, 19),
+        \"user\": lambda: set(os.PRIO_USER, pid, 19),
+        \"pin\": lambda: os.sched_setaffinity(pid, os.sched_getaffinity(0)),
+        \"batch\": lambda: os.sched_setscheduler(pid, os.SCHED_BATCH, idle),
+        \"same\": lambda: os.sched_setparam(pid, idle),
+        \"disk\": lambda: subprocess.run([\"ionice\", \"-c3\", \"-p\", str(pid or os.getpid())], check=True, stderr=-3),
+    }.items():
+        try: do()
+        except (PermissionError, subprocess.CalledProcessError): print(name, \"child\" if pid > 1 else pid)
+child.kill()'";
+    let over = run(&profile(&home.path), &sh(&home.path, script));
+    let held = "user 0\nuser child\nnice 1\nuser 1\npin 1\nbatch 1\nsame 1\ndisk 1\n";
+    assert_eq!(text(&over), held, "{:?}", over.finished.stderr);
+}
+
+#[test]
 fn a_time_out_and_a_stop_end_the_whole_tree() {
     let home = home();
     let script = "(setsid sh -c 'while :; do echo x >> beat; sleep 0.02; done' &) ; sleep 600";
