@@ -196,6 +196,7 @@ fn first(order: &Order, outside: &Outside, alive: RawFd, turns: &Turns) -> Resul
     map("setgroups", "deny".to_owned())?;
     map("uid_map", format!("{user} {user} 1"))?;
     map("gid_map", format!("{group} {group} 1"))?;
+    streams::terminals()?;
     std::thread::scope(|scope| {
         let (moved, have_moved) = mpsc::channel();
         let leave = move || match have_moved.recv() {

@@ -1,16 +1,17 @@
 //! The standard streams that are devices are opened again behind the walls. What a program can do to a device depends
 //! on the mount by which it was opened: by one of outside, it could give it another mode, owner or time there.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 use rustix::fs::OFlags;
 
 use super::mounts::DEVICES;
 use super::order::Failed;
-use super::sys;
+use super::sys::{self, NO_PROGRAMS, NO_SET_ID, READ_ONLY, Whole};
 
 /// Those of the streams that are devices without blocks, with what they are.
 fn devices_among_streams() -> io::Result<Vec<(BorrowedFd<'static>, libc::stat)>> {
@@ -57,4 +58,41 @@ fn again(stream: BorrowedFd<'_>, path: &str) -> io::Result<()> {
         .open(path)?;
     rustix::fs::fcntl_setfl(&opened, flags & (OFlags::APPEND | OFlags::NONBLOCK))?;
     sys::put(opened.as_fd(), stream.as_raw_fd())
+}
+
+/// Opens terminals again, by copies of their mounts that are read only: a device can be written there. While the old
+/// tree is still there. What is set for a descriptor stays apart from whoever opened it then, too.
+pub(super) fn terminals() -> Result<(), Failed> {
+    let open = || {
+        for (stream, is) in devices_among_streams()? {
+            let Some(copy) =
+                rustix::termios::isatty(stream).then(|| closed(stream, &is)).transpose()?.flatten()
+            else {
+                continue;
+            };
+            match again(stream, &format!("/proc/self/fd/{}", copy.as_raw_fd())) {
+                // Only its owner can change it.
+                Err(_) if is.st_uid != rustix::process::geteuid().as_raw() => {}
+                done => done?,
+            }
+        }
+        Ok(())
+    };
+    open().map_err(Failed::at::<io::Error>("opening the terminal again"))
+}
+
+/// The mount of a terminal, copied and read only. One that somebody outside of a container has opened may have no name
+/// here, or only that of the console; without any, it cannot be opened again.
+fn closed(stream: BorrowedFd<'_>, is: &libc::stat) -> io::Result<Option<OwnedFd>> {
+    let named = fs::read_link(format!("/proc/self/fd/{}", stream.as_raw_fd()))?;
+    for path in [named.as_path(), Path::new("/dev/console")] {
+        let Ok(handle) = sys::look(libc::AT_FDCWD, &sys::c_path(path)?) else { continue };
+        let found = sys::stat(handle.as_fd())?;
+        if (found.st_dev, found.st_ino) == (is.st_dev, is.st_ino) {
+            let copy = sys::copy_tree(handle.as_fd())?;
+            sys::set_attributes(copy.as_fd(), READ_ONLY | NO_SET_ID | NO_PROGRAMS, Whole::Mount)?;
+            return Ok(Some(copy));
+        }
+    }
+    Ok(None)
 }

@@ -13,6 +13,7 @@ mod processes;
 mod reads;
 mod runs;
 mod setup;
+mod terminal;
 mod tree;
 mod without;
 mod world;

@@ -131,6 +131,7 @@ pub(super) fn scene() -> ! {
         }
         ("probes", "bubblewrap") => behind_walls(who, second_way().unwrap(), None),
         ("probes", number) => behind_walls(who, walls(), Some(ALL[number.parse::<usize>().unwrap()])),
+        ("terminal", descriptors) => super::terminal::play(descriptors),
         (other, argument) => super::without::play(other, argument),
     }
     println!("done");
