@@ -160,6 +160,7 @@ pub(crate) fn follow_attached(
         crate::profile::Descriptors::Standard => Session::New,
         crate::profile::Descriptors::Terminal => Session::Same,
     };
+    let _kept = crate::terminal::Kept::now();
     let start = Instant::now();
     let pid = (begin.begin)(&ends, session)
         .map_err(|cause| LaunchError::Start { program: shown(&spec.program), cause })?;

@@ -41,6 +41,8 @@ mod seatbelt;
 mod spawn;
 mod spec;
 mod stop;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod tree;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod walls;

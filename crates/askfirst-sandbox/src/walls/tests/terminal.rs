@@ -1,12 +1,13 @@
 //! What a program does to the terminal of whoever started it.
 
 use std::fs::{File, OpenOptions};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, tcgetattr};
 
 use super::is_root;
 use super::runs::{As, SOMEBODY, scene_command, walls};
@@ -95,6 +96,28 @@ fn a_terminal_cannot_be_given_another_mode() {
             let terminal = after(who, owner, descriptors);
             let mode = rustix::fs::fstat(&terminal.end).unwrap().st_mode & 0o777;
             assert_eq!(mode, 0o600, "{who:?} {descriptors}");
+        }
+    }
+}
+
+#[test]
+fn a_terminal_is_left_as_it_was() {
+    let mut cases = everybody();
+    if is_root() {
+        // Somebody who was handed the terminal of another, and cannot open it again.
+        cases.push((As::User, 0));
+    }
+    for (who, owner) in cases {
+        for descriptors in ["attached", "standard"] {
+            let Terminal { end, other_end: _other_end } = after(who, owner, descriptors);
+            let case = format!("{who:?} {owner} {descriptors}");
+            assert!(!rustix::fs::fcntl_getfl(&end).unwrap().contains(OFlags::NONBLOCK), "{case}");
+            let modes = tcgetattr(&end).unwrap().local_modes;
+            assert!(modes.contains(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG), "{case}");
+            let mut exclusive = 0;
+            // SAFETY: one number is written.
+            assert_eq!(unsafe { libc::ioctl(end.as_raw_fd(), libc::TIOCGEXCL, &mut exclusive) }, 0);
+            assert_eq!(exclusive, 0, "{case}");
         }
     }
 }
