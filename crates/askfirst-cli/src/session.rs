@@ -29,6 +29,9 @@ use crate::servers;
 /// How long a session that was told to end may take to write down how it ended.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
 
+/// How long commands that still run when a session ends may take to end, and what they made to be searched.
+const ENDING: std::time::Duration = std::time::Duration::from_secs(20);
+
 /// Reads the config as the flags say.
 pub fn read_config(common: &Common) -> anyhow::Result<Config> {
     let folder = std::env::current_dir().context("the working folder is gone")?;
@@ -64,6 +67,12 @@ pub struct Session {
     pub state: PathBuf,
     pub clock: Arc<dyn Clock>,
     pub ledger: Arc<Ledger>,
+    pub launcher: Arc<WalledLauncher>,
+}
+
+/// Ends what runs at the end of a session, and says what of it was moved aside.
+pub fn end_commands(launcher: &WalledLauncher) {
+    launcher.end(ENDING).iter().for_each(|line| crate::print::err(&format!("walls: {line}")));
 }
 
 impl Session {
@@ -141,18 +150,19 @@ impl Session {
             .time_out(Some(config.main.approval_timeout.unwrap_or(DEFAULT_APPROVAL_TIMEOUT)))
             .clock(Arc::clone(&clock))
             .build();
-        end_on_signals(launcher, controller.clone())?;
+        end_on_signals(Arc::clone(&launcher), controller.clone())?;
         let tools = ApprovalToolset::new(toolset, controller, policy)
             .recorder(Arc::clone(&ledger) as _)
             .on_denial(config.main.on_denial)
             .clock(Arc::clone(&clock))
             .session(&id);
-        Ok(Self { id, tools, state: state.to_owned(), clock, ledger })
+        Ok(Self { id, tools, state: state.to_owned(), clock, ledger, launcher })
     }
 }
 
 /// Told to end, the session ends what it started: questions are withdrawn, which gives the terminal back, and running
-/// tools are killed. What has not come to its end by then is left; a second signal leaves it at once.
+/// tools are killed; what they made is searched. What has not come to its end by then is left; a second signal leaves it
+/// at once.
 fn end_on_signals(launcher: Arc<WalledLauncher>, controller: ApprovalController) -> anyhow::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("signals cannot be watched")?;
     std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
@@ -165,10 +175,12 @@ fn end_on_signals(launcher: Arc<WalledLauncher>, controller: ApprovalController)
             controller.stop();
             servers::end(Signal::TERM);
             launcher.stop();
+            let launcher = Arc::clone(&launcher);
             std::thread::spawn(move || {
                 std::thread::sleep(GRACE / 2);
                 servers::end(Signal::KILL);
                 std::thread::sleep(GRACE / 2);
+                end_commands(&launcher);
                 askfirst_terminal::put_back();
                 std::process::exit(128 + signal);
             });

@@ -1,10 +1,13 @@
 //! Starts processes behind the walls that a config asks for. Where they do not hold it starts nothing, unless the owner
 //! or a person has accepted that; and it says with every process what stood around it.
 
+mod ground;
+mod running;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use askfirst::Walls;
 use askfirst::ports::{Access, Ended, Finished, Launch, LaunchFailed, Launcher, Listener, Stream, Walled};
@@ -16,13 +19,9 @@ use askfirst_sandbox::{
 use crate::config::{Config, Settings, Tier};
 use crate::present::Rule;
 use crate::present::escape::visible_line;
-use crate::walls::{
-    Derived, Links, Protected, Sort, WallsError, derive_os_sandbox_profile, machine, quarantine, reopen,
-};
-
-/// So many folders that a command closed may lie in each other, and so many are told of.
-const MOST_LEVELS: usize = 64;
-const MOST_TOLD: usize = 32;
+use crate::walls::{Derived, derive_os_sandbox_profile, machine};
+use ground::Ground;
+use running::Running;
 
 /// How often a profile is made again because something moved while the walls were made.
 const TRIES: usize = 3;
@@ -94,58 +93,6 @@ pub struct WalledLauncher {
 /// What a run gave, and what the kernel told of.
 type Told<T> = Result<(T, Vec<Violation>), LaunchError>;
 
-/// What holds for all processes of a session.
-struct Ground {
-    protected: Protected,
-    links: Links,
-    /// What appeared and could not be moved aside: while it is there, nothing more is started.
-    left: Mutex<Vec<PathBuf>>,
-}
-
-impl Ground {
-    fn new(config: &Config) -> Result<Self, WallsError> {
-        let roots: Vec<PathBuf> = config.main.sandbox.paths.values().map(|path| path.root.clone()).collect();
-        let (protected, links) = (Protected::new(config)?, Links::search(&roots)?);
-        Ok(Self { protected, links, left: Mutex::default() })
-    }
-
-    /// Moves aside what appeared during a command. What could not be is remembered.
-    fn clean_up(&self, derived: &Derived, roots: &[PathBuf]) -> Result<Vec<String>, WallsError> {
-        let done = self.try_to_clean_up(derived, roots);
-        if let Err(WallsError::Quarantine { path, .. } | WallsError::Search { path, .. }) = &done {
-            self.left.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
-        }
-        done
-    }
-
-    fn try_to_clean_up(&self, derived: &Derived, roots: &[PathBuf]) -> Result<Vec<String>, WallsError> {
-        let mut told = Vec::new();
-        for _ in 0..MOST_LEVELS {
-            let after = self.protected.search(roots)?;
-            // What lies in a closed folder may be closed too.
-            let opened = reopen(&derived.before, &after, &derived.writable)?;
-            if opened.is_empty() {
-                told.extend(quarantine(&derived.before, &after, &derived.writable)?);
-                return Ok(told);
-            }
-            told.extend(opened);
-            told.truncate(MOST_TOLD);
-        }
-        let after = self.protected.search(roots)?;
-        let closed = after.into_iter().find(|(_, found)| found.sort == Sort::Closed);
-        let path = closed.map(|(path, _)| path).or_else(|| roots.first().cloned()).unwrap_or_default();
-        let cause = std::io::Error::other("too many closed folders lie in each other");
-        Err(WallsError::Search { path, cause })
-    }
-
-    /// What an earlier command left that should not be there, if it still is.
-    fn left(&self) -> Option<PathBuf> {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        left.retain(|path| path.symlink_metadata().is_ok());
-        left.first().cloned()
-    }
-}
-
 impl WalledLauncher {
     /// Nothing is looked at before the first process.
     #[must_use]
@@ -156,6 +103,16 @@ impl WalledLauncher {
     /// Ends everything that runs, and lets nothing start any more.
     pub fn stop(&self) {
         self.running.stop();
+    }
+
+    /// The same, and waits until what ran is over and what it made has been moved aside. Gives, in words, what was found
+    /// after everything was stopped, and whether something was not over in time.
+    pub fn end(&self, patience: Duration) -> Vec<String> {
+        let (mut told, left) = self.running.end(patience);
+        if left > 0 {
+            told.push(format!("{left} commands did not end in time; what they made was not searched"));
+        }
+        told
     }
 
     /// What a process gets.
@@ -208,6 +165,7 @@ impl WalledLauncher {
         access: Access,
         mut run: impl FnMut(&Derived, &Stop) -> Told<T>,
     ) -> Result<(T, Vec<String>), LaunchFailed> {
+        let _launching = self.running.begin().ok_or_else(ended_already)?;
         let mut tries = 0;
         loop {
             let (derived, ground) = self.derive(access)?;
@@ -223,8 +181,15 @@ impl WalledLauncher {
                 violations.iter().map(|violation| self.told(violation, &derived.profile)).collect();
             let roots: Vec<PathBuf> =
                 self.config.main.sandbox.paths.values().map(|path| path.root.clone()).collect();
-            let moved = ground.clean_up(&derived, &roots);
-            told.extend(moved.map_err(|e| LaunchFailed(e.to_string()))?);
+            let moved = match ground.clean_up(&derived, &roots) {
+                Ok(moved) => moved,
+                Err(e) => {
+                    self.running.tell(&[e.to_string()]);
+                    return Err(LaunchFailed(e.to_string()));
+                }
+            };
+            self.running.tell(&moved);
+            told.extend(moved);
             return Ok((result, told));
         }
     }
@@ -268,22 +233,29 @@ fn moved(cause: &std::io::Error) -> bool {
 
 impl Launcher for WalledLauncher {
     fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed> {
-        self.start(launch, &spec(launch)?)
+        self.start(launch, &spec(launch)?, None)
     }
 
     fn launch_heard(&self, launch: &Launch, listener: &Arc<dyn Listener>) -> Result<Finished, LaunchFailed> {
-        self.start(launch, &Spec { heard: Some(heard(listener)), ..spec(launch)? })
+        self.start(launch, &Spec { heard: Some(heard(listener)), ..spec(launch)? }, Some(listener))
     }
 }
 
 impl WalledLauncher {
-    fn start(&self, launch: &Launch, spec: &Spec) -> Result<Finished, LaunchFailed> {
+    fn start(
+        &self,
+        launch: &Launch,
+        spec: &Spec,
+        listener: Option<&Arc<dyn Listener>>,
+    ) -> Result<Finished, LaunchFailed> {
         let walls = match machine().walls(least(&self.config)) {
             Ok(walls) => walls,
             Err(why) => {
                 return match (accepted(&self.config), launch.access) {
                     (Accepted::Always, Access::Unasked | Access::Standing | Access::Approved)
-                    | (Accepted::IfAsked, Access::Standing | Access::Approved) => plain(&self.running, spec),
+                    | (Accepted::IfAsked, Access::Standing | Access::Approved) => {
+                        plain(&self.running, spec, listener)
+                    }
                     (Accepted::IfAsked, Access::Unasked) => {
                         Err(LaunchFailed(format!("no walls hold, and nobody was asked: {why}")))
                     }
@@ -294,6 +266,7 @@ impl WalledLauncher {
             }
         };
         let run = |derived: &Derived, stop: &Stop| {
+            starts(listener, stop);
             let over = askfirst_sandbox::launch_behind(walls, &derived.profile, spec, stop)?;
             Ok((over.finished, over.violations))
         };
@@ -317,11 +290,11 @@ impl PlainLauncher {
 
 impl Launcher for PlainLauncher {
     fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed> {
-        plain(&self.running, &spec(launch)?)
+        plain(&self.running, &spec(launch)?, None)
     }
 
     fn launch_heard(&self, launch: &Launch, listener: &Arc<dyn Listener>) -> Result<Finished, LaunchFailed> {
-        plain(&self.running, &Spec { heard: Some(heard(listener)), ..spec(launch)? })
+        plain(&self.running, &Spec { heard: Some(heard(listener)), ..spec(launch)? }, Some(listener))
     }
 }
 
@@ -337,37 +310,31 @@ fn heard(listener: &Arc<dyn Listener>) -> Heard {
     })
 }
 
-fn plain(running: &Running, spec: &Spec) -> Result<Finished, LaunchFailed> {
-    let over = running.with(|stop| askfirst_sandbox::launch(spec, stop));
+/// Tells a listener how to end what is about to start.
+fn starts(listener: Option<&Arc<dyn Listener>>, stop: &Stop) {
+    if let Some(listener) = listener {
+        let stop = stop.clone();
+        let end: Arc<dyn Fn() + Send + Sync> = Arc::new(move || stop.stop());
+        listener.starts(&end);
+    }
+}
+
+fn ended_already() -> LaunchFailed {
+    LaunchFailed("the session has ended, so nothing more is started".to_owned())
+}
+
+fn plain(
+    running: &Running,
+    spec: &Spec,
+    listener: Option<&Arc<dyn Listener>>,
+) -> Result<Finished, LaunchFailed> {
+    let _launching = running.begin().ok_or_else(ended_already)?;
+    let over = running.with(|stop| {
+        starts(listener, stop);
+        askfirst_sandbox::launch(spec, stop)
+    });
     let over = over.map_err(|e| LaunchFailed(e.to_string()))?;
     Ok(finished(over, Walled { tier: "none".to_owned(), violations: Vec::new() }))
-}
-
-/// What runs now, so that it can be ended.
-#[derive(Debug, Default)]
-struct Running {
-    now: Mutex<Vec<Stop>>,
-    stopped: AtomicBool,
-}
-
-impl Running {
-    fn stop(&self) {
-        self.stopped.store(true, Ordering::SeqCst);
-        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        now.iter().for_each(Stop::stop);
-    }
-
-    fn with<T>(&self, run: impl FnOnce(&Stop) -> T) -> T {
-        let stop = Stop::new();
-        self.now.lock().unwrap_or_else(PoisonError::into_inner).push(stop.clone());
-        if self.stopped.load(Ordering::SeqCst) {
-            stop.stop();
-        }
-        let over = run(&stop);
-        stop.stop();
-        self.now.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| !known.is_stopped());
-        over
-    }
 }
 
 fn spec(launch: &Launch) -> Result<Spec, LaunchFailed> {

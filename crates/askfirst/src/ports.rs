@@ -207,6 +207,12 @@ pub enum Stream {
 pub trait Listener: Send + Sync {
     /// These bytes were read from it.
     fn wrote(&self, stream: Stream, bytes: &[u8]);
+
+    /// It is about to start, and this ends it with all that it has started. Whoever cannot end it does not say so; whoever
+    /// tries again says it again.
+    fn starts(&self, end: &Arc<dyn Fn() + Send + Sync>) {
+        let _ = end;
+    }
 }
 
 /// Starts processes.

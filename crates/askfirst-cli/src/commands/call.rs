@@ -7,7 +7,7 @@ use askfirst_runtime::config::Places;
 
 use crate::args::{Common, ModeFlags};
 use crate::exit::Exit;
-use crate::session::{Offered, Session, read_config};
+use crate::session::{Offered, Session, end_commands, read_config};
 
 /// The most that is read as arguments.
 const MAX_ARGS: u64 = 16 << 20;
@@ -19,6 +19,7 @@ pub fn call(common: &Common, mode: ModeFlags, tool: &str, args: &str) -> anyhow:
     let session = Session::open(offered, common, mode, "call", &Places::from_env().state)?;
     let outcome = session.tools.call_sync(tool, args);
     askfirst_terminal::wait_until_left();
+    end_commands(&session.launcher);
     Ok(crate::outcome::print(&outcome, common.json))
 }
 

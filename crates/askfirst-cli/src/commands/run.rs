@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::args::{Common, ModeFlags};
 use crate::commands::decide::{Read, parse, read_line};
 use crate::exit::Exit;
-use crate::session::{Offered, Session, read_config, redactor};
+use crate::session::{Offered, Session, end_commands, read_config, redactor};
 use live::{Coming, Live, Over, Told, Watched};
 
 /// How long a batch waits for its next line when lines come one by one.
@@ -62,7 +62,9 @@ pub fn run(common: &Common, mode: ModeFlags, file: &Path) -> anyhow::Result<Exit
         crate::print::err(&format!("warning: this session cannot be looked at from outside: {e}"));
     }
     let run = Run { session: &session, common, redactor, live };
-    Ok(run.calls(&lines_of(input)))
+    let exit = run.calls(&lines_of(input));
+    end_commands(&session.launcher);
+    Ok(exit)
 }
 
 /// A run on its way.

@@ -3,14 +3,15 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use anyhow::{Context, bail};
 use askfirst::ports::{Access, Ended, Launch};
 use askfirst_runtime::config::{Config, OSProfile as Narrower, Settings, ShellConfig};
 use askfirst_runtime::launcher::WalledLauncher;
 use askfirst_runtime::walls::{Denial, Descriptors, Grant, Network, OSProfile};
-use signal_hook::consts::{SIGINT, SIGQUIT, SIGTSTP};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+use signal_hook::iterator::Signals;
 
 use crate::args::{Common, SandboxFlags, Switch};
 use crate::exit::Exit;
@@ -26,33 +27,62 @@ pub fn sandbox(common: &Common, flags: &SandboxFlags, command: &[OsString]) -> a
     let folder = std::env::current_dir().context("the working folder is gone")?;
     let shell = config.main.shell.clone().unwrap_or_default();
     narrow(&mut config, flags)?;
-    let launcher = WalledLauncher::new(config);
+    let launcher = Arc::new(WalledLauncher::new(config));
     let descriptors = if flags.tty { Descriptors::Terminal } else { Descriptors::Standard };
-    let outcome = keep_alive(descriptors)
-        .and_then(|()| Ok(launcher.attach(&launch(command, folder, &shell), descriptors)?));
+    let told = end_on_signals(&launcher, descriptors)?;
+    let outcome = launcher.attach(&launch(command, folder, &shell), descriptors);
+    let told = match told.load(Ordering::SeqCst) {
+        0 => None,
+        signal => Some(u8::try_from(128 + signal).unwrap_or(1)),
+    };
     match outcome {
         Ok((ended, walled)) => {
             walled.violations.iter().for_each(|line| err(&format!("walls: {line}")));
-            Ok(Exit::Child(code(ended)))
+            let told = told.filter(|_| ended == Ended::Stopped);
+            Ok(Exit::Child(told.unwrap_or_else(|| code(ended))))
         }
         Err(error) => {
-            err(&format!("error: {error:#}"));
-            Ok(Exit::Child(NOT_STARTED))
+            err(&format!("error: {error}"));
+            Ok(Exit::Child(told.unwrap_or(NOT_STARTED)))
         }
     }
 }
 
-/// With a terminal, its keys are for the program; they must not end what waits for it.
-fn keep_alive(descriptors: Descriptors) -> anyhow::Result<()> {
-    match descriptors {
-        Descriptors::Standard => {}
-        Descriptors::Terminal => {
-            for signal in [SIGINT, SIGQUIT, SIGTSTP] {
-                signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
-            }
-        }
+/// Told to end, it ends the program first, and what that made is searched; a second signal ends it at once. With a
+/// terminal, its keys are for the program, and end nothing else. Gives where the signal is noted.
+fn end_on_signals(
+    launcher: &Arc<WalledLauncher>,
+    descriptors: Descriptors,
+) -> anyhow::Result<Arc<AtomicI32>> {
+    let (keys, ending): (&[i32], &[i32]) = match descriptors {
+        Descriptors::Standard => (&[], &[SIGINT, SIGQUIT, SIGTERM, SIGHUP]),
+        Descriptors::Terminal => (&[SIGINT, SIGQUIT, SIGTSTP], &[SIGTERM, SIGHUP]),
+    };
+    for signal in keys {
+        signal_hook::flag::register(*signal, Arc::new(AtomicBool::new(false)))?;
     }
-    Ok(())
+    let ignored = ignored();
+    let ending = ending.iter().filter(|signal| ignored & (1 << (**signal - 1)) == 0);
+    let mut signals = Signals::new(ending).context("signals cannot be watched")?;
+    let told = Arc::new(AtomicI32::new(0));
+    let (noted, launcher) = (Arc::clone(&told), Arc::clone(launcher));
+    std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
+        for (count, signal) in signals.forever().enumerate() {
+            if count > 0 {
+                std::process::exit(128 + signal);
+            }
+            noted.store(signal, Ordering::SeqCst);
+            launcher.stop();
+        }
+    })?;
+    Ok(told)
+}
+
+/// The signals that whoever started this wants to be ignored, as `nohup` does: one bit for each.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// Adds the flags as a layer that can only make it stricter. What the config does not grant is an error.

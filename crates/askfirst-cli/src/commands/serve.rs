@@ -13,12 +13,14 @@ use crate::asking::{self, Door};
 use crate::commands::mcp::http::front;
 use crate::exit::Exit;
 use crate::print::err;
-use crate::session::{Asking, Offered, Session, read_config};
+use crate::session::{Asking, Offered, Session, end_commands, read_config};
 
 /// Serves the client that started us, or those that come to an address.
 pub fn serve(common: &Common, listen: &ListenFlags, mode: ModeFlags, ask_by: &[Way]) -> anyhow::Result<Exit> {
     let mut offered = Offered::new(read_config(common)?)?;
-    let running = Arc::new(Running::new(Arc::clone(&offered.toolset)));
+    let launcher = Arc::clone(&offered.launcher);
+    let running = Running::new(Arc::clone(&offered.toolset)).ended_by(move || launcher.stop());
+    let running = Arc::new(running);
     offered.toolset = Arc::clone(&running) as _;
     let allowed = allowed(&offered.config);
     let state = Places::from_env().state;
@@ -40,7 +42,9 @@ pub fn serve(common: &Common, listen: &ListenFlags, mode: ModeFlags, ask_by: &[W
         Arc::new(server).serve_http(front)?;
         return Ok(Exit::Done);
     }
-    server.serve(BufReader::with_capacity(1 << 16, std::io::stdin()), std::io::stdout())?;
+    let served = server.serve(BufReader::with_capacity(1 << 16, std::io::stdin()), std::io::stdout());
+    end_commands(&session.launcher);
+    served?;
     Ok(Exit::Done)
 }
 

@@ -10,6 +10,7 @@
 )]
 
 mod commands;
+mod endings;
 mod guide;
 mod mcp;
 mod person;

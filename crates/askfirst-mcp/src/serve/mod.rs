@@ -33,6 +33,10 @@ const MAX_IN_FLIGHT: usize = 1024;
 /// How long calls that run may take to end once the client is gone.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long what runs goes on when the only client is gone: some end their side first and then read the last answers.
+/// Shorter than clients wait before they kill.
+const PARTING: Duration = Duration::from_millis(1500);
+
 /// How often a client that waits for a person hears of it.
 pub const BEAT: Duration = Duration::from_secs(5);
 
@@ -62,7 +66,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves one client to its end. Questions that it leaves behind are withdrawn; what runs, runs to its end.
+    /// Serves one client to its end. Questions that it leaves behind are withdrawn; what runs is ended soon after.
     ///
     /// # Errors
     /// Fails if it cannot be begun.
@@ -84,7 +88,18 @@ impl Server {
         output: impl Write + Send + 'static,
     ) -> Result<(), ServeError> {
         let (transport, conversation) = Transport::start(input, output, self.elicit.clone())?;
-        self.converse(transport, conversation).await
+        let mut gone = conversation.gone();
+        let parting = async {
+            // The other side ends only after it has said so.
+            drop(gone.wait_for(|gone| *gone).await);
+            tokio::time::sleep(PARTING).await;
+            self.running.end();
+            std::future::pending().await
+        };
+        tokio::select! {
+            served = self.converse(transport, conversation) => served,
+            never = parting => never,
+        }
     }
 
     /// Serves clients over HTTP, each in a conversation of its own, for as long as the process lives.

@@ -14,13 +14,25 @@ pub(super) const REQUEST: &str = "mcp_request";
 pub struct Running {
     inner: Arc<dyn Toolset>,
     now: Mutex<HashSet<String>>,
+    end: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Running {
     /// Notes what runs of these tools.
     #[must_use]
     pub fn new(inner: Arc<dyn Toolset>) -> Self {
-        Self { inner, now: Mutex::default() }
+        Self { inner, now: Mutex::default(), end: None }
+    }
+
+    /// The same, where this ends what runs, and does not wait for it.
+    #[must_use]
+    pub fn ended_by(self, end: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { end: Some(Box::new(end)), ..self }
+    }
+
+    /// Ends what runs, where that can be done.
+    pub(super) fn end(&self) {
+        self.end.iter().for_each(|end| end());
     }
 
     /// Whether the call of a request runs.

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use askfirst::ports::{Finished, Launch, LaunchFailed, Launcher, Listener, Stream};
 use askfirst::{Invocation, ToolError};
 use askfirst_sandbox::Keeper;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::launcher::joined;
@@ -17,10 +16,8 @@ use crate::tools::finished::result_of;
 
 /// So many may run at once.
 const MAX_RUNNING: usize = 32;
-/// By this variable the processes of a job are found again.
-const MARK: &str = "ASKFIRST_JOB";
-/// How long one that is stopped may take to end.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long one that is stopped may take to end, and what it made to be searched.
+const GRACE: Duration = Duration::from_secs(30);
 
 type Ended = Result<Finished, LaunchFailed>;
 
@@ -33,20 +30,41 @@ enum Job {
     Over(Arc<Ended>),
 }
 
-/// What a job has written so far, as much of it as is kept at the end too.
-struct Written(Mutex<(Keeper, Keeper)>);
+/// What a job has written so far, as much of it as is kept at the end too, and how it is ended.
+struct Written {
+    kept: Mutex<(Keeper, Keeper)>,
+    ending: Mutex<Ending>,
+}
+
+#[derive(Default)]
+struct Ending {
+    /// Whether it is to end, also if it has not started yet.
+    wanted: bool,
+    by: Option<Arc<dyn Fn() + Send + Sync>>,
+}
 
 impl Written {
     fn new(kept: usize) -> Self {
-        Self(Mutex::new((Keeper::new(kept), Keeper::new(kept))))
+        Self { kept: Mutex::new((Keeper::new(kept), Keeper::new(kept))), ending: Mutex::default() }
+    }
+
+    fn ending(&self) -> MutexGuard<'_, Ending> {
+        self.ending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self) {
+        let mut ending = self.ending();
+        ending.wanted = true;
+        ending.by.iter().for_each(|end| end());
     }
 
     fn so_far(&self) -> Value {
-        let (stdout, stderr) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (stdout, stderr) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (stdout, stderr) = (stdout.finish(), stderr.finish());
         let left_out = stdout.dropped + stderr.dropped;
         let text = |captured| String::from_utf8_lossy(&joined(captured)).into_owned();
-        let mut told = json!({"state": "running", "stdout": text(stdout), "stderr": text(stderr)});
+        let state = if self.ending().wanted { "stopping" } else { "running" };
+        let mut told = json!({"state": state, "stdout": text(stdout), "stderr": text(stderr)});
         if let Some(told) = told.as_object_mut().filter(|_| left_out > 0) {
             told.insert("left_out_bytes".to_owned(), left_out.into());
         }
@@ -56,27 +74,26 @@ impl Written {
 
 impl Listener for Written {
     fn wrote(&self, stream: Stream, bytes: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         match stream {
             Stream::Stdout => kept.0.push(bytes),
             Stream::Stderr => kept.1.push(bytes),
         }
     }
+
+    fn starts(&self, end: &Arc<dyn Fn() + Send + Sync>) {
+        let mut ending = self.ending();
+        if ending.wanted {
+            end();
+        }
+        ending.by = Some(Arc::clone(end));
+    }
 }
 
+#[derive(Default)]
 struct Shared {
-    /// Tells the jobs of this session from those of others in the same process.
-    session: u64,
     jobs: Mutex<BTreeMap<String, Job>>,
     changed: Condvar,
-}
-
-impl Default for Shared {
-    fn default() -> Self {
-        static SESSIONS: AtomicU64 = AtomicU64::new(0);
-        let session = SESSIONS.fetch_add(1, Ordering::Relaxed);
-        Self { session, jobs: Mutex::default(), changed: Condvar::default() }
-    }
 }
 
 /// The jobs of a session.
@@ -91,7 +108,7 @@ impl Jobs {
     pub(super) fn start(
         &self,
         launcher: Arc<dyn Launcher>,
-        mut launch: Launch,
+        launch: Launch,
         invocation: Invocation,
     ) -> Result<String, ToolError> {
         let written = Arc::new(Written::new(launch.output));
@@ -105,7 +122,6 @@ impl Jobs {
             }
             jobs.insert(id.clone(), Job::Running(Arc::clone(&written)));
         }
-        launch.env.push((MARK.into(), self.shared.mark(&id).into()));
         let shared = Arc::clone(&self.shared);
         let key = id.clone();
         let work = move || {
@@ -149,27 +165,19 @@ impl Jobs {
 
 impl Drop for Jobs {
     fn drop(&mut self) {
-        let running: Vec<String> = self
-            .shared
-            .lock()
-            .iter()
-            .filter(|(_, job)| matches!(job, Job::Running(_)))
-            .map(|(id, _)| id.clone())
-            .collect();
+        let running: Vec<String> = self.shared.lock().keys().cloned().collect();
+        // All at once, so that none is waited for alone.
+        running.iter().for_each(|id| self.shared.end(id));
+        let until = Instant::now() + GRACE;
         for id in running {
-            self.shared.stop(&id);
+            self.shared.wait(&id, until.saturating_duration_since(Instant::now()));
         }
     }
 }
 
 impl Shared {
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Job>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Job>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What tells a job's processes from those of every other session.
-    fn mark(&self, id: &str) -> String {
-        format!("{}-{}-{id}", std::process::id(), self.session)
     }
 
     /// What became of one, waiting for its end for a while; nothing if there is none.
@@ -186,15 +194,17 @@ impl Shared {
         }
     }
 
-    fn stop(&self, id: &str) -> Option<Job> {
-        let until = Instant::now() + GRACE;
-        loop {
-            let job = self.wait(id, Duration::from_millis(20))?;
-            if matches!(job, Job::Over(_)) || Instant::now() > until {
-                return Some(job);
-            }
-            kill_marked(&self.mark(id));
+    /// Ends one if it runs, and does not wait for it.
+    fn end(&self, id: &str) {
+        let job = self.lock().get(id).cloned();
+        if let Some(Job::Running(written)) = job {
+            written.end();
         }
+    }
+
+    fn stop(&self, id: &str) -> Option<Job> {
+        self.end(id);
+        self.wait(id, GRACE)
     }
 }
 
@@ -206,21 +216,5 @@ fn told(job: Option<Job>) -> Result<Value, ToolError> {
             Ok(finished) => result_of(finished),
             Err(e) => Err(ToolError::Failed(e.to_string())),
         },
-    }
-}
-
-/// Ends every process that has the mark in its environment. When the first of them has ended, the launcher ends the rest.
-fn kill_marked(mark: &str) {
-    let wanted = format!("{MARK}={mark}");
-    let Ok(entries) = std::fs::read_dir("/proc") else { return };
-    for entry in entries.flatten() {
-        let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
-            continue;
-        };
-        let Ok(environ) = std::fs::read(entry.path().join("environ")) else { continue };
-        let marked = environ.split(|byte| *byte == 0).any(|line| line == wanted.as_bytes());
-        if let Some(pid) = Pid::from_raw(number).filter(|_| marked) {
-            let _ = kill_process(pid, Signal::KILL);
-        }
     }
 }

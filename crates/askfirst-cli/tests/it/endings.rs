@@ -1,0 +1,131 @@
+//! However a session ends, what its commands made is searched before nobody is left to do so.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::commands::Place;
+
+const CONFIG: &str = r#"
+version: 1
+sandbox:
+  paths:
+    work: { root: ./work, mode: rw, approval: { write: none } }
+ledger: { path: ./record.jsonl }
+shell: { default: { approval: none } }
+"#;
+
+/// Makes what is protected, says so, and goes on.
+const PLANT: &str = "echo evil > work/.envrc; touch work/ready; sleep 60";
+
+fn place() -> Place {
+    let place = Place::new(CONFIG);
+    fs::create_dir(place.path().join("work")).unwrap();
+    fs::write(place.path().join("work/plant.sh"), PLANT).unwrap();
+    place
+}
+
+fn start(place: &Place, words: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_askfirst"));
+    command.args(words).current_dir(place.path());
+    place.alone(&mut command);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn wait_for(path: &Path) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !path.exists() {
+        assert!(Instant::now() < until, "`{}` does not appear", path.display());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// How it ended, and what it said on its standard error.
+fn end(mut child: Child) -> (i32, String) {
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    (child.wait().unwrap().code().unwrap_or(-1), err)
+}
+
+fn is_moved(place: &Place) -> bool {
+    let is_there = |name: &str| place.path().join(name).exists();
+    !is_there("work/.envrc") && is_there("work/.envrc.quarantined-by-askfirst")
+}
+
+/// Starts a command in the background, makes these calls once it has made what it makes, and ends the input.
+fn run_with_background(place: &Place, calls: &str) -> (String, String) {
+    let mut child = start(place, &["--config", "c.yaml", "--json", "run", "--approve-all", "-"]);
+    let mut stdin = child.stdin.take().unwrap();
+    let first = r#"{"tool":"shell","args":{"command":"bash work/plant.sh","background":true}}"#;
+    stdin.write_all(format!("{first}\n").as_bytes()).unwrap();
+    wait_for(&place.path().join("work/ready"));
+    stdin.write_all(calls.as_bytes()).unwrap();
+    drop(stdin);
+    let mut out = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    (out, end(child).1)
+}
+
+#[test]
+fn what_a_command_in_the_background_made_is_moved_aside_when_the_session_ends() {
+    let place = place();
+    let (out, err) = run_with_background(&place, "");
+    assert!(is_moved(&place), "{out}{err}");
+    assert!(err.contains("walls: ") && err.contains("work/.envrc` appeared"), "{err}");
+}
+
+#[test]
+fn a_command_in_the_background_is_stopped_behind_walls_too() {
+    let place = place();
+    let (out, err) = run_with_background(&place, r#"{"tool":"shell_stop","args":{"id":"job-1"}}"#);
+    let stopped: serde_json::Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+    assert_eq!(stopped["error"], "it was stopped", "{out}{err}");
+    assert!(stopped["result"]["stderr"].as_str().unwrap().contains("work/.envrc` appeared"), "{out}");
+}
+
+#[test]
+fn sandbox_that_is_told_to_end_ends_its_program_and_moves_aside_what_that_made() {
+    use rustix::process::Signal;
+    for (told, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        let place = place();
+        let child = start(&place, &["--config", "c.yaml", "sandbox", "--", "bash", "work/plant.sh"]);
+        wait_for(&place.path().join("work/ready"));
+        signal(&child, told);
+        let (ended, err) = end(child);
+        assert_eq!(ended, code, "{err}");
+        assert!(is_moved(&place) && err.contains("work/.envrc` appeared"), "{err}");
+    }
+}
+
+#[test]
+fn a_client_that_leaves_while_a_command_runs_does_not_leave_behind_what_it_made() {
+    for told in [None, Some(rustix::process::Signal::TERM)] {
+        let place = place();
+        let mut child = start(&place, &["--config", "c.yaml", "serve", "--approve-all"]);
+        let mut stdin = child.stdin.take().unwrap();
+        let mut say = |line: &str| stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
+        say(
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}"#,
+        );
+        say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        say(
+            r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"shell","arguments":{"command":"bash work/plant.sh"}}}"#,
+        );
+        wait_for(&place.path().join("work/ready"));
+        let since = Instant::now();
+        match told {
+            None => drop(stdin),
+            Some(told) => signal(&child, told),
+        }
+        let (_, err) = end(child);
+        assert!(is_moved(&place) && err.contains("work/.envrc` appeared"), "{err}");
+        assert!(since.elapsed() < Duration::from_secs(8), "{:?}", since.elapsed());
+    }
+}
