@@ -18,7 +18,6 @@ use askfirst_sandbox::{
 
 use crate::config::{Config, Settings, Tier};
 use crate::present::Rule;
-use crate::present::escape::visible_line;
 use crate::walls::{Derived, derive_os_sandbox_profile, machine};
 use ground::Ground;
 use running::Running;
@@ -120,24 +119,24 @@ impl WalledLauncher {
     /// # Errors
     /// Says why nothing can be granted.
     pub fn profile(&self, access: Access) -> Result<OSProfile, LaunchFailed> {
-        self.derive(access).map(|(derived, _)| derived.profile)
+        self.derive(access).map(|(derived, ..)| derived.profile)
     }
 
-    fn derive(&self, access: Access) -> Result<(Derived, &Ground), LaunchFailed> {
+    /// What a process gets, and what was done first about what an earlier one left.
+    fn derive(&self, access: Access) -> Result<(Derived, &Ground, Vec<String>), LaunchFailed> {
         let ground = self.ground.get_or_init(|| Ground::new(&self.config).map_err(|e| e.to_string()));
         let ground = ground.as_ref().map_err(|why| LaunchFailed(why.clone()))?;
-        if let Some(left) = ground.left() {
-            return Err(LaunchFailed(format!(
-                "`{}` was left by an earlier command and could not be moved away; hint: look at it and take it away",
-                visible_line(&left.to_string_lossy()).text()
-            )));
-        }
+        let settled = ground.settle(&self.roots()).map_err(|left| {
+            LaunchFailed(format!(
+                "an earlier command left something: {left}; hint: look at it and take it away"
+            ))
+        })?;
         let derived = derive_os_sandbox_profile(&self.config, access, &ground.protected, &ground.links);
         let mut derived = derived.map_err(|e| LaunchFailed(e.to_string()))?;
         if !Rule::OwnSession.holds() {
             derived.profile.descriptors = Descriptors::Terminal;
         }
-        Ok((derived, ground))
+        Ok((derived, ground, settled))
     }
 
     /// Runs a program with this process's own streams, behind walls or not at all.
@@ -167,8 +166,10 @@ impl WalledLauncher {
     ) -> Result<(T, Vec<String>), LaunchFailed> {
         let _launching = self.running.begin().ok_or_else(ended_already)?;
         let mut tries = 0;
+        let mut earlier = Vec::new();
         loop {
-            let (derived, ground) = self.derive(access)?;
+            let (derived, ground, settled) = self.derive(access)?;
+            earlier.extend(settled);
             let done = self.running.with(|stop| run(&derived, stop));
             let (result, violations) = match done {
                 Err(LaunchError::Walls { cause, .. }) if moved(&cause) && tries < TRIES => {
@@ -179,19 +180,15 @@ impl WalledLauncher {
             };
             let mut told: Vec<String> =
                 violations.iter().map(|violation| self.told(violation, &derived.profile)).collect();
-            let roots: Vec<PathBuf> =
-                self.config.main.sandbox.paths.values().map(|path| path.root.clone()).collect();
-            let moved = match ground.clean_up(&derived, &roots) {
-                Ok(moved) => moved,
-                Err(e) => {
-                    self.running.tell(&[e.to_string()]);
-                    return Err(LaunchFailed(e.to_string()));
-                }
-            };
+            let moved = ground.clean_up(&derived, &self.roots());
             self.running.tell(&moved);
-            told.extend(moved);
+            told.extend(earlier.into_iter().chain(moved));
             return Ok((result, told));
         }
+    }
+
+    fn roots(&self) -> Vec<PathBuf> {
+        self.config.main.sandbox.paths.values().map(|path| path.root.clone()).collect()
     }
 
     /// A refusal, with the line of the config that would allow it, if one would.

@@ -216,6 +216,21 @@ fn a_folder_that_is_closed_hides_nothing() {
 }
 
 #[test]
+fn folders_that_are_closed_in_each_other_hide_nothing_however_many() {
+    let nobody = Nobody::new();
+    let base = nobody.held.path();
+    let many = "d/".repeat(80);
+    let script = format!(
+        "echo evil > work/.bashrc; mkdir -p work/{many}; echo evil > work/{many}.bashrc; \
+         cd work/{many}; for n in $(seq 80); do cd ..; chmod 0 d; done; echo done"
+    );
+    let (out, err) = nobody.sandbox(&script);
+    assert!(out.contains("done"), "{out}{err}");
+    assert!(!base.join("work/.bashrc").exists(), "{err}");
+    assert!(base.join(format!("work/{many}.bashrc.quarantined-by-askfirst")).exists(), "{err}");
+}
+
+#[test]
 fn what_was_closed_before_stays_closed_with_all_that_is_in_it() {
     use std::os::unix::fs::PermissionsExt;
     let nobody = Nobody::new();

@@ -1,21 +1,29 @@
 //! What holds for all processes of a session: the rules about names, and what a command left that should not be there.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::config::Config;
-use crate::walls::{Derived, Links, Protected, Sort, WallsError, quarantine, reopen};
+use crate::walls::{Derived, Found, Links, Moved, Protected, Sort, WallsError, quarantine, reopen};
 
-/// So many folders that a command closed may lie in each other, and so many are told of.
-const MOST_LEVELS: usize = 64;
+/// So many folders that were opened again, and so many things that are left, are told of.
 const MOST_TOLD: usize = 32;
 
 /// What holds for all processes of a session.
 pub(super) struct Ground {
     pub(super) protected: Protected,
     pub(super) links: Links,
-    /// What appeared and could not be moved aside: while it is there, nothing more is started.
-    left: Mutex<Vec<PathBuf>>,
+    /// What was there before commands after which something could not be moved aside or searched: until it can,
+    /// nothing more is started.
+    left: Mutex<Vec<Before>>,
+}
+
+/// What was there before a command, and where it could write.
+#[derive(Debug, Clone)]
+struct Before {
+    found: BTreeMap<PathBuf, Found>,
+    writable: Vec<PathBuf>,
 }
 
 impl Ground {
@@ -25,39 +33,55 @@ impl Ground {
         Ok(Self { protected, links, left: Mutex::default() })
     }
 
-    /// Moves aside what appeared during a command. What could not be is remembered.
-    pub(super) fn clean_up(&self, derived: &Derived, roots: &[PathBuf]) -> Result<Vec<String>, WallsError> {
-        let done = self.try_to_clean_up(derived, roots);
-        if let Err(WallsError::Quarantine { path, .. } | WallsError::Search { path, .. }) = &done {
-            self.left.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
+    /// Moves aside what appeared during a command, and says what it did in words. What could not be moved or searched is
+    /// told of, and looked for again before the next.
+    pub(super) fn clean_up(&self, derived: &Derived, roots: &[PathBuf]) -> Vec<String> {
+        let before = Before { found: derived.before.clone(), writable: derived.writable.clone() };
+        let Moved { mut said, failed } = self.move_aside(&before, roots);
+        let count = failed.len();
+        said.extend(failed.iter().take(MOST_TOLD).map(ToString::to_string));
+        if count > MOST_TOLD {
+            said.push(format!("{} more could not be searched or moved away", count - MOST_TOLD));
         }
-        done
+        if count > 0 {
+            said.push("nothing more is started in this session while that is there".to_owned());
+            self.left.lock().unwrap_or_else(PoisonError::into_inner).push(before);
+        }
+        said
     }
 
-    fn try_to_clean_up(&self, derived: &Derived, roots: &[PathBuf]) -> Result<Vec<String>, WallsError> {
-        let mut told = Vec::new();
-        for _ in 0..MOST_LEVELS {
-            let after = self.protected.search(roots)?;
-            // What lies in a closed folder may be closed too.
-            let opened = reopen(&derived.before, &after, &derived.writable)?;
-            if opened.is_empty() {
-                told.extend(quarantine(&derived.before, &after, &derived.writable)?);
-                return Ok(told);
+    fn move_aside(&self, before: &Before, roots: &[PathBuf]) -> Moved {
+        let mut opened = Vec::new();
+        let was_closed = |path: &Path| before.found.get(path).is_some_and(|old| old.sort == Sort::Closed);
+        let after = self.protected.search_all(roots, |path| {
+            if was_closed(path) || !before.writable.iter().any(|root| path.starts_with(root)) {
+                return false;
             }
-            told.extend(opened);
-            told.truncate(MOST_TOLD);
-        }
-        let after = self.protected.search(roots)?;
-        let closed = after.into_iter().find(|(_, found)| found.sort == Sort::Closed);
-        let path = closed.map(|(path, _)| path).or_else(|| roots.first().cloned()).unwrap_or_default();
-        let cause = std::io::Error::other("too many closed folders lie in each other");
-        Err(WallsError::Search { path, cause })
+            let done = reopen(path);
+            let is_open = done.is_ok();
+            opened.extend(done.ok().filter(|_| opened.len() < MOST_TOLD));
+            is_open
+        });
+        let Moved { said, failed } = quarantine(&before.found, after, &before.writable);
+        opened.extend(said);
+        Moved { said: opened, failed }
     }
 
-    /// What an earlier command left that should not be there, if it still is.
-    pub(super) fn left(&self) -> Option<PathBuf> {
+    /// Looks again after what an earlier command left that should not be there. Says what was done about it.
+    ///
+    /// # Errors
+    /// Fails with what is still there.
+    pub(super) fn settle(&self, roots: &[PathBuf]) -> Result<Vec<String>, WallsError> {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        left.retain(|path| path.symlink_metadata().is_ok());
-        left.first().cloned()
+        let mut told = Vec::new();
+        let mut first = None;
+        left.retain(|before| {
+            let Moved { said, failed } = self.move_aside(before, roots);
+            told.extend(said);
+            let is_left = !failed.is_empty();
+            first = first.take().or_else(|| failed.into_iter().next());
+            is_left
+        });
+        first.map_or(Ok(told), Err)
     }
 }

@@ -1,12 +1,30 @@
 //! Why no walls could be made from a config.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::present::escape::visible_line;
+
+/// Longer paths are shown by their ends.
+const MOST: usize = 400;
+
+/// A path on one line, with whatever would not be seen in it escaped.
+pub(super) fn shown(path: &Path) -> String {
+    let text = visible_line(&path.to_string_lossy()).text();
+    let count = text.chars().count();
+    if count <= MOST {
+        return text;
+    }
+    let half = MOST / 2;
+    let start: String = text.chars().take(half).collect();
+    let end: String = text.chars().skip(count - half).collect();
+    format!("{start} … {end}")
+}
 
 /// Why no walls could be made from a config.
 #[derive(Debug, thiserror::Error)]
 pub enum WallsError {
     /// A root is not there as the config has it.
-    #[error("the root `{}` cannot be granted: {cause}", path.display())]
+    #[error("the root `{}` cannot be granted: {cause}", shown(path))]
     Root {
         /// The folder.
         path: PathBuf,
@@ -17,7 +35,7 @@ pub enum WallsError {
     #[error("`/` cannot be a root behind walls")]
     Everything,
     /// A path of `os_profile` cannot be compared with the roots.
-    #[error("`{}` in `sandbox.os_profile` cannot be looked up: {cause}", path.display())]
+    #[error("`{}` in `sandbox.os_profile` cannot be looked up: {cause}", shown(path))]
     Profile {
         /// The path.
         path: PathBuf,
@@ -25,7 +43,7 @@ pub enum WallsError {
         cause: std::io::Error,
     },
     /// A folder could not be searched for protected names.
-    #[error("`{}` cannot be searched for protected names: {cause}", path.display())]
+    #[error("`{}` cannot be searched for protected names: {cause}", shown(path))]
     Search {
         /// The folder.
         path: PathBuf,
@@ -38,7 +56,7 @@ pub enum WallsError {
     /// Too many files have names elsewhere.
     #[error(
         "{count} files in writable roots have other names elsewhere (hard links), such as `{}`; hint: copy them",
-        example.display()
+        shown(example)
     )]
     Links {
         /// How many.
@@ -47,7 +65,7 @@ pub enum WallsError {
         example: PathBuf,
     },
     /// Something that appeared could not be moved away.
-    #[error("`{}` appeared and could not be moved away: {cause}", path.display())]
+    #[error("`{}` appeared and could not be moved away: {cause}", shown(path))]
     Quarantine {
         /// Where it is.
         path: PathBuf,

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 
 use super::error::WallsError;
+use crate::tools::filesystem::never::is_aside;
 
 /// So many are made read only one by one; more is a refusal.
 const MOST: usize = 64;
@@ -53,7 +54,8 @@ impl Links {
                     Err(cause) => return Err(WallsError::Search { path, cause }),
                 };
                 if stat.is_dir() {
-                    waiting.push(entry.path());
+                    // What was moved aside is closed to programs with all that is in it, and may be too deep.
+                    waiting.extend(Some(entry.path()).filter(|_| !is_aside(&entry.file_name())));
                 } else if stat.is_file() && stat.nlink() > 1 {
                     let known = links.names.entry((stat.dev(), stat.ino())).or_default();
                     known.0 = stat.nlink();

@@ -12,8 +12,8 @@ pub use derive::{Derived, derive_os_sandbox_profile};
 pub use error::WallsError;
 pub use links::Links;
 pub use machine::{Machine, end_helpers, keep_helpers, machine, use_helper};
-pub use protected::{Found, Protected, Sort};
-pub use quarantine::{quarantine, reopen};
+pub use protected::{Found, Protected, Searched, Sort};
+pub use quarantine::{Moved, quarantine, reopen};
 
 pub use askfirst_sandbox::{
     Denial, Descriptors, Grant, Helper, HelperError, Network, OSProfile, SYSTEM_PATHS, landlock_version,

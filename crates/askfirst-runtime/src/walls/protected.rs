@@ -20,6 +20,9 @@ use crate::tools::filesystem::never::{Names, Never, is_aside};
 /// A folder that changed this short a time before it was read may have changed again at the same tick.
 const SETTLED: Duration = Duration::from_secs(2);
 
+/// So many folders in each other are searched.
+const DEEPEST: usize = 512;
+
 /// A `.git` that is larger leads nowhere.
 const LARGEST: u64 = 64 << 10;
 
@@ -29,6 +32,15 @@ pub struct Protected {
     folder: PathBuf,
     home: Option<PathBuf>,
     known: Mutex<HashMap<PathBuf, Folder>>,
+}
+
+/// What a search gave.
+#[derive(Debug)]
+pub struct Searched {
+    /// What is protected.
+    pub found: BTreeMap<PathBuf, Found>,
+    /// Folders that could not be searched, and why.
+    pub failed: Vec<(PathBuf, io::Error)>,
 }
 
 /// Something that is protected.
@@ -138,14 +150,30 @@ impl Protected {
     /// # Errors
     /// Fails if a folder cannot be searched that a process might be able to.
     pub fn search(&self, roots: &[PathBuf]) -> Result<BTreeMap<PathBuf, Found>, WallsError> {
+        let Searched { found, failed } = self.search_all(roots, |_| false);
+        match failed.into_iter().next() {
+            None => Ok(found),
+            Some((path, cause)) => Err(WallsError::Search { path, cause }),
+        }
+    }
+
+    /// The same as far as it can be searched, with what cannot. Folders that are closed are searched if `open` opens them.
+    pub fn search_all(&self, roots: &[PathBuf], mut open: impl FnMut(&Path) -> bool) -> Searched {
+        let mut failed = Vec::new();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = BTreeMap::new();
         let outermost =
             roots.iter().filter(|root| !roots.iter().any(|other| other != *root && root.starts_with(other)));
         let mut waiting: Vec<PathBuf> = outermost.cloned().collect();
         while let Some(path) = waiting.pop() {
-            let failed = |cause| WallsError::Search { path: path.clone(), cause };
-            let folder = match self.folder(&path, roots, &mut known) {
+            let searched = match self.folder(&path, roots, &mut known) {
+                Ok(_) if is_too_deep(&path, roots) => Err(rustix::io::Errno::NAMETOOLONG.into()),
+                Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied && open(&path) => {
+                    self.folder(&path, roots, &mut known)
+                }
+                searched => searched,
+            };
+            let folder = match searched {
                 Ok(folder) => folder,
                 // Gone since it was listed.
                 Err(cause) if gone(&cause) => continue,
@@ -156,7 +184,10 @@ impl Protected {
                     );
                     continue;
                 }
-                Err(cause) => return Err(failed(cause)),
+                Err(cause) => {
+                    failed.push((path, cause));
+                    continue;
+                }
             };
             found.extend(folder.found);
             waiting.extend(folder.folders);
@@ -175,7 +206,7 @@ impl Protected {
                 }
             }
         }
-        Ok(found)
+        Searched { found, failed }
     }
 
     fn folder(
@@ -320,6 +351,13 @@ impl Marks {
     fn are_there(&self) -> bool {
         self.head && (self.objects && self.refs || self.commondir)
     }
+}
+
+/// Whether a folder lies deeper than anybody builds: to look at each level would take ever longer.
+fn is_too_deep(path: &Path, roots: &[PathBuf]) -> bool {
+    // Each level takes two bytes of a path at the least.
+    path.as_os_str().len() > 2 * DEEPEST
+        && roots.iter().filter_map(|root| path.strip_prefix(root).ok()).all(|it| it.iter().count() > DEEPEST)
 }
 
 fn gone(cause: &io::Error) -> bool {

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 
-use super::error::WallsError;
-use super::protected::{Found, OF_GIT, Sort};
+use super::error::{WallsError, shown};
+use super::protected::{Found, OF_GIT, Searched, Sort};
 use crate::present::escape::visible_line;
 use crate::tools::filesystem::never::ASIDE;
 
@@ -22,6 +22,14 @@ const KEPT: usize = 200;
 
 /// So many names are tried.
 const NAMES: usize = 16;
+
+/// A longer path has no room for the name that something is given here.
+const LONGEST: usize = 4096 - 256;
+
+/// So long, and so many levels deep, is the path of a folder at the most that is moved aside with what is too deep in it:
+/// whatever a person made lies above.
+const SHORT: usize = 2048;
+const DEEPEST: usize = 128;
 
 /// Larger settings are not looked at.
 const LARGEST: u64 = 64 << 10;
@@ -51,15 +59,17 @@ const HARMLESS: [&str; 21] = [
     "submodule.active",
 ];
 
-/// Moves aside what appeared in writable roots. Says what, in words.
-///
-/// # Errors
-/// Fails if something could not be moved aside.
-pub fn quarantine(
-    before: &BTreeMap<PathBuf, Found>,
-    after: &BTreeMap<PathBuf, Found>,
-    writable: &[PathBuf],
-) -> Result<Vec<String>, WallsError> {
+/// What was done about what appeared.
+#[derive(Debug, Default)]
+pub struct Moved {
+    /// What was moved aside, in words.
+    pub said: Vec<String>,
+    /// What could not be, or not be searched.
+    pub failed: Vec<WallsError>,
+}
+
+/// Moves aside what appeared in writable roots, as far as that can be done.
+pub fn quarantine(before: &BTreeMap<PathBuf, Found>, after: Searched, writable: &[PathBuf]) -> Moved {
     // What leads git somewhere is moved itself; then what lies there is nobody's settings.
     let by_new = |found: &Found| !found.by.is_empty() && !found.by.iter().any(|git| before.contains_key(git));
     let changed = |old: &Found, found: &Found| match found.sort {
@@ -74,59 +84,102 @@ pub fn quarantine(
         path.ancestors().any(|above| before.get(above).is_some_and(|found| found.sort == Sort::Closed))
     };
     let new = after
+        .found
         .iter()
-        .filter(|(path, found)| counts(found) && !was_closed(path))
+        .filter(|(path, found)| counts(found) && !was_closed(path) && !has_name_of_moved(path))
         .filter(|(path, found)| before.get(*path).is_none_or(|old| changed(old, found)));
-    let mut said = Vec::new();
-    let mut moved: Vec<&PathBuf> = Vec::new();
+    let mut done = Moved::default();
+    let mut gone: Vec<PathBuf> = Vec::new();
+    // What is closed, and was not, hid from the search.
+    let closed = after.found.iter().filter(|(path, found)| {
+        found.sort == Sort::Closed && !was_closed(path) && writable.iter().any(|root| path.starts_with(root))
+    });
+    for (path, _) in closed {
+        let cause = io::ErrorKind::PermissionDenied.into();
+        done.failed.push(WallsError::Search { path: path.clone(), cause });
+    }
+    // First what cannot be searched at all: what is in it goes with it.
+    for (path, cause) in after.failed {
+        done.bury(path, cause, writable, &mut gone);
+    }
     for (path, found) in new.filter(|(path, _)| writable.iter().any(|root| path.starts_with(root))) {
         // What lies in something that was moved went with it, and what lies in something older was covered.
         let harmless = || match found.sort {
             Sort::Repository => path.parent().is_some_and(is_harmless_repository),
             Sort::Name | Sort::Closed | Sort::Pipe => is_harmless(path),
         };
-        if moved.iter().any(|above| path.starts_with(above)) || harmless() {
+        if gone.iter().any(|above| path.starts_with(above)) || harmless() {
             continue;
         }
-        let to = aside(path).map_err(|cause| WallsError::Quarantine { path: path.clone(), cause })?;
-        let (path_shown, to) = (shown(path), shown(Path::new(&to)));
-        said.push(format!(
-            "`{path_shown}` appeared, but {}; it was moved to `{to}`",
-            visible_line(&found.why).text()
-        ));
-        moved.push(path);
+        if path.as_os_str().len() > LONGEST {
+            done.bury(path.clone(), rustix::io::Errno::NAMETOOLONG.into(), writable, &mut gone);
+            continue;
+        }
+        match aside(path) {
+            Ok(to) => {
+                let (path_shown, to) = (shown(path), shown(Path::new(&to)));
+                let why = visible_line(&found.why).text();
+                done.said.push(format!("`{path_shown}` appeared, but {why}; it was moved to `{to}`"));
+                gone.push(path.clone());
+            }
+            // Somebody else was faster.
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            Err(cause) => done.failed.push(WallsError::Quarantine { path: path.clone(), cause }),
+        }
     }
-    Ok(said)
+    done
 }
 
-/// A path on one line, with whatever would not be seen in it escaped.
-fn shown(path: &Path) -> String {
-    visible_line(&path.to_string_lossy()).text()
+impl Moved {
+    /// Moves aside a folder around something that no path is long enough for: nobody can look at what is in it, or cover
+    /// it. What cannot be searched for another reason is noted.
+    fn bury(&mut self, path: PathBuf, cause: io::Error, writable: &[PathBuf], gone: &mut Vec<PathBuf>) {
+        if gone.iter().any(|above| path.starts_with(above)) {
+            return;
+        }
+        let too_long = rustix::io::Errno::NAMETOOLONG.raw_os_error();
+        let Some(root) = writable.iter().filter(|root| path.starts_with(root)).max() else {
+            return self.failed.push(WallsError::Search { path, cause });
+        };
+        let levels = root.components().count() + DEEPEST;
+        let fits = |above: &&Path| {
+            let short = above.as_os_str().len() <= SHORT && above.components().count() <= levels;
+            short && above.starts_with(root) && above != root
+        };
+        let place = path.ancestors().skip(1).find(fits).map(Path::to_owned);
+        let Some(place) = place.filter(|_| cause.raw_os_error() == Some(too_long)) else {
+            return self.failed.push(WallsError::Search { path, cause });
+        };
+        match aside(&place) {
+            Ok(to) => {
+                let (place_shown, to) = (shown(&place), shown(Path::new(&to)));
+                self.said.push(format!(
+                    "`{place_shown}` holds paths too long to be searched; it was moved to `{to}`"
+                ));
+                gone.push(place);
+            }
+            Err(gone) if gone.kind() == io::ErrorKind::NotFound => {}
+            Err(cause) => self.failed.push(WallsError::Quarantine { path: place, cause }),
+        }
+    }
 }
 
-/// Opens folders again that were closed meanwhile, so that they can be searched: nothing may hide in them. Says which,
-/// in words; nothing if all could be searched.
+/// Whether something has a name that is given here: it does nothing any more, and is closed to programs.
+fn has_name_of_moved(path: &Path) -> bool {
+    let Some(name) = path.file_name().map(OsStr::as_bytes) else { return false };
+    let number = |rest: &[u8]| rest.is_empty() || rest.len() == 17 && rest.starts_with(b"-");
+    let at = memchr::memmem::rfind(name, ASIDE.as_bytes());
+    at.and_then(|at| name.get(at + ASIDE.len()..)).is_some_and(number)
+}
+
+/// Opens a folder again that was closed meanwhile, so that it can be searched: nothing may hide in it. Says which, in
+/// words.
 ///
 /// # Errors
-/// Fails if one cannot be opened.
-pub fn reopen(
-    before: &BTreeMap<PathBuf, Found>,
-    after: &BTreeMap<PathBuf, Found>,
-    writable: &[PathBuf],
-) -> Result<Vec<String>, WallsError> {
-    let is_closed = |found: &Found| found.sort == Sort::Closed;
-    let closed = after.iter().filter(|(path, found)| {
-        is_closed(found)
-            && !before.get(*path).is_some_and(is_closed)
-            && writable.iter().any(|root| path.starts_with(root))
-    });
-    let mut said = Vec::new();
-    for (path, _) in closed {
-        let opened = folder(path).and_then(|folder| open_to_owner(&folder));
-        opened.map_err(|cause| WallsError::Search { path: path.clone(), cause })?;
-        said.push(format!("`{}` was closed; it was opened again to be searched", shown(path)));
-    }
-    Ok(said)
+/// Fails if it cannot be opened.
+pub fn reopen(path: &Path) -> io::Result<String> {
+    open_to_owner(&folder(path)?)?;
+    Ok(format!("`{}` was closed; it was opened again to be searched", shown(path)))
 }
 
 /// Gives the owner of a folder all rights to it.
