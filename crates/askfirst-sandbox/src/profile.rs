@@ -68,7 +68,8 @@ impl OSProfile {
     }
 
     /// Where something must be mounted over what is granted, from the outside in: on what is denied, and on the folders
-    /// above it in what can be written, since a mount point cannot be moved. Each place comes once, or what is mounted
+    /// above it in what can be written, since a mount point cannot be moved. So it is above a grant inside of another:
+    /// with the folder around it, it could be moved to where other rights hold. Each place comes once, or what is mounted
     /// later would hide what lies in it.
     pub(crate) fn covers(&self) -> Vec<(&Path, Option<Denial>)> {
         let mut points: BTreeMap<(usize, &Path), Option<Denial>> = BTreeMap::new();
@@ -78,6 +79,14 @@ impl OSProfile {
             *point = (*point).max(Some(denied.what));
             let above = denied.path.ancestors().skip(1).take_while(|above| *above != grant.path);
             for above in above.filter(|_| mode == Mode::Write) {
+                points.entry((depth(above), above)).or_default();
+            }
+        }
+        for (inner, _) in self.grants() {
+            let around = inner.path.parent().and_then(|above| self.grant_of(above));
+            let Some((outer, Mode::Write)) = around else { continue };
+            let above = inner.path.ancestors().skip(1).take_while(|above| *above != outer.path);
+            for above in above {
                 points.entry((depth(above), above)).or_default();
             }
         }

@@ -255,3 +255,21 @@ fn a_folder_is_no_stream_for_a_program_behind_walls() {
         .unwrap();
     assert_eq!(output.status.code(), Some(125), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn the_folders_above_a_root_in_another_cannot_be_moved_away_from_it() {
+    let config = CONFIG.replace("fixed: { root: ./fixed }", "fixed: { root: ./work/a/b/fixed }");
+    let place = Place::new(&config);
+    for folder in ["work/a/b/fixed", "asked"] {
+        fs::create_dir_all(place.path().join(folder)).unwrap();
+    }
+    fs::write(place.path().join("work/a/b/fixed/file"), "untouched").unwrap();
+    let script = "for folder in a a/b a/b/fixed; do mv work/$folder work/moved && echo moved; done; \
+                  echo changed > work/a/b/fixed/file; touch work/a/b/free && echo free";
+    let (_, out, err) = call(&place, "free", script, &[]);
+    assert!(!out.contains("moved") && out.contains("free"), "{out}{err}");
+    let (_, out, err) =
+        call(&place, "free", "echo changed > work/moved/b/fixed/file; cat work/a/b/fixed/file", &[]);
+    assert!(out.contains("untouched"), "{out}{err}");
+    assert_eq!(fs::read_to_string(place.path().join("work/a/b/fixed/file")).unwrap(), "untouched");
+}

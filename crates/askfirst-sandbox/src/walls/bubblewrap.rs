@@ -14,7 +14,7 @@ use super::mounts::PROC_COVERED;
 use super::order::Order;
 use super::sys;
 use crate::error::{LaunchError, shown};
-use crate::profile::{Denial, Descriptors, Mode, Network, depth};
+use crate::profile::{Denial, Descriptors, Identity, Mode, Network, OSProfile, depth};
 
 /// Where a system keeps it; no folder of a person is searched.
 const PLACES: [&str; 2] = ["/usr/bin/bwrap", "/bin/bwrap"];
@@ -118,32 +118,27 @@ pub(super) fn command(order: &Order, helper: &Helper, others: usize) -> Result<M
     for word in [["--remount-ro", "/proc"], ["--dev", "/dev"]] {
         made.words(word.map(OsStr::new));
     }
-    for (grant, mode) in profile.grants() {
-        let handle = look(&grant.path).map_err(failed(&grant.path))?;
-        let stat = sys::stat(handle.as_fd()).map_err(failed(&grant.path))?;
-        if (stat.st_dev, stat.st_ino) != (grant.is.device, grant.is.inode) {
-            return Err(failed(&grant.path)(io::Error::from_raw_os_error(libc::ESTALE)));
-        }
-        let option = match mode {
-            Mode::Read => "--ro-bind-fd",
-            Mode::Write => "--bind-fd",
-        };
-        made.with_descriptor(option, handle, &grant.path);
-    }
-    for (path, denial) in profile.covers() {
+    for (path, step) in steps(profile) {
         let handle = look(path).map_err(failed(path))?;
-        let kind = sys::stat(handle.as_fd()).map_err(failed(path))?.st_mode & libc::S_IFMT;
-        match (denial, kind) {
-            (_, libc::S_IFLNK) => return Err(failed(path)(io::Error::from_raw_os_error(libc::ELOOP))),
-            (None, _) => made.with_descriptor("--bind-fd", handle, path),
-            (Some(Denial::Write), libc::S_IFREG | libc::S_IFDIR) => {
+        let stat = sys::stat(handle.as_fd()).map_err(failed(path))?;
+        match (step, stat.st_mode & libc::S_IFMT) {
+            (Step::Grant(is, _), _) if (stat.st_dev, stat.st_ino) != (is.device, is.inode) => {
+                return Err(failed(path)(io::Error::from_raw_os_error(libc::ESTALE)));
+            }
+            (Step::Grant(_, Mode::Read), _) => made.with_descriptor("--ro-bind-fd", handle, path),
+            (Step::Grant(_, Mode::Write), _) => made.with_descriptor("--bind-fd", handle, path),
+            (Step::Pin | Step::Deny(_), libc::S_IFLNK) => {
+                return Err(failed(path)(io::Error::from_raw_os_error(libc::ELOOP)));
+            }
+            (Step::Pin, _) => made.with_descriptor("--bind-fd", handle, path),
+            (Step::Deny(Denial::Write), libc::S_IFREG | libc::S_IFDIR) => {
                 made.with_descriptor("--ro-bind-fd", handle, path);
             }
-            (Some(Denial::All), libc::S_IFDIR) => {
+            (Step::Deny(Denial::All), libc::S_IFDIR) => {
                 made.words(["--perms".as_ref(), "000".as_ref(), "--tmpfs".as_ref(), path.as_ref()]);
                 made.words(["--remount-ro".as_ref(), path.as_ref()]);
             }
-            (Some(Denial::Write | Denial::All), _) => made.cover(path).map_err(failed(path))?,
+            (Step::Deny(Denial::Write | Denial::All), _) => made.cover(path).map_err(failed(path))?,
         }
     }
     let program = match &helper.0 {
@@ -163,6 +158,27 @@ pub(super) fn command(order: &Order, helper: &Helper, others: usize) -> Result<M
     let argv =
         made.argv.iter().map(|word| crate::prepare::c_string(word.as_bytes(), || crate::Place::Program));
     Ok(Made { argv: argv.collect::<Result<_, _>>()?, descriptors: made.descriptors })
+}
+
+/// What is done at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Grant(Identity, Mode),
+    /// It cannot be moved any more.
+    Pin,
+    Deny(Denial),
+}
+
+/// Grants and what covers them, from the outside in: what is bound over a folder hides what was bound in it before.
+fn steps(profile: &OSProfile) -> Vec<(&Path, Step)> {
+    let grants = profile.grants();
+    let grants = grants.into_iter().map(|(grant, mode)| (grant.path.as_path(), Step::Grant(grant.is, mode)));
+    let covers = profile.covers().into_iter();
+    let covers = covers.map(|(path, denial)| (path, denial.map_or(Step::Pin, Step::Deny)));
+    let mut steps: Vec<_> = grants.chain(covers).collect();
+    // What is denied at the place of a grant stays behind it.
+    steps.sort_by_key(|(path, _)| depth(path));
+    steps
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Paths in a config: relative to its file, with `~` for home. It follows links only where that is asked for.
 
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use askfirst::when::Glob;
@@ -7,6 +8,9 @@ use askfirst::when::Glob;
 use super::Reader;
 use crate::config::node::Node;
 use crate::config::quote::quoted;
+
+/// So many links lead somewhere at the most, as the system has it.
+const MOST_LINKS: usize = 40;
 
 impl Reader<'_> {
     /// The absolute path that a text names, links not followed.
@@ -88,4 +92,29 @@ pub(crate) fn follow(path: &Path) -> PathBuf {
         }
     }
     path.to_path_buf()
+}
+
+/// The first link on the way to a path that lies in such a folder. What cannot be looked at is no link.
+pub(super) fn link_on_the_way(path: &Path, inside: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let names = |path: &Path| -> Vec<OsString> { path.iter().rev().map(OsString::from).collect() };
+    let (mut at, mut left) = (PathBuf::new(), names(path));
+    let mut links = 0;
+    while let Some(name) = left.pop() {
+        if name == ".." {
+            at.pop();
+            continue;
+        }
+        let next = at.join(&name);
+        let Ok(to) = std::fs::read_link(&next) else {
+            at = next;
+            continue;
+        };
+        links += 1;
+        if inside(&at) || links > MOST_LINKS {
+            return Some(next);
+        }
+        // What is absolute begins anew by itself.
+        left.extend(names(&to));
+    }
+    None
 }

@@ -49,7 +49,30 @@ impl Reader<'_> {
             }
             roots.insert(entry.key.clone(), root);
         }
+        for entry in node.map(Node::entries).unwrap_or_default() {
+            self.check_way(entry, &roots);
+        }
         roots
+    }
+
+    /// A root must not be reached by a link that lies in a root which can be written: whoever writes there would choose
+    /// what the root is.
+    fn check_way(&mut self, entry: &Entry, roots: &BTreeMap<String, PathConfig>) {
+        let Some(root) = entry.value.get("root").filter(|_| roots.contains_key(&entry.key)) else { return };
+        let Some(path) = self.path(root) else { return };
+        let others = roots.iter().filter(|(name, other)| **name != entry.key && other.mode == PathMode::Rw);
+        let others: Vec<&PathConfig> = others.map(|(_, other)| other).collect();
+        let found = super::paths::link_on_the_way(&path, |folder| {
+            others.iter().any(|other| folder.starts_with(&other.root))
+        });
+        if let Some(link) = found {
+            let message = format!(
+                "the root `{}` is reached by the link `{}`, which lies in a root that can be written",
+                root.brief(),
+                quoted(&link.display().to_string())
+            );
+            self.fault_with_hint(&root.place, message, "name the folder itself");
+        }
     }
 
     fn root(&mut self, entry: &Entry) -> Option<PathConfig> {

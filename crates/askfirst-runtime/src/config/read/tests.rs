@@ -199,3 +199,28 @@ fn an_argument_without_a_place_is_a_warning() {
         "askfirst.yaml:2:37: the argument `y` stands nowhere in `command`\nhint: write `{y}` where it belongs"
     );
 }
+
+#[test]
+fn a_root_is_not_reached_by_a_link_in_a_root_that_can_be_written() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("elsewhere/b")).unwrap();
+    std::fs::create_dir_all(world.path("project/a/real")).unwrap();
+    std::os::unix::fs::symlink(world.path("elsewhere"), world.path("project/a/link")).unwrap();
+    std::os::unix::fs::symlink(world.path("project/a/link"), world.path("way")).unwrap();
+    let read = |mode: &str, inner: &str| {
+        let text = format!(
+            "version: 1\nsandbox:\n  paths:\n    p: {{ root: ., mode: {mode} }}\n    i: {{ root: {inner} }}\n"
+        );
+        world.read(&text).map(|(_, faults)| faults).map_or_else(|faults| faults.0, |faults| faults)
+    };
+    for inner in ["a/link", "a/link/b", "../way/b", "a/real/../link/b"] {
+        let faults = read("rw", inner);
+        assert!(
+            faults.iter().any(|fault| fault.to_string().contains("is reached by the link")),
+            "{inner}: {faults:?}"
+        );
+    }
+    assert_eq!(read("rw", "a/real"), []);
+    assert_eq!(read("rw", "../elsewhere/b"), []);
+    assert_eq!(read("ro", "a/link/b"), []);
+}

@@ -1,7 +1,7 @@
 //! Which releases are taken, and what they are told.
 
 use super::*;
-use crate::profile::{Denied, Grant, OSProfile};
+use crate::profile::{Denied, Grant};
 use crate::walls::order::{Inside, Way};
 
 #[test]
@@ -82,4 +82,30 @@ fn a_grant_that_was_swapped_is_refused() {
         off: Vec::new(),
     };
     assert!(command(&order, &Helper(Program::Own), 2).is_err());
+}
+
+#[test]
+fn what_pins_a_folder_comes_before_what_is_granted_in_it() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path().canonicalize().unwrap();
+    fs::create_dir_all(home.join("x/y/fixed")).unwrap();
+    fs::write(home.join("x/.env"), "").unwrap();
+    let profile = OSProfile {
+        writable: vec![Grant::of(&home).unwrap()],
+        readable: vec![Grant::of(home.join("x/y/fixed")).unwrap()],
+        denied: vec![Denied { path: home.join("x/.env"), what: Denial::All }],
+        ..OSProfile::nothing()
+    };
+    let made: Vec<_> = steps(&profile).into_iter().map(|(path, step)| (path.to_owned(), step)).collect();
+    let grant = |path: &str, mode| Step::Grant(Grant::of(home.join(path)).unwrap().is, mode);
+    assert_eq!(
+        made,
+        [
+            (home.clone(), grant("", Mode::Write)),
+            (home.join("x"), Step::Pin),
+            (home.join("x/.env"), Step::Deny(Denial::All)),
+            (home.join("x/y"), Step::Pin),
+            (home.join("x/y/fixed"), grant("x/y/fixed", Mode::Read)),
+        ]
+    );
 }
