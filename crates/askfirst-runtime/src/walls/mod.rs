@@ -3,6 +3,7 @@
 
 mod derive;
 mod error;
+mod git;
 mod links;
 mod machine;
 mod protected;

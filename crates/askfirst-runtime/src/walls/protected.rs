@@ -3,17 +3,18 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File, FileType};
-use std::io::{self, Read};
+use std::fs::{self, FileType};
+use std::io;
 use std::os::unix::fs::{DirEntryExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use askfirst_sandbox::Denial;
-use rustix::fs::{Access, Mode, OFlags};
+use rustix::fs::Access;
 
 use super::error::WallsError;
+use super::git::{self, Marks, is_known_to_rules};
 use crate::config::{Config, Settings};
 use crate::tools::filesystem::never::{Names, Never, is_aside};
 
@@ -22,9 +23,6 @@ const SETTLED: Duration = Duration::from_secs(2);
 
 /// So many folders in each other are searched.
 const DEEPEST: usize = 512;
-
-/// A `.git` that is larger leads nowhere.
-const LARGEST: u64 = 64 << 10;
 
 /// The rules about names, and what was found by them.
 pub struct Protected {
@@ -81,7 +79,7 @@ impl Found {
     }
 
     /// Something at a place, as it is now.
-    fn at(path: &Path, what: Denial, why: String, sort: Sort) -> Option<Self> {
+    pub(super) fn at(path: &Path, what: Denial, why: String, sort: Sort) -> Option<Self> {
         let stat = fs::symlink_metadata(path).ok()?;
         let leads = stat.is_symlink().then(|| fs::read_link(path).unwrap_or_default());
         Some(Self { what, why, inode: stat.ino(), leads, sort, by: Vec::new() })
@@ -98,9 +96,6 @@ struct Folder {
     /// Whether git takes it for a repository although it is not called `.git`.
     repository: bool,
 }
-
-/// What git runs or obeys in the folder of a repository, whatever that folder is called.
-pub(super) const OF_GIT: [&str; 5] = ["hooks", "config", "config.worktree", "commondir", "info/attributes"];
 
 impl Protected {
     /// The rules of all layers.
@@ -189,24 +184,47 @@ impl Protected {
                     continue;
                 }
             };
-            found.extend(folder.found);
-            waiting.extend(folder.folders);
-            let head = path.join("HEAD");
-            let why = || "git takes the folder for a repository".to_owned();
-            if let Some(mark) =
-                Found::at(&head, Denial::Write, why(), Sort::Repository).filter(|_| folder.repository)
-            {
-                // As what it is to git, whatever else it is.
-                found.insert(head.clone(), mark);
-                of_git(&path, &head, &why()).for_each(|(path, of_git)| add(&mut found, path, of_git));
-            }
-            for (path, of_git) in folder.git.iter().flat_map(|git| in_repository(git)) {
-                if roots.iter().any(|root| path.starts_with(root)) {
+            found.extend(folder.found.iter().cloned());
+            waiting.extend(folder.folders.iter().cloned());
+            for (path, of_git) in self.led_to(&path, &folder, &mut found) {
+                // A root is not made read only as a whole.
+                if roots.iter().any(|root| path.starts_with(root)) && !roots.contains(&path) {
                     add(&mut found, path, of_git);
                 }
             }
         }
         Searched { found, failed }
+    }
+
+    /// What is protected because git is led to it by something in a folder.
+    fn led_to(
+        &self,
+        path: &Path,
+        folder: &Folder,
+        found: &mut BTreeMap<PathBuf, Found>,
+    ) -> Vec<(PathBuf, Found)> {
+        let home = self.home.as_deref();
+        let mut led = Vec::new();
+        if folder.repository {
+            let head = path.join("HEAD");
+            let why = "git takes the folder for a repository".to_owned();
+            if let Some(mark) = Found::at(&head, Denial::Write, why.clone(), Sort::Repository) {
+                // As what it is to git, whatever else it is.
+                found.insert(head.clone(), mark);
+                led.extend(git::in_repository(path, &head, path, &why, home));
+            }
+        } else if path.file_name().is_some_and(|name| name == ".git") {
+            let tree = path.parent().unwrap_or(path);
+            led.extend(git::in_repository(
+                path,
+                &path.join("commondir"),
+                tree,
+                "it is of a repository",
+                home,
+            ));
+        }
+        led.extend(folder.git.iter().flat_map(|git| git::led_by(git, home)));
+        led
     }
 
     fn folder(
@@ -268,27 +286,6 @@ impl Protected {
     }
 }
 
-/// What is protected in the repository that a `.git` leads to.
-fn in_repository(git: &Path) -> Vec<(PathBuf, Found)> {
-    let is_link = fs::symlink_metadata(git).is_ok_and(|found| found.is_symlink());
-    let written = || {
-        let text = read_small(git)?;
-        Some(git.parent()?.join(text.strip_prefix("gitdir:")?.trim()))
-    };
-    let to = if is_link { Some(git.to_owned()) } else { written() };
-    let Some(to) = to.and_then(|to| to.canonicalize().ok()) else { return Vec::new() };
-    of_git(&to, git, &format!("`{}` makes it git's", git.display())).collect()
-}
-
-/// What git runs or obeys in a folder that it takes for a repository because of `by`.
-fn of_git(folder: &Path, by: &Path, why: &str) -> impl Iterator<Item = (PathBuf, Found)> {
-    OF_GIT.iter().filter_map(move |name| {
-        let path = folder.join(name);
-        let found = Found::at(&path, Denial::Write, why.to_owned(), Sort::Name)?;
-        Some((path, Found { by: vec![by.to_owned()], ..found }))
-    })
-}
-
 /// Adds what git is led to, by one way more if it was found before. What a rule protects needs none.
 fn add(found: &mut BTreeMap<PathBuf, Found>, path: PathBuf, new: Found) {
     match found.entry(path) {
@@ -299,57 +296,6 @@ fn add(found: &mut BTreeMap<PathBuf, Found>, path: PathBuf, new: Found) {
                 old.by.extend(new.by);
             }
         }
-    }
-}
-
-/// Whether the rules about `.git` speak for a folder: it is one, or of a submodule or worktree of one.
-fn is_known_to_rules(path: &Path, roots: &[PathBuf]) -> bool {
-    let inside =
-        roots.iter().filter_map(|root| path.strip_prefix(root).ok()).min_by_key(|it| it.as_os_str().len());
-    let names: Vec<&str> = inside.unwrap_or(path).iter().filter_map(|name| name.to_str()).collect();
-    let git = names.iter().position(|name| *name == ".git");
-    match git.and_then(|at| names.get(at + 1..)) {
-        Some([]) | Some(["modules", _, ..]) => true,
-        Some(["worktrees", _]) => path.join("commondir").is_file() && !path.join("objects").exists(),
-        Some(_) | None => false,
-    }
-}
-
-/// The text of a small file. Whatever else stands there is not waited for.
-fn read_small(path: &Path) -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    let stat = file.metadata().ok()?;
-    if !stat.is_file() || stat.len() >= LARGEST {
-        return None;
-    }
-    let mut text = String::new();
-    file.take(LARGEST).read_to_string(&mut text).ok()?;
-    Some(text)
-}
-
-/// What makes git take a folder for a repository: `HEAD` beside `objects` and `refs`, or beside the way to them.
-#[derive(Default)]
-struct Marks {
-    head: bool,
-    objects: bool,
-    refs: bool,
-    commondir: bool,
-}
-
-impl Marks {
-    fn see(&mut self, path: &Path) {
-        match path.file_name().and_then(|name| name.to_str()) {
-            Some("HEAD") => self.head = true,
-            Some("objects") => self.objects = true,
-            Some("refs") => self.refs = true,
-            Some("commondir") => self.commondir = true,
-            Some(_) | None => {}
-        }
-    }
-
-    fn are_there(&self) -> bool {
-        self.head && (self.objects && self.refs || self.commondir)
     }
 }
 

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 
 use super::error::{WallsError, shown};
-use super::protected::{Found, OF_GIT, Searched, Sort};
+use super::git::{LARGEST, OF_GIT, read_small};
+use super::protected::{Found, Searched, Sort};
 use crate::present::escape::visible_line;
 use crate::tools::filesystem::never::ASIDE;
 
@@ -30,9 +31,6 @@ const LONGEST: usize = 4096 - 256;
 /// whatever a person made lies above.
 const SHORT: usize = 2048;
 const DEEPEST: usize = 128;
-
-/// Larger settings are not looked at.
-const LARGEST: u64 = 64 << 10;
 
 /// Settings of a repository that start no program.
 const HARMLESS: [&str; 21] = [
@@ -71,7 +69,13 @@ pub struct Moved {
 /// Moves aside what appeared in writable roots, as far as that can be done.
 pub fn quarantine(before: &BTreeMap<PathBuf, Found>, after: Searched, writable: &[PathBuf]) -> Moved {
     // What leads git somewhere is moved itself; then what lies there is nobody's settings.
-    let by_new = |found: &Found| !found.by.is_empty() && !found.by.iter().any(|git| before.contains_key(git));
+    let is_old = |path: &PathBuf| match (before.get(path), after.found.get(path)) {
+        // Git itself writes anew what makes a repository.
+        (Some(old), Some(now)) => old.sort == Sort::Repository || old.inode == now.inode,
+        (Some(_), None) => true,
+        (None, _) => false,
+    };
+    let by_new = |found: &Found| !found.by.is_empty() && !found.by.iter().any(is_old);
     let changed = |old: &Found, found: &Found| match found.sort {
         _ if old.sort != found.sort => true,
         Sort::Name => old.inode != found.inode || old.leads != found.leads,
@@ -270,7 +274,7 @@ fn has_samples_only(hooks: &Path) -> bool {
 }
 
 fn has_harmless_settings(config: &Path) -> bool {
-    fs::read_to_string(config).is_ok_and(|text| settings_are_harmless(&text))
+    read_small(config).is_some_and(|text| settings_are_harmless(&text))
 }
 
 /// Whether it is what `git init`, `git clone` or `git worktree` makes: samples of hooks, settings that start no program,
@@ -281,7 +285,7 @@ fn is_harmless(path: &Path) -> bool {
         Err(cause) => return cause.kind() == io::ErrorKind::NotFound,
     };
     if found.is_file() && found.len() < LARGEST {
-        let text = || fs::read_to_string(path).unwrap_or_default();
+        let text = || read_small(path).unwrap_or_default();
         match path.file_name().and_then(|name| name.to_str()) {
             Some(".git") => return leads_to_worktree(path, &text()),
             Some("commondir") => return text() == "../..\n" && is_worktree(path.parent()),
@@ -320,9 +324,7 @@ fn is_only_a_way(folder: &Path) -> bool {
         fs::symlink_metadata(folder.join(name)).is_err_and(|cause| cause.kind() == io::ErrorKind::NotFound)
     };
     let leads = folder.join("commondir");
-    let plain = fs::symlink_metadata(&leads).is_ok_and(|found| found.is_file() && found.len() < LARGEST);
-    plain
-        && fs::read_to_string(&leads).is_ok_and(|text| text == "../..\n")
+    read_small(&leads).is_some_and(|text| text == "../..\n")
         && OF_GIT.iter().filter(|name| **name != "commondir").all(|name| is_absent(name))
 }
 

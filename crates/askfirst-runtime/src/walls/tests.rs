@@ -1,5 +1,6 @@
 //! Protected names and links on real folders.
 
+mod git;
 mod searched;
 
 use std::fs;

@@ -1,0 +1,105 @@
+//! Where git is led by files, folders and settings of a repository.
+
+use super::*;
+
+/// A repository `it` with a worktree `wt`, made by hand.
+fn worktree(world: &World) {
+    world.write("w/it/HEAD", "ref: refs/heads/main\n");
+    world.write("w/it/worktrees/w/HEAD", "ref: refs/heads/main\n");
+    world.write("w/it/worktrees/w/commondir", "../..\n");
+    world.write("w/wt/.git", &format!("gitdir: {}\n", world.path("w/it/worktrees/w").display()));
+}
+
+#[test]
+fn what_worktrees_share_is_protected_without_a_head_too() {
+    let world = world();
+    assert_eq!(world.after(|| worktree(&world)), [""; 0]);
+    let said = world.after(|| {
+        fs::remove_file(world.path("w/it/HEAD")).unwrap();
+        world.write("w/it/config", EVIL);
+        world.write("w/it/hooks/pre-commit", "x");
+        world.write("w/it/info/attributes", "* diff=x\n");
+    });
+    assert_eq!(said.len(), 3, "{said:?}");
+    for name in ["config", "hooks", "info/attributes"] {
+        assert!(!world.path("w/it").join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn settings_that_worktrees_share_are_covered_without_a_head_too() {
+    let world = world();
+    worktree(&world);
+    fs::remove_file(world.path("w/it/HEAD")).unwrap();
+    world.write("w/it/config", "");
+    assert!(world.denied().contains(&("it/config".to_owned(), Denial::Write)), "{:?}", world.denied());
+    // Also if only the worktree's own folder leads there.
+    fs::remove_file(world.path("w/wt/.git")).unwrap();
+    assert!(world.denied().contains(&("it/config".to_owned(), Denial::Write)), "{:?}", world.denied());
+}
+
+#[test]
+fn hooks_and_settings_that_settings_lead_to_are_protected() {
+    let world = world();
+    world.write(
+        "w/.git/config",
+        "[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = ../tools/gitconfig\n[includeIf \"gitdir:x\"] path = none\n",
+    );
+    world.write("w/tools/hooks/pre-commit", "x");
+    world.write("w/tools/gitconfig", "[include]\n\tpath = more\n");
+    world.write("w/tools/more", "");
+    let denied = world.denied();
+    for name in ["tools/gitconfig", "tools/hooks", "tools/more"] {
+        assert!(denied.contains(&(name.to_owned(), Denial::Write)), "{denied:?}");
+    }
+    assert!(!denied.iter().any(|(name, _)| name == "tools"), "{denied:?}");
+}
+
+#[test]
+fn hooks_that_appear_where_settings_lead_are_moved_aside() {
+    let world = world();
+    world.write("w/.git/config", "[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = ../extra\n");
+    let said = world.after(|| {
+        world.write("w/tools/hooks/pre-commit", "x");
+        world.write("w/extra", EVIL);
+    });
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(!world.path("w/tools/hooks").exists() && !world.path("w/extra").exists());
+}
+
+#[test]
+fn a_repository_whose_own_folder_has_its_hooks_stays_open() {
+    let world = world();
+    world.write("w/sub/.git/config", "[core]\n\thooksPath = .\n");
+    assert_eq!(world.denied(), [("sub/.git/config".to_owned(), Denial::Write)]);
+}
+
+#[test]
+fn settings_that_turn_into_a_pipe_are_not_waited_for() {
+    let world = world();
+    world.write("w/new/.git/HEAD", "x");
+    let protected = world.protected();
+    let roots = [world.path("w")];
+    let before = protected.search(&roots).unwrap();
+    world.write("w/new/.git/config", "[core]\n\tbare = false\n");
+    let after = protected.search_all(&roots, |_| false);
+    let config = world.path("w/new/.git/config");
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let pipe = world.path("w/pipe");
+                let mode = Mode::from_raw_mode(0o600);
+                rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+                let _ = fs::rename(&pipe, &config);
+                world.write("w/plain", "[core]\n\tbare = false\n");
+                let _ = fs::rename(world.path("w/plain"), &config);
+            }
+        });
+        for _ in 0..2000 {
+            let found = after.found.clone();
+            quarantine(&before, super::super::Searched { found, failed: Vec::new() }, &roots);
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
