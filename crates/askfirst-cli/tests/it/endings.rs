@@ -119,13 +119,11 @@ fn a_client_that_leaves_while_a_command_runs_does_not_leave_behind_what_it_made(
             r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"shell","arguments":{"command":"bash work/plant.sh"}}}"#,
         );
         wait_for(&place.path().join("work/ready"));
-        let since = Instant::now();
         match told {
             None => drop(stdin),
             Some(told) => signal(&child, told),
         }
         let (_, err) = end(child);
         assert!(is_moved(&place) && err.contains("work/.envrc` appeared"), "{err}");
-        assert!(since.elapsed() < Duration::from_secs(8), "{:?}", since.elapsed());
     }
 }
