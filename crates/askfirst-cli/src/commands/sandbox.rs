@@ -95,6 +95,12 @@ fn narrow(config: &mut Config, flags: &SandboxFlags) -> anyhow::Result<()> {
         flags.write.iter().map(real).collect::<Result<_, _>>()?,
     );
     let granted = WalledLauncher::new(config.clone()).profile(Access::Approved)?;
+    if let Some(path) = read.iter().find(|path| is_denied(&granted, path, Denial::All)) {
+        bail!("`{}` is protected: it is never read, or cannot be searched", path.display());
+    }
+    if let Some(path) = write.iter().find(|path| is_denied(&granted, path, Denial::Write)) {
+        bail!("`{}` is protected: it is never written", path.display());
+    }
     if let Some(path) = read.iter().find(|path| !reads(&granted, path)) {
         bail!("`{}` is not readable by the config; hint: it lies in no root that is", path.display());
     }
@@ -122,14 +128,17 @@ fn innermost<'a>(grants: impl Iterator<Item = &'a Grant>, path: &Path) -> usize 
     around.map(|grant| grant.path.components().count()).max().unwrap_or(0)
 }
 
+/// Whether so much of a place is denied inside of what is granted.
+fn is_denied(profile: &OSProfile, path: &Path, least: Denial) -> bool {
+    profile.denied.iter().any(|denied| path.starts_with(&denied.path) && denied.what >= least)
+}
+
 fn reads(profile: &OSProfile, path: &Path) -> bool {
     innermost(profile.readable.iter().chain(&profile.writable), path) > 0
-        && !profile.denied.iter().any(|denied| path.starts_with(&denied.path) && denied.what == Denial::All)
 }
 
 fn writes(profile: &OSProfile, path: &Path) -> bool {
     innermost(profile.writable.iter(), path) > innermost(profile.readable.iter(), path)
-        && !profile.denied.iter().any(|denied| path.starts_with(&denied.path))
 }
 
 fn launch(command: &[OsString], folder: PathBuf, shell: &ShellConfig) -> Launch {

@@ -90,6 +90,15 @@ fn the_flags_of_sandbox_stay_within_the_config() {
         assert_eq!(code, 2, "{flags:?} {err}");
         assert!(!place.path().join("work/ran").exists());
     }
+    fs::create_dir_all(place.path().join("work/.git/hooks")).unwrap();
+    for (flags, why) in [
+        (["--write", "work/.env"], "it is never written"),
+        (["--write", "work/.git/hooks"], "it is never written"),
+        (["--read", "work/.env"], "it is never read"),
+    ] {
+        let (code, _, err) = run(&[&flags[..], &["--", "true"]].concat());
+        assert!(code == 2 && err.contains("is protected") && err.contains(why), "{flags:?} {err}");
+    }
 }
 
 #[test]

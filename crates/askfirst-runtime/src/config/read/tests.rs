@@ -211,7 +211,7 @@ fn a_root_is_not_reached_by_a_link_in_a_root_that_can_be_written() {
         let text = format!(
             "version: 1\nsandbox:\n  paths:\n    p: {{ root: ., mode: {mode} }}\n    i: {{ root: {inner} }}\n"
         );
-        world.read(&text).map(|(_, faults)| faults).map_or_else(|faults| faults.0, |faults| faults)
+        world.read(&text).map(|(_, faults)| faults).unwrap_or_else(|faults| faults.0)
     };
     for inner in ["a/link", "a/link/b", "../way/b", "a/real/../link/b"] {
         let faults = read("rw", inner);
