@@ -69,9 +69,12 @@ pub struct Moved {
 /// Moves aside what appeared in writable roots, as far as that can be done.
 pub fn quarantine(before: &BTreeMap<PathBuf, Found>, after: Searched, writable: &[PathBuf]) -> Moved {
     // What leads git somewhere is moved itself; then what lies there is nobody's settings.
+    // Settings that somebody outside has replaced meanwhile are new; a program cannot, since they are covered. What else
+    // leads somewhere may be made anew by git or by a program, and leads there still.
     let is_old = |path: &PathBuf| match (before.get(path), after.found.get(path)) {
-        // Git itself writes anew what makes a repository.
-        (Some(old), Some(now)) => old.sort == Sort::Repository || old.inode == now.inode,
+        (Some(old), Some(now)) => {
+            old.sort == Sort::Repository || is_git(path) || old.is_link() || old.inode == now.inode
+        }
         (Some(_), None) => true,
         (None, _) => false,
     };
@@ -166,6 +169,10 @@ impl Moved {
             Err(cause) => self.failed.push(WallsError::Quarantine { path: place, cause }),
         }
     }
+}
+
+fn is_git(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == ".git")
 }
 
 /// Whether something has a name that is given here: it does nothing any more, and is closed to programs.

@@ -103,3 +103,30 @@ fn settings_that_turn_into_a_pipe_are_not_waited_for() {
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }
+
+#[test]
+fn a_link_that_is_made_anew_frees_nothing_where_it_leads() {
+    let world = world();
+    world.write("w/store/config", "");
+    symlink("store", world.path("w/.git")).unwrap();
+    let said = world.after(|| {
+        fs::remove_file(world.path("w/.git")).unwrap();
+        world.write("w/between", "x");
+        symlink("store", world.path("w/.git")).unwrap();
+        world.write("w/store/hooks/pre-commit", "x");
+    });
+    assert!(!world.path("w/store/hooks").exists(), "{said:?}");
+}
+
+#[test]
+fn a_folder_of_the_owner_is_not_moved_because_settings_name_it_since() {
+    let world = world();
+    world.write("w/.git/config", "[core]\n\tbare = false\n");
+    world.write("w/tools/hooks/pre-commit", "x");
+    world.after(|| {
+        // As git does it: a new file under the old name.
+        world.write("w/.git/config.lock", "[core]\n\thooksPath = tools/hooks\n");
+        fs::rename(world.path("w/.git/config.lock"), world.path("w/.git/config")).unwrap();
+    });
+    assert!(world.path("w/tools/hooks/pre-commit").exists());
+}
