@@ -85,3 +85,7 @@ impl Ground {
         first.map_or(Ok(told), Err)
     }
 }
+
+#[cfg(test)]
+#[path = "ground/tests.rs"]
+mod tests;
