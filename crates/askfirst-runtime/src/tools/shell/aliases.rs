@@ -74,6 +74,12 @@ fn near(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
         "systemctl" | "service" | "rc-service" | "invoke-rc.d" => {
             found.extend(spelled::services(words, used))
         }
+        "rm" if words.iter().any(|word| word.literal().is_some_and(never_asks)) => {
+            let plain = words.iter().filter(|word| !word.literal().is_some_and(never_asks)).cloned();
+            let mut other: Vec<Word> = plain.collect();
+            other.insert(1.min(other.len()), Word::text("-f", 0..0));
+            found.push(other);
+        }
         "grep" => found.extend(spelled::greps(words, used)),
         "curl" | "wget" | "wget2" => found.extend(requests::others(words, used)),
         "chmod" => {
@@ -174,4 +180,10 @@ fn is_starter(name: &str) -> bool {
             | "mise"
             | "nix"
     )
+}
+
+/// `--interactive=never`, in all its spellings.
+fn never_asks(text: &str) -> bool {
+    let value = text.strip_prefix("--i").and_then(|rest| rest.split_once('='));
+    value.is_some_and(|(_, value)| matches!(value, "never" | "no" | "none"))
 }

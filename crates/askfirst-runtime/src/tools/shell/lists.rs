@@ -115,15 +115,24 @@ pub(super) fn is_plain(words: &[Word], used: &Used) -> bool {
     };
     let searched = program == "git" && subs.as_slice() == ["grep"];
     let plain = if searched { &SEARCHED } else { *plain };
+    // What stands before `--` may be a revision.
+    let dashes = words.iter().position(|word| word.literal() == Some("--"));
+    let revision = |it: &Operand| dashes.is_none_or(|dashes| it.word < dashes);
+    // Names that only two commits know are on no disk to be looked at.
+    let commits = used.operands.iter().filter(|it| revision(it)).filter_map(|it| words.get(it.word));
+    let commits: Vec<String> = commits.map(|word| word_text(word).into_owned()).collect();
+    let past =
+        subs.as_slice() == ["diff"] && (commits.len() > 1 || commits.iter().any(|it| it.contains("..")));
+    if program == "git" && past {
+        return false;
+    }
     let known =
         used.options.iter().all(|given| given.names.iter().any(|name| plain.contains(&name.as_str())));
     // What is looked for may hold blanks where it is never printed.
     let named = |given: &Given| given.names.iter().any(|name| matches!(name.as_str(), "-e" | "-f"));
     let seeks = searched || matches!(program, "grep" | "egrep" | "fgrep");
     let pattern = used.operands.first().filter(|_| seeks && !used.options.iter().any(named));
-    // What stands before `--` may be a revision, which is printed before each name.
-    let dashes = words.iter().position(|word| word.literal() == Some("--"));
-    let revision = |it: &Operand| dashes.is_none_or(|dashes| it.word < dashes);
+    // A revision is printed before each name.
     if searched && used.operands.iter().skip(usize::from(pattern.is_some())).any(revision) {
         return false;
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use self::part::{Part, found_below, is_placeholder, place, stdin};
+use self::part::{Part, found_below, hand_on, is_code, is_placeholder, place, stdin};
 use super::fill::{Filled, Filler, dashless, fill_is_tame, roles_shift, tops};
 use super::filters::{makes_function, spelled_out, unfiltered};
 use super::line;
@@ -227,6 +227,7 @@ impl Opener<'_> {
             Stdin::Pipe(_) | Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => None,
         };
         let fed_by = fed_by.map(|command| command.span.clone());
+        let coded = used.as_ref().is_some_and(|used| part.some_name.iter().any(|at| is_code(used, *at)));
         let runs = used.as_ref().filter(|_| part.kind == Kind::Program);
         let orders = runs.filter(|used| self.takes_orders(line, &part, used)).map(|used| {
             format!("`{}` takes orders from what it reads, and they may start others", used.program)
@@ -251,6 +252,9 @@ impl Opener<'_> {
             says: part.says,
             fed_by,
         });
+        if coded {
+            self.note(index, "a name that is not known is part of code".to_owned());
+        }
         if shifts {
             self.note(index, "it does something else with each further name that is listed".to_owned());
         }
@@ -307,6 +311,7 @@ impl Opener<'_> {
                     value: value.clone(),
                     exported: Exported::ToThis,
                 }));
+                hand_on(part, &mut inner);
                 let placed = inner.words.iter().any(is_placeholder);
                 if (*fed == Fed::FromInput || placed)
                     && let Err(why) = self.feed(setting, line, part, used, &mut inner)

@@ -171,7 +171,9 @@ impl Walker<'_> {
             }
             (Some(_), _) => self.gap(span, "an expansion that is not understood"),
         }
-        let splits = !length && (bare || all);
+        // `"${!head@}"` is as many words as there are names.
+        let named = indirect && rest.starts_with('@');
+        let splits = !length && (bare || all || named);
         let text = self.slice(span).to_owned();
         out.push(Atom::of(Piece::Unknown(Unknown { text, splits, output_of: None })));
     }

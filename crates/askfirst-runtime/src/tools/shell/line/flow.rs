@@ -367,7 +367,7 @@ impl Walker<'_> {
     }
 
     fn define(&mut self, name: &str, body: &Rc<Stmt>, span: &Span, state: &mut State) {
-        if super::special::reserved(name) {
+        if super::special::reserved(name) || name == "command_not_found_handle" {
             self.gap(span, &format!("a function in place of `{name}`"));
         }
         self.functions.insert(name.to_owned());

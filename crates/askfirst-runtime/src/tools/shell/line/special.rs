@@ -227,7 +227,10 @@ impl Walker<'_> {
         match name {
             "cd" | "pushd" | "popd" => return self.moved(name, operands, state),
             "break" | "continue" | "return" => self.jumps = true,
-            "exit" if !wrapped => return Outcome { ok: None, fail: None, output: None },
+            // With more words it fails, and a shell that reads its orders goes on.
+            "exit" if !wrapped && operands.len() <= 1 => {
+                return Outcome { ok: None, fail: None, output: None };
+            }
             "true" | ":" => return Outcome { ok: Some(state), fail: None, output: None },
             "false" => return Outcome { ok: None, fail: Some(state), output: None },
             "alias" if operands.iter().any(|word| word.literal().is_none_or(|text| text.contains('='))) => {
@@ -284,7 +287,7 @@ impl Walker<'_> {
                 });
                 let moves = |word: &str| ["cd", "pushd", "popd"].contains(&squeezed(word).as_str());
                 if operands.first().is_some_and(|script| !script.prefix().is_empty())
-                    && words.into_iter().any(moves)
+                    && (words.into_iter().any(moves) || self.text.contains("$'"))
                 {
                     self.gap(span, "a trap that runs in another folder");
                 }

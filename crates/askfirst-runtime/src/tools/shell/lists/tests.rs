@@ -46,6 +46,8 @@ fn what_can_print_any_text_is_not() {
         "git grep -l needle HEAD",
         "git grep -l -e needle HEAD",
         "git ls-tree -l HEAD",
+        "git diff --name-only HEAD~2 HEAD~1",
+        "git diff --name-only main...HEAD",
         "fd --path-separator='/etc/passwd '",
         "find . -maxdepth 0 -exec echo x ;",
         "find . -printf x",

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::super::line::tree::{Assignment, Piece, Stdin, Way, Word};
+use super::super::programs::used::{Effect, Nested, Role, Used};
 use super::super::start::{Kind, Target};
 
 /// One command before it is looked at.
@@ -73,4 +74,26 @@ pub(super) fn found_below(part: &mut Part) -> bool {
 pub(super) fn stdin(part: &Part) -> Stdin {
     let redirected = part.redirections.iter().any(|target| target.way != Way::Write);
     if redirected { Stdin::Unknown } else { part.stdin.clone() }
+}
+
+/// Programs whose words are code for the most part.
+const CODED: [&str; 12] =
+    ["awk", "gawk", "gsed", "jq", "mawk", "nawk", "perl", "php", "python3", "ruby", "sed", "yq"];
+
+/// Whether a word is code to a program, or may be: a branch may be named as a command is written.
+pub(super) fn is_code(used: &Used, at: usize) -> bool {
+    let script = used.nested.iter().any(|nested| matches!(nested, Nested::Script { .. }));
+    let role = used.operands.iter().find(|operand| operand.word == at).map(|operand| operand.role);
+    let operand =
+        matches!(role, Some(Role::Script | Role::Code | Role::Command | Role::Ask | Role::File | Role::Rest));
+    let asks = used.options.iter().any(|given| given.effect == Effect::Asks && given.value.is_some());
+    script || operand || asks || CODED.contains(&used.program.as_str())
+}
+
+/// What is a name that is not known stays one in what is started.
+pub(super) fn hand_on(outer: &Part, inner: &mut Part) {
+    let unknown: Vec<&Word> = outer.some_name.iter().filter_map(|at| outer.words.get(*at)).collect();
+    let same = inner.words.iter().enumerate().filter(|(_, word)| unknown.contains(word));
+    let same: Vec<usize> = same.map(|(at, _)| at).collect();
+    inner.some_name.extend(same);
 }

@@ -444,7 +444,7 @@ impl<'t> Reader<'t, '_> {
                     let why = format!("`{written}` is asked about unless a rule names it");
                     self.doubt_named(at, names(), why);
                     // Who names the option has not seen a value that nobody knows.
-                    if values.iter().any(|(word, _)| word.is_unknown()) {
+                    if values.iter().any(|(word, _)| word.is_unknown() || word.has_glob()) {
                         let why = format!("the value of `{written}` is not known before it runs");
                         self.doubt(at, &why);
                     }

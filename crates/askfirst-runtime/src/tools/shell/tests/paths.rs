@@ -214,6 +214,15 @@ fn what_only_prints_is_asked_about_where_the_project_says_what_it_loads() {
     for (command, _, _) in steered {
         assert_eq!(world.says(command), Free, "{command}");
     }
+    let spelled = [
+        ("rustc --version", "rust-toolchain.toml", "[toolchain]\n\"p\\u0061th\" = 'x'\n"),
+        ("cargo locate-project", "rust-toolchain", "/opt/tc\n"),
+    ];
+    for (command, file, text) in spelled {
+        world.write(file, text);
+        assert_eq!(world.says(command), Required, "{command}");
+        std::fs::remove_file(world.folder.path().join(file)).unwrap();
+    }
     for (command, file, text) in steered {
         world.write(file, text);
         assert_eq!(world.says(command), Required, "{command}");
@@ -243,7 +252,9 @@ fn git_is_asked_about_where_it_would_enter_a_repository_by_itself() {
     git(".", &["add", "sub"]);
     for version in ["2", "4"] {
         git(".", &["update-index", "--index-version", version]);
-        for command in ["git status", "git diff", "cd src && git status --short"] {
+        for command in
+            ["git status", "git diff", "cd src && git status --short", "git log -p --submodule=diff"]
+        {
             assert_eq!(world.says(command), Required, "{command}, version {version}");
         }
         assert_eq!(world.says("git log -1"), Free);
@@ -253,4 +264,8 @@ fn git_is_asked_about_where_it_would_enter_a_repository_by_itself() {
     std::fs::rename(world.folder.path().join("sub/.git"), world.folder.path().join(".git/inside")).unwrap();
     world.write("sub/.git", "gitdir: ../.git/inside\n");
     assert_eq!(world.says("git status"), Free);
+    std::fs::rename(world.folder.path().join(".git/inside"), world.folder.path().join("build/inside"))
+        .unwrap();
+    world.write("sub/.git", "gitdir: ../build/inside\n");
+    assert_eq!(world.says("git status"), Required);
 }

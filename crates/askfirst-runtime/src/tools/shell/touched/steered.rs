@@ -12,9 +12,13 @@ type Steering = (&'static str, &'static [&'static str]);
 const STEERED: [(&[&str], &[Steering]); 5] = [
     (
         &["cargo", "rustc", "rustdoc", "rustfmt"],
-        &[("rust-toolchain.toml", &["path"]), ("rust-toolchain", &["path"])],
+        // A key may be written with escapes, and an old file is nothing but a path.
+        &[("rust-toolchain.toml", &["path", "\\", "/"]), ("rust-toolchain", &["path", "\\", "/"])],
     ),
-    (&["yarn", "yarnpkg"], &[(".yarnrc.yml", &["yarnPath", "plugins"]), (".yarnrc", &["yarn-path"])]),
+    (
+        &["yarn", "yarnpkg"],
+        &[(".yarnrc.yml", &["yarnPath", "plugins", "\\"]), (".yarnrc", &["yarn-path", "\\"])],
+    ),
     (&["pnpm"], &[(".pnpmfile.cjs", &[]), (".pnpmfile.mjs", &[])]),
     (&["mvn", "mvnd"], &[(".mvn/jvm.config", &[]), (".mvn/extensions.xml", &[]), (".mvn/maven.config", &[])]),
     (
@@ -41,8 +45,10 @@ impl Looker<'_> {
             return;
         };
         let folders = self.start.folders.iter().flat_map(|folder| folder.ancestors());
-        let inside = folders.filter(|folder| self.reach.root_of(folder).is_some());
-        let mut found = inside.flat_map(|folder| files.iter().map(move |file| (folder, file)));
+        let inside: Vec<&Path> = folders.filter(|folder| self.reach.root_of(folder).is_some()).collect();
+        let looked = inside.iter().flat_map(|folder| files.iter().map(move |(name, _)| folder.join(name)));
+        self.touched.judged_by.extend(looked);
+        let mut found = inside.into_iter().flat_map(|folder| files.iter().map(move |file| (folder, file)));
         let found = found.find(|(folder, (name, words))| loads(&folder.join(name), words));
         if let Some((_, (name, _))) = found {
             self.ask(format!("`{name}` of the project may say what `{program}` loads"));

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Looker;
+use crate::tools::shell::line::tree::Word;
 use crate::tools::shell::paths::{Repository, entered_all};
 use crate::tools::shell::programs::used::Used;
 
@@ -23,7 +24,11 @@ impl Looker<'_> {
     /// `git status` runs in each repository that was added as one, with that one's own config.
     pub(super) fn submodules(&mut self, used: &Used) {
         let sub = used.subs.first().map(|sub| sub.name.as_str());
-        if used.program != "git" || !sub.is_some_and(|sub| ENTERING.contains(&sub)) {
+        let shows = used.options.iter().any(|given| {
+            let value = given.value.as_ref().and_then(Word::literal).unwrap_or_default();
+            given.names.iter().any(|name| name == "--submodule") || value.starts_with("diff.submodule")
+        });
+        if used.program != "git" || !(shows || sub.is_some_and(|sub| ENTERING.contains(&sub))) {
             return;
         }
         for folder in entered_all(&self.start.folders, &used.folders, self.home).iter() {
@@ -36,6 +41,19 @@ impl Looker<'_> {
                 self.ask(format!("{name} is a repository of its own, whose config can run programs"));
             }
         }
+    }
+}
+
+/// Whether a repository inside keeps its settings outside of the outer one's folder.
+fn keeps_own(top: &Path, inside: &Path) -> bool {
+    match inside.join(".git").symlink_metadata() {
+        Ok(about) if about.is_file() => {
+            let kept = named(inside).and_then(|at| at.canonicalize().ok());
+            let modules = top.join(".git").canonicalize();
+            !kept.zip(modules.ok()).is_some_and(|(kept, outer)| kept.starts_with(outer))
+        }
+        Ok(_) => true,
+        Err(_) => false,
     }
 }
 
@@ -62,7 +80,7 @@ fn entered(top: &Path, index: &Path) -> Option<String> {
         for path in PATHS_AT.iter().filter_map(|from| index.get(entry + from..)) {
             let path = Path::new(OsStr::from_bytes(path.split(|byte| *byte == 0).next().unwrap_or_default()));
             let plain = path.is_relative() && !path.as_os_str().is_empty();
-            if plain && top.join(path).join(".git").is_dir() {
+            if plain && keeps_own(top, &top.join(path)) {
                 return Some(format!("`{}`", path.display()));
             }
         }

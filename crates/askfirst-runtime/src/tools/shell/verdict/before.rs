@@ -95,6 +95,8 @@ pub(super) struct Before {
     brought: bool,
     /// Whether any file of the folder may have been replaced.
     replaced: bool,
+    /// Whether by something that knows no repository, and so may replace what is in its own folder too.
+    unpacked: bool,
     /// Whether something ran that may make any file.
     ran: bool,
     /// What came to lie somewhere, and may lead elsewhere.
@@ -122,6 +124,10 @@ impl Before {
             .as_ref()
             .is_some_and(|used| used.class != Class::Reads && BRINGING.contains(&used.program.as_str()));
         self.replaced |= start.used.as_ref().is_some_and(|used| replaces(used, start));
+        self.unpacked |= start
+            .used
+            .as_ref()
+            .is_some_and(|used| used.class != Class::Reads && REPLACING.contains(&used.program.as_str()));
         self.ran |= start
             .used
             .as_ref()
@@ -149,10 +155,14 @@ impl Before {
             "it writes into what this line moves or copies there, and that may lead elsewhere"
         } else if touched.kept.iter().any(|folder| self.may_bring_repository(folder)) {
             "this line may bring a repository there, whose config can run programs"
+        } else if self.unpacked && !touched.kept.is_empty() {
+            "this line may replace the repository's own settings before"
         } else if touched.judged_by.iter().any(|path| self.may_bring(path)) {
             "it was judged by files that this line may bring or change before"
-        } else if self.replaced && touched.read.iter().any(|path| path.symlink_metadata().is_err()) {
-            "it reads what is not there yet, and this line may bring a link in its place"
+        } else if self.replaced && touched.read.iter().any(|path| !path.is_dir()) {
+            "it reads what this line may put a link in place of"
+        } else if touched.read.iter().any(|path| below(path, &self.restored)) {
+            "it reads what this line brings back, and that may be a link"
         } else if touched.run.iter().any(|path| below(path, &self.filled)) {
             "it runs what this line itself writes"
         } else if self.brought && touched.run.iter().any(|path| !path.exists()) {
@@ -240,6 +250,7 @@ fn replaces(used: &Used, start: &Start) -> bool {
                 | "sparse-checkout"
                 | "stash"
                 | "submodule"
+                | "worktree"
         ),
         ("gh", ["pr", "checkout"]) => true,
         (program, _) => REPLACING.contains(&program),

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{Pending, Reader};
-use crate::tools::shell::line::tree::Word;
+use crate::tools::shell::line::arithmetic;
+use crate::tools::shell::line::tree::{Piece, Word};
 use crate::tools::shell::programs::table::{Opt, OptEffect, Section, Special};
 use crate::tools::shell::programs::used::{Effect, Given, Role};
 use crate::tools::shell::programs::words::{Lead, lead, many, shown, splits, without};
@@ -271,6 +272,11 @@ impl<'t> Reader<'t, '_> {
             if parts.next().is_some_and(|part| matches!(part.role, Role::Command | Role::Rest) || part.tool) {
                 self.doubt(at, "a command that is attached to an option");
             }
+            let needs = shape.is_some_and(|option| !option.optional && !option.values.is_empty());
+            if needs && !self.style.long && !written.starts_with("--") && may_be_empty(&value) {
+                let why = format!("the value of `{written}` may turn out to be the next word");
+                self.doubt(at, &why);
+            }
             values.push((value, at));
         } else if shape.is_some_and(|option| option.optional) || self.stands_alone(section, known) {
             parts = [].iter();
@@ -375,4 +381,12 @@ fn looks_like_option(word: &Word) -> bool {
     let text = word.prefix();
     let name = text.strip_prefix("--").or_else(|| text.strip_prefix('-')).unwrap_or_default();
     name.starts_with(|first: char| first.is_ascii_alphabetic()) && !name.contains(char::is_whitespace)
+}
+
+/// Whether nothing may be left of a word.
+fn may_be_empty(word: &Word) -> bool {
+    word.pieces.iter().all(|piece| match piece {
+        Piece::Unknown(unknown) => arithmetic(&unknown.text).is_none(),
+        Piece::Text(_) | Piece::Glob(_) | Piece::Home => false,
+    })
 }
