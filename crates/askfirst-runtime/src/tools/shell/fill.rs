@@ -55,6 +55,7 @@ enum Told {
     /// This, or nothing at all.
     Perhaps(String),
     Name,
+    Hash,
     Below(Vec<Word>),
     Nothing,
 }
@@ -120,7 +121,11 @@ impl Filler<'_> {
                             filled.some_name.push(filled.words.len());
                             push(&mut pieces, "name".to_owned());
                         }
-                        Told::Perhaps(_) | Told::Name | Told::Below(_) | Told::Nothing => {
+                        // Letters and digits are no code, whichever they are.
+                        Told::Hash if place > 0 || behind.is_none_or(goes_on) => {
+                            push(&mut pieces, "0a1b2c3".to_owned());
+                        }
+                        Told::Perhaps(_) | Told::Name | Told::Hash | Told::Below(_) | Told::Nothing => {
                             pieces.push(piece.clone());
                         }
                     },
@@ -174,12 +179,13 @@ impl Filler<'_> {
             return if filled.words.len() == 2 { Told::Text(text) } else { Told::Perhaps(text) };
         }
         if is_hash(&filled.words) {
-            return Told::Name;
+            return Told::Hash;
         }
         let used = programs::used(&filled.words);
         match used.yields {
             Yields::Text => Told::Nothing,
             Yields::Number => Told::Perhaps("0".to_owned()),
+            Yields::Name if is_object(&filled.words) => Told::Hash,
             Yields::Name if used.program != "git" || is_revision(&used, &filled.words) => Told::Name,
             Yields::Name => Told::Nothing,
             // It may run elsewhere: `$(cd x && pwd)`.
@@ -319,6 +325,14 @@ fn is_hash(words: &[Word]) -> bool {
     let formed = *sub == "rev-list" || rest.iter().any(form);
     let before = rest.iter().take_while(|word| **word != "--");
     formed && before.into_iter().all(|word| known(word) || (*sub == "log" && form(word)))
+}
+
+/// `git rev-parse --short HEAD`: a hash, or what it was given.
+fn is_object(words: &[Word]) -> bool {
+    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+    let Some(["git", "rev-parse", rest @ ..]) = words.as_deref() else { return false };
+    let plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '~' | '^'));
+    rest.iter().all(|word| plain(word) || matches!(*word, "--short" | "--verify" | "-q" | "--quiet"))
 }
 
 /// What `dirname` and `basename` print of a path that is known.

@@ -77,8 +77,10 @@ pub(super) fn stdin(part: &Part) -> Stdin {
 }
 
 /// Programs whose words are code for the most part.
-const CODED: [&str; 12] =
-    ["awk", "gawk", "gsed", "jq", "mawk", "nawk", "perl", "php", "python3", "ruby", "sed", "yq"];
+const CODED: [&str; 15] = [
+    "autossh", "awk", "gawk", "gsed", "jq", "mawk", "nawk", "perl", "php", "python3", "ruby", "sed",
+    "slogin", "ssh", "yq",
+];
 
 /// Whether a word is code to a program, or may be: a branch may be named as a command is written.
 pub(super) fn is_code(used: &Used, at: usize) -> bool {
