@@ -1,7 +1,11 @@
 //! Words whose unknown parts can be told after all: by what the command prints whose output they are.
 
+mod printed;
+
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+
+use printed::{counted, is_hash, is_object, is_revision, moment, part_of_path};
 
 use super::filters::{makes_function, unfiltered};
 use super::line::arithmetic;
@@ -11,6 +15,8 @@ use super::paths::{self, Repository};
 use super::programs;
 use super::programs::used::{Used, Yields};
 
+/// So many parts that may be nothing are tried one by one.
+const MOST_DOUBTFUL: usize = 4;
 /// So deep are substitutions inside substitutions looked at.
 const MAX_DEPTH: usize = 8;
 /// What the shell itself makes digits of.
@@ -47,6 +53,23 @@ pub(super) struct Filled {
     pub(super) below: Vec<usize>,
     /// Which words are a name that is not known.
     pub(super) some_name: Vec<usize>,
+    /// How many parts were filled in that may turn out to be nothing.
+    doubtful: usize,
+    /// Whether some words may turn out to be several, or none.
+    lists: bool,
+}
+
+/// What parts that were filled in turn out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// What was filled in.
+    Told,
+    /// This one of them is nothing.
+    Empty(usize),
+    /// All of them are nothing.
+    AllEmpty,
+    /// What may be several words is three.
+    Several,
 }
 
 /// What an unknown part turns out to be.
@@ -62,28 +85,43 @@ enum Told {
 
 impl Filler<'_> {
     pub(super) fn fill(&self, words: &[Word]) -> Filled {
-        self.fill_to(words, 0)
+        self.fill_to(words, 0, Turn::Told)
+    }
+
+    /// What else these words may be: without what may be nothing, and with more of what may be several.
+    pub(super) fn others(&self, words: &[Word], filled: &Filled) -> Vec<Filled> {
+        let mut turns: Vec<Turn> = (0..filled.doubtful.min(MOST_DOUBTFUL)).map(Turn::Empty).collect();
+        if filled.lists || filled.doubtful > 1 {
+            turns.push(Turn::AllEmpty);
+        }
+        if filled.lists {
+            turns.push(Turn::Several);
+        }
+        turns.into_iter().map(|turn| self.fill_to(words, 0, turn)).collect()
     }
 
     /// A word that stays one word.
     pub(super) fn one(&self, word: &Word) -> Word {
-        let mut filled = self.fill_to(std::slice::from_ref(word), 0);
+        let mut filled = self.fill_to(std::slice::from_ref(word), 0, Turn::Told);
+        let sure = filled.below.is_empty() && filled.some_name.is_empty() && filled.doubtful == 0;
         match (filled.words.pop(), filled.words.is_empty()) {
-            (Some(one), true) if filled.below.is_empty() && filled.some_name.is_empty() => one,
+            (Some(one), true) if sure => one,
             (Some(_) | None, _) => word.clone(),
         }
     }
 
     /// Where a stream leads: one word, and whether it stands for any file below it.
     pub(super) fn target(&self, word: &Word) -> (Word, bool) {
-        let mut filled = self.fill_to(std::slice::from_ref(word), 0);
+        let mut filled = self.fill_to(std::slice::from_ref(word), 0, Turn::Told);
         match (filled.words.pop(), filled.words.is_empty()) {
-            (Some(one), true) if filled.some_name.is_empty() => (one, !filled.below.is_empty()),
+            (Some(one), true) if filled.some_name.is_empty() && filled.doubtful == 0 => {
+                (one, !filled.below.is_empty())
+            }
             (Some(_) | None, _) => (word.clone(), false),
         }
     }
 
-    fn fill_to(&self, words: &[Word], depth: usize) -> Filled {
+    fn fill_to(&self, words: &[Word], depth: usize, turn: Turn) -> Filled {
         // What the shell itself takes a number from does no harm with any.
         let first = words.first().and_then(Word::literal);
         let counts = first.is_some_and(|name| ["exit", "return", "wait", "sleep", "shift"].contains(&name));
@@ -92,9 +130,15 @@ impl Filler<'_> {
             if let [Piece::Unknown(unknown)] = &*word.pieces
                 && let Told::Below(tops) = self.told(unknown, depth)
             {
-                for top in tops {
+                filled.lists = true;
+                let times = match turn {
+                    Turn::AllEmpty => 0,
+                    Turn::Several => 3,
+                    Turn::Told | Turn::Empty(_) => 1,
+                };
+                for top in (0..times).flat_map(|_| tops.iter()) {
                     filled.below.push(filled.words.len());
-                    filled.words.push(Word { span: word.span.clone(), ..top });
+                    filled.words.push(Word { span: word.span.clone(), ..top.clone() });
                 }
                 continue;
             }
@@ -115,6 +159,8 @@ impl Filler<'_> {
                     }
                     Piece::Unknown(unknown) => match self.told(unknown, depth) {
                         Told::Text(text) => push(&mut pieces, text),
+                        told if is_taken(&told, place, behind, alone, &word.pieces)
+                            && filled.is_empty_at(turn) => {}
                         // Where it turns out to be nothing, what stands beside it becomes something else.
                         Told::Perhaps(text) if alone || is_sum(&word.pieces) => push(&mut pieces, text),
                         Told::Name if place > 0 || behind.is_none_or(goes_on) => {
@@ -133,7 +179,16 @@ impl Filler<'_> {
                     Piece::Glob(_) | Piece::Home => pieces.push(piece.clone()),
                 }
             }
-            filled.words.push(Word::new(word.span.clone(), pieces));
+            let splits = |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.splits);
+            let bare = word.pieces.iter().all(splits);
+            filled.lists |= bare && !pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_)));
+            // Nothing without quotes is no word.
+            if bare && pieces.is_empty() {
+                continue;
+            }
+            let times = if bare && turn == Turn::Several { 3 } else { 1 };
+            let word = Word::new(word.span.clone(), pieces);
+            filled.words.extend(std::iter::repeat_n(word, times));
         }
         filled
     }
@@ -167,16 +222,24 @@ impl Filler<'_> {
         if depth >= MAX_DEPTH || makes_function(self.line, own) || !command.redirections.is_empty() {
             return Told::Nothing;
         }
-        let filled = self.fill_to(&command.words, depth + 1);
+        let filled = self.fill_to(&command.words, depth + 1, Turn::Told);
         if filled.words.is_empty() {
             return Told::Nothing;
         }
-        if let Some(text) = part_of_path(&filled.words).or_else(|| counted(&filled.words)) {
-            return Told::Text(text);
+        // Behind what picks lines nothing may be left.
+        let whole =
+            unknown.output_of.and_then(|at| self.line.commands.get(at)).is_some_and(|own| own == command);
+        let sure = |text: String| if whole { Told::Text(text) } else { Told::Perhaps(text) };
+        let known = filled.below.is_empty() && filled.some_name.is_empty() && filled.doubtful == 0;
+        if let Some(text) = part_of_path(&filled.words) {
+            return if known { sure(text) } else { Told::Nothing };
+        }
+        if let Some(text) = counted(&filled.words) {
+            return sure(text);
         }
         if let Some(text) = moment(&filled.words) {
             // A date that is given in words may be none.
-            return if filled.words.len() == 2 { Told::Text(text) } else { Told::Perhaps(text) };
+            return if filled.words.len() == 2 { sure(text) } else { Told::Perhaps(text) };
         }
         if is_hash(&filled.words) {
             return Told::Hash;
@@ -186,12 +249,14 @@ impl Filler<'_> {
             Yields::Text => Told::Nothing,
             Yields::Number => Told::Perhaps("0".to_owned()),
             Yields::Name if is_object(&filled.words) => Told::Hash,
+            Yields::Name if used.program == "git" && self.is_on_dashes() => Told::Nothing,
             Yields::Name if used.program != "git" || is_revision(&used, &filled.words) => Told::Name,
             Yields::Name => Told::Nothing,
             // It may run elsewhere: `$(cd x && pwd)`.
             Yields::Folder if command.folders.as_deref() != self.own => Told::Nothing,
             Yields::Folder => {
-                tame(self.folder(&used).as_deref().and_then(Path::to_str)).map_or(Told::Nothing, Told::Text)
+                let folder = self.folder(&used);
+                tame(folder.as_deref().and_then(Path::to_str)).map_or(Told::Nothing, sure)
             }
             Yields::Paths if command.folders.as_deref() != self.own => Told::Nothing,
             Yields::Paths => {
@@ -202,6 +267,16 @@ impl Filler<'_> {
                 if tame { Told::Below(tops) } else { Told::Nothing }
             }
         }
+    }
+
+    /// Whether the branch that is checked out begins as an option does: one that was cloned may.
+    fn is_on_dashes(&self) -> bool {
+        self.folders.iter().any(|folder| match paths::repository(folder) {
+            Repository::At(top) => {
+                std::fs::read(top.join(".git/HEAD")).is_ok_and(|head| head.starts_with(b"ref: refs/heads/-"))
+            }
+            Repository::None | Repository::WorkTree(..) | Repository::Odd(_) => false,
+        })
     }
 
     /// The folder that a command prints.
@@ -267,94 +342,28 @@ pub(super) fn roles_shift(words: &[Word], below: &[usize], used: &Used) -> bool 
     more.class != used.class || more.doubts.len() > used.doubts.len()
 }
 
-/// What `seq` prints, where that is something.
-fn counted(words: &[Word]) -> Option<String> {
-    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
-    let number = |text: &str| text.parse::<u32>().ok();
-    let some = match words?.as_slice() {
-        ["seq", last] => number(last)? >= 1,
-        ["seq", first, last] => number(first)? <= number(last)?,
-        _ => return None,
-    };
-    some.then(|| "0".to_owned())
-}
-
-/// What `date` prints in a form of digits: one that looks like it.
-fn moment(words: &[Word]) -> Option<String> {
-    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
-    let form = match words?.as_slice() {
-        ["date", form] | ["date", "-u", form] | ["date", "-d" | "--date", _, form] => {
-            form.strip_prefix('+')?
-        }
-        _ => return None,
-    };
-    let mut text = String::new();
-    let mut letters = form.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '%' => text.push_str(match letters.next()? {
-                'F' => "2000-01-01",
-                'T' => "00:00:00",
-                'Y' => "2000",
-                'y' | 'm' | 'd' | 'H' | 'M' | 'S' | 'V' => "01",
-                'j' => "001",
-                's' => "1000000000",
-                'N' => "000000000",
-                _ => return None,
-            }),
-            '-' if !text.is_empty() => text.push('-'),
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '.' | ':' => text.push(letter),
-            _ => return None,
-        }
-    }
-    (!text.is_empty() && !text.starts_with('.')).then_some(text)
-}
-
-/// Whether git prints numbers of commits, and only them.
-fn is_hash(words: &[Word]) -> bool {
-    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
-    let Some(["git", sub @ ("log" | "rev-list"), rest @ ..]) = words.as_deref() else { return false };
-    let known = |word: &&str| {
-        let count = word.trim_start_matches("-n").trim_start_matches('-');
-        let number = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
-        number || matches!(*word, "HEAD" | "-n" | "--all" | "main" | "master" | "--no-merges" | "--reverse")
-    };
-    let form = |word: &&str| {
-        matches!(*word, "--format=%H" | "--format=%h" | "--pretty=%H" | "--pretty=format:%H" | "--pretty=%h")
-    };
-    let formed = *sub == "rev-list" || rest.iter().any(form);
-    let before = rest.iter().take_while(|word| **word != "--");
-    formed && before.into_iter().all(|word| known(word) || (*sub == "log" && form(word)))
-}
-
-/// `git rev-parse --short HEAD`: a hash, or what it was given.
-fn is_object(words: &[Word]) -> bool {
-    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
-    let Some(["git", "rev-parse", rest @ ..]) = words.as_deref() else { return false };
-    let plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '~' | '^'));
-    rest.iter().all(|word| plain(word) || matches!(*word, "--short" | "--verify" | "-q" | "--quiet"))
-}
-
-/// What `dirname` and `basename` print of a path that is known.
-fn part_of_path(words: &[Word]) -> Option<String> {
-    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
-    let (program, path) = match words?.as_slice() {
-        [program @ ("dirname" | "basename"), path] | [program @ ("dirname" | "basename"), "--", path] => {
-            (*program, *path)
-        }
-        _ => return None,
-    };
-    let path = Some(path).filter(|path| !path.starts_with('-')).map(|path| path.trim_end_matches('/'))?;
-    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
-    let folder = folder.trim_end_matches('/');
-    let part = if program == "basename" { name } else { folder };
-    tame(Some(part)).filter(|part| !part.is_empty() && !part.starts_with('-'))
-}
-
 /// `${PIPESTATUS[0]}`, and nothing more.
 fn is_status(text: &str) -> bool {
     let index = text.strip_prefix("${PIPESTATUS[").and_then(|rest| rest.strip_suffix("]}"));
     index.is_some_and(|index| index.len() == 1 && index.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+impl Filled {
+    /// Counts a part that may be nothing; whether it is.
+    fn is_empty_at(&mut self, turn: Turn) -> bool {
+        let at = self.doubtful;
+        self.doubtful += 1;
+        turn == Turn::AllEmpty || turn == Turn::Empty(at)
+    }
+}
+
+/// Whether something is filled in that may turn out to be nothing.
+fn is_taken(told: &Told, place: usize, behind: Option<&Piece>, alone: bool, pieces: &[Piece]) -> bool {
+    match told {
+        Told::Perhaps(_) => alone || is_sum(pieces),
+        Told::Name | Told::Hash => place > 0 || behind.is_none_or(goes_on),
+        Told::Text(_) | Told::Below(_) | Told::Nothing => false,
+    }
 }
 
 /// Whether what stands beside an unknown part is so little that it means nothing without it: `1,$(…)p`.
@@ -382,41 +391,6 @@ fn is_digits(unknown: &Unknown, behind: bool) -> bool {
     let Some(inner) = arithmetic(&unknown.text) else { return false };
     let positive = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '+' | '*' | '/' | '%' | '(' | ')');
     behind || (inner.len() <= 16 && inner.chars().all(positive))
-}
-
-/// Whether git surely prints the number of a commit. What `rev-parse` does not find it prints as it stands.
-fn is_revision(used: &Used, words: &[Word]) -> bool {
-    let known = |text: &str| {
-        let name = text.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '~' | '^'));
-        let branch = name.split_once('/').map_or(name, |(_, branch)| branch);
-        let remote =
-            name.len() == branch.len() || name.starts_with("origin/") || name.starts_with("upstream/");
-        matches!(name, "HEAD" | "@" | "FETCH_HEAD" | "ORIG_HEAD" | "@{u}" | "@{upstream}")
-            || (remote && matches!(branch, "main" | "master" | "develop" | "dev" | "trunk"))
-    };
-    let options = words.iter().filter_map(Word::literal).filter(|word| word.starts_with('-'));
-    let usual = |option: &str| {
-        let short =
-            option.strip_prefix("--short=").is_some_and(|n| n.bytes().all(|byte| byte.is_ascii_digit()));
-        short
-            || matches!(
-                option,
-                "--abbrev-ref"
-                    | "--short"
-                    | "--verify"
-                    | "-q"
-                    | "--quiet"
-                    | "--show-current"
-                    | "--octopus"
-                    | "--fork-point"
-            )
-    };
-    let finds = used.subs.iter().any(|sub| sub.name == "merge-base");
-    let operand = |at: usize| words.get(at).and_then(Word::literal);
-    let literal = words.iter().all(|word| word.literal().is_some());
-    literal
-        && options.into_iter().all(usual)
-        && (finds || used.operands.iter().all(|it| operand(it.word).is_some_and(known)))
 }
 
 /// A path that stays one word, whatever the shell does with it.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use self::part::{Part, found_below, hand_on, is_code, is_placeholder, place, stdin};
+use self::part::{Part, found_below, hand_on, is_code, is_placeholder, place, stdin, takes_first};
 use super::fill::{Filled, Filler, dashless, fill_is_tame, roles_shift, tops};
 use super::filters::{makes_function, spelled_out, unfiltered};
 use super::line;
@@ -153,7 +153,9 @@ impl Opener<'_> {
         let here = Setting { folders: Arc::clone(&folders), ..setting.clone() };
         let own = command.folders.as_deref();
         let filler = Filler { line, home: self.home, folders: &folders, own };
-        let Filled { words, below, some_name } = filler.fill(&command.words);
+        let filled = filler.fill(&command.words);
+        let others = filler.others(&command.words, &filled);
+        let Filled { words, below, some_name, .. } = filled;
         let targets = command.redirections.iter().map(|redirection| {
             let (word, below) = filler.target(&redirection.target);
             Target {
@@ -193,6 +195,11 @@ impl Opener<'_> {
             kind,
             ..Part::new(command.span.clone())
         };
+        // It is judged as everything that it may be.
+        for Filled { words, below, some_name, .. } in others {
+            let notes = part.notes.clone();
+            self.program(&here, line, Part { words, below, some_name, notes, ..part.clone() });
+        }
         self.program(&here, line, part);
     }
 
@@ -222,11 +229,7 @@ impl Opener<'_> {
         let index = self.opened.starts.len();
         let patches = used.as_ref().is_some_and(|used| PATCHING.contains(&used.program.as_str()));
         let sent = if patches { self.input(line, &part) } else { None };
-        let fed_by = match &part.stdin {
-            Stdin::Pipe(from) if setting.within.is_none() => line.commands.get(*from),
-            Stdin::Pipe(_) | Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => None,
-        };
-        let fed_by = fed_by.map(|command| command.span.clone());
+        let fed_by = if setting.within.is_none() { part.fed_by(line) } else { None };
         let coded = used.as_ref().is_some_and(|used| part.some_name.iter().any(|at| is_code(used, *at)));
         let runs = used.as_ref().filter(|_| part.kind == Kind::Program);
         let orders = runs.filter(|used| self.takes_orders(line, &part, used)).map(|used| {
@@ -427,6 +430,7 @@ impl Opener<'_> {
                 used.program
             ));
         }
+        let tops = if takes_first(inner) { [tops.clone(), tops].concat() } else { tops };
         let at = place(inner, tops);
         inner.below.extend(at);
         Ok(())

@@ -348,7 +348,13 @@ impl Walker<'_> {
                         self.gap(span, "a command that runs for each line read");
                     }
                 }
+                let job = |word: &Word| {
+                    name == "wait" && matches!(&*word.pieces, [Piece::Unknown(it)] if it.text == "$!")
+                };
                 let odd = |word: &Word| {
+                    if job(word) {
+                        return false;
+                    }
                     word.literal().is_none_or(|text| text.contains(['[', '$', '`']))
                         || (name == "unset" && word.literal().is_some_and(special_name))
                 };

@@ -350,7 +350,7 @@ impl Walker<'_> {
                 Some(at + 2)
             }
             b'0' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!' => {
-                let digits = matches!(next, b'#' | b'?' | b'$' | b'!');
+                let digits = matches!(next, b'#' | b'?' | b'$');
                 let splits = (bare && !digits) || next == b'@';
                 out.push(piece(self.slice(&(at..at + 2)), splits));
                 Some(at + 2)

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::line::tree::{Assignment, Piece, Stdin, Way, Word};
+use super::super::line::tree::{Assignment, Line, Piece, Stdin, Way, Word};
 use super::super::programs::used::{Effect, Nested, Role, Used};
 use super::super::start::{Kind, Target};
 
@@ -37,6 +37,16 @@ impl Part {
             notes: Vec::new(),
             kind: Kind::Program,
             says: false,
+        }
+    }
+}
+
+impl Part {
+    /// Where the command stands whose output it reads.
+    pub(super) fn fed_by(&self, line: &Line) -> Option<Range<usize>> {
+        match &self.stdin {
+            Stdin::Pipe(from) => line.commands.get(*from).map(|command| command.span.clone()),
+            Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => None,
         }
     }
 }
@@ -98,4 +108,10 @@ pub(super) fn hand_on(outer: &Part, inner: &mut Part) {
     let same = inner.words.iter().enumerate().filter(|(_, word)| unknown.contains(word));
     let same: Vec<usize> = same.map(|(at, _)| at).collect();
     inner.some_name.extend(same);
+}
+
+/// Whether an option stands before the names: it takes the first for its value, and more may follow.
+pub(super) fn takes_first(inner: &Part) -> bool {
+    let at = inner.words.iter().position(is_placeholder).unwrap_or(inner.words.len());
+    at > 1 && inner.words.get(at - 1).is_some_and(|word| word.prefix().starts_with('-'))
 }

@@ -269,3 +269,14 @@ fn git_is_asked_about_where_it_would_enter_a_repository_by_itself() {
     world.write("sub/.git", "gitdir: ../build/inside\n");
     assert_eq!(world.says("git status"), Required);
 }
+
+#[test]
+fn a_branch_that_is_named_as_an_option_is_not_taken_for_a_name() {
+    let world = world(READS);
+    let head = |name: &str| world.write(".git/HEAD", &format!("ref: refs/heads/{name}\n"));
+    head("main");
+    let command = "git log \"$(git branch --show-current)\"";
+    assert_eq!(world.says(command), Free);
+    head("--output=x");
+    assert_eq!(world.says(command), Required);
+}

@@ -1,0 +1,124 @@
+//! What single commands are sure to print: hashes, dates, counts and parts of paths.
+
+use super::super::line::tree::Word;
+use super::super::programs::used::Used;
+use super::tame;
+
+/// Whether git prints numbers of commits, and only them.
+pub(super) fn is_hash(words: &[Word]) -> bool {
+    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+    let Some(["git", sub @ ("log" | "rev-list"), rest @ ..]) = words.as_deref() else { return false };
+    let known = |word: &&str| {
+        let count = word.trim_start_matches("-n").trim_start_matches('-');
+        let number = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+        number || matches!(*word, "HEAD" | "-n" | "--all" | "main" | "master" | "--no-merges" | "--reverse")
+    };
+    let form = |word: &&str| {
+        matches!(*word, "--format=%H" | "--format=%h" | "--pretty=%H" | "--pretty=format:%H" | "--pretty=%h")
+    };
+    let formed = *sub == "rev-list" || rest.iter().any(form);
+    let before = rest.iter().take_while(|word| **word != "--");
+    formed && before.into_iter().all(|word| known(word) || (*sub == "log" && form(word)))
+}
+
+/// `git rev-parse --short HEAD`: a hash, or what it was given.
+pub(super) fn is_object(words: &[Word]) -> bool {
+    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+    let Some(["git", "rev-parse", rest @ ..]) = words.as_deref() else { return false };
+    let plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '~' | '^'));
+    rest.iter().all(|word| plain(word) || matches!(*word, "--short" | "--verify" | "-q" | "--quiet"))
+}
+
+/// What `dirname` and `basename` print of a path that is known.
+pub(super) fn part_of_path(words: &[Word]) -> Option<String> {
+    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+    let (program, path) = match words?.as_slice() {
+        [program @ ("dirname" | "basename"), path] | [program @ ("dirname" | "basename"), "--", path] => {
+            (*program, *path)
+        }
+        _ => return None,
+    };
+    let path = Some(path).filter(|path| !path.starts_with('-')).map(|path| path.trim_end_matches('/'))?;
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+    let folder = folder.trim_end_matches('/');
+    let part = if program == "basename" { name } else { folder };
+    tame(Some(part)).filter(|part| !part.is_empty() && !part.starts_with('-'))
+}
+
+/// What `date` prints in a form of digits: one that looks like it.
+pub(super) fn moment(words: &[Word]) -> Option<String> {
+    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+    let form = match words?.as_slice() {
+        ["date", form] | ["date", "-u", form] | ["date", "-d" | "--date", _, form] => {
+            form.strip_prefix('+')?
+        }
+        _ => return None,
+    };
+    let mut text = String::new();
+    let mut letters = form.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '%' => text.push_str(match letters.next()? {
+                'F' => "2000-01-01",
+                'T' => "00:00:00",
+                'Y' => "2000",
+                'y' | 'm' | 'd' | 'H' | 'M' | 'S' | 'V' => "01",
+                'j' => "001",
+                's' => "1000000000",
+                'N' => "000000000",
+                _ => return None,
+            }),
+            '-' if !text.is_empty() => text.push('-'),
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '.' | ':' => text.push(letter),
+            _ => return None,
+        }
+    }
+    (!text.is_empty() && !text.starts_with('.')).then_some(text)
+}
+
+/// What `seq` prints, where that is something.
+pub(super) fn counted(words: &[Word]) -> Option<String> {
+    let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+    let number = |text: &str| text.parse::<u32>().ok();
+    let some = match words?.as_slice() {
+        ["seq", last] => number(last)? >= 1,
+        ["seq", first, last] => number(first)? <= number(last)?,
+        _ => return None,
+    };
+    some.then(|| "0".to_owned())
+}
+
+/// Whether git surely prints the number of a commit. What `rev-parse` does not find it prints as it stands.
+pub(super) fn is_revision(used: &Used, words: &[Word]) -> bool {
+    let known = |text: &str| {
+        let name = text.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '~' | '^'));
+        let branch = name.split_once('/').map_or(name, |(_, branch)| branch);
+        let remote =
+            name.len() == branch.len() || name.starts_with("origin/") || name.starts_with("upstream/");
+        matches!(name, "HEAD" | "@" | "FETCH_HEAD" | "ORIG_HEAD" | "@{u}" | "@{upstream}")
+            || (remote && matches!(branch, "main" | "master" | "develop" | "dev" | "trunk"))
+    };
+    let options = words.iter().filter_map(Word::literal).filter(|word| word.starts_with('-'));
+    let usual = |option: &str| {
+        let short =
+            option.strip_prefix("--short=").is_some_and(|n| n.bytes().all(|byte| byte.is_ascii_digit()));
+        short
+            || matches!(
+                option,
+                "--abbrev-ref"
+                    | "--short"
+                    | "--verify"
+                    | "-q"
+                    | "--quiet"
+                    | "--show-current"
+                    | "--octopus"
+                    | "--fork-point"
+            )
+    };
+    let finds = used.subs.iter().any(|sub| sub.name == "merge-base");
+    let operand = |at: usize| words.get(at).and_then(Word::literal);
+    let literal = words.iter().all(|word| word.literal().is_some());
+    literal
+        && options.into_iter().all(usual)
+        && (finds || used.operands.iter().all(|it| operand(it.word).is_some_and(known)))
+}
