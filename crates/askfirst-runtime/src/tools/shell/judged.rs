@@ -66,6 +66,34 @@ pub(super) struct Judged {
 }
 
 impl Judged {
+    /// Leaves out what a program may turn out to be where nothing else would be said about it.
+    pub(super) fn leave_out_repeats(&mut self) {
+        if !self.starts.iter().any(|start| start.turned) {
+            return;
+        }
+        let starts = std::mem::take(&mut self.starts);
+        let rows = std::mem::take(&mut self.rows);
+        let all: Vec<(Start, Row)> = starts.into_iter().zip(rows).collect();
+        let same = |(one, said): &(Start, Row), (other, again): &(Start, Row)| {
+            one.span == other.span
+                && one.text == other.text
+                && one.via == other.via
+                && said.reasons == again.reasons
+                && said.streams == again.streams
+        };
+        let repeats = |at: usize, it: &(Start, Row)| {
+            // The one that it may turn out from stands behind it.
+            it.0.turned && all.iter().skip(at + 1).any(|other| same(it, other))
+        };
+        let left: Vec<bool> = all.iter().enumerate().map(|(at, it)| repeats(at, it)).collect();
+        for ((start, row), left) in all.into_iter().zip(left) {
+            if !left {
+                self.starts.push(start);
+                self.rows.push(row);
+            }
+        }
+    }
+
     /// Each program with its verdict.
     pub(super) fn each(&self) -> impl Iterator<Item = (&Start, &Row)> {
         self.starts.iter().zip(&self.rows)

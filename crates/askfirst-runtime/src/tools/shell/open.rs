@@ -197,8 +197,7 @@ impl Opener<'_> {
         };
         // It is judged as everything that it may be.
         for Filled { words, below, some_name, .. } in others {
-            let notes = part.notes.clone();
-            self.program(&here, line, Part { words, below, some_name, notes, ..part.clone() });
+            self.program(&here, line, Part { words, below, some_name, turned: true, ..part.clone() });
         }
         self.program(&here, line, part);
     }
@@ -253,6 +252,7 @@ impl Opener<'_> {
             kind: part.kind,
             sent,
             says: part.says,
+            turned: part.turned,
             fed_by,
         });
         if coded {

@@ -38,6 +38,8 @@ pub(super) struct Start {
     pub(super) sent: Option<String>,
     /// It prints nothing but what stands in the line: `cat` of a here-document.
     pub(super) says: bool,
+    /// Whether it is what another one may turn out to be.
+    pub(super) turned: bool,
     /// The command of the line whose output it reads.
     pub(super) fed_by: Option<Range<usize>>,
 }

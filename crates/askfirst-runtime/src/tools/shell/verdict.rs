@@ -82,6 +82,7 @@ impl Judge<'_> {
         judged.writes.sort();
         judged.writes.dedup();
         judged.starts = opened.starts;
+        judged.leave_out_repeats();
         judged
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Part {
     pub(super) notes: Vec<String>,
     pub(super) kind: Kind,
     pub(super) says: bool,
+    /// Whether it is what another one may turn out to be.
+    pub(super) turned: bool,
 }
 
 impl Part {
@@ -37,6 +39,7 @@ impl Part {
             notes: Vec::new(),
             kind: Kind::Program,
             says: false,
+            turned: false,
         }
     }
 }
@@ -102,12 +105,13 @@ pub(super) fn is_code(used: &Used, at: usize) -> bool {
     script || operand || asks || CODED.contains(&used.program.as_str())
 }
 
-/// What is a name that is not known stays one in what is started.
+/// What is a name that is not known stays one in what is started, and what may turn out so.
 pub(super) fn hand_on(outer: &Part, inner: &mut Part) {
     let unknown: Vec<&Word> = outer.some_name.iter().filter_map(|at| outer.words.get(*at)).collect();
     let same = inner.words.iter().enumerate().filter(|(_, word)| unknown.contains(word));
     let same: Vec<usize> = same.map(|(at, _)| at).collect();
     inner.some_name.extend(same);
+    inner.turned = outer.turned;
 }
 
 /// Whether an option stands before the names: it takes the first for its value, and more may follow.
