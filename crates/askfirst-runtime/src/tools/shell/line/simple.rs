@@ -5,7 +5,7 @@ use super::flow::Outcome;
 use super::guard::Place;
 use super::state::{Known, State};
 use super::syntax::{Assign, Kind, Raw, Redirect, Span, Value};
-use super::tree::{Assignment, Command, Exported, Piece, Redirection, Stdin, Unknown, Way, Word};
+use super::tree::{Assignment, Command, Exported, Piece, Redirection, Stdin, Step, Unknown, Way, Word};
 use super::walk::Walker;
 use super::word::Around;
 
@@ -53,6 +53,10 @@ impl Walker<'_> {
                     || assign.name.ends_with("_functions")
                 {
                     self.gap(&assign.span, "a list by which zsh looks for programs");
+                }
+                // Bash writes a substitution anew before it runs it, and loses these in a list.
+                if self.reached.contains(&Step::Substitution) && self.slice(&assign.span).contains('\\') {
+                    self.gap(&assign.span, "a backslash in a list inside a substitution");
                 }
                 for key in keys {
                     self.number(key, state);
