@@ -267,8 +267,10 @@ impl Sum<'_> {
         let name = self.rest.strip_prefix('$').unwrap_or(self.rest);
         let count = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
         let (name, rest) = name.split_at_checked(count)?;
+        // Without a `$` digits are a number, not what a function was called with.
+        let literal = self.rest.starts_with(|c: char| c.is_ascii_digit());
         self.rest = rest;
-        let known = self.state.get(name);
+        let known = self.state.get(name).filter(|_| !literal);
         match known {
             Some(Known::Value(pieces)) => match &**pieces {
                 [Piece::Text(text)] => decimal(text),

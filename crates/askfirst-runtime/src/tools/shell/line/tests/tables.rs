@@ -32,6 +32,7 @@ fn lists_pipes_and_blocks() {
         ("f() { a; b; }; f x", &["a", "b"]),
         ("f() { a \"$1\" $2; }; f x -y; f 'z w' v", &["a|x|-y", "a|z w|v"]),
         ("f() { a \"$@\"; }; f x y", &["a|x|y"]),
+        ("f() { a $((1+2)) $1; }; f 7", &["a|3|7"]),
         ("f() { a \"$1\"; }; f x; b f", &["a|<$1>", "a|x", "b|f"]),
         ("f() { shift; a \"$1\"; }; f x y", &["shift", "a|<$1>"]),
         ("function f { a; }\nf", &["a"]),
