@@ -15,8 +15,10 @@ use super::paths::{self, Repository};
 use super::programs;
 use super::programs::used::{Used, Yields};
 
-/// So many parts that may be nothing are tried one by one.
+/// So many parts that may be nothing may a command have: every choice of them is tried.
 const MOST_DOUBTFUL: usize = 4;
+/// The bit by which lists are nothing.
+const LISTS: u32 = 1 << 31;
 /// So deep are substitutions inside substitutions looked at.
 const MAX_DEPTH: usize = 8;
 /// What the shell itself makes digits of.
@@ -64,10 +66,8 @@ pub(super) struct Filled {
 enum Turn {
     /// What was filled in.
     Told,
-    /// This one of them is nothing.
-    Empty(usize),
-    /// All of them are nothing.
-    AllEmpty,
+    /// Those of them are nothing whose bits are set; lists are nothing where the highest is.
+    Empty(u32),
     /// What may be several words is three.
     Several,
 }
@@ -90,14 +90,19 @@ impl Filler<'_> {
 
     /// What else these words may be: without what may be nothing, and with more of what may be several.
     pub(super) fn others(&self, words: &[Word], filled: &Filled) -> Vec<Filled> {
-        let mut turns: Vec<Turn> = (0..filled.doubtful.min(MOST_DOUBTFUL)).map(Turn::Empty).collect();
-        if filled.lists || filled.doubtful > 1 {
-            turns.push(Turn::AllEmpty);
-        }
+        // Which of them are nothing may matter: each choice is tried.
+        let choices = 1_u32 << filled.doubtful.min(MOST_DOUBTFUL);
+        let mut turns: Vec<Turn> = (1..choices).map(Turn::Empty).collect();
         if filled.lists {
+            turns.extend((0..choices).map(|choice| Turn::Empty(choice | LISTS)));
             turns.push(Turn::Several);
         }
-        turns.into_iter().map(|turn| self.fill_to(words, 0, turn)).collect()
+        let mut others: Vec<Filled> = Vec::new();
+        for other in turns.into_iter().map(|turn| self.fill_to(words, 0, turn)) {
+            let known = others.iter().chain([filled]).any(|known| known.words == other.words);
+            others.extend((!known).then_some(other));
+        }
+        others
     }
 
     /// A word that stays one word.
@@ -132,7 +137,7 @@ impl Filler<'_> {
             {
                 filled.lists = true;
                 let times = match turn {
-                    Turn::AllEmpty => 0,
+                    Turn::Empty(choice) if choice & LISTS != 0 => 0,
                     Turn::Several => 3,
                     Turn::Told | Turn::Empty(_) => 1,
                 };
@@ -349,11 +354,16 @@ fn is_status(text: &str) -> bool {
 }
 
 impl Filled {
+    /// Whether more parts may be nothing than are tried.
+    pub(super) fn is_too_doubtful(&self) -> bool {
+        self.doubtful > MOST_DOUBTFUL
+    }
+
     /// Counts a part that may be nothing; whether it is.
     fn is_empty_at(&mut self, turn: Turn) -> bool {
         let at = self.doubtful;
         self.doubtful += 1;
-        turn == Turn::AllEmpty || turn == Turn::Empty(at)
+        matches!(turn, Turn::Empty(choice) if at < MOST_DOUBTFUL && choice & (1 << at) != 0)
     }
 }
 

@@ -9,7 +9,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use self::part::{Part, found_below, hand_on, is_code, is_placeholder, place, stdin, takes_first};
+use self::part::{
+    Part, found_below, hand_on, is_code, is_placeholder, only_says, place, remarks, stdin, takes_first,
+    too_doubtful,
+};
 use super::fill::{Filled, Filler, dashless, fill_is_tame, roles_shift, tops};
 use super::filters::{makes_function, spelled_out, unfiltered};
 use super::line;
@@ -19,7 +22,7 @@ use super::orders;
 use super::paths::{self, entered_all};
 use super::programs;
 use super::programs::used::{Class, Fed, Nested, Used, Yields};
-use super::secrets::{included, secrets, sought};
+use super::secrets::sought;
 use super::start::{Kind, Opened, Start, Target, exported, is_defined, printed, shown};
 
 /// So deep are commands inside commands looked at.
@@ -35,8 +38,6 @@ const MAX_WILD: usize = 32;
 const PATCHING: [&str; 3] = ["git", "hub", "patch"];
 /// Shells whose scripts are read here.
 const SHELLS: [&str; 3] = ["sh", "bash", "dash"];
-/// Programs that look at a value and do not print it.
-const TESTS: [&str; 3] = ["test", "[", "[["];
 
 /// Where a text stands.
 #[derive(Clone)]
@@ -155,6 +156,7 @@ impl Opener<'_> {
         let filler = Filler { line, home: self.home, folders: &folders, own };
         let filled = filler.fill(&command.words);
         let others = filler.others(&command.words, &filled);
+        let doubt = too_doubtful(&filled, command);
         let Filled { words, below, some_name, .. } = filled;
         let targets = command.redirections.iter().map(|redirection| {
             let (word, below) = filler.target(&redirection.target);
@@ -177,17 +179,12 @@ impl Opener<'_> {
             (false, true) => Kind::Function,
             (false, false) => Kind::Program,
         };
-        let seeks = matches!(name, Some("grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack"));
-        let sought = if seeks { included(&command.words) } else { None };
-        let shows = name.is_none_or(|name| !TESTS.contains(&name));
-        let says = matches!(&command.stdin, Stdin::Text(_))
-            && matches!(command.words.as_slice(), [cat] if cat.literal() == Some("cat"))
-            && command.redirections.iter().all(|redirection| redirection.way == Way::Write);
+        let notes = remarks(command, name).into_iter().chain(doubt).collect();
         let part = Part {
-            says,
+            says: only_says(command),
             words,
             assignments,
-            notes: if shows { secrets(command) } else { Vec::new() }.into_iter().chain(sought).collect(),
+            notes,
             redirections: setting.redirections.iter().cloned().chain(targets).collect(),
             stdin: command.stdin.clone(),
             below,

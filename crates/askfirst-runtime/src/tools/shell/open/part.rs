@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use super::super::line::tree::{Assignment, Line, Piece, Stdin, Way, Word};
+use super::super::fill::Filled;
+use super::super::line::tree::{Assignment, Command, Line, Piece, Stdin, Way, Word};
 use super::super::programs::used::{Effect, Nested, Role, Used};
+use super::super::secrets::{included, secrets};
 use super::super::start::{Kind, Target};
 
 /// One command before it is looked at.
@@ -89,6 +91,9 @@ pub(super) fn stdin(part: &Part) -> Stdin {
     if redirected { Stdin::Unknown } else { part.stdin.clone() }
 }
 
+/// Programs that look at a value and do not print it.
+const TESTS: [&str; 3] = ["test", "[", "[["];
+
 /// Programs whose words are code for the most part.
 const CODED: [&str; 15] = [
     "autossh", "awk", "gawk", "gsed", "jq", "mawk", "nawk", "perl", "php", "python3", "ruby", "sed",
@@ -118,4 +123,26 @@ pub(super) fn hand_on(outer: &Part, inner: &mut Part) {
 pub(super) fn takes_first(inner: &Part) -> bool {
     let at = inner.words.iter().position(is_placeholder).unwrap_or(inner.words.len());
     at > 1 && inner.words.get(at - 1).is_some_and(|word| word.prefix().starts_with('-'))
+}
+
+/// Why a command cannot be judged where more of it may be nothing than is tried. What only prints may print any of it.
+pub(super) fn too_doubtful(filled: &Filled, command: &Command) -> Option<String> {
+    let prints = matches!(command.words.first().and_then(Word::literal), Some("echo" | "printf"));
+    let doubtful = filled.is_too_doubtful() && !prints;
+    doubtful.then(|| "too many parts of it may turn out to be nothing".to_owned())
+}
+
+/// Whether a command prints nothing but what stands in the line: `cat` of a here-document.
+pub(super) fn only_says(command: &Command) -> bool {
+    matches!(&command.stdin, Stdin::Text(_))
+        && matches!(command.words.as_slice(), [cat] if cat.literal() == Some("cat"))
+        && command.redirections.iter().all(|redirection| redirection.way == Way::Write)
+}
+
+/// What is not understood about a command by its words alone: secrets that it would print, and files that it looks for.
+pub(super) fn remarks(command: &Command, name: Option<&str>) -> Vec<String> {
+    let seeks = matches!(name, Some("grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack"));
+    let sought = if seeks { included(&command.words) } else { None };
+    let shows = name.is_none_or(|name| !TESTS.contains(&name));
+    if shows { secrets(command) } else { Vec::new() }.into_iter().chain(sought).collect()
 }
