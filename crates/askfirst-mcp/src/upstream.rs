@@ -8,8 +8,8 @@ use std::task::Poll;
 use askfirst::json::{MAX_VALUES, count, count_object};
 use askfirst::toolset::{BoxFuture, Pinned};
 use askfirst::{
-    ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Digest, Fact,
-    Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
+    ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, ContentDigest,
+    Digest, Fact, Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
 };
 use askfirst_runtime::present::escape::{escaped, visible, visible_line};
 use hyper::header::HeaderMap;
@@ -451,7 +451,7 @@ impl Says {
 
 /// What the record says of an answer: its digest. The client gets the answer itself.
 fn outcome(line: &[u8], says: Says) -> Result<Value, ToolError> {
-    let digest = json!({"answer": Digest::of(line).to_string()});
+    let digest = json!({"answer": ContentDigest::of(line).to_string()});
     let message = match says {
         Says::Done => return Ok(digest),
         Says::Failed => "the server says that it failed",

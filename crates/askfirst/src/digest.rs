@@ -1,5 +1,7 @@
 //! SHA-256 digests, written as `sha256:` and hex.
 
+mod content;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -9,6 +11,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::presentation::ApprovalPresentation;
 use crate::request::ApprovalRequest;
+
+pub use content::ContentDigest;
 
 /// A SHA-256 digest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,6 +36,14 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
+    /// The digest of what several parts are when they are put together.
+    #[must_use]
+    pub fn of_joined<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hasher = Sha256::new();
+        parts.into_iter().for_each(|part| hasher.update(part));
+        Self(hasher.finalize().into())
+    }
+
     /// The bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
@@ -41,12 +53,7 @@ impl Digest {
     /// The hex digits.
     #[must_use]
     pub fn hex(&self) -> [u8; 64] {
-        let mut hex = [b'0'; 64];
-        for (pair, byte) in hex.chunks_exact_mut(2).zip(self.0) {
-            let digit = |half: u8| half + if half < 10 { b'0' } else { b'a' - 10 };
-            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
-        }
-        hex
+        hex(&self.0)
     }
 
     /// As it is written, without asking for memory.
@@ -61,6 +68,15 @@ impl Digest {
     pub fn short(&self) -> String {
         self.to_string().chars().skip(PREFIX.len()).take(8).collect()
     }
+}
+
+fn hex(bytes: &[u8; 32]) -> [u8; 64] {
+    let mut hex = [b'0'; 64];
+    for (pair, byte) in hex.chunks_exact_mut(2).zip(bytes) {
+        let digit = |half: u8| half + if half < 10 { b'0' } else { b'a' - 10 };
+        pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+    }
+    hex
 }
 
 const PREFIX: &str = "sha256:";

@@ -41,7 +41,7 @@ pub use askfirst_macros::requires_approval;
 pub use assess::{ApprovalAware, Assessment, Shown, View};
 pub use call::{ApprovalContext, ToolDefinition};
 pub use decision::{ApprovalDecision, ApprovalScope};
-pub use digest::Digest;
+pub use digest::{ContentDigest, Digest};
 pub use function::{ApprovalSpec, FunctionTool, FunctionToolset};
 pub use json::Args;
 pub use judge::{Judgement, judge};

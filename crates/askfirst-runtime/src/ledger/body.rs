@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use askfirst::record::{CallRecord, Record};
-use askfirst::{ApprovalContext, Args, Digest};
+use askfirst::{ApprovalContext, Args, ContentDigest};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,8 +15,19 @@ use super::error::LedgerError;
 use super::long;
 use crate::redact::{Mark, Redactor};
 
-/// Pushes the fields of a record, each after a comma.
-pub(super) fn push(out: &mut Vec<u8>, record: &Record, redactor: &Redactor) -> Result<(), LedgerError> {
+/// Long arguments: where they stand in the line, and the digest by which they stand in its hash.
+#[derive(Debug)]
+pub(super) struct Apart {
+    pub(super) args: Range<usize>,
+    pub(super) digest: ContentDigest,
+}
+
+/// Pushes the fields of a record, each after a comma. Says whether its arguments are long.
+pub(super) fn push(
+    out: &mut Vec<u8>,
+    record: &Record,
+    redactor: &Redactor,
+) -> Result<Option<Apart>, LedgerError> {
     let start = out.len();
     match call_of(record).filter(|call| long::is_there(&call.call.args)) {
         Some(call) => with_long_args(out, record, &call.call)?,
@@ -33,22 +44,24 @@ pub(super) fn push(out: &mut Vec<u8>, record: &Record, redactor: &Redactor) -> R
         }
         fields(out, &value)?;
     }
-    let Some(call) = call_of(record) else { return Ok(()) };
+    let Some(call) = call_of(record) else { return Ok(None) };
+    let mut apart = None;
     if hidden.in_args == 0 && call.left_out.is_empty() {
         // What was written already need not be written again to be hashed.
         let written = out.get(start..).unwrap_or_default();
-        let digest = match args_in(written).filter(|_| clean).and_then(|args| written.get(args)) {
-            Some(args) => Digest::of(args),
-            None => Digest::of(serde_json::to_vec(&call.call.args)?),
+        let place = args_in(written).filter(|_| clean);
+        let digest = match place.clone().and_then(|args| written.get(args)) {
+            Some(args) => ContentDigest::of(args),
+            None => ContentDigest::of(&serde_json::to_vec(&call.call.args)?),
         };
-        out.extend_from_slice(b",\"args_digest\":\"sha256:");
-        out.extend_from_slice(&digest.hex());
-        out.push(b'"');
+        out.extend_from_slice(format!(",\"args_digest\":\"{digest}\"").as_bytes());
+        let long = place.filter(|args| args.len() >= ContentDigest::LONG);
+        apart = long.map(|args| Apart { args: start + args.start..start + args.end, digest });
     }
     if hidden.all > 0 || !call.left_out.is_empty() {
         out.extend_from_slice(format!(",\"hidden\":{}", hidden.all).as_bytes());
     }
-    Ok(())
+    Ok(apart)
 }
 
 /// Pushes the fields of anything that is written as an object.
@@ -94,7 +107,7 @@ fn with_long_args(
 
 /// Where the arguments stand in the fields of a record about a call. A quote inside of a text is always escaped, so what stands
 /// between quotes here is a key of ours: before the call there is nothing that an agent has named.
-fn args_in(fields: &[u8]) -> Option<Range<usize>> {
+pub(super) fn args_in(fields: &[u8]) -> Option<Range<usize>> {
     const CALL: &[u8] = b",\"call\":{\"tool_name\":\"";
     let name = fields.get(memchr::memmem::find(fields, CALL)? + CALL.len()..)?;
     let args = name.get(text_end(name)?..)?.strip_prefix(b",\"args\":")?;

@@ -1,10 +1,12 @@
 //! One line of the ledger as bytes: what stands before the record and after it, and the hash over all of it.
 //!
 //! A line is `{"v":1,"seq":N,…,"prev":"sha256:…","hash":"sha256:…"}`. The hash is taken over the exact bytes
-//! before `,"hash":`, so a line is checked without being understood.
+//! before `,"hash":`, so a line is checked without being understood. In a line with `"v":2` the call's arguments are long:
+//! in the bytes that are hashed, their digest stands in their place, so that they are gone through once and not twice.
 
-use askfirst::Digest;
+use askfirst::{ContentDigest, Digest};
 
+use super::body::{Apart, args_in};
 use super::error::LedgerError;
 
 /// The longest line that is written or read.
@@ -15,7 +17,11 @@ pub(super) const NO_HASH: [u8; 64] = [b'0'; 64];
 
 const PREV: &[u8] = b",\"prev\":\"sha256:";
 const HASH: &[u8] = b",\"hash\":\"sha256:";
-pub(super) const HEAD: &[u8] = b"{\"v\":1,\"seq\":";
+
+/// How a line begins.
+const HEAD: [u8; 13] = *b"{\"v\":1,\"seq\":";
+/// How a line begins whose arguments stand in its hash by their digest.
+const HEAD_APART: [u8; 13] = *b"{\"v\":2,\"seq\":";
 
 /// The hex digits of a hash.
 pub(super) type Hex = [u8; 64];
@@ -40,14 +46,34 @@ pub(super) enum NoPlace {
 /// Finds out the place of a line, given without its newline, and checks its hash.
 pub(super) fn place(line: &[u8]) -> Result<Place, NoPlace> {
     let (seq, prev, body, hash) = parts(line).ok_or(NoPlace::Shape)?;
-    if Digest::of(body).hex() != hash {
+    let found = if line.starts_with(&HEAD_APART) {
+        let args = args_in(body).ok_or(NoPlace::Shape)?;
+        let digest = ContentDigest::of(body.get(args.clone()).unwrap_or_default());
+        hash_of(body, Some(&Apart { args, digest }))
+    } else {
+        hash_of(body, None)
+    };
+    if found != hash {
         return Err(NoPlace::Hash);
     }
     Ok(Place { seq, prev, hash })
 }
 
+/// The hash of a line's bytes before it. No JSON begins as a digest does, so what stands for arguments is never taken for them.
+fn hash_of(body: &[u8], apart: Option<&Apart>) -> Hex {
+    let Some(Apart { args, digest }) = apart else { return Digest::of(body).hex() };
+    let part = |range| body.get::<std::ops::Range<usize>>(range).unwrap_or_default();
+    let digest = digest.to_string();
+    Digest::of_joined([part(0..args.start), digest.as_bytes(), part(args.end..body.len())]).hex()
+}
+
+/// Whether bytes are a line's first ones.
+pub(super) fn may_begin(bytes: &[u8]) -> bool {
+    [HEAD, HEAD_APART].iter().any(|head| bytes.iter().zip(head).all(|(byte, head)| byte == head))
+}
+
 fn parts(line: &[u8]) -> Option<(u64, Hex, &[u8], Hex)> {
-    let rest = line.strip_prefix(HEAD)?;
+    let rest = line.strip_prefix(&HEAD).or_else(|| line.strip_prefix(&HEAD_APART))?;
     let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
     let seq = rest.get(..digits).filter(|_| rest.get(digits) == Some(&b','))?;
     let seq: u64 = std::str::from_utf8(seq).ok()?.parse().ok()?;
@@ -71,6 +97,7 @@ pub(super) fn digest(hex: &Hex) -> Option<Digest> {
 #[derive(Debug, Default)]
 pub(super) struct Line {
     bytes: Vec<u8>,
+    apart: Option<Apart>,
 }
 
 /// What stands before the record apart from the number.
@@ -84,9 +111,10 @@ pub(super) struct Head<'a> {
 impl Line {
     /// Room for a record, which is then pushed as JSON fields, each after a comma.
     pub(super) fn begin(&mut self, head: Head<'_>) -> Result<&mut Vec<u8>, LedgerError> {
+        self.apart = None;
         let bytes = &mut self.bytes;
         bytes.clear();
-        bytes.extend_from_slice(HEAD);
+        bytes.extend_from_slice(&HEAD);
         bytes.extend_from_slice(&[b'0'; SEQ_DIGITS]);
         bytes.extend_from_slice(b",\"at\":\"");
         bytes.extend_from_slice(head.at.as_bytes());
@@ -97,16 +125,27 @@ impl Line {
         Ok(bytes)
     }
 
+    /// The record that was pushed has long arguments.
+    pub(super) fn set_apart(&mut self, apart: Option<Apart>) {
+        self.apart = apart;
+    }
+
     /// Ends the line with its place in the chain, and gives its bytes and its hash.
     pub(super) fn end(&mut self, seq: u64, prev: &Hex) -> Result<(&[u8], Hex), LedgerError> {
         let number = seq.to_string();
         let skip = SEQ_DIGITS.saturating_sub(number.len());
-        let head = HEAD.iter().chain(number.as_bytes());
+        let head = if self.apart.is_some() { HEAD_APART } else { HEAD };
+        let head = head.iter().chain(number.as_bytes());
         self.bytes.iter_mut().skip(skip).zip(head).for_each(|(to, from)| *to = *from);
         self.bytes.extend_from_slice(PREV);
         self.bytes.extend_from_slice(prev);
         self.bytes.push(b'"');
-        let hash = Digest::of(self.bytes.get(skip..).unwrap_or_default()).hex();
+        let apart = self.apart.as_ref();
+        let apart = apart.map(|Apart { args, digest }| Apart {
+            args: args.start.saturating_sub(skip)..args.end.saturating_sub(skip),
+            digest: *digest,
+        });
+        let hash = hash_of(self.bytes.get(skip..).unwrap_or_default(), apart.as_ref());
         self.bytes.extend_from_slice(HASH);
         self.bytes.extend_from_slice(&hash);
         self.bytes.extend_from_slice(b"\"}\n");

@@ -115,7 +115,8 @@ impl Ledger {
         let Turn { mut inner, after } = self.keeper.turn(now, pid)?;
         let head = Head { at: &rfc3339(now), session: self.session.as_str(), pid };
         let (writer, line) = inner.parts();
-        body::push(line.begin(head)?, record, &self.redactor)?;
+        let apart = body::push(line.begin(head)?, record, &self.redactor)?;
+        line.set_apart(apart);
         let firmly = match self.settings.sync {
             SyncRule::Always => Durability::Synced,
             SyncRule::Asked => durability,

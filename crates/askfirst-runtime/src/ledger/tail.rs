@@ -87,8 +87,7 @@ fn torn(rest: &[u8], no_newline: bool) -> Option<Torn> {
 
 /// A file without a single line is either new or its first line was torn; anything else is no ledger.
 fn no_line(path: &Path, bytes: &[u8]) -> Result<Tail, LedgerError> {
-    let ours =
-        bytes.iter().zip(line::HEAD).all(|(byte, head)| byte == head) || bytes.iter().all(|byte| *byte == 0);
+    let ours = line::may_begin(bytes) || bytes.iter().all(|byte| *byte == 0);
     if !ours {
         let why = "it has other things in it".to_owned();
         return Err(LedgerError::Refused { path: path.to_owned(), why });

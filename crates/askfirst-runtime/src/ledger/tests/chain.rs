@@ -76,6 +76,52 @@ fn every_changed_byte_is_found() {
     }
 }
 
+/// Arguments that stand in the hash of their line by their digest.
+fn long_args() -> (Args, String) {
+    let text = "a line of text\n".repeat(300);
+    let args = Args::from_iter([("text".to_owned(), json!(text)), ("to".to_owned(), json!("me"))]);
+    let written = serde_json::to_string(&args).unwrap();
+    (args, written)
+}
+
+#[test]
+fn long_arguments_stand_in_the_hash_of_their_line_by_their_digest() {
+    let (_folder, path) = scratch();
+    let (args, written) = long_args();
+    open(&path).append(&decided("a", args), Durability::Written).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (line, hash) = text.rsplit_once(",\"hash\":\"").unwrap();
+    let digest = askfirst::ContentDigest::of(written.as_bytes()).to_string();
+    assert!(line.starts_with("{\"v\":2,\"seq\":1,") && digest.starts_with("blake3:"), "{line}");
+    assert!(line.contains(&format!("\"args_digest\":\"{digest}\"")), "{line}");
+    let hashed = line.replacen(&written, &digest, 1);
+    assert_eq!(hash, format!("{}\"}}\n", askfirst::Digest::of(hashed)));
+}
+
+#[test]
+fn every_changed_byte_of_a_line_with_long_arguments_is_found() {
+    let (_folder, path) = scratch();
+    let ledger = open(&path);
+    let (args, written) = long_args();
+    let append = |id| ledger.append(&decided(id, args.clone()), Durability::Written).unwrap();
+    ["a", "b"].into_iter().for_each(append);
+    let good = std::fs::read(&path).unwrap();
+    assert!(faults(&path).is_empty());
+    for at in 0..good.len() {
+        let mut bad = good.clone();
+        bad[at] ^= 1;
+        std::fs::write(&path, &bad).unwrap();
+        assert!(!faults(&path).is_empty(), "byte {at}");
+    }
+    // Nor can one be passed off as a line of the other kind, or the digest for the arguments.
+    let text = String::from_utf8(good).unwrap();
+    let digest = askfirst::ContentDigest::of(written.as_bytes()).to_string();
+    for bad in [text.replace("{\"v\":2", "{\"v\":1"), text.replacen(&written, &digest, 1)] {
+        std::fs::write(&path, &bad).unwrap();
+        assert!(!faults(&path).is_empty(), "{bad}");
+    }
+}
+
 #[test]
 fn a_cut_in_the_middle_of_a_line_is_found() {
     let (_folder, path) = scratch();
@@ -239,9 +285,10 @@ proptest::proptest! {
         }
         open(&path).append(&record, Durability::Written).unwrap();
         let line: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-        let digest = askfirst::Digest::of(serde_json::to_vec(&args).unwrap()).to_string();
+        let digest = askfirst::ContentDigest::of(&serde_json::to_vec(&args).unwrap()).to_string();
         let hidden = line["hidden"].as_u64().unwrap_or(0) > 0;
         proptest::prop_assert!(hidden || line["args_digest"] == digest, "{line}");
         proptest::prop_assert!(hidden || line["call"]["args"] == serde_json::Value::Object(args), "{line}");
+        proptest::prop_assert!(faults(&path).is_empty(), "{line}");
     }
 }

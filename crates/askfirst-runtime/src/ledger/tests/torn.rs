@@ -28,6 +28,20 @@ fn a_write_torn_at_any_byte_is_explained_by_the_next_entry() {
 }
 
 #[test]
+fn a_first_line_with_long_arguments_that_was_torn_is_explained_too() {
+    let (_folder, path) = scratch();
+    let args = Args::from_iter([("text".to_owned(), serde_json::json!("x".repeat(5000)))]);
+    open(&path).append(&decided("a", args), Durability::Written).unwrap();
+    let good = std::fs::read(&path).unwrap();
+    for end in [1, 6, 7, 20, 300, 3000, good.len() - 2] {
+        std::fs::write(&path, &good[..end]).unwrap();
+        open(&path).append(&executed("after"), Durability::Written).unwrap();
+        let checked = verify(&path, None).unwrap();
+        assert_eq!((checked.faults, checked.torn), (Vec::new(), 1), "cut at {end}");
+    }
+}
+
+#[test]
 fn the_explanation_of_a_torn_write_cannot_be_changed_nor_what_it_explains() {
     let (_folder, path) = scratch();
     with_entries(&path, 1);
