@@ -210,6 +210,13 @@ impl<'a> Ground<'a> {
         found.min_by_key(|(_, path)| path.as_os_str().len())
     }
 
+    /// Where paths of rules begin: in the config's folder, or, where that lies in no root, in the root of this one.
+    pub(crate) fn base(&self, cwd: &Path) -> &Path {
+        let folder = &self.roots.folder;
+        let root = || self.deepest(cwd).and_then(|(root, _)| self.reals.get(root));
+        if self.deepest(folder).is_some() { folder } else { root().unwrap_or(folder) }
+    }
+
     /// Who speaks for a location, the way from there, and the strictest of everything that is said about it.
     pub(crate) fn speaks<'p>(&self, real: &'p Path) -> Option<(usize, &'p Path, Arc<Rights>)> {
         let (index, path) = self.deepest(real)?;

@@ -1,15 +1,17 @@
 //! Words whose unknown parts can be told after all: by what the command prints whose output they are.
 
+mod likeness;
 mod printed;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use printed::{counted, is_hash, is_object, is_revision, moment, part_of_path};
+pub(super) use likeness::Likeness;
+use printed::{counted, is_hash, is_object, is_one_line, is_revision, moment, part_of_path};
 
 use super::filters::{makes_function, unfiltered};
 use super::line::arithmetic;
-use super::line::tree::{Folder, Line, Piece, Unknown, Word};
+use super::line::tree::{Folder, Line, Piece, Taken, Unknown, Word};
 use super::lists;
 use super::paths::{self, Repository};
 use super::programs;
@@ -45,6 +47,8 @@ pub(super) struct Filler<'a> {
     pub(super) folders: &'a [PathBuf],
     /// The same as the line says it.
     pub(super) own: Option<&'a [Folder]>,
+    /// Whether the shell has other names for them.
+    pub(super) linked: bool,
 }
 
 /// Words with what could be told filled in.
@@ -75,8 +79,12 @@ enum Turn {
 /// What an unknown part turns out to be.
 enum Told {
     Text(String),
+    /// Something like this: a number, a date.
+    Like(String),
     /// This, or nothing at all.
     Perhaps(String),
+    /// Something like this, or nothing at all.
+    PerhapsLike(String),
     Name,
     Hash,
     Below(Vec<Word>),
@@ -134,6 +142,7 @@ impl Filler<'_> {
         for word in words {
             if let [Piece::Unknown(unknown)] = &*word.pieces
                 && let Told::Below(tops) = self.told(unknown, depth)
+                && (unknown.splits || unknown.taken != Taken::All || is_one_line(self.line, unknown))
             {
                 filled.lists = true;
                 let times = match turn {
@@ -152,40 +161,76 @@ impl Filler<'_> {
                 continue;
             }
             let mut pieces: Vec<Piece> = Vec::new();
+            let mut likeness = Likeness::default();
+            let mut exact = 0;
             let alone = word.pieces.len() == 1;
             for (place, piece) in word.pieces.iter().enumerate() {
                 let behind = word.pieces.get(place + 1);
                 match piece {
                     Piece::Unknown(unknown) if is_digits(unknown, counts || !pieces.is_empty()) => {
+                        likeness.stand_in("[-0-9]*");
                         push(&mut pieces, "0".to_owned());
                     }
                     Piece::Unknown(unknown) if counts && alone && is_status(&unknown.text) => {
                         push(&mut pieces, "0".to_owned());
                     }
                     Piece::Unknown(unknown) => match self.told(unknown, depth) {
-                        Told::Text(text) => push(&mut pieces, text),
+                        Told::Text(text) => {
+                            exact += 1;
+                            likeness.push(&text);
+                            push(&mut pieces, text);
+                        }
                         told if is_taken(&told, place, behind, alone, &word.pieces)
                             && filled.is_empty_at(turn) => {}
                         // Where it turns out to be nothing, what stands beside it becomes something else.
-                        Told::Perhaps(text) if alone || is_sum(&word.pieces) => push(&mut pieces, text),
+                        Told::Like(text) => {
+                            likeness.stand_in(&likeness::of_digits(&text));
+                            push(&mut pieces, text);
+                        }
+                        Told::Perhaps(text) if alone || is_sum(&word.pieces) => {
+                            likeness.push(&text);
+                            push(&mut pieces, text);
+                        }
+                        Told::PerhapsLike(text) if alone || is_sum(&word.pieces) => {
+                            likeness.stand_in(&likeness::of_digits(&text));
+                            push(&mut pieces, text);
+                        }
                         Told::Name if place > 0 || behind.is_none_or(goes_on) => {
                             filled.some_name.push(filled.words.len());
                             push(&mut pieces, "name".to_owned());
                         }
                         // Letters and digits are no code, whichever they are.
                         Told::Hash if place > 0 || behind.is_none_or(goes_on) => {
+                            likeness.stand_in("[0-9a-f][0-9a-f][0-9a-f][0-9a-f]*");
                             push(&mut pieces, "0a1b2c3".to_owned());
                         }
-                        Told::Perhaps(_) | Told::Name | Told::Hash | Told::Below(_) | Told::Nothing => {
+                        Told::Perhaps(_)
+                        | Told::PerhapsLike(_)
+                        | Told::Name
+                        | Told::Hash
+                        | Told::Below(_)
+                        | Told::Nothing => {
                             pieces.push(piece.clone());
                         }
                     },
-                    Piece::Text(text) => push(&mut pieces, text.clone()),
-                    Piece::Glob(_) | Piece::Home => pieces.push(piece.clone()),
+                    Piece::Text(text) => {
+                        likeness.push(text);
+                        push(&mut pieces, text.clone());
+                    }
+                    Piece::Glob(_) | Piece::Home => {
+                        likeness.wild();
+                        pieces.push(piece.clone());
+                    }
                 }
             }
+            // What is there by another number or hash than the one that stands in for it may be anything.
+            if !counts && likeness.is_there(self.folders) {
+                filled.words.push(word.clone());
+                continue;
+            }
             let splits = |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.splits);
-            let bare = word.pieces.iter().all(splits);
+            // What is known to the letter is one word, in quotes or not.
+            let bare = word.pieces.iter().all(splits) && exact < word.pieces.len();
             filled.lists |= bare && !pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_)));
             // Nothing without quotes is no word.
             if bare && pieces.is_empty() {
@@ -209,12 +254,12 @@ impl Filler<'_> {
         if variable && plain && unknown.output_of.is_none() {
             if NUMBERS.contains(&name) {
                 let always = matches!(name, "?" | "#" | "$");
-                let told = if always { Told::Text } else { Told::Perhaps };
+                let told = if always { Told::Like } else { Told::PerhapsLike };
                 return told("0".to_owned());
             }
             let folder = match (name, self.folders) {
                 ("HOME", _) => self.home,
-                ("PWD", [folder]) => Some(folder.as_path()),
+                ("PWD", [folder]) if !self.linked => Some(folder.as_path()),
                 (_, _) => None,
             };
             return tame(folder.and_then(Path::to_str)).map_or(Told::Nothing, Told::Text);
@@ -235,16 +280,17 @@ impl Filler<'_> {
         let whole =
             unknown.output_of.and_then(|at| self.line.commands.get(at)).is_some_and(|own| own == command);
         let sure = |text: String| if whole { Told::Text(text) } else { Told::Perhaps(text) };
+        let like = |text: String| if whole { Told::Like(text) } else { Told::PerhapsLike(text) };
         let known = filled.below.is_empty() && filled.some_name.is_empty() && filled.doubtful == 0;
         if let Some(text) = part_of_path(&filled.words) {
             return if known { sure(text) } else { Told::Nothing };
         }
         if let Some(text) = counted(&filled.words) {
-            return sure(text);
+            return like(text);
         }
         if let Some(text) = moment(&filled.words) {
             // A date that is given in words may be none.
-            return if filled.words.len() == 2 { sure(text) } else { Told::Perhaps(text) };
+            return if filled.words.len() == 2 { like(text) } else { Told::PerhapsLike(text) };
         }
         if is_hash(&filled.words) {
             return Told::Hash;
@@ -252,7 +298,7 @@ impl Filler<'_> {
         let used = programs::used(&filled.words);
         match used.yields {
             Yields::Text => Told::Nothing,
-            Yields::Number => Told::Perhaps("0".to_owned()),
+            Yields::Number => Told::PerhapsLike("0".to_owned()),
             Yields::Name if is_object(&filled.words) => Told::Hash,
             Yields::Name if used.program == "git" && self.is_on_dashes() => Told::Nothing,
             Yields::Name if used.program != "git" || is_revision(&used, &filled.words) => Told::Name,
@@ -268,6 +314,9 @@ impl Filler<'_> {
                 let tops = tops(&used);
                 let plain =
                     super::secrets::sought(&filled.words).is_none() && lists::is_plain(&filled.words, &used);
+                // Bash leaves NUL out, and names run together.
+                let plain =
+                    plain && lists::parts_by_nul(&filled.words, &used) == (unknown.taken == Taken::Record);
                 let tame = plain && !self.folders.is_empty() && fill_is_tame(&tops, self.folders, self.home);
                 if tame { Told::Below(tops) } else { Told::Nothing }
             }
@@ -296,7 +345,7 @@ impl Filler<'_> {
             });
         match used.program.as_str() {
             _ if !alone => None,
-            "pwd" => Some(folder.clone()),
+            "pwd" if !self.linked => Some(folder.clone()),
             "git" => match paths::repository(folder) {
                 Repository::At(at) | Repository::WorkTree(at, _) => Some(at),
                 Repository::None | Repository::Odd(_) => None,
@@ -370,9 +419,9 @@ impl Filled {
 /// Whether something is filled in that may turn out to be nothing.
 fn is_taken(told: &Told, place: usize, behind: Option<&Piece>, alone: bool, pieces: &[Piece]) -> bool {
     match told {
-        Told::Perhaps(_) => alone || is_sum(pieces),
+        Told::Perhaps(_) | Told::PerhapsLike(_) => alone || is_sum(pieces),
         Told::Name | Told::Hash => place > 0 || behind.is_none_or(goes_on),
-        Told::Text(_) | Told::Below(_) | Told::Nothing => false,
+        Told::Text(_) | Told::Like(_) | Told::Below(_) | Told::Nothing => false,
     }
 }
 

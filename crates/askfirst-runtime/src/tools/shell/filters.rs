@@ -5,7 +5,8 @@ use super::programs::used::Used;
 
 /// The command whose lines come to a pipe's end, behind programs that only leave some of them out or turn them around.
 pub(super) fn unfiltered(line: &Line, from: usize) -> Option<&Command> {
-    let command = line.commands.get(from)?;
+    // What is said of failures is no line of it.
+    let command = line.commands.get(from).filter(|command| !command.mixes)?;
     match command.stdin {
         Stdin::Pipe(before) if before < from && picks_lines(line, command) => unfiltered(line, before),
         Stdin::Pipe(_) | Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => Some(command),

@@ -141,6 +141,13 @@ pub(super) fn is_plain(words: &[Word], used: &Used) -> bool {
     listing && known && !operands.any(odd)
 }
 
+/// Whether names are told apart by NUL, in what a program prints or reads.
+pub(super) fn parts_by_nul(words: &[Word], used: &Used) -> bool {
+    const NUL: [&str; 7] = ["-0", "-z", "-Z", "--null", "--print0", "--zero", "--null-data"];
+    let given = |given: &Given| given.names.iter().any(|name| NUL.contains(&name.as_str()));
+    used.options.iter().any(given) || words.iter().any(|word| word.literal() == Some("-print0"))
+}
+
 /// `*.md`: a wildcard in the folder itself.
 fn lists_own(word: &Word) -> bool {
     let text = word_text(word);

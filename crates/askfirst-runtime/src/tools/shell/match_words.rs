@@ -60,7 +60,7 @@ pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered
     let (Some(program), Some(first)) = (words.first(), case.start.words.first()) else { return Covered::No };
     let by_path = first.literal().is_some_and(|text| text.contains('/') && !text.starts_with(['/', '~']));
     let elsewhere = by_path && !is_at(case.base, case);
-    if case.start.kind != Kind::Program || elsewhere || !program_matches(program, case.used, first) {
+    if case.start.kind != Kind::Program || elsewhere || !program_matches(program, case, first) {
         return Covered::No;
     }
     if program.head.is_empty() && program.is_wild() && !is_harmless(case) {
@@ -147,12 +147,12 @@ fn is_at(base: &Path, case: &Case<'_>) -> bool {
     case.start.folders.iter().all(|folder| folder == base || (own.is_some() && real(folder) == own))
 }
 
-fn program_matches(pattern: &PatternWord, used: &Used, word: &Word) -> bool {
+fn program_matches(pattern: &PatternWord, case: &Case<'_>, word: &Word) -> bool {
     let Some(text) = word.literal() else { return false };
     if !text.is_ascii() {
         return false;
     }
-    let plain = match &used.path {
+    let plain = match &case.used.path {
         None => text,
         Some(path) => match FOLDERS.iter().find_map(|folder| path.strip_prefix(folder)) {
             Some(name) if !name.contains('/') => name,
@@ -164,7 +164,12 @@ fn program_matches(pattern: &PatternWord, used: &Used, word: &Word) -> bool {
         Some(rest) => (rest.contains('/') && !rest.starts_with('/')).then(|| rest.to_owned()),
         None => (text.contains('/') && !text.starts_with('/')).then(|| format!("./{text}")),
     };
-    let texts = [plain, text].into_iter().chain(other.as_deref());
+    // The same file by its whole path.
+    let climbs = text.split('/').any(|part| part == "..");
+    let below = Path::new(text).strip_prefix(case.base).ok().and_then(Path::to_str);
+    let below = below.filter(|_| text.starts_with('/') && !climbs).map(|below| format!("./{below}"));
+    let bare = below.as_deref().and_then(|below| below.strip_prefix("./")).filter(|bare| bare.contains('/'));
+    let texts = [plain, text].into_iter().chain(other.as_deref()).chain(below.as_deref()).chain(bare);
     texts.into_iter().any(|text| pattern.glob.matches(text, Reach::Within))
 }
 

@@ -1,6 +1,8 @@
 //! Everything that a command line would start, wrappers opened: what `env`, `xargs`, `sh -c`, `find -exec`, a
 //! here-document into a shell and their like start stands here as if it were written out.
 
+mod dialect;
+mod folders;
 mod part;
 
 use std::borrow::Cow;
@@ -9,19 +11,19 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use self::folders::Entered;
 use self::part::{
     Part, found_below, hand_on, is_code, is_placeholder, only_says, place, remarks, stdin, takes_first,
     too_doubtful,
 };
-use super::fill::{Filled, Filler, dashless, fill_is_tame, roles_shift, tops};
+use super::fill::{Filled, Filler, Likeness, dashless, fill_is_tame, roles_shift, tops};
 use super::filters::{makes_function, spelled_out, unfiltered};
 use super::line;
-use super::line::tree::{Assignment, Command, Exported, Folder, Line, Shape, Stdin, Way, Word};
+use super::line::tree::{Assignment, Command, Exported, Line, Redirection, Shape, Stdin, Way, Word};
 use super::lists;
 use super::orders;
-use super::paths::{self, entered_all};
 use super::programs;
-use super::programs::used::{Class, Fed, Nested, Used, Yields};
+use super::programs::used::{Class, Fed, Given, Nested, Used, Yields};
 use super::secrets::sought;
 use super::start::{Kind, Opened, Start, Target, exported, is_defined, printed, shown};
 
@@ -46,6 +48,8 @@ struct Setting<'a> {
     /// The place in the outermost text, where this text is not that itself.
     within: Option<Range<usize>>,
     folders: Arc<[PathBuf]>,
+    /// Whether the shell has other names for them.
+    linked: bool,
     via: Arc<[String]>,
     /// What is set for everything in it.
     assignments: Vec<Assignment>,
@@ -61,6 +65,7 @@ pub(super) fn open_text(text: &str, folder: &Path, home: Option<&Path>) -> Opene
         text,
         within: None,
         folders: Arc::new([folder.to_owned()]),
+        linked: false,
         via: Arc::default(),
         assignments: Vec::new(),
         redirections: Vec::new(),
@@ -82,6 +87,7 @@ pub(super) fn open_words(words: &[String], text: &str, folder: &Path, home: Opti
         text,
         within: Some(0..text.len()),
         folders: Arc::new([folder.to_owned()]),
+        linked: false,
         via: Arc::default(),
         assignments: Vec::new(),
         redirections: Vec::new(),
@@ -99,13 +105,6 @@ struct Opener<'a> {
     wild: usize,
     /// The folders of the command before: most that stand behind a `cd` have them too.
     entered: RefCell<Option<Entered>>,
-}
-
-/// Where folders as a line names them lead from those that it begins in.
-struct Entered {
-    base: Arc<[PathBuf]>,
-    own: Vec<Folder>,
-    found: Arc<[PathBuf]>,
 }
 
 impl Opener<'_> {
@@ -150,10 +149,10 @@ impl Opener<'_> {
         command: &Command,
         exported: &[(usize, Assignment)],
     ) {
-        let folders = self.folders(setting, line, command);
-        let here = Setting { folders: Arc::clone(&folders), ..setting.clone() };
+        let (folders, linked) = self.folders(setting, line, command);
+        let here = Setting { folders: Arc::clone(&folders), linked, ..setting.clone() };
         let own = command.folders.as_deref();
-        let filler = Filler { line, home: self.home, folders: &folders, own };
+        let filler = Filler { line, home: self.home, folders: &folders, own, linked };
         let filled = filler.fill(&command.words);
         let others = filler.others(&command.words, &filled);
         let doubt = too_doubtful(&filled, command);
@@ -330,11 +329,19 @@ impl Opener<'_> {
                 self.program(&setting, line, inner);
             }
             Nested::Script { via: name, text } => match text.literal() {
-                Some(script) => self.script(setting, part, folders, via(name), place, script),
+                Some(script) => {
+                    if !dialect::is_common(name, script) {
+                        self.note(index, format!("`{name}` may read this text otherwise than bash"));
+                    }
+                    self.script(setting, part, folders, via(name), place, script);
+                }
                 None => self.note(index, format!("`{name}` runs a text that is not known before it runs")),
             },
             Nested::Stdin { via: name } => match self.input(line, part) {
                 Some(script) if SHELLS.contains(&name.as_str()) && !orders::may_eat(&script) => {
+                    if !dialect::is_common(name, &script) {
+                        self.note(index, format!("`{name}` may read this text otherwise than bash"));
+                    }
                     self.script(setting, part, folders, via(name), place, &script);
                 }
                 Some(_) | None => {
@@ -354,6 +361,7 @@ impl Opener<'_> {
         script: &str,
     ) {
         let inner = Setting {
+            linked: setting.linked,
             text: script,
             within: Some(place.clone()),
             folders,
@@ -383,8 +391,19 @@ impl Opener<'_> {
         let unknown = || format!("`{}` adds words that are not known before it runs", used.program);
         // With this it reads a file instead.
         let file = ["-a", "--arg-file"];
-        if used.options.iter().any(|given| given.names.iter().any(|name| file.contains(&name.as_str()))) {
+        let cut = ["-d", "--delimiter"];
+        let lines = |given: &Given| given.value.as_ref().and_then(Word::literal) == Some("\\n");
+        let odd = |given: &Given| {
+            let is = |names: &[&str]| given.names.iter().any(|name| names.contains(&name.as_str()));
+            is(&file) || (is(&cut) && !lines(given))
+        };
+        if used.options.iter().any(odd) {
             return Err(unknown());
+        }
+        // It prints whatever it is given.
+        if inner.words.first().and_then(Word::literal) == Some("echo") {
+            place(inner, vec![Word::text("x", 0..0)]);
+            return Ok(());
         }
         if let Some(words) = self.input(line, part).and_then(|text| spelled_out(&text, used)) {
             place(inner, words);
@@ -393,22 +412,31 @@ impl Opener<'_> {
         let (source, listed, folders) = match &stdin(part) {
             Stdin::Pipe(from) => {
                 let command = unfiltered(line, *from).ok_or_else(unknown)?;
-                let folders = self.folders(setting, line, command);
+                let (folders, linked) = self.folders(setting, line, command);
                 let own = command.folders.as_deref();
-                let filled = Filler { line, home: self.home, folders: &folders, own }.fill(&command.words);
+                let filler = Filler { line, home: self.home, folders: &folders, own, linked };
+                let filled = filler.fill(&command.words);
                 if let Some(name) = sought(&filled.words) {
                     return Err(format!(
                         "it looks for `{name}`, and files of this name usually hold secrets"
                     ));
                 }
                 let source = programs::used(&filled.words);
+                let parted = lists::parts_by_nul(&filled.words, &source);
+                let led = |it: &Redirection| it.target.literal() != Some("/dev/null");
+                if command.redirections.iter().any(led) || parted != lists::parts_by_nul(&part.words, used) {
+                    return Err(unknown());
+                }
                 let name = command.words.first().and_then(Word::literal).unwrap_or_default();
                 let here = folders == setting.folders && !makes_function(line, name);
                 if here
                     && source.yields == Yields::Number
                     && filled.words.iter().all(|word| !word.is_unknown())
                 {
-                    // Any number is to a program what this one is.
+                    // Any number is to a program what this one is, unless it is a name.
+                    if Likeness::of_number().is_there(&folders) {
+                        return Err(unknown());
+                    }
                     place(inner, vec![Word::text("1", 0..0)]);
                     return Ok(());
                 }
@@ -439,59 +467,6 @@ impl Opener<'_> {
             Stdin::Text(word) => word.literal().map(str::to_owned),
             Stdin::Pipe(from) => printed(line.commands.get(*from)?),
             Stdin::Inherited | Stdin::Unknown => None,
-        }
-    }
-
-    /// The folders that a command may run in.
-    fn folders(&self, setting: &Setting<'_>, line: &Line, command: &Command) -> Arc<[PathBuf]> {
-        let Some(folders) = &command.folders else { return Arc::default() };
-        if let ([_], [Folder(words)]) = (&*setting.folders, folders.as_slice())
-            && words.is_empty()
-        {
-            return Arc::clone(&setting.folders);
-        }
-        let same = |it: &&Entered| Arc::ptr_eq(&it.base, &setting.folders) && it.own == *folders;
-        if let Some(Entered { found, .. }) = self.entered.borrow().as_ref().filter(same) {
-            return Arc::clone(found);
-        }
-        let mut found = Vec::new();
-        for base in setting.folders.iter() {
-            for folder in folders {
-                let mut here = vec![base.clone()];
-                for (index, word) in folder.0.iter().enumerate() {
-                    let own = [Folder(folder.0.get(..index).unwrap_or_default().to_vec())];
-                    let next = here.iter().map(|at| {
-                        let folders = std::slice::from_ref(at);
-                        let filler = Filler { line, home: self.home, folders, own: Some(&own) };
-                        paths::entered_each(&filler.one(word), at, self.home)
-                    });
-                    match next.collect::<Result<Vec<_>, _>>() {
-                        Ok(next) => here = next.concat(),
-                        Err(_) => return Arc::default(),
-                    }
-                }
-                here.retain(|folder| !found.contains(folder));
-                found.append(&mut here);
-            }
-        }
-        if found.len() > paths::MOST_FOLDERS {
-            return Arc::default();
-        }
-        let found: Arc<[PathBuf]> = found.into();
-        // What is not known may turn out to be something else elsewhere in the line.
-        let literal = |folder: &Folder| folder.0.iter().all(|word| word.literal().is_some());
-        if line.commands.len() > 2 && folders.iter().all(literal) {
-            let (base, found) = (Arc::clone(&setting.folders), Arc::clone(&found));
-            self.entered.replace(Some(Entered { base, own: folders.clone(), found }));
-        }
-        found
-    }
-
-    /// The folders after those that options name (`git -C x`).
-    fn after(&self, folders: &Arc<[PathBuf]>, words: &[Word]) -> Arc<[PathBuf]> {
-        match entered_all(folders, words, self.home) {
-            Cow::Borrowed(_) => Arc::clone(folders),
-            Cow::Owned(entered) => entered.into(),
         }
     }
 }

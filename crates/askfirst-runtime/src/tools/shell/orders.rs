@@ -1,6 +1,7 @@
 //! Programs that take orders from their standard input, some of which start other programs: `!` in `ed`, `\!` in `psql`.
 
-use super::line::tree::Word;
+use super::line;
+use super::line::tree::{Command, Word};
 use super::programs::only_reads;
 
 /// Programs, and how an order of theirs looks that starts another program. Nothing: every order does.
@@ -81,34 +82,22 @@ pub(super) fn may_start(program: &str, words: &[Word], text: Option<&str>) -> bo
     text.is_none_or(|text| orders.is_empty() || orders.iter().any(|order| text.contains(order)))
 }
 
-/// Whether a command of a script may read the script itself from standard input, so that its texts become code.
+/// Whether a command of a script may read the script itself from standard input, so that its texts become code, or may put
+/// another in its place.
 pub(super) fn may_eat(script: &str) -> bool {
-    const EATING: [&str; 21] = [
-        "awk",
-        "bash",
-        "cat",
-        "dd",
-        "grep",
-        "head",
-        "mapfile",
-        "perl",
-        "python",
-        "python3",
-        "read",
-        "readarray",
-        "ruby",
-        "sed",
-        "select",
-        "sh",
-        "ssh",
-        "tail",
-        "tee",
-        "wc",
-        "xargs",
+    /// Programs that never read it.
+    const ABSTAINING: [&str; 30] = [
+        ":", "[", "[[", "basename", "cd", "cp", "date", "dirname", "du", "echo", "exit", "export", "false",
+        "hostname", "id", "ls", "mkdir", "mv", "nproc", "printf", "pwd", "rm", "rmdir", "set", "sleep",
+        "stat", "test", "touch", "true", "uname",
     ];
-    let texts = script.contains("<<") || script.contains(['\'', '"', '\\']);
-    let mut words = script.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    script.trim().contains('\n') && texts && words.any(|word| EATING.contains(&word))
+    let line = line::read(script);
+    let abstains = |command: &Command| {
+        let words = command.words.first();
+        words.is_none_or(|word| word.literal().is_some_and(|name| ABSTAINING.contains(&name)))
+    };
+    let starts = |command: &Command| command.words.first().and_then(Word::literal) == Some("exec");
+    line.commands.iter().any(starts) || (script.trim().contains('\n') && !line.commands.iter().all(abstains))
 }
 
 /// Whether all that it reads is orders to it; a file with queries is what a rule for the others means.

@@ -51,12 +51,7 @@ pub(super) fn texts(word: &Word, folder: &Path, home: Option<&Path>) -> Result<V
                 if at == 0 && text.starts_with('~') {
                     return Err(format!("`{text}` may be somebody's home"));
                 }
-                for letter in text.chars() {
-                    if matches!(letter, '*' | '?' | '[' | ']' | '\\') {
-                        glob.push('\\');
-                    }
-                    glob.push(letter);
-                }
+                glob.push_str(&as_glob(text));
             }
             Piece::Glob(text) => {
                 wild = true;
@@ -185,6 +180,31 @@ pub(super) fn entered(word: &Word, folder: &Path, home: Option<&Path>) -> Result
             [] | [_, _, ..] => Err(format!("`{}` is not one folder", word_text(word))),
         },
     }
+}
+
+/// Whether a word leads to a folder by a link. The shell then takes `..`, and says where it is, by the text.
+pub(super) fn leads_by_link(word: &Word, folder: &Path, home: Option<&Path>) -> bool {
+    match named(word, folder, home) {
+        Named::Unknown(_) => true,
+        Named::Places(places) => places.iter().any(|place| place.plain != place.real),
+    }
+}
+
+/// Whether a wildcard may match a name on the disk.
+pub(super) fn finds(glob: &str, folder: &Path) -> bool {
+    expand(glob, folder).map_or(true, |found| !found.is_empty())
+}
+
+/// A text as a wildcard that matches only itself.
+pub(super) fn as_glob(text: &str) -> String {
+    let mut glob = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if matches!(letter, '*' | '?' | '[' | ']' | '\\') {
+            glob.push('\\');
+        }
+        glob.push(letter);
+    }
+    glob
 }
 
 /// The repository that a folder belongs to.

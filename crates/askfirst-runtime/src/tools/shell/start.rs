@@ -100,7 +100,7 @@ impl Opened {
 
 /// What a command prints, where that stands in the line: `echo` of plain words, `cat` of a here-document.
 pub(super) fn printed(command: &Command) -> Option<String> {
-    if !command.redirections.is_empty() {
+    if !command.redirections.is_empty() || command.mixes {
         return None;
     }
     let words: Option<Vec<&str>> = command.words.iter().map(Word::literal).collect();

@@ -176,7 +176,7 @@ impl<'a> Looker<'a> {
             if below && matches!(touch, Touch::Write | Touch::WriteAll) && !self.alike(&path.word, &folders) {
                 self.ask(format!("`{}` writes files that are not known before it runs", used.program));
             }
-            if named.is_some() && (!self.reach.ground.roots.never.reads_all() || touch != Touch::Read) {
+            if named.is_some() {
                 self.ask("a file's name is not known before it runs");
             }
             let linked;
@@ -203,6 +203,7 @@ impl<'a> Looker<'a> {
                 self.followed(used, &path.word, folders, below);
             }
             self.one(&path.word, touch, folders);
+            self.with_ending(used, &path.word, touch, folders);
             let moves = used.program == "git" && used.subs.iter().any(|sub| sub.name == "mv");
             if touch == Touch::Write && COPYING.contains(&used.program.as_str()) {
                 self.falls_into(used, index, folders);

@@ -440,7 +440,9 @@ impl<'a> Look<'a> {
         let Some(used) = &start.used else { return Covered::No };
         let inner = self.opened.starts.iter().filter_map(|inner| inner.parent);
         let inner = inner.filter(|(parent, _)| *parent == at).map(|(_, offset)| offset).min();
-        let base = &self.judge.reach.ground.roots.folder;
+        let ground = &self.judge.reach.ground;
+        let paths = rule.pattern.words.iter().any(|word| word.head.contains('/'));
+        let base = if paths { ground.base(self.judge.cwd) } else { &ground.roots.folder };
         let case = Case { start, used, home: self.judge.home, base, cwd: self.judge.cwd, inner };
         match_words::covers(&rule.pattern, from, &case)
     }

@@ -1,8 +1,18 @@
 //! What single commands are sure to print: hashes, dates, counts and parts of paths.
 
-use super::super::line::tree::Word;
+use super::super::filters::makes_function;
+use super::super::line::tree::{Line, Unknown, Word};
 use super::super::programs::used::Used;
 use super::tame;
+
+/// Whether an output is one line at the most.
+pub(super) fn is_one_line(line: &Line, unknown: &Unknown) -> bool {
+    let command = unknown.output_of.and_then(|at| line.commands.get(at));
+    let words: Option<Vec<&str>> = command.and_then(|it| it.words.iter().map(Word::literal).collect());
+    let one =
+        matches!(words.as_deref(), Some(["head" | "tail", "-1" | "-n1"] | ["head" | "tail", "-n", "1"]));
+    one && !makes_function(line, "head") && !makes_function(line, "tail")
+}
 
 /// Whether git prints numbers of commits, and only them.
 pub(super) fn is_hash(words: &[Word]) -> bool {

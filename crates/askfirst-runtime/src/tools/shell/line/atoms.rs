@@ -1,7 +1,7 @@
 //! The characters of one word with what quotes them, and what becomes of them: braces, fields, wildcards, tilde.
 
 use super::syntax::Span;
-use super::tree::{Piece, Word};
+use super::tree::{Piece, Unknown, Word};
 
 /// How many words braces may make.
 const WORDS: usize = 64;
@@ -31,15 +31,15 @@ impl Atom {
     }
 }
 
+/// Whether braces may make words of one.
+pub(super) fn has_braces(atoms: &[Atom]) -> bool {
+    let dots = |two: &[Atom]| matches!(two, [Atom::Live('.'), Atom::Live('.')]);
+    atoms.contains(&Atom::Live('{')) && (atoms.contains(&Atom::Live(',')) || atoms.windows(2).any(dots))
+}
+
 /// The words that braces make of one; none if that is not certain.
 pub(super) fn braces(atoms: &[Atom]) -> Option<Vec<Vec<Atom>>> {
-    let opens = atoms.contains(&Atom::Live('{'));
-    if !opens {
-        return Some(vec![atoms.to_vec()]);
-    }
-    let acts = atoms.windows(2).any(|two| matches!(two, [Atom::Live('.'), Atom::Live('.')]))
-        || atoms.contains(&Atom::Live(','));
-    if !acts {
+    if !has_braces(atoms) {
         return Some(vec![atoms.to_vec()]);
     }
     let mut depth = 0usize;
@@ -221,10 +221,11 @@ fn pieces(atoms: &[Atom], home: bool, wild: Wild) -> Vec<Piece> {
                 } else if rest.is_empty() && !clean {
                     text(&mut made, '~');
                 } else {
-                    made.push(Piece::Unknown(super::tree::Unknown {
+                    made.push(Piece::Unknown(Unknown {
                         text: format!("~{rest}"),
                         splits: false,
                         output_of: None,
+                        ..Unknown::default()
                     }));
                     at += rest.chars().count();
                 }
@@ -273,7 +274,7 @@ fn text(made: &mut Vec<Piece>, c: char) {
 /// `[…]`, if it closes in the same part of the path.
 fn bracket(atoms: &[Atom], open: usize) -> Option<(String, usize)> {
     let mut run = String::from("[");
-    let mut inner = false;
+    let (mut inner, mut quoted) = (false, false);
     for (at, atom) in atoms.iter().enumerate().skip(open + 1) {
         // Too long to look further: taken for a wildcard, which is the stricter reading.
         if run.len() > BRACKET {
@@ -284,7 +285,8 @@ fn bracket(atoms: &[Atom], open: usize) -> Option<(String, usize)> {
                 if at > open + 1 && !(at == open + 2 && matches!(run.as_str(), "[!" | "[^")) && !inner =>
             {
                 run.push(']');
-                return Some((run, at));
+                // What quotes take away from its signs is not looked at: it is taken for any letter.
+                return Some((if quoted { "?".to_owned() } else { run }, at));
             }
             Atom::Live('[') if matches!(atoms.get(at + 1), Some(Atom::Live(':' | '.' | '='))) => {
                 inner = true;
@@ -295,7 +297,11 @@ fn bracket(atoms: &[Atom], open: usize) -> Option<(String, usize)> {
                 run.push(']');
             }
             Atom::Live('/') => return None,
-            Atom::Live(c) | Atom::Quoted(c) => run.push(*c),
+            Atom::Live(c) => run.push(*c),
+            Atom::Quoted(c) => {
+                quoted = true;
+                run.push(*c);
+            }
             Atom::Empty => {}
             Atom::Piece(_) | Atom::Break => return Some((run, at - 1)),
         }

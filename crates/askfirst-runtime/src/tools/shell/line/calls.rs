@@ -19,6 +19,9 @@ const SHIFTING: [&str; 12] = [
     "BASH",
 ];
 
+/// So deep are functions inside functions read.
+const CALLS: usize = 8;
+
 /// The functions of a line by name.
 pub(super) type Bodies = BTreeMap<String, Body>;
 
@@ -50,7 +53,9 @@ impl Walker<'_> {
         // Only a name that stands here as it is counts as a mention.
         let plain = self.slice(span).starts_with(name);
         let Some(body) = self.bodies.get_mut(name) else { return };
-        let Some(given) = literal.filter(|given| given.len() <= 9 && plain && !body.open) else {
+        // One that calls itself is read where it is made.
+        let calls = self.calling.len() < CALLS && !self.calling.iter().any(|outer| outer == name);
+        let Some(given) = literal.filter(|given| given.len() <= 9 && plain && !body.open && calls) else {
             body.open = true;
             return;
         };
@@ -69,7 +74,9 @@ impl Walker<'_> {
         inner.set("@", Some(Known::List(given.into())));
         let outer = std::mem::replace(&mut self.stdin, Stdin::Unknown);
         let reached = std::mem::replace(&mut self.reached, vec![Step::Function(name.to_owned())]);
+        self.calling.push(name.to_owned());
         self.stmt(&stmt, inner);
+        self.calling.pop();
         self.reached = reached;
         self.stdin = outer;
     }

@@ -103,6 +103,8 @@ impl Walker<'_> {
             }
         } else if first.literal().is_none() && first.prefix().is_empty() {
             self.gap(span, "a format that is not known before it runs");
+        } else if counts_letters(first, operands.get(1..).unwrap_or_default()) {
+            self.gap(span, "a format that may set a variable");
         }
     }
 
@@ -203,4 +205,14 @@ pub(super) fn plain_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Whether `printf` may set a variable: `%n` stores how much was printed in the one that is named.
+fn counts_letters(format: &Word, operands: &[Word]) -> bool {
+    let names = |word: &Word| word.literal().is_none_or(plain_name);
+    let Some(text) = format.literal() else { return operands.iter().any(names) };
+    text.split('%').skip(1).any(|rest| {
+        let kind = rest.trim_start_matches(|c: char| c.is_ascii_digit() || "-+ #.*'hlLqjzt".contains(c));
+        kind.starts_with('n')
+    })
 }

@@ -22,12 +22,23 @@ impl Walker<'_> {
         if !self.spend(64) {
             return;
         }
-        let unknown =
-            |splits: bool| Atom::of(Piece::Unknown(Unknown { text: text.clone(), splits, output_of: None }));
+        let unknown = |splits: bool| {
+            Atom::of(Piece::Unknown(Unknown {
+                text: text.clone(),
+                splits,
+                output_of: None,
+                ..Unknown::default()
+            }))
+        };
         match state.get(name) {
             Some(Known::Number) => {
                 let text = format!("$(({name}))");
-                out.push(Atom::of(Piece::Unknown(Unknown { text, splits: false, output_of: None })));
+                out.push(Atom::of(Piece::Unknown(Unknown {
+                    text,
+                    splits: false,
+                    output_of: None,
+                    ..Unknown::default()
+                })));
             }
             Some(Known::Value(pieces)) => {
                 let length = pieces.iter().map(|piece| match piece {
@@ -69,7 +80,7 @@ impl Walker<'_> {
                             // Where no folder is entered the line stays in the one that it was set to.
                             let stays = !self.moves && matches!(it.text.as_str(), "$PWD" | "${PWD}");
                             let text = if stays { it.text.clone() } else { text };
-                            let known = Unknown { text, splits: bare, output_of: it.output_of };
+                            let known = Unknown { text, splits: bare, ..it.clone() };
                             out.push(Atom::of(Piece::Unknown(known)));
                             return;
                         }
@@ -148,6 +159,9 @@ impl Walker<'_> {
         if indirect && !selects && !matches!(rest, "*" | "@") {
             self.gap(span, "a variable that is named by another");
         }
+        if length && !rest.is_empty() {
+            self.gap(span, "an expansion that bash does not have");
+        }
         let mut chars = rest.chars();
         match (chars.next(), chars.next()) {
             (None, _) => {}
@@ -159,15 +173,26 @@ impl Walker<'_> {
                     state.set(&name, None);
                 }
                 let from = at + 1 + usize::from(rest.starts_with(':'));
-                self.scan(&(from..inner.end), if bare { Around::Pattern } else { Around::Double }, state);
+                // It may not be looked at.
+                let mut other = state.clone();
+                self.scan(
+                    &(from..inner.end),
+                    if bare { Around::Pattern } else { Around::Double },
+                    &mut other,
+                );
+                *state = other.merge(state);
             }
             (Some('#' | '%' | '/' | '^' | ','), _) => {
                 self.scan(&(at + 1..inner.end), if bare { Around::Pattern } else { Around::Double }, state);
             }
             (Some(':'), _) => {
-                let from = at + 1;
-                self.breaks |= self.slice(&(from..inner.end)).contains('-');
-                self.number(&(from..inner.end), state);
+                let mut from = at + 1;
+                let text = self.slice(&(from..inner.end));
+                self.breaks |= text.contains(['-', '?']);
+                for part in text.split(':') {
+                    self.number(&(from..from + part.len()), state);
+                    from += part.len() + 1;
+                }
             }
             (Some(_), _) => self.gap(span, "an expansion that is not understood"),
         }
@@ -175,7 +200,7 @@ impl Walker<'_> {
         let named = indirect && rest.starts_with('@');
         let splits = !length && (bare || all || named);
         let text = self.slice(span).to_owned();
-        out.push(Atom::of(Piece::Unknown(Unknown { text, splits, output_of: None })));
+        out.push(Atom::of(Piece::Unknown(Unknown { text, splits, output_of: None, ..Unknown::default() })));
     }
 }
 

@@ -8,7 +8,7 @@ use super::guard::Place;
 use super::number::numeric;
 use super::state::{Known, State, squeezed};
 use super::syntax::{Assign, Check, Kind, Node, Pick, Raw, Span, Stmt, Turn, Value};
-use super::tree::{Piece, Stdin, Step, Unknown, Word};
+use super::tree::{Piece, Stdin, Step, Taken, Unknown, Word};
 use super::walk::Walker;
 use super::word::Around;
 
@@ -121,6 +121,9 @@ impl Walker<'_> {
         self.stdin = outer;
         // Where a file cannot be opened nothing of it happens.
         outcome.fail = join(outcome.fail, Some(&before));
+        if stmt.redirects.iter().any(super::simple::is_mixing) {
+            outcome.output = None;
+        }
         outcome
     }
 
@@ -160,9 +163,11 @@ impl Walker<'_> {
                     Turn::Until => (checked.fail, checked.ok),
                 };
                 let mut inside = go.clone().unwrap_or_else(|| state.clone());
-                if let (Turn::While, Stdin::Pipe(from), Some(name)) = (turn, &stdin, self.read(condition)) {
+                if let (Turn::While, Stdin::Pipe(from), Some((name, taken))) =
+                    (turn, &stdin, self.read(condition))
+                {
                     let text = format!("${name}");
-                    let line = Unknown { text, splits: false, output_of: Some(*from) };
+                    let line = Unknown { text, splits: false, output_of: Some(*from), taken };
                     inside.set(&name, Some(Known::Value(vec![Piece::Unknown(line)].into())));
                 }
                 let after = self.block(body, inside, Step::Loop);
@@ -173,8 +178,11 @@ impl Walker<'_> {
             Node::For(name, pick, words, body) => self.each(name, *pick, words.as_deref(), body, state),
             Node::Count(parts, body) => {
                 self.weaken(&[body], &mut state);
-                for part in parts {
-                    self.number(part, &mut state);
+                for (at, part) in parts.iter().enumerate() {
+                    let mut counted = state.clone();
+                    self.number(part, &mut counted);
+                    // Only the first part surely happens.
+                    state = if at == 0 { counted } else { state.merge(&counted) };
                 }
                 let after = self.block(body, state.clone(), Step::Loop);
                 let end = join(Some(state.clone()), after.end().as_ref()).unwrap_or(state);
@@ -306,7 +314,17 @@ impl Walker<'_> {
         self.weaken(&[body], &mut state);
         let one = match values.as_slice() {
             // Each value comes from one command: the variable is a word of its output.
-            [value] if pick == Pick::Each => Some(Known::Value(value.pieces.clone())),
+            [value] if pick == Pick::Each => {
+                let mut value = value.clone();
+                for piece in value.edit().iter_mut() {
+                    if let Piece::Unknown(unknown) = piece
+                        && unknown.splits
+                    {
+                        unknown.taken = Taken::Word;
+                    }
+                }
+                Some(Known::Value(value.pieces))
+            }
             _ => None,
         };
         state.set(name, one);
@@ -337,7 +355,7 @@ impl Walker<'_> {
     }
 
     /// The one variable that takes each line: `while IFS= read -r name`.
-    fn read(&self, condition: &[Stmt]) -> Option<String> {
+    fn read(&self, condition: &[Stmt]) -> Option<(String, Taken)> {
         let [Stmt { node: Node::Simple(assigns, raws), redirects, negated: false, background: false, .. }] =
             condition
         else {
@@ -358,17 +376,25 @@ impl Walker<'_> {
             })
             .collect();
         let words = words?;
-        let name = match words.as_slice() {
-            ["read", name] | ["read", "-r", name] => name,
-            ["read", "-r", "-d", "''" | "\"\"", name] | ["read", "-d", "''" | "\"\"", "-r", name] => name,
+        let (name, taken) = match words.as_slice() {
+            ["read", name] | ["read", "-r", name] => (name, Taken::Line),
+            ["read", "-r", "-d", "''" | "\"\"", name] | ["read", "-d", "''" | "\"\"", "-r", name] => {
+                (name, Taken::Record)
+            }
             _ => return None,
         };
-        plain_name(name).then(|| (*name).to_owned())
+        plain_name(name).then(|| ((*name).to_owned(), taken))
     }
 
     fn define(&mut self, name: &str, body: &Rc<Stmt>, span: &Span, state: &mut State) {
-        if super::special::reserved(name) || name == "command_not_found_handle" {
+        if super::names::reserved(name) || name == "command_not_found_handle" {
             self.gap(span, &format!("a function in place of `{name}`"));
+        }
+        if self.plain.contains("unset") {
+            self.gap(span, "a function in a line that may take it away");
+        }
+        if self.breaks || self.leaves {
+            self.gap(span, "a function that may not be made, behind what may end its line or leave a loop");
         }
         self.functions.insert(name.to_owned());
         let mut inner = State::new();
@@ -445,7 +471,8 @@ impl Walker<'_> {
                 text.push('\n');
             }
         }
-        let text = squeezed(&text);
+        let raw = text;
+        let text = squeezed(&raw);
         for word in ["cd", "pushd", "popd", "eval"] {
             if text.contains(word) || !self.functions.is_empty() {
                 state.lose_folders();
@@ -454,6 +481,6 @@ impl Walker<'_> {
         if !self.functions.is_empty() || super::special::assigns(&text) {
             state.forget();
         }
-        state.loosen(&text);
+        state.loosen(&raw, &text);
     }
 }

@@ -8,6 +8,7 @@ mod evaluates;
 mod expand;
 mod flow;
 mod guard;
+mod names;
 mod number;
 mod plain;
 mod quiet;
@@ -75,6 +76,7 @@ pub(crate) fn argv(words: &[String]) -> Command {
         redirections: Vec::new(),
         folders: Some(vec![Folder::default()]),
         stdin: Stdin::Inherited,
+        mixes: false,
         reached: Vec::new(),
     }
 }

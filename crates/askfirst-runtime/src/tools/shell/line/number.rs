@@ -34,7 +34,10 @@ impl Walker<'_> {
                     }
                     if bytes.at(next) == b'=' && bytes.at(next + 1) != b'=' && next < end {
                         self.slip(&name, span);
-                        state.set(&name, Some(Known::Number));
+                        // Behind `&&`, `||` and `?` it may not happen.
+                        let first = self.slice(&(span.start..from)).trim().is_empty();
+                        let sure = first && !self.slice(span).contains(['&', '|', '?']);
+                        state.set(&name, sure.then_some(Known::Number));
                     } else if bytes.at(at) == b'[' || !self.holds_number(&name, state) {
                         fine = false;
                     } else if state.get(&name).is_some() {
@@ -84,11 +87,7 @@ impl Walker<'_> {
             }
             at += 1;
         }
-        let text = self.slice(span);
-        let octal =
-            text.split(|c: char| !c.is_ascii_alphanumeric()).any(|it| it.len() > 1 && it.starts_with('0'));
-        let may_fail = text.contains(['/', '%', '#']) || text.contains("**") || octal;
-        if (may_fail && self.sum(span, state).is_none()) || !well_formed(bytes, span) {
+        if !self.surely_holds(span, state) {
             self.breaks = true;
             state.forget();
         }
@@ -107,6 +106,26 @@ impl Walker<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether bash surely comes to a number here. Where it does not it stops over the rest of the line and goes on behind it,
+    /// so only a small grammar counts: decimals, names of numbers, `+ - *`, comparisons, `&&` and `||`, one sign in front of an
+    /// operand, brackets, a division by a decimal, and one assignment or `++` in front of all.
+    fn surely_holds(&self, span: &Span, state: &State) -> bool {
+        let text = self.slice(span).trim();
+        let name = text.trim_start_matches("++").trim_start_matches("--");
+        let name = name.strip_suffix("++").or_else(|| name.strip_suffix("--")).unwrap_or(name);
+        let counts_one = text.len() == name.len() + 2 && canonical(name, state);
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let behind = text.trim_start_matches(is_name).trim_start();
+        let signs = ["=", "+=", "-=", "*="];
+        let value = signs.iter().find_map(|sign| behind.strip_prefix(*sign));
+        let value =
+            value.filter(|value| !value.starts_with('=') && !text.starts_with(|c: char| c.is_ascii_digit()));
+        text.is_empty()
+            || counts_one
+            || sure_terms(value.unwrap_or(text), state)
+            || self.sum(span, state).is_some()
     }
 
     /// What an expression of known numbers comes to.
@@ -128,90 +147,60 @@ impl Walker<'_> {
     }
 }
 
-/// Operators between two operands, the longest first.
-const OPERATORS: [&[u8]; 31] = [
-    b"<<=", b">>=", b"**", b"<<", b">>", b"<=", b">=", b"==", b"!=", b"&&", b"||", b"*=", b"/=", b"%=",
-    b"+=", b"-=", b"&=", b"^=", b"|=", b"=", b"+", b"-", b"*", b"/", b"%", b"<", b">", b"&", b"|", b"^",
-    b",",
-];
-
-/// Whether operands and operators take turns, as far as it takes for bash not to stop over it.
-fn well_formed(bytes: Bytes<'_>, span: &Span) -> bool {
-    let (mut at, end) = (span.start, span.end);
-    let begins = |at: usize, sign: &[u8]| {
-        at + sign.len() <= end && sign.iter().enumerate().all(|(n, byte)| bytes.at(at + n) == *byte)
-    };
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let (mut open, mut choices, mut any) = (0_usize, 0_usize, false);
-    // What stands before: nothing to act upon, something, or a name, which can be assigned to.
-    let (mut operand, mut name) = (false, false);
-    while at < end {
-        let byte = bytes.at(at);
-        if matches!(byte, b' ' | b'\t' | b'\n') {
-            at += 1;
+/// Whether operands and operators take turns, and none of them is one that bash may stop over.
+fn sure_terms(text: &str, state: &State) -> bool {
+    const SIGNS: [&str; 15] =
+        ["<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "<", ">", "/", "%"];
+    let (mut rest, mut open, mut operand) = (text.trim_start(), 0_usize, false);
+    let word = |text: &str| text.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+    while !rest.is_empty() {
+        if operand && let Some(behind) = rest.strip_prefix(')') {
+            let Some(left) = open.checked_sub(1) else { return false };
+            (open, rest) = (left, behind.trim_start());
             continue;
         }
-        any = true;
-        if !operand {
-            match byte {
-                b'(' => open += 1,
-                b'+' | b'-' | b'!' | b'~' => {}
-                b'$' => {
-                    let Some(close) = bytes.dollar(at, end, 0) else { return false };
-                    at = close.max(at + 1);
-                    while close == at && at < end && is_word(bytes.at(at)) {
-                        at += 1;
-                    }
-                    if at < end
-                        && matches!(bytes.at(at), b'#' | b'?' | b'$' | b'!')
-                        && bytes.at(at - 1) == b'$'
-                    {
-                        at += 1;
-                    }
-                    (operand, name) = (true, false);
-                    continue;
-                }
-                _ if is_word(byte) => {
-                    name = !byte.is_ascii_digit();
-                    while at < end && (is_word(bytes.at(at)) || bytes.at(at) == b'#') {
-                        at += 1;
-                    }
-                    operand = true;
-                    continue;
-                }
-                _ => return false,
-            }
-            at += 1;
-            continue;
-        }
-        if begins(at, b"++") || begins(at, b"--") {
-            if !name {
+        if operand {
+            let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) else { return false };
+            rest = rest.get(sign.len()..).unwrap_or_default().trim_start();
+            // `<<=`, `**`, `+=` and their like are others.
+            if rest.starts_with(['<', '>', '=', '&', '|', '*', '+']) {
                 return false;
             }
-            (at, name) = (at + 2, false);
+            let divisor = rest.get(..word(rest)).unwrap_or_default();
+            if matches!(*sign, "/" | "%") && decimal(divisor).is_none_or(|divisor| divisor == 0) {
+                return false;
+            }
+            operand = false;
             continue;
         }
-        match byte {
-            b')' => {
-                let Some(left) = open.checked_sub(1) else { return false };
-                (open, at, name) = (left, at + 1, false);
-            }
-            b'?' => (choices, operand, at) = (choices + 1, false, at + 1),
-            b':' => {
-                let Some(left) = choices.checked_sub(1) else { return false };
-                (choices, operand, at) = (left, false, at + 1);
-            }
-            _ => {
-                let Some(sign) = OPERATORS.into_iter().find(|sign| begins(at, sign)) else { return false };
-                let assigns = sign.ends_with(b"=") && !matches!(sign, b"<=" | b">=" | b"==" | b"!=");
-                if assigns && !name {
-                    return false;
-                }
-                (operand, at) = (false, at + sign.len());
-            }
+        rest = rest.strip_prefix(['-', '!']).unwrap_or(rest).trim_start();
+        if let Some(behind) = rest.strip_prefix('(') {
+            (open, rest) = (open + 1, behind.trim_start());
+            continue;
         }
+        let name = rest.strip_prefix("${").or_else(|| rest.strip_prefix('$')).unwrap_or(rest);
+        let count = word(name);
+        let (name, behind) = name.split_at_checked(count).unwrap_or_default();
+        let behind = if rest.starts_with("${") { behind.strip_prefix('}') } else { Some(behind) };
+        let literal = !rest.starts_with('$') && decimal(name).is_some();
+        let Some(behind) = behind.filter(|_| literal || canonical(name, state)) else { return false };
+        let counted = ["++ ", "-- "].iter().find_map(|sign| behind.strip_prefix(*sign));
+        let behind = counted.filter(|_| !literal && !rest.starts_with('$')).unwrap_or(behind);
+        (rest, operand) = (behind.trim_start(), true);
     }
-    open == 0 && choices == 0 && (operand || !any)
+    operand && open == 0
+}
+
+/// Whether a variable surely holds a number as bash writes it itself: without a zero in front, which would make it octal.
+fn canonical(name: &str, state: &State) -> bool {
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
+    match state.get(name) {
+        Some(Known::Value(pieces)) => matches!(&**pieces,
+            [Piece::Text(text)] if decimal(text.strip_prefix('-').unwrap_or(text)).is_some()),
+        Some(Known::Number | Known::List(_)) | None => numeric(name, state),
+    }
 }
 
 /// Reads `+ - * / %` and parentheses over known numbers. Whatever else bash knows is not read.

@@ -1,7 +1,7 @@
 //! The fast way: commands of plain words, piped or one after the other, perhaps behind one `cd` and with output to files,
 //! where nothing else is left for a shell to act on. Anything else goes to a parser.
 
-use super::special;
+use super::names;
 use super::tree::{Command, Folder, Line, Redirection, Shape, Stdin, Step, Way, Word};
 
 /// A line of more commands than this goes to a parser.
@@ -32,7 +32,7 @@ pub(super) fn read(text: &str) -> Option<Line> {
     let mut branch = false;
     let mut at = 0;
     loop {
-        let Simple { words, redirections, turned, last, end } = simple(text, at)?;
+        let Simple { words, redirections, turned, mixes, last, end } = simple(text, at)?;
         let (joint, next) = joint(text, end)?;
         let Some(first) = words.first() else {
             // Only `;` may stand at the end.
@@ -66,6 +66,7 @@ pub(super) fn read(text: &str) -> Option<Line> {
             redirections,
             folders: Some(vec![folder.clone()]),
             stdin,
+            mixes,
             reached,
         });
         if let Some(word) = entered {
@@ -115,6 +116,8 @@ struct Simple {
     redirections: Vec<Redirection>,
     /// Whether what it prints goes elsewhere.
     turned: bool,
+    /// Whether what it says of failures may go where its output goes.
+    mixes: bool,
     /// Where the last of them ends.
     last: usize,
     /// Where blanks behind it end.
@@ -125,11 +128,11 @@ fn simple(text: &str, start: usize) -> Option<Simple> {
     let bytes = text.as_bytes();
     let mut words: Vec<Word> = Vec::with_capacity(8);
     let mut redirections = Vec::new();
-    let (mut at, mut last, mut turned) = (start, start, false);
+    let (mut at, mut last, mut turned, mut mixes) = (start, start, false, false);
     loop {
         at = blank(bytes, at);
         if ends_word(bytes, at) {
-            return Some(Simple { words, redirections, turned, last, end: at });
+            return Some(Simple { words, redirections, turned, mixes, last, end: at });
         }
         let sign = match bytes.get(at..)? {
             [b'>', ..] => Some(at + 1),
@@ -141,7 +144,10 @@ fn simple(text: &str, start: usize) -> Option<Simple> {
             let end;
             match bytes.get(sign..)? {
                 // To another stream.
-                [b'&', b'1' | b'2', ..] if ends_word(bytes, sign + 2) => end = sign + 2,
+                [b'&', b'1' | b'2', ..] if ends_word(bytes, sign + 2) => {
+                    mixes |= bytes.get(at) == Some(&b'2');
+                    end = sign + 2;
+                }
                 [b'&' | b'|' | b'(' | b'!', ..] => return None,
                 rest => {
                     let behind = if rest.first() == Some(&b'>') { sign + 1 } else { sign };
@@ -332,7 +338,7 @@ fn acts(name: &str) -> bool {
                 | "in"
                 | "]]"
         )
-        || (special::reserved(name) && shell(name))
+        || (names::reserved(name) && shell(name))
 }
 
 /// Commands of the shell whose operands the slow way looks at.

@@ -209,8 +209,11 @@ impl Turner<'_> {
             }
             ast::BinaryOp::Pipe | ast::BinaryOp::PipeAll => {
                 let mut parts = Vec::new();
-                for side in [&binary.left, &binary.right] {
-                    let turned = self.stmt(side)?;
+                for (at, side) in [&binary.left, &binary.right].into_iter().enumerate() {
+                    let mut turned = self.stmt(side)?;
+                    if at == 0 && matches!(binary.op, ast::BinaryOp::PipeAll) {
+                        turned.mix()?;
+                    }
                     let flat = turned.redirects.is_empty() && !turned.negated && !turned.background;
                     match turned.node {
                         Node::Pipe(inner) if flat => parts.extend(inner),

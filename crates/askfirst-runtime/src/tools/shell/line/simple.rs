@@ -20,6 +20,7 @@ impl Walker<'_> {
             redirections: Vec::new(),
             folders: state.folders.as_deref().cloned(),
             stdin: self.stdin.clone(),
+            mixes: false,
             reached: self.reached.clone(),
         });
         index
@@ -40,6 +41,9 @@ impl Walker<'_> {
     /// The value of an assignment and what is known by it, with what its index and elements run.
     fn assigned(&mut self, assign: &Assign, state: &mut State) -> (Word, Option<Known>) {
         if let Some(index) = &assign.index {
+            let digits = self.slice(index).bytes().all(|byte| byte.is_ascii_digit()) && !index.is_empty();
+            // A place that is not there, or a list in it, ends the line.
+            self.breaks |= !digits || matches!(assign.value, Value::Many(..));
             self.number(index, state);
         }
         match &assign.value {
@@ -59,6 +63,7 @@ impl Walker<'_> {
                     self.gap(&assign.span, "a backslash in a list inside a substitution");
                 }
                 for key in keys {
+                    self.breaks = true;
                     self.number(key, state);
                 }
                 let mut elements = Vec::with_capacity(words.len());
@@ -69,7 +74,7 @@ impl Walker<'_> {
                     elements.iter().map(|word| word.literal().map(str::to_owned)).collect();
                 let elements = elements.filter(|_| keys.is_empty());
                 let text = self.slice(&assign.span).to_owned();
-                let unknown = Unknown { text, splits: false, output_of: None };
+                let unknown = Unknown { text, splits: false, output_of: None, ..Unknown::default() };
                 let value = Word::new(assign.span.clone(), vec![Piece::Unknown(unknown)]);
                 (value, elements.map(|elements| Known::List(elements.into())))
             }
@@ -204,6 +209,11 @@ impl Walker<'_> {
                 state.set(name, Some(Known::Number));
             }
             let zero = redirect.named.is_none() && redirect.fd.is_none_or(|fd| fd == 0);
+            if is_mixing(redirect)
+                && let Some(command) = self.commands.get_mut(index)
+            {
+                command.mixes = true;
+            }
             let (way, target) = match &redirect.kind {
                 Kind::Read(target) => {
                     if zero {
@@ -308,6 +318,11 @@ fn keeps(name: &str) -> bool {
             | "trap"
             | "unset"
     )
+}
+
+/// `2>&1`: what is said of failures goes where the output goes.
+pub(super) fn is_mixing(redirect: &Redirect) -> bool {
+    redirect.fd == Some(2) && matches!(redirect.kind, Kind::DupOut(_))
 }
 
 /// `IFS= read` cuts only what is read.

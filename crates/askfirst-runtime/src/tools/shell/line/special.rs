@@ -2,136 +2,12 @@
 
 use super::evaluates::plain_name;
 use super::flow::Outcome;
+use super::names::{STEERS, ZSH};
 use super::number::numeric;
 use super::state::{Known, State, squeezed};
 use super::syntax::Span;
 use super::tree::{Assignment, Piece, Word};
 use super::walk::Walker;
-
-/// Names that no function should take.
-const NAMES: [&str; 86] = [
-    "alias",
-    "awk",
-    "bash",
-    "bg",
-    "bind",
-    "break",
-    "builtin",
-    "bun",
-    "caller",
-    "cargo",
-    "cat",
-    "cd",
-    "chmod",
-    "command",
-    "compgen",
-    "complete",
-    "continue",
-    "cp",
-    "curl",
-    "declare",
-    "dirs",
-    "disown",
-    "docker",
-    "echo",
-    "enable",
-    "env",
-    "eval",
-    "exec",
-    "exit",
-    "export",
-    "false",
-    "fc",
-    "fg",
-    "find",
-    "getopts",
-    "git",
-    "go",
-    "grep",
-    "hash",
-    "head",
-    "help",
-    "history",
-    "jobs",
-    "kill",
-    "let",
-    "local",
-    "logout",
-    "ls",
-    "make",
-    "mapfile",
-    "mkdir",
-    "mv",
-    "node",
-    "npm",
-    "pip",
-    "popd",
-    "printf",
-    "pushd",
-    "pwd",
-    "python",
-    "python3",
-    "read",
-    "readarray",
-    "readonly",
-    "return",
-    "rm",
-    "sed",
-    "set",
-    "sh",
-    "shift",
-    "shopt",
-    "sort",
-    "source",
-    "sudo",
-    "tail",
-    "test",
-    "time",
-    "touch",
-    "trap",
-    "true",
-    "type",
-    "typeset",
-    "ulimit",
-    "unset",
-    "wait",
-    "xargs",
-];
-
-/// Programs that only zsh has, or that it reads otherwise.
-const ZSH: [&str; 26] = [
-    "compdef",
-    "repeat",
-    "print",
-    "zmodload",
-    "autoload",
-    "setopt",
-    "unsetopt",
-    "emulate",
-    "zle",
-    "zstyle",
-    "bindkey",
-    "foreach",
-    "noglob",
-    "nocorrect",
-    "whence",
-    "vared",
-    "ztcp",
-    "zcompile",
-    "zargs",
-    "zparseopts",
-    "zsocket",
-    "zpty",
-    "zselect",
-    "sched",
-    "functions",
-    "-",
-];
-
-/// Whether a function of this name would stand in front of a program.
-pub(super) fn reserved(name: &str) -> bool {
-    NAMES.contains(&name) || ZSH.contains(&name) || name.contains('/')
-}
 
 /// Whether a text may assign a variable without `=`.
 pub(super) fn assigns(text: &str) -> bool {
@@ -224,11 +100,20 @@ impl Walker<'_> {
         if ZSH.contains(&name) {
             self.gap(span, &format!("`{name}`, which zsh reads in its own way"));
         }
+        // What follows is understood by looking for such words, so they must stand there.
+        if STEERS.contains(&name) && squeezed(self.slice(&program.span)) != name {
+            self.gap(&program.span, &format!("`{name}`, spelled by what is filled in"));
+            state.forget();
+            state.lose_folders();
+        }
         match name {
             "cd" | "pushd" | "popd" => return self.moved(name, operands, state),
-            "break" | "continue" | "return" => self.jumps = true,
+            "break" | "continue" | "return" => {
+                self.jumps = true;
+                self.leaves |= name != "return";
+            }
             // With more words it fails, and a shell that reads its orders goes on.
-            "exit" if !wrapped && operands.len() <= 1 => {
+            "exit" if !wrapped && operands.len() <= 1 && operands.iter().all(is_digits) => {
                 return Outcome { ok: None, fail: None, output: None };
             }
             "true" | ":" => return Outcome { ok: Some(state), fail: None, output: None },
@@ -297,6 +182,7 @@ impl Walker<'_> {
                 }
             }
             "eval" => {
+                (self.jumps, self.leaves) = (true, true);
                 let text: Vec<Option<&str>> = operands.iter().map(Word::literal).collect();
                 let moves = ["cd", "pushd", "popd"];
                 if text.iter().any(|text| {
@@ -445,6 +331,10 @@ impl Walker<'_> {
         if name != "cd" {
             after.back = None;
         }
+        // It may not have happened: what stands before it may have ended the line.
+        if self.breaks {
+            after.lose_folders();
+        }
         Outcome { ok: Some(after), fail: Some(state), output: None }
     }
 
@@ -490,6 +380,11 @@ impl Walker<'_> {
             state.set("_", None);
         }
     }
+}
+
+/// Whether a word is digits and nothing else.
+fn is_digits(word: &Word) -> bool {
+    word.literal().is_some_and(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn special_name(name: &str) -> bool {

@@ -119,17 +119,25 @@ impl State {
     }
 
     /// Forgets the values of what this text, which runs more than once, may assign; counters stay numbers.
-    pub(super) fn loosen(&mut self, text: &str) {
+    pub(super) fn loosen(&mut self, raw: &str, text: &str) {
         let mut doomed = Vec::new();
         if self.vars.is_empty() {
             return;
         }
         let counts = ["((", "let ", "$["].iter().any(|word| text.contains(word));
         for (name, known) in Arc::make_mut(&mut self.vars) {
-            let mut assigned = false;
-            let mut numbers = true;
-            for (at, _) in text.match_indices(name.as_str()) {
-                let rest = text.get(at + name.len()..).unwrap_or("");
+            let (mut assigned, mut numbers);
+            // Where quotes or backslashes spell more of them, none counts.
+            let sets = |text: &str| {
+                let set = |at: usize| {
+                    text.get(at + name.len()..).is_some_and(|rest| rest.starts_with(['=', '+', ':', '[']))
+                };
+                text.match_indices(name.as_str()).filter(|(at, _)| set(*at)).count()
+            };
+            let spelled = sets(raw) == sets(text);
+            (assigned, numbers) = (!spelled, spelled);
+            for (at, _) in raw.match_indices(name.as_str()) {
+                let rest = raw.get(at + name.len()..).unwrap_or("");
                 let rest = rest.strip_prefix('+').unwrap_or(rest);
                 let Some(value) = rest.strip_prefix('=') else {
                     // `${name:=…}` and an index assign too.
@@ -146,8 +154,10 @@ impl State {
             let digits = match known {
                 Known::Number => true,
                 Known::List(_) => false,
+                // With a zero in front it would be octal.
                 Known::Value(pieces) => matches!(&**pieces,
-                    [Piece::Text(text)] if text.bytes().all(|byte| byte.is_ascii_digit())),
+                    [Piece::Text(text)] if text.bytes().all(|byte| byte.is_ascii_digit())
+                        && (text == "0" || !text.starts_with('0'))),
             };
             if digits && numbers && (assigned || counts) {
                 *known = Known::Number;

@@ -182,3 +182,33 @@ pub(super) enum Check {
     /// The name of a variable.
     Name(Span),
 }
+
+impl Stmt {
+    /// What stands before `|&`: what it says of failures goes where its output goes.
+    pub(super) fn mix(&mut self) -> Result<(), Fault> {
+        match &mut self.node {
+            Node::Simple(..) => {
+                let (span, named) = (self.span.clone(), None);
+                let kind = Kind::DupOut(span.end..span.end);
+                self.redirects.push(Redirect { span, fd: Some(2), named, kind });
+                Ok(())
+            }
+            Node::Pipe(parts) => parts.last_mut().map_or(Ok(()), Self::mix),
+            Node::And(..)
+            | Node::Or(..)
+            | Node::If(..)
+            | Node::While(..)
+            | Node::For(..)
+            | Node::Count(..)
+            | Node::Case(..)
+            | Node::Subshell(_)
+            | Node::Group(_)
+            | Node::Arithmetic(_)
+            | Node::Test(_)
+            | Node::Time(_)
+            | Node::Function(..) => {
+                Err(Fault { span: self.span.clone(), why: "`|&` behind several commands".to_owned() })
+            }
+        }
+    }
+}

@@ -49,6 +49,8 @@ pub(crate) struct Command {
     pub(crate) folders: Option<Vec<Folder>>,
     /// Where standard input comes from, before redirections.
     pub(crate) stdin: Stdin,
+    /// Whether what it says of failures may go where its output goes.
+    pub(crate) mixes: bool,
     /// How it is reached, outermost first.
     pub(crate) reached: Vec<Step>,
 }
@@ -113,7 +115,7 @@ pub(crate) enum Piece {
 }
 
 /// Something that is not known before it runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Unknown {
     /// As it is written: `$HOME`, `$(date)`; a variable that surely holds a number stands as `$((name))`.
     pub(crate) text: String,
@@ -121,6 +123,22 @@ pub(crate) struct Unknown {
     pub(crate) splits: bool,
     /// For `$( … )`: the last command of the substitution, whose output it is.
     pub(crate) output_of: Option<usize>,
+    /// How much of that output.
+    pub(crate) taken: Taken,
+}
+
+/// How much of an output something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Taken {
+    /// All of it.
+    #[default]
+    All,
+    /// A word of it.
+    Word,
+    /// A line of it.
+    Line,
+    /// What stands between two NULs.
+    Record,
 }
 
 /// A variable that is set.

@@ -33,13 +33,17 @@ pub(super) struct Walker<'a> {
     pub(super) functions: BTreeSet<String>,
     /// Those that were made so far.
     pub(super) bodies: Bodies,
+    /// Those whose calls are being read.
+    pub(super) calling: Vec<String>,
     /// Whether anything in the line changes the folder.
     pub(super) moves: bool,
     /// The text without quotes, backslashes and blanks.
     pub(super) plain: String,
     /// Whether `break`, `continue` or `return` was met: what stands behind it may not have happened.
     pub(super) jumps: bool,
-    /// Whether arithmetic was met that may fail, which ends its line but not the next one.
+    /// Whether `break` or `continue` was met.
+    pub(super) leaves: bool,
+    /// Whether something was met that may fail in a way that ends its line but not the next one.
     pub(super) breaks: bool,
     /// The command whose words are being read.
     pub(super) current: Option<usize>,
@@ -64,10 +68,12 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
         reached: Vec::new(),
         functions: BTreeSet::new(),
         bodies: Bodies::new(),
+        calling: Vec::new(),
         moves: ["cd", "pushd", "popd", "eval", "source"].iter().any(|word| squeezed.contains(word))
             || has_dot(&squeezed),
         plain,
         jumps: false,
+        leaves: false,
         breaks: false,
         current: None,
         bytes: 0,

@@ -1,6 +1,6 @@
 //! One word as bash reads it: quotes taken off, expansions known or named, commands inside found.
 
-use super::atoms::{Atom, Wild, braces, words};
+use super::atoms::{Atom, Wild, braces, has_braces, words};
 use super::close::Bytes;
 use super::expand::decode;
 use super::gap;
@@ -40,6 +40,9 @@ impl Walker<'_> {
                 self.gap(span, "braces that are not surely expanded");
                 return vec![self.unknown(span, true)];
             };
+            if has_braces(&atoms) && !apart_from_braces(slice) {
+                self.gap(span, "braces beside a variable, which are taken apart before it is");
+            }
             let single = many.len() == 1;
             let some = many.iter().filter(|atoms| single || !atoms.is_empty());
             some.flat_map(|atoms| words(atoms, span, state.home, Wild::Acts)).collect()
@@ -139,7 +142,10 @@ impl Walker<'_> {
 
     fn unknown(&self, span: &Span, splits: bool) -> Word {
         let text = self.slice(span).to_owned();
-        Word::new(span.clone(), vec![Piece::Unknown(Unknown { text, splits, output_of: None })])
+        Word::new(
+            span.clone(),
+            vec![Piece::Unknown(Unknown { text, splits, output_of: None, ..Unknown::default() })],
+        )
     }
 
     /// The characters of this part of the text.
@@ -221,7 +227,12 @@ impl Walker<'_> {
                     let text = self.slice(&(at..close)).to_owned();
                     let output_of = self.process(&(at + 2..close - 1), byte == b'>', state);
                     let splits = false;
-                    out.push(Atom::of(Piece::Unknown(Unknown { text, splits, output_of })));
+                    out.push(Atom::of(Piece::Unknown(Unknown {
+                        text,
+                        splits,
+                        output_of,
+                        ..Unknown::default()
+                    })));
                     at = close;
                 }
                 b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')'
@@ -259,7 +270,12 @@ impl Walker<'_> {
     fn open(&mut self, span: Span, why: &str, mut out: Vec<Atom>) -> Vec<Atom> {
         let text = self.slice(&span).to_owned();
         self.gap(&span, why);
-        out.push(Atom::of(Piece::Unknown(Unknown { text, splits: true, output_of: None })));
+        out.push(Atom::of(Piece::Unknown(Unknown {
+            text,
+            splits: true,
+            output_of: None,
+            ..Unknown::default()
+        })));
         out
     }
 
@@ -276,7 +292,12 @@ impl Walker<'_> {
         let bare = matches!(around, Around::Nothing | Around::Pattern);
         let next = if at + 1 < end { bytes.at(at + 1) } else { 0 };
         let piece = |text: &str, splits: bool| {
-            Atom::of(Piece::Unknown(Unknown { text: text.to_owned(), splits, output_of: None }))
+            Atom::of(Piece::Unknown(Unknown {
+                text: text.to_owned(),
+                splits,
+                output_of: None,
+                ..Unknown::default()
+            }))
         };
         match next {
             b'\'' if bare => {
@@ -376,7 +397,12 @@ impl Walker<'_> {
             }
             Some(_) | None => {
                 let text = self.slice(span).to_owned();
-                out.push(Atom::of(Piece::Unknown(Unknown { text, splits: bare, output_of })));
+                out.push(Atom::of(Piece::Unknown(Unknown {
+                    text,
+                    splits: bare,
+                    output_of,
+                    ..Unknown::default()
+                })));
             }
         }
     }
@@ -388,6 +414,25 @@ impl Walker<'_> {
     fn char_at(&self, at: usize) -> char {
         self.text.get(at..).and_then(|rest| rest.chars().next()).unwrap_or('\u{fffd}')
     }
+}
+
+/// Whether braces of a word surely change the name of no variable in it: bash takes them apart first.
+fn apart_from_braces(word: &str) -> bool {
+    word.match_indices('$').all(|(at, _)| {
+        let rest = word.get(at + 1..).unwrap_or_default();
+        let name = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        match rest.strip_prefix('{') {
+            Some(inner) => {
+                inner.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_').starts_with('}')
+            }
+            None => {
+                rest.starts_with('(')
+                    || (name.len() < rest.len()
+                        && (name.is_empty()
+                            || name.starts_with(['/', '.', '-', ':', '=', '@', '+', '%', '"'])))
+            }
+        }
+    })
 }
 
 /// Makes a word one that never falls apart, as values of variables are.

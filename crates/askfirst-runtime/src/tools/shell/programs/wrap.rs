@@ -49,7 +49,7 @@ fn is_replace(name: &str) -> bool {
 
 /// A word of standard input, in the place that was kept for it.
 fn input() -> Piece {
-    Piece::Unknown(Unknown { text: "{}".to_owned(), splits: false, output_of: None })
+    Piece::Unknown(Unknown { text: "{}".to_owned(), splits: false, output_of: None, ..Unknown::default() })
 }
 
 /// A command that is the value of an option: up to `;` or `+` for `find`, else all that follows.

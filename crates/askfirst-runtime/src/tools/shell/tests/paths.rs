@@ -280,3 +280,81 @@ fn a_branch_that_is_named_as_an_option_is_not_taken_for_a_name() {
     head("--output=x");
     assert_eq!(world.says(command), Required);
 }
+
+/// What is on the disk decides: a name that a stand-in does not have may be a link, a repository or another list.
+#[test]
+fn what_turns_out_to_be_another_name_is_looked_for() {
+    let world = world(READS);
+    let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, world.folder.path().join(name)).unwrap();
+    let harmless = [
+        "cat link$((1<2))",
+        "cat \"link$(date +%Y)\"",
+        "head link$(seq 1 1)",
+        "for i in $(seq 7 7); do cat w$i; done",
+        "zcat -f q",
+        "zgrep root q",
+        "gzip -cdf q",
+    ];
+    for command in harmless {
+        assert_eq!(world.says(command), Free, "{command}");
+    }
+    let year = std::process::Command::new("date").arg("+%Y").output().unwrap().stdout;
+    let year = String::from_utf8(year).unwrap();
+    for name in ["link1", &format!("link{}", year.trim()), "w7", "1", "q.gz"] {
+        link("/etc/passwd", name);
+    }
+    for command in harmless {
+        assert_eq!(world.says(command), Required, "{command}");
+    }
+}
+
+#[test]
+fn a_folder_behind_a_link_has_two_names() {
+    let world = world(READS);
+    world.write("d/e/f/x", "");
+    std::os::unix::fs::symlink("d/e/f", world.folder.path().join("l")).unwrap();
+    for command in [
+        "cd l && cd .. && cat ../x",
+        "cd l && cd \"$PWD/..\" && cat ../x",
+        "cd l && cat \"$(dirname \"$PWD\")/../x\"",
+        "cd l && cat \"$(pwd)/../../../../a.txt\"",
+        "pushd l && cd .. && cat ../x",
+        "cd l && bash -c 'cd .. && cat ../x'",
+    ] {
+        assert_eq!(world.says(command), Required, "{command}");
+    }
+    for command in ["cd l && cat x", "cd d/e && cd .. && cat e/f/x", "cd d && cat \"$PWD/e/f/x\""] {
+        assert_eq!(world.says(command), Free, "{command}");
+    }
+}
+
+#[test]
+fn a_list_is_taken_apart_as_it_was_put_together() {
+    let world = world(READS);
+    world.write("p/a.txt", "");
+    for command in [
+        "cat $(find p -print0)",
+        "cat \"$(find p)\"",
+        "find p | xargs -0 cat",
+        "find p -print0 | xargs cat",
+        "find p | xargs -d '\\0' cat",
+        "x=$(find p); cat \"$x\"",
+        "find p | while read -r -d '' f; do cat \"$f\"; done",
+        "find p -print0 | while read -r f; do cat \"$f\"; done",
+        "find p 2>&1 | xargs cat",
+        "find p |& xargs cat",
+    ] {
+        assert_eq!(world.says(command), Required, "{command}");
+    }
+    for command in [
+        "cat $(find p -type f)",
+        "find p | xargs cat",
+        "find p -print0 | xargs -0 cat",
+        "find p | xargs -d '\\n' cat",
+        "cat \"$(find p -name a.txt | head -1)\"",
+        "find p -print0 | while read -r -d '' f; do cat \"$f\"; done",
+        "find p 2>/dev/null | xargs cat",
+    ] {
+        assert_eq!(world.says(command), Free, "{command}");
+    }
+}

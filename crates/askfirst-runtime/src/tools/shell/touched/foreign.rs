@@ -235,6 +235,14 @@ impl Looker<'_> {
         }
     }
 
+    /// Whether a path lies in the root that the command runs in.
+    fn is_beside(&self, path: &Path) -> bool {
+        let Some(place) = real(path) else { return false };
+        let root = self.reach.root_of(&place);
+        let here = &self.start.folders;
+        root.is_some() && !here.is_empty() && here.iter().all(|folder| self.reach.root_of(folder) == root)
+    }
+
     /// Operands that name another machine where a name or a file is expected, and what is handed on to a compiler.
     pub(super) fn strangers(&mut self, used: &Used) {
         let network = KEEPERS.contains(&used.program.as_str());
@@ -242,7 +250,8 @@ impl Looker<'_> {
         for operand in used.operands.iter().filter(|_| !network) {
             let Some(text) = self.start.words.get(operand.word).map(word_text) else { continue };
             let climbs = text.starts_with("../") || text.starts_with("~/");
-            let leaves = climbs || (text.starts_with('/') && !text.starts_with("//") && !text.ends_with('/'));
+            let whole = text.starts_with('/') && !text.starts_with("//") && !text.ends_with('/');
+            let leaves = climbs || (whole && !self.is_beside(Path::new(&*text)));
             if used.class == Class::Runs && operand.role == Role::Text && leaves {
                 self.ask(format!("`{text}` may be run, and leads out of the folder"));
             }

@@ -12,10 +12,23 @@ use super::super::programs::used::{Class, Role, Used};
 use super::super::reach::Touch;
 use super::super::real::real;
 use super::super::secrets::is_secret;
-use super::sorts::SENDING;
+use super::sorts::{ENDING, SENDING};
 use super::{Doubtful, Looker, MOST_NAMES};
 
 impl Looker<'_> {
+    /// What a program looks for where a name is not there: the same with an ending of its own.
+    pub(super) fn with_ending(&mut self, used: &Used, word: &Word, touch: Touch, folders: &[PathBuf]) {
+        let own = |(programs, _): &&(&[&str], &[&str])| programs.contains(&used.program.as_str());
+        let Some((_, endings)) = ENDING.iter().find(own) else { return };
+        let Some(text) = word.literal() else { return };
+        for ending in *endings {
+            let name = format!("{text}{ending}");
+            if folders.iter().any(|folder| folder.join(&name).symlink_metadata().is_ok()) {
+                self.one(&Word::text(name, word.span.clone()), touch, folders);
+            }
+        }
+    }
+
     /// `HEAD:path`, `:0:path` and `1,5:path` name a file of another time; `:/path` and `:(icase)path` one by other means.
     pub(super) fn within(&mut self, word: &Word, folders: &[PathBuf]) {
         let Some(text) = word.literal() else { return };

@@ -20,6 +20,31 @@ pub(super) const UNPACKING: [&str; 13] = [
     "zstd",
 ];
 
+/// Programs that look for a file by its name and an ending of theirs, where it is not there by its name.
+pub(super) const ENDING: [(&[&str], &[&str]); 2] = [
+    (
+        &[
+            "gunzip",
+            "gzcat",
+            "gzip",
+            "uncompress",
+            "zcat",
+            "zcmp",
+            "zdiff",
+            "zegrep",
+            "zfgrep",
+            "zgrep",
+            "zless",
+            "zmore",
+        ],
+        &[".gz", ".z", ".Z", "-gz", "-z", "_z", ".taz", ".tgz"],
+    ),
+    (
+        &["unzip", "zipinfo", "zipgrep", "zip", "7z", "7za", "7zr", "rar", "unrar"],
+        &[".zip", ".ZIP", ".7z", ".rar"],
+    ),
+];
+
 /// Programs that copy whole folders to another machine.
 pub(super) const SENDING: [&str; 2] = ["rsync", "scp"];
 

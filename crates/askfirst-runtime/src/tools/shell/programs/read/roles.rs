@@ -106,7 +106,8 @@ impl Reader<'_, '_> {
                     self.used.nested.push(Nested::Stdin { via });
                 } else if is_stream(word.prefix()) {
                     let via = self.used.program.clone();
-                    let unknown = Unknown { text: shown(word), splits: false, output_of: None };
+                    let unknown =
+                        Unknown { text: shown(word), splits: false, output_of: None, ..Unknown::default() };
                     let text = Word::new(word.span.clone(), vec![Piece::Unknown(unknown)]);
                     self.used.nested.push(Nested::Script { via, text });
                 } else {

@@ -152,7 +152,7 @@ fn piece() -> impl Strategy<Value = Piece> {
         1 => Just(Piece::Glob("*".to_owned())),
         1 => Just(Piece::Home),
         1 => any::<bool>().prop_map(|splits| {
-            Piece::Unknown(Unknown { text: "$X".to_owned(), splits, output_of: None })
+            Piece::Unknown(Unknown { text: "$X".to_owned(), splits, output_of: None, ..Unknown::default() })
         }),
     ]
 }

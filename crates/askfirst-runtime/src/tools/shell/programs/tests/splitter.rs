@@ -39,7 +39,8 @@ pub(super) fn split(line: &str) -> Vec<Word> {
                         text.push(next);
                     }
                 }
-                let unknown = Unknown { text, splits: quote.is_none(), output_of: None };
+                let unknown =
+                    Unknown { text, splits: quote.is_none(), output_of: None, ..Unknown::default() };
                 word.get_or_insert_default().edit().push(Piece::Unknown(unknown));
             }
             (None, '*' | '?') => {
