@@ -239,6 +239,7 @@ impl<'a> Looker<'a> {
         for word in self.start.words.iter().skip(1).filter(|word| word.has_glob()) {
             folders.iter().for_each(|folder| self.looks_through(word, folder));
         }
+        self.taken_in(used, &folders);
         if used.program == "git" {
             let values = used.options.iter().filter_map(|given| given.value.as_ref());
             values.for_each(|value| self.within(value, &folders));

@@ -130,8 +130,9 @@ impl Looker<'_> {
             for place in places.iter().filter(|place| !place.plain.starts_with("/dev")) {
                 // What the line itself brings there counts as what runs.
                 self.touched.run.push(place.real.clone());
-                let Ok(about) = place.real.metadata() else { continue };
-                let small = about.is_file() && about.len() <= MOST_PATCH;
+                // Nor is it known what will be there.
+                let about = place.real.metadata();
+                let small = about.is_ok_and(|about| about.is_file() && about.len() <= MOST_PATCH);
                 let text = if small { std::fs::read_to_string(&place.real).ok() } else { None };
                 if text.is_none_or(|text| has_orders(&text)) {
                     self.ask(format!("`{}` may hold orders that start others", place.text));

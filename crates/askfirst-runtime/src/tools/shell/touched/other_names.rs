@@ -16,6 +16,26 @@ use super::sorts::{ENDING, SENDING};
 use super::{Doubtful, Looker, MOST_NAMES};
 
 impl Looker<'_> {
+    /// What git takes in without being told its name can be printed by another command of git.
+    pub(super) fn taken_in(&mut self, used: &Used, folders: &[PathBuf]) {
+        let subs: Vec<&str> = used.subs.iter().map(|sub| sub.name.as_str()).collect();
+        let has = |names: &[&str]| {
+            used.options.iter().any(|given| given.names.iter().any(|name| names.contains(&name.as_str())))
+        };
+        let all = match (used.program.as_str(), subs.first()) {
+            ("git", Some(&"add" | &"stage")) => has(&["-A", "--all", "--no-ignore-removal"]),
+            ("git", Some(&"stash")) => has(&["-u", "--include-untracked", "-a", "--all"]),
+            _ => return,
+        };
+        let named = used.operands.iter().filter_map(|operand| self.start.words.get(operand.word).cloned());
+        let named = named.filter(|_| subs.first() != Some(&"stash"));
+        let tree = all.then(|| Word::text(".", 0..0));
+        let tops: Vec<Word> = named.chain(tree).collect();
+        for word in &tops {
+            self.one(word, Touch::ReadAll, folders);
+        }
+    }
+
     /// What a program looks for where a name is not there: the same with an ending of its own.
     pub(super) fn with_ending(&mut self, used: &Used, word: &Word, touch: Touch, folders: &[PathBuf]) {
         let own = |(programs, _): &&(&[&str], &[&str])| programs.contains(&used.program.as_str());
