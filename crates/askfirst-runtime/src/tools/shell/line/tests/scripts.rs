@@ -58,7 +58,7 @@ impl Maker {
             return self.command(0);
         }
         let d = depth - 1;
-        match self.next(36) {
+        match self.next(64) {
             0 => format!("( {})", self.body(d)),
             1 => format!("{{ {}}}", self.body(d)),
             2 => format!("if {}then {}fi", self.body(d), self.body(d)),
@@ -134,6 +134,65 @@ impl Maker {
                 self.one(&["x\\\n", "EO\\\nF\n", "\tEOF\nbb\n", "EOF \n", "EOF\\\n\n", "\\\nEOF\ncc\n", ""]),
                 self.one(&["EOF\n", "EOF\ndd\n", "EO\\\nF\nee\nEOF\n"]),
             ),
+            34 | 35 => {
+                let fails = self.one(&[
+                    ": $((1/0))",
+                    "aa $((1a))",
+                    "bb ${v:1a}",
+                    "u[-9]=1",
+                    "u[]=1",
+                    "u[0]=(1 2)",
+                    "cc $((1+q=3))",
+                    "dd $[1/0]",
+                    "ee $((08))",
+                    "aa ${#v%x}",
+                    "bb $((1?2:))",
+                    "exit $((1/0))",
+                ]);
+                let after = self.one(&["v=bb", "cd d1", "fun() { aa; }", "set -- x", "u=(cc)", "i=5"]);
+                format!("{fails}; {after}\n{}", self.command(d))
+            }
+            36 => self
+                .one(&[
+                    "break",
+                    "continue",
+                    "break 2",
+                    "eval break",
+                    "eval \"bre\"ak",
+                    "return 1",
+                    "exit 1 2",
+                    "aa && break",
+                    "no1 || continue",
+                ])
+                .to_owned(),
+            37 => self
+                .one(&[
+                    "{c..c}d d1",
+                    "c=c; ${c}d d1",
+                    "s{e..e}t -- aa",
+                    "rea{d..d} v <<< bb",
+                    "ev{a..a}l 'v=bb'",
+                    "printf '%n' v",
+                    "printf -v v %s cc",
+                    "read -r v <<< dd",
+                    "unset -f fun",
+                    "f\"u\"n x",
+                ])
+                .to_owned(),
+            38 => format!("v={}", self.one(&STUBS)),
+            39 => format!("{} {}", self.one(&["$v", "\"$v\"", "${v}", "$v{s..s}"]), self.word(d)),
+            40 => self
+                .one(&[
+                    "i=$((i+1))",
+                    "aa $((i))",
+                    "i='1 x'",
+                    "bb x$i",
+                    "i=08",
+                    "cc $((i<<1))",
+                    "dd $((i++ + 1))",
+                ])
+                .to_owned(),
+            41 => format!("for i in 1 2; do {}aa $i; {}done", self.body(d), self.body(d)),
             _ => self.command(depth),
         }
     }
@@ -280,6 +339,16 @@ impl Maker {
             "${u[0]}",
             "$u",
             "\"{a,b}\"",
+            "$v{a,b}",
+            "{$v,x}y",
+            "{$,a}v",
+            "\"$v\"/{a,b}",
+            "${v}{a,b}",
+            "$v/{a,b}",
+            "['!'x]*",
+            "$((i))",
+            "$((i * 2 - 1))",
+            "${v:1:2}",
         ])
         .to_owned()
     }
