@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 pub(super) use likeness::Likeness;
-use printed::{counted, is_hash, is_object, is_one_line, is_revision, moment, part_of_path};
+use printed::{counted, goes_on, is_hash, is_object, is_one_line, is_revision, is_sum, moment, part_of_path};
 
 use super::filters::{makes_function, unfiltered};
 use super::line::arithmetic;
@@ -312,8 +312,8 @@ impl Filler<'_> {
             Yields::Paths if command.folders.as_deref() != self.own => Told::Nothing,
             Yields::Paths => {
                 let tops = tops(&used);
-                let plain =
-                    super::secrets::sought(&filled.words).is_none() && lists::is_plain(&filled.words, &used);
+                let plain = super::secrets::sought(&filled.words).is_none()
+                    && lists::is_plain(&filled.words, &used, self.folders);
                 // Bash leaves NUL out, and names run together.
                 let plain =
                     plain && lists::parts_by_nul(&filled.words, &used) == (unknown.taken == Taken::Record);
@@ -425,26 +425,6 @@ fn is_taken(told: &Told, place: usize, behind: Option<&Piece>, alone: bool, piec
     }
 }
 
-/// Whether what stands beside an unknown part is so little that it means nothing without it: `1,$(…)p`.
-fn is_sum(pieces: &[Piece]) -> bool {
-    let plain = |c: char| c.is_ascii_digit() || ",:+p".contains(c);
-    let jobs = |text: &str| matches!(text, "-j" | "--jobs=" | "--parallel=");
-    if matches!(pieces, [Piece::Text(text), Piece::Unknown(_)] if jobs(text)) {
-        return true;
-    }
-    matches!(pieces.first(), Some(Piece::Text(_)))
-        && pieces.iter().all(|piece| match piece {
-            Piece::Text(text) => text.chars().all(plain),
-            Piece::Unknown(_) => true,
-            Piece::Glob(_) | Piece::Home => false,
-        })
-}
-
-/// What may follow the number of a commit: `~1`, `^`, `:path`, `..HEAD`.
-fn goes_on(piece: &Piece) -> bool {
-    matches!(piece, Piece::Text(text) if text.starts_with(['~', '^', ':']) || text.starts_with(".."))
-}
-
 /// Whether arithmetic surely comes to digits: behind other text, where a minus sign is no option, or without one.
 fn is_digits(unknown: &Unknown, behind: bool) -> bool {
     let Some(inner) = arithmetic(&unknown.text) else { return false };
@@ -480,7 +460,10 @@ pub(super) fn fill_is_tame(tops: &[Word], folders: &[PathBuf], home: Option<&Pat
         tops.iter().all(|top| match paths::named(top, folder, home) {
             paths::Named::Unknown(_) => false,
             paths::Named::Places(places) => places.iter().all(|place| {
-                !place.text.starts_with('-') && super::reach::names_are_tame(&place.real, &mut left)
+                let odd = |c: char| c.is_whitespace() || c.is_control() || "\\'\"".contains(c);
+                !place.text.starts_with('-')
+                    && !place.text.contains(odd)
+                    && super::reach::names_are_tame(&place.real, &mut left)
             }),
         })
     })

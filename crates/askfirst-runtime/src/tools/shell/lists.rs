@@ -1,7 +1,9 @@
 //! Programs that list files: whether what one prints is paths and nothing else. Some can be told to print any text.
 
+use std::path::PathBuf;
+
 use super::line::tree::{Piece, Word};
-use super::paths::word_text;
+use super::paths::{self, Repository, word_text};
 use super::programs::used::{Given, Operand, Used};
 
 /// Options with which nothing but paths is printed, by program.
@@ -91,8 +93,15 @@ const LISTING: [&str; 4] = ["diff", "diff-tree", "ls-files", "ls-tree"];
 const PRINTING: [&str; 8] = ["-exec", "-fls", "-fprint", "-files0", "-ls", "-ok", "-printf", "-D"];
 
 /// Whether a program prints paths, and nothing else whatever happens.
-pub(super) fn is_plain(words: &[Word], used: &Used) -> bool {
+pub(super) fn is_plain(words: &[Word], used: &Used, folders: &[PathBuf]) -> bool {
     if !used.nested.is_empty() || words.iter().any(Word::is_unknown) {
+        return false;
+    }
+    // Names that git prints begin in another folder, or at the top of the repository.
+    let below = |sub: &str| used.subs.iter().any(|it| it.name == sub) && !words.iter().any(is_relative);
+    let top = |folder: &PathBuf| paths::repository(folder) == Repository::At(folder.clone());
+    let elsewhere = (below("diff") || below("diff-tree")) && !folders.iter().all(top);
+    if used.program == "git" && (!used.folders.is_empty() || elsewhere) {
         return false;
     }
     let program = used.program.as_str();
@@ -146,6 +155,10 @@ pub(super) fn parts_by_nul(words: &[Word], used: &Used) -> bool {
     const NUL: [&str; 7] = ["-0", "-z", "-Z", "--null", "--print0", "--zero", "--null-data"];
     let given = |given: &Given| given.names.iter().any(|name| NUL.contains(&name.as_str()));
     used.options.iter().any(given) || words.iter().any(|word| word.literal() == Some("-print0"))
+}
+
+fn is_relative(word: &Word) -> bool {
+    word.literal() == Some("--relative")
 }
 
 /// `*.md`: a wildcard in the folder itself.

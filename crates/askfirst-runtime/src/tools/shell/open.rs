@@ -440,7 +440,7 @@ impl Opener<'_> {
                     place(inner, vec![Word::text("1", 0..0)]);
                     return Ok(());
                 }
-                let listed = here && lists::is_plain(&filled.words, &source);
+                let listed = here && lists::is_plain(&filled.words, &source, &folders);
                 (source, listed, folders)
             }
             Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => return Err(unknown()),

@@ -96,8 +96,11 @@ pub(super) fn may_eat(script: &str) -> bool {
         let words = command.words.first();
         words.is_none_or(|word| word.literal().is_some_and(|name| ABSTAINING.contains(&name)))
     };
-    let starts = |command: &Command| command.words.first().and_then(Word::literal) == Some("exec");
-    line.commands.iter().any(starts) || (script.trim().contains('\n') && !line.commands.iter().all(abstains))
+    // It may be given another script, or one may be added to it.
+    let other = ["exec", "/dev/", "/proc/", "&0", "<>"]
+        .iter()
+        .any(|word| script.replace("/dev/null", "").contains(word));
+    other || (script.trim().contains('\n') && !line.commands.iter().all(abstains))
 }
 
 /// Whether all that it reads is orders to it; a file with queries is what a rule for the others means.

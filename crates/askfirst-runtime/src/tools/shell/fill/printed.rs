@@ -1,7 +1,7 @@
 //! What single commands are sure to print: hashes, dates, counts and parts of paths.
 
 use super::super::filters::makes_function;
-use super::super::line::tree::{Line, Unknown, Word};
+use super::super::line::tree::{Line, Piece, Unknown, Word};
 use super::super::programs::used::Used;
 use super::tame;
 
@@ -131,4 +131,24 @@ pub(super) fn is_revision(used: &Used, words: &[Word]) -> bool {
     literal
         && options.into_iter().all(usual)
         && (finds || used.operands.iter().all(|it| operand(it.word).is_some_and(known)))
+}
+
+/// Whether what stands beside an unknown part is so little that it means nothing without it: `1,$(…)p`.
+pub(super) fn is_sum(pieces: &[Piece]) -> bool {
+    let plain = |c: char| c.is_ascii_digit() || ",:+p".contains(c);
+    let jobs = |text: &str| matches!(text, "-j" | "--jobs=" | "--parallel=");
+    if matches!(pieces, [Piece::Text(text), Piece::Unknown(_)] if jobs(text)) {
+        return true;
+    }
+    matches!(pieces.first(), Some(Piece::Text(_)))
+        && pieces.iter().all(|piece| match piece {
+            Piece::Text(text) => text.chars().all(plain),
+            Piece::Unknown(_) => true,
+            Piece::Glob(_) | Piece::Home => false,
+        })
+}
+
+/// What may follow the number of a commit: `~1`, `^`, `:path`, `..HEAD`.
+pub(super) fn goes_on(piece: &Piece) -> bool {
+    matches!(piece, Piece::Text(text) if text.starts_with(['~', '^', ':']) || text.starts_with(".."))
 }

@@ -119,6 +119,7 @@ impl Walker<'_> {
         if name == "readonly" && operands.iter().any(|word| word.prefix().contains('=')) {
             self.gap(span, "a variable that later values do not change");
         }
+        self.breaks |= name == "readonly";
         let mut exported = name == "export";
         let mut evaluates = false;
         for word in operands {
@@ -140,6 +141,7 @@ impl Walker<'_> {
                     self.gap(span, "a variable that later values do not change");
                 }
                 evaluates |= options.contains('i');
+                self.breaks |= evaluates;
                 exported |= options.contains('x');
                 continue;
             }

@@ -1,6 +1,7 @@
 //! Variables and escapes inside a word: known values put in, everything else named.
 
 use super::atoms::Atom;
+use super::number::Alone;
 use super::state::{Known, State};
 use super::syntax::Span;
 use super::tree::{Piece, Unknown};
@@ -148,7 +149,7 @@ impl Walker<'_> {
                     selects = matches!(index, "@" | "*");
                     all |= index == "@";
                     if !selects {
-                        self.number(&(at + 1..at + close), state);
+                        self.number(&(at + 1..at + close), Alone::No, state);
                     }
                     at += close + 1;
                     rest = rest.get(close + 1..).unwrap_or("");
@@ -162,6 +163,10 @@ impl Walker<'_> {
         if length && !rest.is_empty() {
             self.gap(span, "an expansion that bash does not have");
         }
+        // Bash stops over what it cannot assign to, and over places that are none.
+        let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let asks = rest.trim_start_matches(':').starts_with('=');
+        self.breaks |= (asks && (!plain || text.contains('['))) || (text.contains('[') && !selects);
         let mut chars = rest.chars();
         match (chars.next(), chars.next()) {
             (None, _) => {}
@@ -188,9 +193,9 @@ impl Walker<'_> {
             (Some(':'), _) => {
                 let mut from = at + 1;
                 let text = self.slice(&(from..inner.end));
-                self.breaks |= text.contains(['-', '?']);
+                self.breaks |= text.contains(['-', '?']) || !plain;
                 for part in text.split(':') {
-                    self.number(&(from..from + part.len()), state);
+                    self.number(&(from..from + part.len()), Alone::No, state);
                     from += part.len() + 1;
                 }
             }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::atoms::Wild;
 use super::evaluates::plain_name;
 use super::guard::Place;
-use super::number::numeric;
+use super::number::{Alone, numeric};
 use super::state::{Known, State, squeezed};
 use super::syntax::{Assign, Check, Kind, Node, Pick, Raw, Span, Stmt, Turn, Value};
 use super::tree::{Piece, Stdin, Step, Taken, Unknown, Word};
@@ -54,6 +54,11 @@ impl Walker<'_> {
             if self.is_spent() {
                 break;
             }
+            // What may have ended a line of the text may have kept anything in it from happening.
+            let before = self.text.get(..stmt.span.start).unwrap_or_default();
+            if self.breaks && self.is_outermost() && before.trim_end_matches([' ', '\t']).ends_with('\n') {
+                state = State::nothing(self.moves);
+            }
             last = self.stmt(stmt, state.clone());
             self.stdin_is_used();
             match last.end() {
@@ -72,7 +77,7 @@ impl Walker<'_> {
     }
 
     /// What one command read of standard input is not there for the next.
-    fn stdin_is_used(&mut self) {
+    pub(super) fn stdin_is_used(&mut self) {
         if matches!(self.stdin, Stdin::Text(_) | Stdin::Pipe(_)) {
             self.stdin = Stdin::Unknown;
         }
@@ -180,7 +185,7 @@ impl Walker<'_> {
                 self.weaken(&[body], &mut state);
                 for (at, part) in parts.iter().enumerate() {
                     let mut counted = state.clone();
-                    self.number(part, &mut counted);
+                    self.number(part, Alone::Yes, &mut counted);
                     // Only the first part surely happens.
                     state = if at == 0 { counted } else { state.merge(&counted) };
                 }
@@ -206,7 +211,7 @@ impl Walker<'_> {
             }
             Node::Group(body) => self.seq(body, state),
             Node::Arithmetic(span) => {
-                self.number(span, &mut state);
+                self.number(span, Alone::Yes, &mut state);
                 Outcome::both(state)
             }
             Node::Test(checks) => {
@@ -393,8 +398,8 @@ impl Walker<'_> {
         if self.plain.contains("unset") {
             self.gap(span, "a function in a line that may take it away");
         }
-        if self.breaks || self.leaves {
-            self.gap(span, "a function that may not be made, behind what may end its line or leave a loop");
+        if self.leaves {
+            self.gap(span, "a function that may not be made, behind what leaves a loop");
         }
         self.functions.insert(name.to_owned());
         let mut inner = State::new();

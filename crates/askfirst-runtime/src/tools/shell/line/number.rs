@@ -8,11 +8,20 @@ use super::tree::Piece;
 use super::walk::Walker;
 use super::word::Around;
 
+/// Whether an expression is a statement of its own, `(( … ))`, or a part of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Alone {
+    Yes,
+    No,
+}
+
 impl Walker<'_> {
     /// Reads an expression: a gap unless every part of it surely is a number.
-    pub(super) fn number(&mut self, span: &Span, state: &mut State) {
+    pub(super) fn number(&mut self, span: &Span, alone: Alone, state: &mut State) {
         let bytes = Bytes(self.text.as_bytes());
         let (mut at, end) = (span.start, span.end);
+        let holds = self.surely_holds(span, state);
+        self.breaks |= !holds;
         let mut fine = true;
         while at < end {
             match bytes.at(at) {
@@ -34,9 +43,9 @@ impl Walker<'_> {
                     }
                     if bytes.at(next) == b'=' && bytes.at(next + 1) != b'=' && next < end {
                         self.slip(&name, span);
-                        // Behind `&&`, `||` and `?` it may not happen.
+                        // Anywhere but in a statement of its own it may not happen, or happen elsewhere.
                         let first = self.slice(&(span.start..from)).trim().is_empty();
-                        let sure = first && !self.slice(span).contains(['&', '|', '?']);
+                        let sure = alone == Alone::Yes && first && holds;
                         state.set(&name, sure.then_some(Known::Number));
                     } else if bytes.at(at) == b'[' || !self.holds_number(&name, state) {
                         fine = false;
@@ -87,10 +96,6 @@ impl Walker<'_> {
             }
             at += 1;
         }
-        if !self.surely_holds(span, state) {
-            self.breaks = true;
-            state.forget();
-        }
         if !fine {
             self.gap(span, "arithmetic that evaluates what a variable holds");
         }
@@ -119,7 +124,11 @@ impl Walker<'_> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let behind = text.trim_start_matches(is_name).trim_start();
         let signs = ["=", "+=", "-=", "*="];
-        let value = signs.iter().find_map(|sign| behind.strip_prefix(*sign));
+        let target = text.get(..text.len() - text.trim_start_matches(is_name).len()).unwrap_or_default();
+        let sign = signs.iter().find(|sign| behind.starts_with(**sign) && !target.is_empty());
+        // What is added to must be a number already.
+        let sign = sign.filter(|sign| **sign == "=" || canonical(target, state));
+        let value = sign.and_then(|sign| behind.strip_prefix(*sign));
         let value =
             value.filter(|value| !value.starts_with('=') && !text.starts_with(|c: char| c.is_ascii_digit()));
         text.is_empty()
@@ -163,7 +172,9 @@ fn sure_terms(text: &str, state: &State) -> bool {
             let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) else { return false };
             rest = rest.get(sign.len()..).unwrap_or_default().trim_start();
             // `<<=`, `**`, `+=` and their like are others.
-            if rest.starts_with(['<', '>', '=', '&', '|', '*', '+']) {
+            if rest.starts_with(['<', '>', '=', '&', '|', '*', '+', '/', '%'])
+                || (*sign == "-" && rest.starts_with('-'))
+            {
                 return false;
             }
             let divisor = rest.get(..word(rest)).unwrap_or_default();
@@ -174,6 +185,9 @@ fn sure_terms(text: &str, state: &State) -> bool {
             continue;
         }
         rest = rest.strip_prefix(['-', '!']).unwrap_or(rest).trim_start();
+        if rest.starts_with(['-', '+']) {
+            return false;
+        }
         if let Some(behind) = rest.strip_prefix('(') {
             (open, rest) = (open + 1, behind.trim_start());
             continue;

@@ -3,6 +3,7 @@
 use super::atoms::Wild;
 use super::flow::Outcome;
 use super::guard::Place;
+use super::number::Alone;
 use super::state::{Known, State};
 use super::syntax::{Assign, Kind, Raw, Redirect, Span, Value};
 use super::tree::{Assignment, Command, Exported, Piece, Redirection, Stdin, Step, Unknown, Way, Word};
@@ -44,7 +45,7 @@ impl Walker<'_> {
             let digits = self.slice(index).bytes().all(|byte| byte.is_ascii_digit()) && !index.is_empty();
             // A place that is not there, or a list in it, ends the line.
             self.breaks |= !digits || matches!(assign.value, Value::Many(..));
-            self.number(index, state);
+            self.number(index, Alone::No, state);
         }
         match &assign.value {
             Value::One(span) => {
@@ -64,7 +65,7 @@ impl Walker<'_> {
                 }
                 for key in keys {
                     self.breaks = true;
-                    self.number(key, state);
+                    self.number(key, Alone::No, state);
                 }
                 let mut elements = Vec::with_capacity(words.len());
                 for word in words {
@@ -129,8 +130,7 @@ impl Walker<'_> {
             self.watch(&assign.name, &assign.span);
             let plain = assign.index.is_none() && !assign.append;
             if scope == Exported::No {
-                let sure = plain && !self.breaks;
-                state.set(&assign.name, known.filter(|_| sure));
+                state.set(&assign.name, known.filter(|_| plain));
             } else if words.first().and_then(Word::literal).is_some_and(keeps) {
                 // In `sh` these keep what is set in front of them.
                 state.set(&assign.name, None);
@@ -193,7 +193,10 @@ impl Walker<'_> {
             self.gap(&(from..end.max(from)), "a name that may be a function's");
         }
         let elsewhere = |redirect: &Redirect| {
-            redirect.fd.is_none_or(|fd| fd == 1) && matches!(redirect.kind, Kind::DupOut(_) | Kind::Write(_))
+            let out = redirect.fd.is_none_or(|fd| fd == 1);
+            let taken = redirect.fd == Some(1);
+            (out && matches!(redirect.kind, Kind::DupOut(_) | Kind::Write(_)))
+                || (taken && matches!(redirect.kind, Kind::DupIn(_) | Kind::Both(_) | Kind::Read(_)))
         };
         outcome.output = (!called && !redirects.iter().any(elsewhere)).then_some(index);
         outcome
@@ -322,7 +325,7 @@ fn keeps(name: &str) -> bool {
 
 /// `2>&1`: what is said of failures goes where the output goes.
 pub(super) fn is_mixing(redirect: &Redirect) -> bool {
-    redirect.fd == Some(2) && matches!(redirect.kind, Kind::DupOut(_))
+    redirect.fd == Some(2) && matches!(redirect.kind, Kind::DupOut(_) | Kind::DupIn(_))
 }
 
 /// `IFS= read` cuts only what is read.

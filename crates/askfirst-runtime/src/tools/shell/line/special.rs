@@ -121,6 +121,8 @@ impl Walker<'_> {
             "alias" if operands.iter().any(|word| word.literal().is_none_or(|text| text.contains('='))) => {
                 self.gap(span, "an alias, which changes what later words mean");
             }
+            // Where no process can be made any more, the line is left.
+            "ulimit" => self.breaks = true,
             "set" => self.set(operands, span, &mut state),
             "shopt" => {
                 let harmless = ["-s", "-u", "-q", "-p", "nullglob", "inherit_errexit"];
@@ -330,10 +332,6 @@ impl Walker<'_> {
         }
         if name != "cd" {
             after.back = None;
-        }
-        // It may not have happened: what stands before it may have ended the line.
-        if self.breaks {
-            after.lose_folders();
         }
         Outcome { ok: Some(after), fail: Some(state), output: None }
     }

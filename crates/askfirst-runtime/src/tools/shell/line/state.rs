@@ -71,6 +71,15 @@ impl State {
         }
     }
 
+    /// Where nothing is known: not even the folder, if anything may change it.
+    pub(super) fn nothing(moves: bool) -> Self {
+        let mut state = Self { home: false, ..Self::new() };
+        if moves {
+            state.lose_folders();
+        }
+        state
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<&Known> {
         self.vars.get(name)
     }
@@ -138,6 +147,8 @@ impl State {
             (assigned, numbers) = (!spelled, spelled);
             for (at, _) in raw.match_indices(name.as_str()) {
                 let rest = raw.get(at + name.len()..).unwrap_or("");
+                // Digits behind digits may be octal.
+                numbers &= !rest.starts_with("+=");
                 let rest = rest.strip_prefix('+').unwrap_or(rest);
                 let Some(value) = rest.strip_prefix('=') else {
                     // `${name:=…}` and an index assign too.
@@ -147,8 +158,10 @@ impl State {
                 };
                 assigned = true;
                 let behind = value.trim_start_matches(|c: char| c.is_ascii_digit());
-                let digits =
-                    behind.len() < value.len() && (behind.is_empty() || behind.starts_with([';', ' ', '\n']));
+                let octal = value.starts_with('0') && value.len() > behind.len() + 1;
+                let digits = behind.len() < value.len()
+                    && !octal
+                    && (behind.is_empty() || behind.starts_with([';', ' ', '\n']));
                 numbers &= digits || sum(value);
             }
             let digits = match known {

@@ -159,6 +159,11 @@ impl<'a> Walker<'a> {
         true
     }
 
+    /// Whether what is read stands in no other command.
+    pub(super) fn is_outermost(&self) -> bool {
+        self.depth == 0 && self.reached.is_empty() && self.calling.is_empty()
+    }
+
     pub(super) fn is_spent(&self) -> bool {
         self.spent
     }
@@ -192,6 +197,8 @@ impl<'a> Walker<'a> {
         let walked = self.part(inner, &mut state);
         self.current = current;
         self.stdin = outer;
+        // What it has read of standard input is not there any more.
+        self.stdin_is_used();
         self.reached.pop();
         self.depth -= 1;
         let Some((outcome, stmts)) = walked else { return (None, None) };

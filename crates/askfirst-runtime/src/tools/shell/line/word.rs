@@ -5,6 +5,7 @@ use super::close::Bytes;
 use super::expand::decode;
 use super::gap;
 use super::guard::{Place, named, strange};
+use super::number::Alone;
 use super::state::{Known, State};
 use super::syntax::Span;
 use super::tree::{Piece, Unknown, Word};
@@ -35,6 +36,9 @@ impl Walker<'_> {
         }
         self.zsh(slice, span);
         let atoms = self.atoms(span, Around::Nothing, state);
+        if atoms.contains(&Atom::Live('[')) && slice.len() > 1 && slice.contains(['$', '`']) {
+            self.gap(span, "a wildcard that what is filled in may close");
+        }
         let mut made = if atoms.contains(&Atom::Live('{')) {
             let Some(many) = braces(&atoms) else {
                 self.gap(span, "braces that are not surely expanded");
@@ -333,7 +337,7 @@ impl Walker<'_> {
                 {
                     let inner = at + 3..close - 2;
                     let sum = self.sum(&inner, state);
-                    self.number(&inner, state);
+                    self.number(&inner, Alone::No, state);
                     match sum {
                         Some(sum) => out.extend(sum.to_string().chars().map(Atom::Quoted)),
                         None => out.push(piece(self.slice(&(at..close)), false)),
@@ -346,7 +350,7 @@ impl Walker<'_> {
             }
             b'[' => {
                 let close = bytes.dollar(at, end, 0)?;
-                self.number(&(at + 2..close - 1), state);
+                self.number(&(at + 2..close - 1), Alone::No, state);
                 out.push(piece(self.slice(&(at..close)), false));
                 Some(close)
             }

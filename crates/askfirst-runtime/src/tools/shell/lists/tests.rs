@@ -7,7 +7,7 @@ use crate::tools::shell::programs;
 fn plain(text: &str) -> bool {
     let line = line::read(text);
     let words = &line.commands.first().expect("a command").words;
-    is_plain(words, &programs::used(words))
+    is_plain(words, &programs::used(words), &[])
 }
 
 #[test]

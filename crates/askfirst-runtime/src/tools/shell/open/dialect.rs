@@ -68,6 +68,12 @@ pub(super) fn is_common(via: &str, text: &str) -> bool {
             false => inside.contains(',') || inside.contains(".."),
         }
     });
+    // Numbers of streams with more than one digit are words to others.
+    let long = |(at, _): (usize, &str)| {
+        let before = text.get(..at).unwrap_or_default();
+        before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len() > 1
+    };
+    let streams = text.match_indices(['<', '>']).any(long);
     let duplicates = text.replace("2>&1", "").replace(">&2", "");
-    !SIGNS.iter().any(|sign| duplicates.contains(sign)) && !words.any(word) && !braces
+    !SIGNS.iter().any(|sign| duplicates.contains(sign)) && !words.any(word) && !braces && !streams
 }

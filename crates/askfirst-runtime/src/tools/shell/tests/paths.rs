@@ -331,7 +331,8 @@ fn a_folder_behind_a_link_has_two_names() {
 #[test]
 fn a_list_is_taken_apart_as_it_was_put_together() {
     let world = world(READS);
-    world.write("p/a.txt", "");
+    world.write("p/a.txt", "").write("p\\p2/a.txt", "");
+    std::fs::create_dir(world.folder.path().join(".git")).unwrap();
     for command in [
         "cat $(find p -print0)",
         "cat \"$(find p)\"",
@@ -343,6 +344,12 @@ fn a_list_is_taken_apart_as_it_was_put_together() {
         "find p -print0 | while read -r f; do cat \"$f\"; done",
         "find p 2>&1 | xargs cat",
         "find p |& xargs cat",
+        "find p 2<&1 | xargs cat",
+        "find 'p\\p2' -type f | xargs cat",
+        "find 'p\\p2' -type f | while read f; do cat \"$f\"; done",
+        "git -C p ls-files -o | xargs cat",
+        "cat $(git -C p ls-files -o)",
+        "cd p && git diff --name-only | xargs cat",
     ] {
         assert_eq!(world.says(command), Required, "{command}");
     }
