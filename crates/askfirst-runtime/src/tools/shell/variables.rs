@@ -2,7 +2,7 @@
 //! are known to be harmless pass; some never do, whatever a rule names.
 
 /// Names that only say how much or in which form something is printed, or which of a project's settings hold.
-const HARMLESS: [&str; 91] = [
+const HARMLESS: [&str; 122] = [
     "ANALYZE",
     "APP_ENV",
     "ASPNETCORE_ENVIRONMENT",
@@ -30,10 +30,13 @@ const HARMLESS: [&str; 91] = [
     "CUDA_VISIBLE_DEVICES",
     "DEBIAN_FRONTEND",
     "DEBUG",
+    "DISABLE_SPRING",
     "DOCKER_BUILDKIT",
     "DOTNET_CLI_TELEMETRY_OPTOUT",
     "DOTNET_ENVIRONMENT",
     "DO_NOT_TRACK",
+    "ENVIRONMENT",
+    "ESLINT_USE_FLAT_CONFIG",
     "FLASK_DEBUG",
     "FLASK_ENV",
     "FORCE_COLOR",
@@ -42,64 +45,98 @@ const HARMLESS: [&str; 91] = [
     "GIT_COMMITTER_DATE",
     "GO111MODULE",
     "GOARCH",
+    "GOGC",
     "GOMAXPROCS",
     "GOOS",
     "GOTRACEBACK",
     "HEADLESS",
+    "HF_HUB_OFFLINE",
+    "HOST",
     "HUSKY",
+    "HYPOTHESIS_PROFILE",
     "INSTA_UPDATE",
+    "JEST_WORKERS",
     "JOBS",
     "LANG",
     "LANGUAGE",
     "LINES",
     "LOGLEVEL",
     "LOG_LEVEL",
+    "LOOM_MAX_PREEMPTIONS",
     "MIX_ENV",
     "MKL_NUM_THREADS",
     "MOCK",
+    "MODE",
+    "NEXTEST_PROFILE",
     "NEXT_TELEMETRY_DISABLED",
     "NODE_ENV",
     "NODE_NO_WARNINGS",
     "NO_COLOR",
+    "NUMBA_DISABLE_JIT",
     "OMP_NUM_THREADS",
+    "PARALLEL_WORKERS",
     "PIP_DISABLE_PIP_VERSION_CHECK",
     "PIP_NO_INPUT",
     "PORT",
     "PROPTEST_CASES",
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
+    "PYTHONASYNCIODEBUG",
     "PYTHONDONTWRITEBYTECODE",
+    "PYTHONFAULTHANDLER",
     "PYTHONHASHSEED",
     "PYTHONIOENCODING",
+    "PYTHONTRACEMALLOC",
     "PYTHONUNBUFFERED",
     "PYTHONUTF8",
     "PY_COLORS",
+    "QUICKCHECK_TESTS",
     "RACK_ENV",
     "RAILS_ENV",
+    "REGENERATE",
+    "RETRIES",
     "RUST_BACKTRACE",
     "RUST_LIB_BACKTRACE",
     "RUST_LOG",
     "RUST_MIN_STACK",
     "RUST_TEST_THREADS",
+    "SEED",
+    "SKIP_ENV_VALIDATION",
+    "SNAPSHOTS",
     "SOURCE_DATE_EPOCH",
     "SQLX_OFFLINE",
+    "STAGE",
     "TERM",
     "TEST",
     "TESTING",
+    "TEST_ENV",
+    "TF_CPP_MIN_LOG_LEVEL",
     "TF_IN_AUTOMATION",
     "TF_LOG",
+    "TIMEOUT",
     "TOKENIZERS_PARALLELISM",
     "TRYBUILD",
+    "TURBO_TELEMETRY_DISABLED",
     "TZ",
     "UPDATE_EXPECT",
+    "UPDATE_GOLDEN",
     "UPDATE_SNAPSHOTS",
+    "USE_MOCKS",
     "UV_NO_PROGRESS",
+    "UV_THREADPOOL_SIZE",
     "VERBOSE",
+    "WANDB_MODE",
 ];
 
+/// How names begin that are harmless: of languages, and of what a page is built with.
+const HEADS: [&str; 4] = ["LC_", "NEXT_PUBLIC_", "REACT_APP_", "VITE_"];
+
 /// Names that start a program, and the values with which they start none that matters.
-const FIXED: [(&str, &[&str]); 18] = [
+const FIXED: [(&str, &[&str]); 28] = [
+    ("AWS_PAGER", &["cat", ""]),
     ("BROWSER", &["none"]),
+    ("DATABASE_URL", &["sqlite::memory:", "sqlite://:memory:", "sqlite:///:memory:"]),
     ("EDITOR", &["true", ":"]),
+    ("GH_PAGER", &["cat", ""]),
     ("GIT_CONFIG_NOSYSTEM", &["0", "1", "true"]),
     ("GIT_EDITOR", &["true", ":"]),
     ("GIT_OPTIONAL_LOCKS", &["0", "1"]),
@@ -108,15 +145,23 @@ const FIXED: [(&str, &[&str]); 18] = [
     ("GIT_TERMINAL_PROMPT", &["0", "1"]),
     // Any other value of it is a file that is written.
     ("GIT_TRACE", &["0", "1", "2"]),
-    ("GOFLAGS", &["", "-mod=mod", "-mod=readonly", "-mod=vendor"]),
+    ("GOFLAGS", &["", "-count=1", "-mod=mod", "-mod=readonly", "-mod=vendor"]),
+    ("GOPROXY", &["off"]),
+    ("GOTOOLCHAIN", &["local"]),
+    ("GOWORK", &["off"]),
     ("MANPAGER", &["cat", ""]),
+    // Any other value of it may be a module that is loaded.
+    ("MPLBACKEND", &["Agg", "agg", "pdf", "svg"]),
     ("PAGER", &["cat", ""]),
     ("PYTHONBREAKPOINT", &["0"]),
     ("PYTHONWARNINGS", &["always", "default", "error", "ignore", "once"]),
+    ("QT_QPA_PLATFORM", &["minimal", "offscreen"]),
     ("RUSTC_WRAPPER", &[""]),
     ("RUSTDOCFLAGS", LINTS),
     ("RUSTFLAGS", LINTS),
+    ("V", &["0", "1"]),
     ("VISUAL", &["true", ":"]),
+    ("XDEBUG_MODE", &["coverage", "off"]),
 ];
 
 /// Flags of the compiler that only say what it complains about, or for which machine it builds.
@@ -233,7 +278,10 @@ pub(super) fn exported(name: &str, value: Option<&str>) -> Standing {
     if name == "NODE_OPTIONS" && value.is_some_and(|value| value.split(' ').all(is_tame_for_node)) {
         return Standing::Harmless;
     }
-    let harmless = HARMLESS.binary_search(&name).is_ok() || name.starts_with("LC_");
+    if value.is_some_and(|value| is_in_place(name, value)) {
+        return Standing::Harmless;
+    }
+    let harmless = HARMLESS.binary_search(&name).is_ok() || HEADS.iter().any(|head| name.starts_with(head));
     if harmless && value.is_none_or(is_tame) {
         return Standing::Harmless;
     }
@@ -241,23 +289,64 @@ pub(super) fn exported(name: &str, value: Option<&str>) -> Standing {
 }
 
 /// What tools act upon, should it be in the environment already: setting it there is enough.
-const ACTED_UPON: [&str; 16] = [
+const ACTED_UPON: [&str; 57] = [
+    "ASDF_DATA_DIR",
+    "ASDF_DIR",
+    "AWKPATH",
+    "BAT_CONFIG_PATH",
+    "BAT_PAGER",
+    "BUNDLE_GEMFILE",
+    "CARGO_HOME",
+    "COMPOSE_FILE",
     "CURL_HOME",
+    "DOCKER_CONFIG",
     "DOCKER_HOST",
+    "GEM_HOME",
+    "GEM_PATH",
+    "GOENV",
     "GOFLAGS",
+    "GOROOT",
+    "GOTOOLCHAIN",
+    "GRADLE_OPTS",
+    "GRADLE_USER_HOME",
     "GREP_OPTIONS",
+    "JAVA_HOME",
+    "JAVA_OPTS",
     "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
     "KUBECONFIG",
+    "LESS",
+    "LESSEDIT",
+    "LESSHISTFILE",
+    "LESSKEY",
+    "LESSKEYIN",
+    "LESSKEYIN_SYSTEM",
+    "LESSKEY_SYSTEM",
     "MAKEFILES",
     "MAKEFLAGS",
+    "MANOPT",
+    "MANPATH",
     "MAVEN_OPTS",
+    "MORE",
     "NODE_OPTIONS",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "PYENV_VERSION",
     "PYTEST_ADDOPTS",
     "PYTEST_PLUGINS",
+    "RBENV_ROOT",
+    "RBENV_VERSION",
+    "RIPGREP_CONFIG_PATH",
     "RSYNC_RSH",
     "RUSTC_WRAPPER",
     "RUSTFLAGS",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "SBT_OPTS",
     "TAR_OPTIONS",
+    "VIRTUAL_ENV",
+    "VOLTA_HOME",
+    "_JAVA_OPTIONS",
 ];
 
 /// What a name that only the shell sees stands for.
@@ -272,6 +361,30 @@ pub(super) fn kept(name: &str) -> Standing {
 
 fn is_never(name: &str) -> bool {
     NEVER.binary_search(&name).is_ok() || NEVER_HEADS.iter().any(|head| name.starts_with(head))
+}
+
+/// Whether a value of these stays where it belongs: a folder of what is built, settings of the project, this machine.
+fn is_in_place(name: &str, value: &str) -> bool {
+    match name {
+        // A folder by another name may hold what was built by somebody else.
+        "CARGO_TARGET_DIR" => {
+            let value = value.strip_prefix("./").unwrap_or(value);
+            value.starts_with("target") && is_tame(value)
+        }
+        "DJANGO_SETTINGS_MODULE" => {
+            let plain = |part: &str| {
+                part.starts_with(|c: char| c.is_ascii_alphabetic())
+                    && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            };
+            value.split('.').all(plain) && value.split('.').any(|part| part == "settings")
+        }
+        "API_BASE_URL" | "API_URL" | "BASE_URL" | "CYPRESS_BASE_URL" | "PLAYWRIGHT_BASE_URL" => {
+            let address = value.strip_prefix("http://").unwrap_or_default();
+            let host = address.split([':', '/']).next().unwrap_or_default();
+            matches!(host, "localhost" | "127.0.0.1") && is_tame(value) && !value.contains('@')
+        }
+        _ => false,
+    }
 }
 
 fn is_tame_for_node(option: &str) -> bool {

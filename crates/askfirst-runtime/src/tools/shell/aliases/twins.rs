@@ -5,14 +5,19 @@ use crate::tools::shell::programs::used::Used;
 
 /// Programs by other names, which read their words alike. A denial of one is not about what it is named after.
 pub(super) const TWINS: &[(&str, &[&str])] = &[
+    ("com.docker.cli", &["docker"]),
     ("nerdctl", &["docker"]),
     ("podman", &["docker"]),
     ("podman-compose", &["docker", "compose"]),
+    ("kubecolor", &["kubectl"]),
+    ("microk8s.kubectl", &["kubectl"]),
     ("oc", &["kubectl"]),
     ("sudoedit", &["sudo", "-e"]),
     ("terragrunt", &["terraform"]),
     ("tofu", &["terraform"]),
     ("hub", &["git"]),
+    ("ipython", &["python"]),
+    ("py", &["python"]),
     ("python", &["python3"]),
     ("view", &["vim"]),
     ("rvim", &["vim"]),
@@ -24,11 +29,16 @@ pub(super) const TWINS: &[(&str, &[&str])] = &[
     ("sudo-rs", &["sudo"]),
     ("pypy3", &["python3"]),
     ("python3-dbg", &["python3"]),
+    ("colima", &[]),
     ("corepack", &[]),
+    ("lima", &[]),
     ("egrep", &["grep", "-E"]),
     ("fgrep", &["grep", "-F"]),
     ("rgrep", &["grep", "-r"]),
     ("cross", &["cargo"]),
+    ("autossh", &["ssh"]),
+    ("dcfldd", &["dd"]),
+    ("gdd", &["dd"]),
     ("poweroff", &["shutdown", "-h"]),
 ];
 
@@ -40,7 +50,7 @@ const GROUPS: &[&[&str]] = &[
     &["dnf", "yum", "microdnf", "dnf5"],
     &["fd", "fdfind"],
     &["gradle", "gradlew"],
-    &["make", "gmake"],
+    &["make", "gmake", "bmake", "remake", "colormake"],
     &["mvn", "mvnw"],
     &["nc", "netcat", "ncat", "nc.openbsd", "nc.traditional"],
     &["node", "nodejs"],
@@ -103,6 +113,59 @@ const SUBS: &[(&str, &[&str])] = &[
     ("gem", &["install", "i"]),
 ];
 
+/// Programs and sub-commands of theirs that start what they are given, somewhere behind words of their own.
+const STARTERS: &[(&str, &[&str])] = &[
+    ("aa-exec", &[]),
+    ("cgexec", &[]),
+    ("choom", &[]),
+    ("chpst", &[]),
+    ("composer", &["exec"]),
+    ("conda", &["run"]),
+    ("cpulimit", &[]),
+    ("daemonize", &[]),
+    ("devbox", &["run"]),
+    ("env-cmd", &[]),
+    ("envdir", &[]),
+    ("fnm", &["exec"]),
+    ("lerna", &["exec"]),
+    ("mamba", &["run"]),
+    ("micromamba", &["run"]),
+    ("mise", &["exec", "x"]),
+    ("multitime", &[]),
+    ("nix", &["develop", "run", "shell"]),
+    ("numactl", &[]),
+    ("nvm", &["exec", "run"]),
+    ("nx", &["exec"]),
+    ("opam", &["exec"]),
+    ("pixi", &["exec", "run"]),
+    ("prlimit", &[]),
+    ("rtx", &["exec", "x"]),
+    ("runcon", &[]),
+    ("rye", &["run"]),
+    ("setpriv", &[]),
+    ("softlimit", &[]),
+    ("uclampset", &[]),
+    ("volta", &["run"]),
+    ("yarn", &["exec"]),
+];
+
+/// So many words of its own may stand before what is started.
+const BEFORE: usize = 8;
+
+/// What a program may start: the words from each on that is no option.
+fn started(words: &[Word], name: &str) -> Vec<Vec<Word>> {
+    let Some((_, subs)) = STARTERS.iter().find(|(starter, _)| *starter == name) else { return Vec::new() };
+    let plain = |at: &usize| words.get(*at).is_some_and(|word| !word.prefix().starts_with('-'));
+    let mut places = (1..words.len()).filter(plain);
+    if !subs.is_empty() {
+        let is_sub = |word: &Word| word.literal().is_some_and(|text| subs.contains(&text));
+        if !places.any(|at| words.get(at).is_some_and(is_sub)) {
+            return Vec::new();
+        }
+    }
+    places.take(BEFORE).filter_map(|at| words.get(at..)).map(<[Word]>::to_vec).collect()
+}
+
 /// The same command by other names of its program and its sub-command.
 pub(super) fn others(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
     let name = used.program.as_str();
@@ -115,6 +178,7 @@ pub(super) fn others(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
         .collect();
     let group = GROUPS.iter().filter(|group| group.contains(&name)).flat_map(|group| group.iter());
     found.extend(group.filter(|other| **other != name).map(|other| super::made(words, &[other], 1)));
+    found.extend(started(words, name));
     for (one, two) in HEADS {
         for (given, meant) in [(one, two), (two, one)] {
             let (subs, options): (Vec<&str>, Vec<&str>) =

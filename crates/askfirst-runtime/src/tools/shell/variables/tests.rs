@@ -22,6 +22,33 @@ fn only_harmless_names_with_tame_values_pass() {
 }
 
 #[test]
+fn some_names_pass_with_values_that_stay_in_their_place() {
+    for (name, value, standing) in [
+        ("VITE_API", "http://localhost", Standing::Harmless),
+        ("NEXT_PUBLIC_X", "$(x)", Standing::Named),
+        ("CARGO_TARGET_DIR", "target/x", Standing::Harmless),
+        ("CARGO_TARGET_DIR", "./target-ci", Standing::Harmless),
+        ("CARGO_TARGET_DIR", "vendor/evil", Standing::Named),
+        ("CARGO_TARGET_DIR", "target/../../x", Standing::Named),
+        ("DJANGO_SETTINGS_MODULE", "app.settings.test", Standing::Harmless),
+        ("DJANGO_SETTINGS_MODULE", "vendor.evil", Standing::Named),
+        ("DJANGO_SETTINGS_MODULE", "settings.", Standing::Named),
+        ("API_URL", "http://localhost:3000/api", Standing::Harmless),
+        ("API_URL", "http://127.0.0.1.evil.example", Standing::Named),
+        ("API_URL", "http://localhost:x@evil.example", Standing::Named),
+        ("MPLBACKEND", "Agg", Standing::Harmless),
+        ("MPLBACKEND", "module://evil", Standing::Named),
+        ("GOWORK", "off", Standing::Harmless),
+        ("GOWORK", "evil.work", Standing::Named),
+        ("PYTHONFAULTHANDLER", "1", Standing::Harmless),
+        ("DATABASE_URL", "sqlite::memory:", Standing::Harmless),
+        ("DATABASE_URL", "postgres://prod/x", Standing::Named),
+    ] {
+        assert_eq!(exported(name, Some(value)), standing, "{name}={value}");
+    }
+}
+
+#[test]
 fn names_that_start_programs_never_pass_but_with_values_that_start_none() {
     for name in
         ["PATH", "LD_PRELOAD", "GIT_SSH", "NODE_OPTIONS", "PYTHONPATH", "BASH_ENV", "PERL5OPT", "PAGER"]
@@ -50,5 +77,7 @@ fn names_that_start_programs_never_pass_but_with_values_that_start_none() {
     }
     assert_eq!(kept("x"), Standing::Harmless);
     assert_eq!(kept("IFS"), Standing::Never);
-    assert_eq!(kept("PS4"), Standing::Never);
+    for name in ["PS4", "LESS", "LESSOPEN", "LESSKEYIN", "RUSTUP_TOOLCHAIN", "JDK_JAVA_OPTIONS", "NVM_DIR"] {
+        assert_eq!(kept(name), Standing::Never, "{name}");
+    }
 }
