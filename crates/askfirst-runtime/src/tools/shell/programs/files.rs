@@ -40,7 +40,7 @@ files! {
         "x86_64-linux-gnu-gcc" "ld" "ld.lld" "lld" "mold" "emcc" "em++" "swiftc" "csc" "mcs" "clang-tidy" "cppcheck" "gcov" "lcov" "genhtml"
         "autoreconf" "autoconf" "automake" "aclocal" "libtoolize" "protoc" "just" "task" "go-task"
         "hadolint" "yamllint" "actionlint" "hyperfine" "watchexec" "act" "direnv" "asdf" "mise" "rtx"
-        "nvm" "fnm" "n" "volta" "pyenv" "rbenv" "nodenv" "goenv" "taplo" "dotenv-linter";
+        "nvm" "fnm" "n" "volta" "pyenv" "rbenv" "nodenv" "goenv" "taplo" "dotenv-linter" "gitleaks";
     "builtins.txt": "cd" "chdir" "pushd" "popd" "dirs" "pwd" "echo" "true" "false" ":" "yes" "printf"
         "test" "[" "[[" "read" "export" "readonly" "declare" "typeset" "local" "unset" "set" "shopt"
         "alias" "unalias" "hash" "type" "which" "whence" "eval" "source" "." "trap" "exit" "return" "break"
@@ -63,12 +63,12 @@ files! {
     "forges.txt": "gh" "hub" "glab" "svn" "hg";
     "git.txt": "git";
     "go.txt": "go" "gofmt" "goimports" "gofumpt" "golangci-lint" "staticcheck" "errcheck" "revive"
-        "govulncheck" "gotestsum" "dlv" "buf";
+        "govulncheck" "gotestsum" "dlv" "buf" "swag";
     "javascript.txt": "node" "nodejs" "deno" "tsx" "ts-node" "bun-node" "tsc" "tsup" "eslint" "prettier"
         "biome" "jest" "vitest" "mocha" "playwright" "cypress" "webpack" "webpack-cli" "vite" "rollup"
         "esbuild" "next" "turbo" "nx" "lerna" "stylelint" "oxlint" "markdownlint" "markdownlint-cli2"
         "cspell" "knip" "depcheck" "madge" "concurrently" "nodemon" "c8" "nyc" "rimraf" "tsc-watch" "prisma"
-        "drizzle-kit" "storybook" "svelte-check" "vue-tsc" "ng" "expo" "astro";
+        "drizzle-kit" "storybook" "svelte-check" "vue-tsc" "ng" "expo" "astro" "tailwindcss";
     "json.txt": "jq" "yq" "xmllint" "csvlook" "csvstat" "csvcut" "csvgrep";
     "languages.txt": "java" "javac" "jar" "kotlinc" "kotlin" "scalac" "scala" "ktlint" "detekt" "ruby"
         "bundle" "bundler" "gem" "rake" "rails" "rspec" "rubocop" "standardrb" "brakeman" "php" "artisan"
@@ -76,17 +76,17 @@ files! {
         "ecs" "perl" "prove" "lua" "luajit" "lua5.4" "lua5.3" "luacheck" "stylua" "busted" "R" "Rscript"
         "mix" "elixir" "iex" "rebar3" "dotnet" "swift" "swiftlint" "swiftformat" "xcodebuild" "zig" "ghc"
         "cabal" "stack" "hlint" "ormolu" "fourmolu" "stylish-haskell" "dart" "flutter" "gleam" "nim"
-        "crystal" "julia" "opam" "dune" "clj" "clojure" "lein" "bb" "forge";
+        "crystal" "julia" "opam" "dune" "clj" "clojure" "lein" "bb" "forge" "elm";
     "list.txt": "ls" "dir" "vdir" "stat" "df" "du" "tree" "exa" "eza" "lsd" "fd" "fdfind" "locate"
         "plocate" "mlocate" "whereis" "realpath" "readlink" "basename" "dirname" "pathchk";
     "media.txt": "ffprobe" "ffmpeg" "convert" "magick" "mogrify" "identify" "montage" "composite" "animate"
         "display" "import" "exiftool" "vim" "vi" "nvim" "view" "ex" "ed" "nano" "pico" "emacs"
         "emacsclient" "joe" "micro" "hx" "kak" "code" "codium" "cursor" "subl" "open" "xdg-open" "gedit"
         "tmux" "screen" "zellij" "expect" "fzf" "clear" "reset" "tput" "pbcopy" "sw_vers" "vm_stat"
-        "shellcheck" "shfmt" "clang-format" "pv" "pandoc" "dot" "neato" "fdp";
+        "shellcheck" "shfmt" "clang-format" "pv" "pandoc" "dot" "neato" "fdp" "pdfinfo" "latexmk" "hugo";
     "network.txt": "curl" "wget" "wget2" "http" "https" "xh" "xhs" "ssh" "slogin" "rsh" "remsh" "pdsh" "scp" "sftp" "ftp" "telnet"
         "socat" "mosh" "rsync" "nc" "ncat" "netcat" "ping" "ping6" "traceroute" "tracepath" "mtr" "dig"
-        "host" "nslookup" "whois" "ss" "netstat" "ifconfig" "ip" "openssl";
+        "host" "nslookup" "whois" "ss" "netstat" "ifconfig" "ip" "openssl" "grpcurl";
     "node.txt": "npm" "npx" "pnpm" "yarn" "yarnpkg" "bun" "bunx";
     "packages.txt": "brew" "apt-cache" "apt" "apt-get" "dpkg" "dpkg-query" "rpm" "dnf" "yum" "microdnf"
         "pacman" "apk" "snap" "flatpak" "nix";
@@ -98,10 +98,10 @@ files! {
         "dmypy" "pyright" "basedpyright" "ruff" "black" "isort" "flake8" "pylint" "bandit" "vulture"
         "radon" "coverage" "sphinx-build" "mkdocs" "jupyter" "django-admin" "manage.py" "alembic" "flask"
         "uvicorn" "celery" "ipython" "pre-commit" "venv" "virtualenv" "unittest" "json.tool" "py_compile"
-        "compileall" "build" "twine" "http.server" "timeit" "cProfile" "doctest" "pip-audit" "pip-compile";
-    "rust.txt": "cargo" "rustc" "rustfmt" "rustup" "wasm-pack" "trunk";
+        "compileall" "build" "twine" "http.server" "timeit" "cProfile" "doctest" "pip-audit" "pip-compile" "gunicorn" "autopep8" "maturin" "dbt";
+    "rust.txt": "cargo" "rustc" "rustfmt" "rustup" "wasm-pack" "trunk" "cross";
     "search.txt": "grep" "egrep" "fgrep" "rgrep" "ugrep" "ug" "pcregrep" "pcre2grep"
-        "zgrep" "zegrep" "zfgrep" "rg" "ag" "ack" "ack-grep" "cloc" "scc" "tokei";
+        "zgrep" "zegrep" "zfgrep" "rg" "ag" "ack" "ack-grep" "cloc" "scc" "tokei" "ast-grep";
     "sed.txt": "sed" "gsed";
     "shells.txt": "sh" "bash" "dash" "ash" "rbash" "zsh" "ksh" "mksh" "ksh93" "yash" "fish" "csh" "tcsh"
         "nu" "xonsh" "pwsh" "powershell" "elvish" "rc" "es" "busybox" "toybox";
@@ -110,7 +110,7 @@ files! {
         "sha1sum" "sha224sum" "sha256sum" "sha384sum" "sha512sum" "b2sum" "cksum" "shasum" "sum" "tsort"
         "pr" "dircolors" "rev" "look" "column" "strings" "hexdump" "hd" "xxd" "bat" "batcat" "more" "less"
         "man" "apropos" "whatis" "info" "iconv" "envsubst" "expr" "bc" "dc" "m4" "gron" "diffstat" "cal"
-        "ncal";
+        "ncal" "md5";
     "system.txt": "lsb_release" "getconf" "date" "uname" "hostname" "whoami" "arch" "logname" "id" "groups" "users" "who" "w"
         "last" "lastlog" "uptime" "nproc" "tty" "printenv" "file" "sleep" "stty" "free" "vmstat" "iostat"
         "mpstat" "lscpu" "lsblk" "lsusb" "lspci" "lsmod" "modinfo" "dmesg" "journalctl" "systemctl"
@@ -124,7 +124,7 @@ files! {
         "firejail" "bwrap" "systemd-run" "at" "batch" "crontab" "flock" "script" "strace" "ltrace" "perf" "rr" "uftrace" "systemd-inhibit" "systemd-cat" "chronic" "gdb"
         "lldb" "valgrind" "dtrace" "entr" "caffeinate" "rlwrap" "dbus-run-session" "ssh-agent"
         "fakeroot" "fakechroot" "faketime" "xvfb-run" "setarch" "linux32" "linux64" "i386" "x86_64" "proot" "run-parts"
-        "torsocks" "torify" "tsocks" "proxychains" "proxychains4" "eatmydata" "dumb-init" "tini" "catchsegv" "ccache" "sccache" "distcc" "heaptrack" "winpty" "cross-env" "cross-env-shell" "sshpass" "gosu" "su-exec" "setuidgid" "doppler" "op" "infisical" "dotenvx" "honcho" "foreman" "aws-vault" "chamber" "sops" "envchain" "consul" "fab" "byobu" "dtach" "abduco" "newgrp" "sg" "login" "dotenv" "devbox" "guix" "lxc" "machinectl" "multipass" "toolbox" "distrobox" "pm2" "forever" "sbatch" "srun" "qsub" "mpirun" "mpiexec" "nix-shell" "start-stop-daemon";
+        "torsocks" "torify" "tsocks" "proxychains" "proxychains4" "eatmydata" "dumb-init" "tini" "catchsegv" "ccache" "sccache" "distcc" "heaptrack" "winpty" "cross-env" "cross-env-shell" "sshpass" "gosu" "su-exec" "setuidgid" "doppler" "op" "infisical" "dotenvx" "honcho" "foreman" "aws-vault" "chamber" "sops" "envchain" "consul" "fab" "byobu" "dtach" "abduco" "newgrp" "sg" "login" "dotenv" "devbox" "guix" "lxc" "machinectl" "multipass" "toolbox" "distrobox" "pm2" "forever" "sbatch" "srun" "qsub" "mpirun" "mpiexec" "nix-shell" "start-stop-daemon" "prlimit" "numactl" "choom";
 }
 
 /// The file that has the table of a program.

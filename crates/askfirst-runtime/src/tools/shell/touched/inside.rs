@@ -6,7 +6,7 @@ use super::Looker;
 use crate::tools::shell::line::tree::{Way, Word};
 use crate::tools::shell::orders::QUERIED;
 use crate::tools::shell::paths::{self, Named, entered_all, word_text};
-use crate::tools::shell::programs::used::Used;
+use crate::tools::shell::programs::used::{PathUse, Used};
 use crate::tools::shell::reach::Touch;
 
 /// Programs that read the files which a list names.
@@ -98,6 +98,11 @@ impl Looker<'_> {
         let checks = used.options.iter().any(|given| given.names.iter().any(|name| name == "--check"));
         if !checks || !SUMS.contains(&used.program.as_str()) {
             return;
+        }
+        // What comes by standard input is not looked into.
+        let streamed = |path: &PathUse| matches!(path.word.literal(), Some("-" | "/dev/stdin"));
+        if used.paths.is_empty() || used.paths.iter().any(streamed) {
+            self.ask("the files that it checks are not known");
         }
         let folders = &self.start.folders;
         for (path, folder) in used.paths.iter().flat_map(|path| folders.iter().map(move |at| (path, at))) {
