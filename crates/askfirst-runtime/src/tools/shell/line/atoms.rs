@@ -271,39 +271,26 @@ fn text(made: &mut Vec<Piece>, c: char) {
     }
 }
 
-/// `[…]`, if it closes in the same part of the path.
+/// `[…]`, if it closes in the same part of the path. Where quotes or classes in it make that hard to tell, the rest of that
+/// part is taken for anything, which is the stricter reading.
 fn bracket(atoms: &[Atom], open: usize) -> Option<(String, usize)> {
+    let part = atoms.get(open + 1..)?;
+    let part = part.get(..part.iter().position(|atom| *atom == Atom::Live('/')).unwrap_or(part.len()))?;
+    let class = |two: &[Atom]| matches!(two, [Atom::Live('['), Atom::Live(':' | '.' | '=')]);
+    let plain = |atom: &Atom| matches!(atom, Atom::Live(_));
+    if part.is_empty() {
+        return None;
+    }
+    if part.len() > BRACKET || !part.iter().all(plain) || part.windows(2).any(class) {
+        return Some(("*".to_owned(), open + part.len()));
+    }
     let mut run = String::from("[");
-    let (mut inner, mut quoted) = (false, false);
-    for (at, atom) in atoms.iter().enumerate().skip(open + 1) {
-        // Too long to look further: taken for a wildcard, which is the stricter reading.
-        if run.len() > BRACKET {
-            return Some((run, at - 1));
-        }
-        match atom {
-            Atom::Live(']')
-                if at > open + 1 && !(at == open + 2 && matches!(run.as_str(), "[!" | "[^")) && !inner =>
-            {
-                run.push(']');
-                // What quotes take away from its signs is not looked at: it is taken for any letter.
-                return Some((if quoted { "?".to_owned() } else { run }, at));
-            }
-            Atom::Live('[') if matches!(atoms.get(at + 1), Some(Atom::Live(':' | '.' | '='))) => {
-                inner = true;
-                run.push('[');
-            }
-            Atom::Live(']') if inner && run.ends_with([':', '.', '=']) => {
-                inner = false;
-                run.push(']');
-            }
-            Atom::Live('/') => return None,
-            Atom::Live(c) => run.push(*c),
-            Atom::Quoted(c) => {
-                quoted = true;
-                run.push(*c);
-            }
-            Atom::Empty => {}
-            Atom::Piece(_) | Atom::Break => return Some((run, at - 1)),
+    for (at, atom) in part.iter().enumerate() {
+        let Atom::Live(c) = atom else { return None };
+        let closes = at > 0 && !(at == 1 && matches!(run.as_str(), "[!" | "[^"));
+        run.push(*c);
+        if *c == ']' && closes {
+            return Some((run, open + 1 + at));
         }
     }
     None

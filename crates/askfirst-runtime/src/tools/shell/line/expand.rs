@@ -129,6 +129,7 @@ impl Walker<'_> {
         if name.is_empty() {
             self.gap(span, "an expansion that bash does not have");
         }
+        self.breaks |= !surely_expands(&text);
         if rest.is_empty()
             && !length
             && !indirect
@@ -163,10 +164,6 @@ impl Walker<'_> {
         if length && !rest.is_empty() {
             self.gap(span, "an expansion that bash does not have");
         }
-        // Bash stops over what it cannot assign to, and over places that are none.
-        let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        let asks = rest.trim_start_matches(':').starts_with('=');
-        self.breaks |= (asks && (!plain || text.contains('['))) || (text.contains('[') && !selects);
         let mut chars = rest.chars();
         match (chars.next(), chars.next()) {
             (None, _) => {}
@@ -193,7 +190,6 @@ impl Walker<'_> {
             (Some(':'), _) => {
                 let mut from = at + 1;
                 let text = self.slice(&(from..inner.end));
-                self.breaks |= text.contains(['-', '?']) || !plain;
                 for part in text.split(':') {
                     self.number(&(from..from + part.len()), Alone::No, state);
                     from += part.len() + 1;
@@ -232,6 +228,29 @@ impl Walker<'_> {
         pieces.extend([Piece::one_word(), Piece::one_word()]);
         (whole && wild && known).then_some(pieces)
     }
+}
+
+/// Whether bash surely makes something of `${…}` with this in it. Over most other forms it stops, if not always.
+fn surely_expands(text: &str) -> bool {
+    let word =
+        |text: &str| text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let bare = text.strip_prefix('#').filter(|rest| !rest.is_empty());
+    let (name, rest) = bare.unwrap_or(text).split_at_checked(word(bare.unwrap_or(text))).unwrap_or_default();
+    if name.is_empty() || digits(name) {
+        return bare.is_none() && (matches!(text, "@" | "*" | "#" | "?" | "-" | "$" | "!") || digits(text));
+    }
+    let place = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    if let Some((place, rest)) = place {
+        return rest.is_empty() && (matches!(place, "@" | "*") || digits(place));
+    }
+    let part = rest.strip_prefix(':').map(|rest| rest.split_once(':').unwrap_or((rest, "0")));
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && (rest.is_empty()
+            || (bare.is_none()
+                && (rest.strip_prefix(':').unwrap_or(rest).starts_with(['-', '+', '=', '?'])
+                    || rest.starts_with(['#', '%', '/', '^', ','])
+                    || part.is_some_and(|(from, length)| digits(from) && digits(length)))))
 }
 
 /// What is in `$'…'`; none for what would be no text.

@@ -2,7 +2,7 @@
 
 use super::atoms::Atom;
 use super::close::Bytes;
-use super::state::{Known, State};
+use super::state::{Known, State, own};
 use super::syntax::Span;
 use super::tree::Piece;
 use super::walk::Walker;
@@ -120,14 +120,17 @@ impl Walker<'_> {
         let text = self.slice(span).trim();
         let name = text.trim_start_matches("++").trim_start_matches("--");
         let name = name.strip_suffix("++").or_else(|| name.strip_suffix("--")).unwrap_or(name);
-        let counts_one = text.len() == name.len() + 2 && canonical(name, state);
+        let counts_one = text.len() == name.len() + 2 && canonical(name, state) && state.get(name).is_some();
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let behind = text.trim_start_matches(is_name).trim_start();
         let signs = ["=", "+=", "-=", "*="];
         let target = text.get(..text.len() - text.trim_start_matches(is_name).len()).unwrap_or_default();
         let sign = signs.iter().find(|sign| behind.starts_with(**sign) && !target.is_empty());
         // What is added to must be a number already.
-        let sign = sign.filter(|sign| **sign == "=" || canonical(target, state));
+        let sign = sign.filter(|sign| match **sign {
+            "=" => !own(target),
+            _ => canonical(target, state) && state.get(target).is_some(),
+        });
         let value = sign.and_then(|sign| behind.strip_prefix(*sign));
         let value =
             value.filter(|value| !value.starts_with('=') && !text.starts_with(|c: char| c.is_ascii_digit()));
@@ -199,7 +202,8 @@ fn sure_terms(text: &str, state: &State) -> bool {
         let literal = !rest.starts_with('$') && decimal(name).is_some();
         let Some(behind) = behind.filter(|_| literal || canonical(name, state)) else { return false };
         let counted = ["++ ", "-- "].iter().find_map(|sign| behind.strip_prefix(*sign));
-        let behind = counted.filter(|_| !literal && !rest.starts_with('$')).unwrap_or(behind);
+        let counts = |_: &&str| !literal && !rest.starts_with('$') && state.get(name).is_some();
+        let behind = counted.filter(counts).unwrap_or(behind);
         (rest, operand) = (behind.trim_start(), true);
     }
     operand && open == 0

@@ -245,7 +245,7 @@ impl State {
 }
 
 /// Names whose value is the shell's affair.
-fn own(name: &str) -> bool {
+pub(super) fn own(name: &str) -> bool {
     name.starts_with("BASH")
         || matches!(
             name,
