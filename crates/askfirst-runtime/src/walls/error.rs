@@ -50,6 +50,17 @@ pub enum WallsError {
         /// What the system said.
         cause: std::io::Error,
     },
+    /// Something of git's could not be read, so nobody knows what it leads to.
+    #[error(
+        "`{}` cannot be read, so nobody knows where it leads git: {cause}; hint: see that it can, or take it away",
+        shown(path)
+    )]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: std::io::Error,
+    },
     /// A rule that cannot be read.
     #[error("{0}")]
     Rule(String),

@@ -1,84 +1,190 @@
 //! Where git is led: by a `.git` that is no folder, by the folder that worktrees share, by settings that name others or
 //! a folder of hooks. What lies there is protected as it is in `.git`, whether or not git would take the folder for a
-//! repository by itself.
+//! repository by itself. What might lead somewhere and cannot be read is noted: then nobody knows where.
 
-use std::fs::File;
-use std::io::Read;
+mod settings;
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use askfirst_sandbox::Denial;
-use rustix::fs::{Mode, OFlags};
 
 use super::protected::{Found, Sort};
-
-/// A larger file of git's leads nowhere, and larger settings are not looked at.
-pub(super) const LARGEST: u64 = 64 << 10;
+use super::reading::{read, real};
+use settings::{Value, values};
 
 /// So many settings that name each other are followed.
-const INCLUDED: usize = 8;
+const INCLUDED: usize = 64;
 
 /// What git runs or obeys in the folder of a repository, whatever that folder is called.
 pub(super) const OF_GIT: [&str; 5] = ["hooks", "config", "config.worktree", "commondir", "info/attributes"];
 
-/// What is protected in the repository that a `.git` leads to.
-pub(super) fn led_by(git: &Path, home: Option<&Path>) -> Vec<(PathBuf, Found)> {
-    let to = || {
-        let (real, tree) = (git.canonicalize().ok()?, git.parent()?);
-        if real.is_dir() {
-            return Some(real);
-        }
-        let text = read_small(&real)?;
-        tree.join(line(text.strip_prefix("gitdir: ")?)).canonicalize().ok()
-    };
-    let (Some(to), Some(tree)) = (to(), git.parent()) else { return Vec::new() };
-    in_repository(&to, git, tree, &format!("`{}` makes it git's", git.display()), home)
+/// Where git is led, as it is found out in one search.
+pub(super) struct Ways<'a> {
+    home: Option<&'a Path>,
+    /// What is protected because git is led to it.
+    pub(super) led: Vec<(PathBuf, Found)>,
+    /// What might lead somewhere and cannot be read.
+    pub(super) unreadable: Vec<(PathBuf, io::Error)>,
+    /// What settings say, by where they lie.
+    said: HashMap<PathBuf, Rc<[Value]>>,
 }
 
-/// What git runs or obeys in the folder of a repository, in the folder that this shares with others, and where the
-/// settings of both lead for the files in `tree`; all because of `by`.
-pub(super) fn in_repository(
-    folder: &Path,
-    by: &Path,
-    tree: &Path,
-    why: &str,
-    home: Option<&Path>,
-) -> Vec<(PathBuf, Found)> {
-    let mut all: Vec<(PathBuf, Found)> = of_git(folder, by, why).collect();
-    let common = common(folder).filter(|common| common != folder);
-    all.extend(common.iter().flat_map(|common| of_git(common, by, why)));
-    let mut waiting: Vec<PathBuf> =
-        [Some(folder), common.as_deref()].into_iter().flatten().map(|it| it.join("config")).collect();
-    waiting.push(folder.join("config.worktree"));
-    let mut seen: Vec<PathBuf> = Vec::new();
-    while let Some(settings) = waiting.pop() {
-        if seen.len() >= INCLUDED || seen.contains(&settings) {
-            continue;
-        }
-        let text = settings.canonicalize().ok().and_then(|real| read_small(&real)).unwrap_or_default();
-        for (path, leads) in led_by_settings(&text, &settings, tree, home) {
-            let why = format!("`{}` leads git to it", settings.display());
-            if let Some(found) = Found::at(&path, Denial::Write, why, Sort::Name) {
-                all.push((path.clone(), Found { by: vec![settings.clone(), by.to_owned()], ..found }));
-            }
-            match leads {
-                Leads::ToSettings => waiting.push(path),
-                Leads::ToHooks => {}
-            }
-        }
-        seen.push(settings);
+/// What settings lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leads {
+    ToHooks,
+    ToSettings,
+}
+
+impl<'a> Ways<'a> {
+    pub(super) fn new(home: Option<&'a Path>) -> Self {
+        Self { home, led: Vec::new(), unreadable: Vec::new(), said: HashMap::new() }
     }
-    all
+
+    /// What is protected in the repository that a `.git` leads to.
+    pub(super) fn by_git(&mut self, git: &Path) {
+        let Some(tree) = git.parent() else { return };
+        let Some(at) = self.real(git) else { return };
+        let to = match at.is_dir() {
+            true => Some(at),
+            // Git follows no pipe or device of this name.
+            false if !at.is_file() => None,
+            false => self.read(&at).and_then(|bytes| {
+                let path = path_in(bytes.strip_prefix(b"gitdir: ")?);
+                self.real(&tree.join(path))
+            }),
+        };
+        if let Some(to) = to {
+            self.in_repository(&to, git, tree, &format!("`{}` makes it git's", git.display()));
+        }
+    }
+
+    /// What git runs or obeys in the folder of a repository, in the folder that this shares with others, and where the
+    /// settings of both lead for the files in `tree`; all because of `by`.
+    pub(super) fn in_repository(&mut self, folder: &Path, by: &Path, tree: &Path, why: &str) {
+        self.led.extend(of_git(folder, by, why));
+        let common = self.common(folder).filter(|common| common != folder);
+        self.led.extend(common.iter().flat_map(|common| of_git(common, by, why)));
+        let mut waiting: Vec<PathBuf> =
+            [Some(folder), common.as_deref()].into_iter().flatten().map(|it| it.join("config")).collect();
+        waiting.push(folder.join("config.worktree"));
+        let mut seen: Vec<PathBuf> = Vec::new();
+        while let Some(settings) = waiting.pop() {
+            if seen.contains(&settings) {
+                continue;
+            }
+            if seen.len() >= INCLUDED {
+                let cause =
+                    io::Error::other(format!("more than {INCLUDED} files of settings name each other"));
+                return self.unreadable.push((settings, cause));
+            }
+            for (path, leads) in self.by_settings(&settings, tree) {
+                let why = format!("`{}` leads git to it", settings.display());
+                if let Some(found) = Found::at(&path, Denial::Write, why, Sort::Name) {
+                    let by = vec![settings.clone(), by.to_owned()];
+                    self.led.push((path.clone(), Found { by, ..found }));
+                }
+                match leads {
+                    Leads::ToSettings => waiting.push(path),
+                    Leads::ToHooks => {}
+                }
+            }
+            seen.push(settings);
+        }
+    }
+
+    /// The folder that a repository shares with others.
+    fn common(&mut self, folder: &Path) -> Option<PathBuf> {
+        let at = self.real(&folder.join("commondir"))?;
+        let bytes = self.read(&at)?;
+        self.real(&folder.join(path_in(&bytes)))
+    }
+
+    /// The places that settings lead git to: `core.hooksPath` from where the files of the repository are, and
+    /// `include.path` and `includeIf.….path` from the settings. A link is named with where it leads.
+    fn by_settings(&mut self, settings: &Path, tree: &Path) -> Vec<(PathBuf, Leads)> {
+        let mut led = Vec::new();
+        for Value { section, key, value } in self.values(settings).iter() {
+            let (base, leads) = match (section.as_str(), key.as_str()) {
+                ("core", "hookspath") => (Some(tree), Leads::ToHooks),
+                ("include" | "includeif", "path") => (settings.parent(), Leads::ToSettings),
+                _ => continue,
+            };
+            let Some(path) = self.place(value, base) else { continue };
+            let own = path.file_name().and_then(|name| Some(path.parent()?.canonicalize().ok()?.join(name)));
+            let real = path.canonicalize().ok().filter(|real| own.as_ref() != Some(real));
+            // Where files of the repository are hooks, not all of them are closed.
+            let around = |path: &PathBuf| leads == Leads::ToHooks && tree.starts_with(path);
+            led.extend(own.into_iter().chain(real).filter(|path| !around(path)).map(|path| (path, leads)));
+        }
+        led
+    }
+
+    /// The place that a value names.
+    fn place(&self, value: &OsStr, base: Option<&Path>) -> Option<PathBuf> {
+        let bytes = value.as_bytes();
+        let bytes = bytes.strip_prefix(b":(optional)").unwrap_or(bytes);
+        match (bytes.strip_prefix(b"~"), bytes.is_empty()) {
+            (_, true) => None,
+            (None, false) => Some(base?.join(OsStr::from_bytes(bytes))),
+            (Some(rest), false) => {
+                let (name, below) = rest.split_at(memchr::memchr(b'/', rest).unwrap_or(rest.len()));
+                let below = below.strip_prefix(b"/").unwrap_or(below);
+                let home = if name.is_empty() { self.home.map(Path::to_owned) } else { home_of(name) };
+                Some(home?.join(OsStr::from_bytes(below)))
+            }
+        }
+    }
+
+    /// What settings say; nothing if there are none.
+    fn values(&mut self, settings: &Path) -> Rc<[Value]> {
+        let Some(at) = self.real(settings) else { return Rc::new([]) };
+        if let Some(said) = self.said.get(&at) {
+            return Rc::clone(said);
+        }
+        let said: Rc<[Value]> = self.read(&at).map(|bytes| values(&bytes)).unwrap_or_default().into();
+        self.said.insert(at, Rc::clone(&said));
+        said
+    }
+
+    fn real(&mut self, path: &Path) -> Option<PathBuf> {
+        real(path).unwrap_or_else(|cause| {
+            self.unreadable.push((path.to_owned(), cause));
+            None
+        })
+    }
+
+    fn read(&mut self, path: &Path) -> Option<Vec<u8>> {
+        read(path).unwrap_or_else(|cause| {
+            self.unreadable.push((path.to_owned(), cause));
+            None
+        })
+    }
 }
 
-/// The folder that a repository shares with others.
-fn common(folder: &Path) -> Option<PathBuf> {
-    let text = read_small(&folder.join("commondir").canonicalize().ok()?)?;
-    folder.join(line(&text)).canonicalize().ok()
+/// The home of somebody else on this machine.
+fn home_of(name: &[u8]) -> Option<PathBuf> {
+    let users = read(Path::new("/etc/passwd")).ok()??;
+    let mut lines = users.split(|byte| *byte == b'\n').map(|line| line.split(|byte| *byte == b':'));
+    lines.find_map(|mut parts| {
+        let home = (parts.next()? == name).then(|| parts.nth(4))??;
+        Some(PathBuf::from(OsStr::from_bytes(home)))
+    })
 }
 
-/// A file of one line, as git reads it.
-fn line(text: &str) -> &str {
-    text.trim_end_matches(['\n', '\r'])
+/// The path in a file of one line, as git reads it.
+fn path_in(mut bytes: &[u8]) -> &Path {
+    while let Some(rest) = bytes.strip_suffix(b"\n").or_else(|| bytes.strip_suffix(b"\r")) {
+        bytes = rest;
+    }
+    // Git, a program in C, reads up to here.
+    let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
+    Path::new(OsStr::from_bytes(bytes.get(..end).unwrap_or(bytes)))
 }
 
 fn of_git(folder: &Path, by: &Path, why: &str) -> impl Iterator<Item = (PathBuf, Found)> {
@@ -87,87 +193,6 @@ fn of_git(folder: &Path, by: &Path, why: &str) -> impl Iterator<Item = (PathBuf,
         let found = Found::at(&path, Denial::Write, why.to_owned(), Sort::Name)?;
         Some((path, Found { by: vec![by.to_owned()], ..found }))
     })
-}
-
-/// What settings lead to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leads {
-    ToHooks,
-    ToSettings,
-}
-
-/// The places that settings lead git to: `core.hooksPath` from where the files of the repository are, and `include.path`
-/// and `includeIf.….path` from the settings. A link is named with where it leads.
-fn led_by_settings(text: &str, settings: &Path, tree: &Path, home: Option<&Path>) -> Vec<(PathBuf, Leads)> {
-    let mut led = Vec::new();
-    for (section, key, value) in values(text) {
-        let (base, leads) = match (section.as_str(), key.as_str()) {
-            ("core", "hookspath") => (Some(tree), Leads::ToHooks),
-            ("include" | "includeif", "path") => (settings.parent(), Leads::ToSettings),
-            _ => continue,
-        };
-        let path = match (value.strip_prefix("~/"), home, base) {
-            (Some(rest), Some(home), _) => home.join(rest),
-            (None, _, Some(base)) if !value.is_empty() => base.join(&value),
-            (Some(_), None, _) | (None, _, _) => continue,
-        };
-        let own = path.file_name().and_then(|name| Some(path.parent()?.canonicalize().ok()?.join(name)));
-        let real = path.canonicalize().ok().filter(|real| own.as_ref() != Some(real));
-        // Where files of the repository are hooks, not all of them are closed.
-        let around = |path: &PathBuf| leads == Leads::ToHooks && tree.starts_with(path);
-        led.extend(own.into_iter().chain(real).filter(|path| !around(path)).map(|path| (path, leads)));
-    }
-    led
-}
-
-/// Every value in settings of git's, with its section and key in small letters.
-pub(super) fn values(text: &str) -> Vec<(String, String, String)> {
-    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace("\\\n", "");
-    let mut all = Vec::new();
-    let mut section = String::new();
-    for line in text.lines() {
-        let mut line = line.trim();
-        if let Some(rest) = line.strip_prefix('[') {
-            let mut quoted = false;
-            let end = rest.char_indices().find(|(_, c)| {
-                quoted ^= *c == '"';
-                *c == ']' && !quoted
-            });
-            let Some((head, after)) = end.and_then(|(at, _)| rest.split_at_checked(at)) else { continue };
-            section = head.split(['"', ' ', '\t', '.']).next().unwrap_or_default().to_lowercase();
-            line = after.trim_start_matches(']').trim();
-        }
-        let Some((key, rest)) = line.split_once('=').filter(|_| !line.starts_with(['#', ';'])) else {
-            continue;
-        };
-        all.push((section.clone(), key.trim().to_lowercase(), value(rest.trim())));
-    }
-    all
-}
-
-/// A value without its quotes, escapes and what is remarked behind it.
-fn value(text: &str) -> String {
-    let (mut out, mut quoted, mut kept) = (String::new(), false, 0);
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' => quoted = !quoted,
-            '#' | ';' if !quoted => break,
-            '\\' => match chars.next() {
-                Some('n') => out.push('\n'),
-                Some('t') => out.push('\t'),
-                Some('b') => out.push('\u{8}'),
-                Some(c) => out.push(c),
-                None => {}
-            },
-            c => out.push(c),
-        }
-        if quoted || !c.is_whitespace() {
-            kept = out.len();
-        }
-    }
-    out.truncate(kept);
-    out
 }
 
 /// Whether the rules about `.git` speak for a folder: it is one, or of a submodule or worktree of one.
@@ -181,19 +206,6 @@ pub(super) fn is_known_to_rules(path: &Path, roots: &[PathBuf]) -> bool {
         Some(["worktrees", _]) => path.join("commondir").is_file() && !path.join("objects").exists(),
         Some(_) | None => false,
     }
-}
-
-/// The text of a small file. Whatever else stands there is not waited for.
-pub(super) fn read_small(path: &Path) -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    let stat = file.metadata().ok()?;
-    if !stat.is_file() || stat.len() >= LARGEST {
-        return None;
-    }
-    let mut text = String::new();
-    file.take(LARGEST).read_to_string(&mut text).ok()?;
-    Some(text)
 }
 
 /// What makes git take a folder for a repository: `HEAD` beside `objects` and `refs`, or beside the way to them.
@@ -220,7 +232,3 @@ impl Marks {
         self.head && (self.objects && self.refs || self.commondir)
     }
 }
-
-#[cfg(test)]
-#[path = "git/tests.rs"]
-mod tests;

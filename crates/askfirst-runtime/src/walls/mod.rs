@@ -8,6 +8,7 @@ mod links;
 mod machine;
 mod protected;
 mod quarantine;
+mod reading;
 
 pub use derive::{Derived, derive_os_sandbox_profile};
 pub use error::WallsError;

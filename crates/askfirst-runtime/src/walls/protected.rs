@@ -14,7 +14,7 @@ use askfirst_sandbox::Denial;
 use rustix::fs::Access;
 
 use super::error::WallsError;
-use super::git::{self, Marks, is_known_to_rules};
+use super::git::{Marks, Ways, is_known_to_rules};
 use crate::config::{Config, Settings};
 use crate::tools::filesystem::never::{Names, Never, is_aside};
 
@@ -39,6 +39,8 @@ pub struct Searched {
     pub found: BTreeMap<PathBuf, Found>,
     /// Folders that could not be searched, and why.
     pub failed: Vec<(PathBuf, io::Error)>,
+    /// What might lead git somewhere and could not be read, and why.
+    pub unreadable: Vec<(PathBuf, io::Error)>,
 }
 
 /// Something that is protected.
@@ -143,13 +145,12 @@ impl Protected {
     /// All protected names that there are in the roots now.
     ///
     /// # Errors
-    /// Fails if a folder cannot be searched that a process might be able to.
+    /// Fails if a folder cannot be searched that a process might be able to, or if nobody knows where settings lead.
     pub fn search(&self, roots: &[PathBuf]) -> Result<BTreeMap<PathBuf, Found>, WallsError> {
-        let Searched { found, failed } = self.search_all(roots, |_| false);
-        match failed.into_iter().next() {
-            None => Ok(found),
-            Some((path, cause)) => Err(WallsError::Search { path, cause }),
-        }
+        let Searched { found, failed, unreadable } = self.search_all(roots, |_| false);
+        let failed = failed.into_iter().map(|(path, cause)| WallsError::Search { path, cause });
+        let unreadable = unreadable.into_iter().map(|(path, cause)| WallsError::Settings { path, cause });
+        failed.chain(unreadable).next().map_or(Ok(found), Err)
     }
 
     /// The same as far as it can be searched, with what cannot. Folders that are closed are searched if `open` opens them.
@@ -157,6 +158,7 @@ impl Protected {
         let mut failed = Vec::new();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = BTreeMap::new();
+        let mut ways = Ways::new(self.home.as_deref());
         let outermost =
             roots.iter().filter(|root| !roots.iter().any(|other| other != *root && root.starts_with(other)));
         let mut waiting: Vec<PathBuf> = outermost.cloned().collect();
@@ -186,45 +188,15 @@ impl Protected {
             };
             found.extend(folder.found.iter().cloned());
             waiting.extend(folder.folders.iter().cloned());
-            for (path, of_git) in self.led_to(&path, &folder, &mut found) {
+            follow(&path, &folder, &mut found, &mut ways);
+            for (path, of_git) in ways.led.drain(..) {
                 // A root is not made read only as a whole.
                 if roots.iter().any(|root| path.starts_with(root)) && !roots.contains(&path) {
                     add(&mut found, path, of_git);
                 }
             }
         }
-        Searched { found, failed }
-    }
-
-    /// What is protected because git is led to it by something in a folder.
-    fn led_to(
-        &self,
-        path: &Path,
-        folder: &Folder,
-        found: &mut BTreeMap<PathBuf, Found>,
-    ) -> Vec<(PathBuf, Found)> {
-        let home = self.home.as_deref();
-        let mut led = Vec::new();
-        if folder.repository {
-            let head = path.join("HEAD");
-            let why = "git takes the folder for a repository".to_owned();
-            if let Some(mark) = Found::at(&head, Denial::Write, why.clone(), Sort::Repository) {
-                // As what it is to git, whatever else it is.
-                found.insert(head.clone(), mark);
-                led.extend(git::in_repository(path, &head, path, &why, home));
-            }
-        } else if path.file_name().is_some_and(|name| name == ".git") {
-            let tree = path.parent().unwrap_or(path);
-            led.extend(git::in_repository(
-                path,
-                &path.join("commondir"),
-                tree,
-                "it is of a repository",
-                home,
-            ));
-        }
-        led.extend(folder.git.iter().flat_map(|git| git::led_by(git, home)));
-        led
+        Searched { found, failed, unreadable: ways.unreadable }
     }
 
     fn folder(
@@ -283,6 +255,25 @@ impl Protected {
             known.insert(path.to_owned(), folder.clone());
         }
         Ok(folder)
+    }
+}
+
+/// Follows whatever leads git somewhere from a folder.
+fn follow(path: &Path, folder: &Folder, found: &mut BTreeMap<PathBuf, Found>, ways: &mut Ways<'_>) {
+    if folder.repository {
+        let head = path.join("HEAD");
+        let why = "git takes the folder for a repository".to_owned();
+        if let Some(mark) = Found::at(&head, Denial::Write, why.clone(), Sort::Repository) {
+            // As what it is to git, whatever else it is.
+            found.insert(head.clone(), mark);
+            ways.in_repository(path, &head, path, &why);
+        }
+    } else if path.file_name().is_some_and(|name| name == ".git") {
+        let tree = path.parent().unwrap_or(path);
+        ways.in_repository(path, &path.join("commondir"), tree, "it is of a repository");
+    }
+    if let Some(git) = &folder.git {
+        ways.by_git(git);
     }
 }
 

@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 
 use super::error::{WallsError, shown};
-use super::git::{LARGEST, OF_GIT, read_small};
+use super::git::OF_GIT;
 use super::protected::{Found, Searched, Sort};
+use super::reading::read;
 use crate::present::escape::visible_line;
 use crate::tools::filesystem::never::ASIDE;
 
@@ -105,6 +106,7 @@ pub fn quarantine(before: &BTreeMap<PathBuf, Found>, after: Searched, writable: 
         let cause = io::ErrorKind::PermissionDenied.into();
         done.failed.push(WallsError::Search { path: path.clone(), cause });
     }
+    let unreadable = after.unreadable;
     // First what cannot be searched at all: what is in it goes with it.
     for (path, cause) in after.failed {
         done.bury(path, cause, writable, &mut gone);
@@ -134,6 +136,9 @@ pub fn quarantine(before: &BTreeMap<PathBuf, Found>, after: Searched, writable: 
             Err(cause) => done.failed.push(WallsError::Quarantine { path: path.clone(), cause }),
         }
     }
+    let unreadable =
+        unreadable.into_iter().filter(|(path, _)| !gone.iter().any(|above| path.starts_with(above)));
+    done.failed.extend(unreadable.map(|(path, cause)| WallsError::Settings { path, cause }));
     done
 }
 
@@ -268,7 +273,7 @@ fn is_harmless_repository(folder: &Path) -> bool {
         match (fs::symlink_metadata(&path), *name) {
             (Err(cause), _) => cause.kind() == io::ErrorKind::NotFound,
             (Ok(found), "hooks") => found.is_dir() && has_samples_only(&path),
-            (Ok(found), "config") => found.is_file() && found.len() < LARGEST && has_harmless_settings(&path),
+            (Ok(_), "config") => has_harmless_settings(&path),
             (Ok(_), _) => false,
         }
     })
@@ -280,8 +285,13 @@ fn has_samples_only(hooks: &Path) -> bool {
     })
 }
 
+/// The text of a file; nothing if it is no text, or cannot be read.
+fn text_of(path: &Path) -> Option<String> {
+    String::from_utf8(read(path).ok()??).ok()
+}
+
 fn has_harmless_settings(config: &Path) -> bool {
-    read_small(config).is_some_and(|text| settings_are_harmless(&text))
+    text_of(config).is_some_and(|text| settings_are_harmless(&text))
 }
 
 /// Whether it is what `git init`, `git clone` or `git worktree` makes: samples of hooks, settings that start no program,
@@ -291,8 +301,8 @@ fn is_harmless(path: &Path) -> bool {
         Ok(found) => found,
         Err(cause) => return cause.kind() == io::ErrorKind::NotFound,
     };
-    if found.is_file() && found.len() < LARGEST {
-        let text = || read_small(path).unwrap_or_default();
+    if found.is_file() {
+        let text = || text_of(path).unwrap_or_default();
         match path.file_name().and_then(|name| name.to_str()) {
             Some(".git") => return leads_to_worktree(path, &text()),
             Some("commondir") => return text() == "../..\n" && is_worktree(path.parent()),
@@ -308,11 +318,7 @@ fn is_harmless(path: &Path) -> bool {
     if inside("hooks") && path.extension().is_some_and(|suffix| suffix == "sample") {
         return found.is_file();
     }
-    if found.is_file()
-        && found.len() < LARGEST
-        && inside(".git")
-        && path.file_name().is_some_and(|name| name == "config")
-    {
+    if found.is_file() && inside(".git") && path.file_name().is_some_and(|name| name == "config") {
         return has_harmless_settings(path);
     }
     false
@@ -331,7 +337,7 @@ fn is_only_a_way(folder: &Path) -> bool {
         fs::symlink_metadata(folder.join(name)).is_err_and(|cause| cause.kind() == io::ErrorKind::NotFound)
     };
     let leads = folder.join("commondir");
-    read_small(&leads).is_some_and(|text| text == "../..\n")
+    text_of(&leads).is_some_and(|text| text == "../..\n")
         && OF_GIT.iter().filter(|name| **name != "commondir").all(|name| is_absent(name))
 }
 
