@@ -31,6 +31,7 @@ const fn refuse(errno: c_int) -> u32 {
 const EPERM: u32 = refuse(libc::EPERM);
 const ENOSYS: u32 = refuse(libc::ENOSYS);
 const EOPNOTSUPP: u32 = refuse(libc::EOPNOTSUPP);
+const EINVAL: u32 = refuse(libc::EINVAL);
 
 /// Namespaces of every kind that `clone` can make. Another one, of time, shares its bit with the signal there.
 const NAMESPACES: u32 = 0x7e02_0000;
@@ -93,6 +94,7 @@ impl Filter {
                 steps.ask(Ask::Equal(0), own, other)
             });
             making.pace(order);
+            making.descriptors();
             // Room that no size tells of is not counted as a file's.
             making.refuse_bits(libc::SYS_fallocate, 1, libc::FALLOC_FL_KEEP_SIZE as u32, EOPNOTSUPP);
         }
@@ -249,6 +251,16 @@ impl Making {
         }
     }
 
+    /// What a file that may only be read suffices for, and whoever opens it outside has to wait for. The answer is that of
+    /// a kernel without it, and so it is for commands of later ones.
+    fn descriptors(&mut self) {
+        self.look_at(libc::SYS_fcntl, 1, |steps| {
+            let (refused, other) = (steps.answer(EINVAL), steps.answer(ALLOW));
+            let other = steps.ask(Ask::AtLeast(LAST_COMMAND + 1), refused, other);
+            WAITED_FOR.iter().fold(other, |other, command| steps.ask(Ask::Equal(*command), refused, other))
+        });
+    }
+
     /// Wherever a mode is given, and not behind a pointer.
     fn set_id(&mut self) {
         let modes = [
@@ -342,6 +354,12 @@ const SURFACE: [c_long; 7] = [
     libc::SYS_lookup_dcookie,
     libc::SYS_quotactl,
 ];
+
+/// Leases, and notes about what happens in a folder.
+const WAITED_FOR: [u32; 2] = [libc::F_SETLEASE as u32, libc::F_NOTIFY as u32];
+
+/// The last command of `fcntl` that was looked at (`F_SET_FILE_RW_HINT`).
+const LAST_COMMAND: u32 = 1038;
 
 /// What pushes characters into a terminal.
 const PUSHING: [u32; 2] = [libc::TIOCLINUX as u32, libc::TIOCSTI as u32];
