@@ -32,6 +32,7 @@ const EPERM: u32 = refuse(libc::EPERM);
 const ENOSYS: u32 = refuse(libc::ENOSYS);
 const EOPNOTSUPP: u32 = refuse(libc::EOPNOTSUPP);
 const EINVAL: u32 = refuse(libc::EINVAL);
+const ENOMEM: u32 = refuse(libc::ENOMEM);
 
 /// Namespaces of every kind that `clone` can make. Another one, of time, shares its bit with the signal there.
 const NAMESPACES: u32 = 0x7e02_0000;
@@ -97,6 +98,8 @@ impl Filter {
             making.descriptors();
             // Room that no size tells of is not counted as a file's.
             making.refuse_bits(libc::SYS_fallocate, 1, libc::FALLOC_FL_KEEP_SIZE as u32, EOPNOTSUPP);
+            // Memory that counts as a stack, and not as a process's own.
+            making.refuse_bits(libc::SYS_mmap, 3, libc::MAP_GROWSDOWN as u32, ENOMEM);
         }
         if order.has(Mechanism::Machine) {
             making.refuse(&MACHINE, EPERM);

@@ -18,12 +18,12 @@ fn order(way: Way, network: Network) -> Order {
     }
 }
 
-/// What a filter answers to a call with these arguments.
+/// What a filter answers to a call with these arguments, and zero for all further ones.
 fn answer(filter: &Filter, call: c_long, arguments: [u32; 3]) -> u32 {
     follow(filter.code(), |place| match place {
         NUMBER => u32::try_from(call).unwrap(),
         OF => ARCHITECTURE,
-        place => arguments[usize::try_from((place - 16) / 8).unwrap()],
+        place => *arguments.get(usize::try_from((place - 16) / 8).unwrap()).unwrap_or(&0),
     })
 }
 
@@ -175,6 +175,21 @@ fn a_mode_counts_only_where_something_is_made() {
     assert_eq!(made(libc::O_CREAT | libc::O_WRONLY, 0o4755), EPERM);
     assert_eq!(made(libc::O_TMPFILE | libc::O_RDWR, 0o2755), EPERM);
     assert_eq!(made(libc::O_CREAT | libc::O_WRONLY, 0o755), ALLOW);
+}
+
+#[test]
+fn memory_that_grows_like_a_stack_is_not_had() {
+    let filter = full();
+    let mapped = |flags: c_int| {
+        follow(filter.code(), |place| match place {
+            NUMBER => libc::SYS_mmap as u32,
+            OF => ARCHITECTURE,
+            place if place == argument(3) => flags as u32,
+            place => panic!("{place}"),
+        })
+    };
+    assert_eq!(mapped(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_GROWSDOWN), ENOMEM);
+    assert_eq!(mapped(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK), ALLOW);
 }
 
 #[test]

@@ -141,8 +141,8 @@ fn limit_of_another() -> Tried {
     }
 }
 
-fn much_memory() -> Tried {
-    let how = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+fn much_memory(more: i32) -> Tried {
+    let how = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | more;
     // SAFETY: new memory that nobody uses.
     let at = unsafe { libc::mmap(ptr::null_mut(), 1 << 30, libc::PROT_READ | libc::PROT_WRITE, how, -1, 0) };
     if at == libc::MAP_FAILED { Err(std::io::Error::last_os_error().to_string()) } else { Ok(()) }
@@ -278,7 +278,8 @@ pub(super) const PROBES: &[Probe] = &[
     probe("a_program_in_memory", |_| memory_program(0)),
     probe("a_program_in_memory_said_to_be_one", |_| memory_program(0x10)),
     probe("a_large_file", large_file),
-    probe("much_memory", |_| much_memory()),
+    probe("much_memory", |_| much_memory(0)),
+    probe("much_memory_like_a_stack", |_| much_memory(libc::MAP_GROWSDOWN)),
     user("a_crowd", |_| crowd()),
     probe("endless_time", |_| limit(libc::RLIMIT_CPU)),
     probe("endless_files", |_| limit(libc::RLIMIT_FSIZE)),
