@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::Pid;
-use rustix::termios::{self, OptionalActions, Termios};
+use rustix::termios::{self, Action, OptionalActions, Termios};
 
 /// How the streams were; put back in the end.
 pub(crate) struct Kept(Vec<Stream>);
@@ -86,6 +86,8 @@ impl Terminal {
             // Somebody else reads there now, and has set it to their liking.
             Ok(_) | Err(_) => return,
         }
+        // Whatever is written waits as long as its output is held, and no key lets it go on.
+        let _ = termios::tcflow(fd, Action::OOn);
         let _ = termios::tcsetattr(fd, OptionalActions::Now, &self.modes);
     }
 }

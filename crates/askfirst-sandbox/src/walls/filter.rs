@@ -111,15 +111,7 @@ impl Filter {
                 steps.ask(Ask::AnyBit(NO_EXEC_SEAL), sealed, other)
             });
         }
-        let requests = [(Mechanism::Surface, &ROOM[..], EOPNOTSUPP), (Mechanism::Terminal, &PUSHING, EPERM)];
-        making.look_at(libc::SYS_ioctl, 1, |steps| {
-            let other = steps.answer(ALLOW);
-            let held = requests.into_iter().filter(|(mechanism, ..)| order.has(*mechanism));
-            held.fold(other, |other, (_, requests, action)| {
-                let refused = steps.answer(action);
-                requests.iter().fold(other, |other, request| steps.ask(Ask::Equal(*request), refused, other))
-            })
-        });
+        making.requests(order);
         if order.has(Mechanism::SetId) {
             making.set_id();
         }
@@ -254,6 +246,28 @@ impl Making {
         }
     }
 
+    /// What is asked of devices and files.
+    fn requests(&mut self, order: &Order) {
+        let lists = [(Mechanism::Surface, &ROOM[..], EOPNOTSUPP), (Mechanism::Terminal, &LASTING, EPERM)];
+        self.look_at(libc::SYS_ioctl, 1, |steps| {
+            let mut other = steps.answer(ALLOW);
+            for (mechanism, requests, action) in lists {
+                if order.has(mechanism) {
+                    let refused = steps.answer(action);
+                    other = requests.iter().fold(other, |no, one| steps.ask(Ask::Equal(*one), refused, no));
+                }
+            }
+            if order.has(Mechanism::Terminal) {
+                let (allowed, refused) = (other, steps.answer(EPERM));
+                for (first, last) in CONSOLES {
+                    let inside = steps.ask(Ask::AtLeast(last + 1), allowed, refused);
+                    other = steps.ask(Ask::AtLeast(first), inside, other);
+                }
+            }
+            other
+        });
+    }
+
     /// What a file that may only be read suffices for, and whoever opens it outside has to wait for. The answer is that of
     /// a kernel without it, and so it is for commands of later ones.
     fn descriptors(&mut self) {
@@ -364,8 +378,13 @@ const WAITED_FOR: [u32; 2] = [libc::F_SETLEASE as u32, libc::F_NOTIFY as u32];
 /// The last command of `fcntl` that was looked at (`F_SET_FILE_RW_HINT`).
 const LAST_COMMAND: u32 = 1038;
 
-/// What pushes characters into a terminal.
-const PUSHING: [u32; 2] = [libc::TIOCLINUX as u32, libc::TIOCSTI as u32];
+/// What pushes characters into a terminal, or leaves it useless to whoever uses it next.
+const LASTING: [u32; 4] =
+    [libc::TIOCLINUX as u32, libc::TIOCSTI as u32, libc::TIOCSETD as u32, libc::TIOCSSERIAL as u32];
+
+/// Everything that only the console of the machine understands, the first and the last of each kind: keyboard, screen
+/// and fonts (`KD…`), and which of its terminals is shown (`VT_…`).
+const CONSOLES: [(u32, u32); 2] = [(0x4b00, 0x4bff), (0x5600, 0x56ff)];
 
 /// `FS_IOC_RESVSP`, `FS_IOC_UNRESVSP`, the same two with 64 bits, and `FS_IOC_ZERO_RANGE`: all leave a size as it is.
 const ROOM: [u32; 5] = [0x4030_5828, 0x4030_5829, 0x4030_582a, 0x4030_582b, 0x4030_5839];

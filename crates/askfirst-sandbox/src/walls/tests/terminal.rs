@@ -30,10 +30,14 @@ for fd in (0, 1, 2):
     ):
         try: change(); changed += 1
         except OSError: pass
+    for discipline in (27, 0):
+        try: fcntl.ioctl(fd, termios.TIOCSETD, discipline.to_bytes(4, \"little\")); changed += 1
+        except OSError: pass
     assert os.isatty(fd)
     fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_NONBLOCK)
 tty.setraw(0)
 fcntl.ioctl(0, termios.TIOCEXCL)
+termios.tcflow(0, termios.TCOOFF)
 sys.exit(changed)'";
 
 /// In a process of its own, whose streams are a terminal.
@@ -118,6 +122,8 @@ fn a_terminal_is_left_as_it_was() {
             // SAFETY: one number is written.
             assert_eq!(unsafe { libc::ioctl(end.as_raw_fd(), libc::TIOCGEXCL, &mut exclusive) }, 0);
             assert_eq!(exclusive, 0, "{case}");
+            rustix::fs::fcntl_setfl(&end, OFlags::NONBLOCK).unwrap();
+            assert_eq!(rustix::io::write(&end, b"x"), Ok(1), "{case}");
         }
     }
 }
