@@ -165,7 +165,9 @@ fn prepare(ready: &mut Ready<'_>) -> Result<(), Failed> {
 fn limits(order: &Order) -> Result<(), Failed> {
     let failed = |name: &'static str| Failed::at::<io::Error>(format!("setting the limit `{name}`"));
     let limits = &order.profile.limits;
-    sys::set_limit(libc::RLIMIT_CORE, 0, 0).map_err(failed("core"))?;
+    // Too little for a file; and to a program that takes what is left of others, the kernel hands nothing over only with
+    // this limit, not with none.
+    sys::set_limit(libc::RLIMIT_CORE, 1, 1).map_err(failed("core"))?;
     if let Some(cpu) = limits.cpu {
         let seconds = cpu.as_secs();
         sys::set_limit(libc::RLIMIT_CPU, seconds, seconds.saturating_add(1)).map_err(failed("cpu"))?;
