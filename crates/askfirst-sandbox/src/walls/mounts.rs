@@ -19,8 +19,24 @@ use crate::profile::{Denial, Descriptors, Grant, Identity, Mode, depth};
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// What `/proc` tells about the whole machine and no program needs.
-pub(super) const PROC_COVERED: [&CStr; 8] =
-    [c"kcore", c"kmsg", c"keys", c"key-users", c"timer_list", c"sysrq-trigger", c"kallsyms", c"sched_debug"];
+pub(super) const PROC_COVERED: [&CStr; 16] = [
+    c"kcore",
+    c"kmsg",
+    c"keys",
+    c"key-users",
+    c"timer_list",
+    c"sysrq-trigger",
+    c"kallsyms",
+    c"sched_debug",
+    c"kpagecount",
+    c"kpageflags",
+    c"kpagecgroup",
+    c"pagetypeinfo",
+    c"vmallocinfo",
+    c"slabinfo",
+    c"iomem",
+    c"ioports",
+];
 
 /// Where what covers lies.
 const COVERS: &str = "/.walls";
@@ -420,8 +436,10 @@ impl Building<'_> {
             if !self.order.has(Mechanism::Proc) {
                 return Ok(());
             }
+            // To anybody else, what is root's alone is closed anyway.
+            let counts = if rustix::process::geteuid().is_root() { 0o777 } else { 0o077 };
             for name in PROC_COVERED {
-                if sys::is_there(proc.as_fd(), name)? {
+                if sys::mode_at(proc.as_fd(), name)?.is_some_and(|mode| mode & counts != 0) {
                     sys::attach_at(self.new_cover(Kind::File)?.as_fd(), proc.as_fd(), name)?;
                 }
             }
