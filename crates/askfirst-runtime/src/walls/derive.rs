@@ -12,8 +12,9 @@ use askfirst::ports::Access;
 use askfirst_sandbox::{Denial, Denied, Grant, Limits, Network, OSProfile, SYSTEM_PATHS, User};
 
 use super::error::WallsError;
+use super::found::{Found, Sort};
 use super::links::Links;
-use super::protected::{Found, Protected, Sort};
+use super::protected::Protected;
 use crate::config::{Config, PathConfig, PathMode, Settings, ShellConfig};
 
 /// A profile, and what it was made from.
@@ -50,6 +51,9 @@ pub fn derive_os_sandbox_profile(
     let roots: Vec<PathBuf> = config.main.sandbox.paths.values().map(|path| path.root.clone()).collect();
     let mut profile = OSProfile::nothing();
     let before = protected.search(&roots)?;
+    let linked: Vec<PathBuf> =
+        before.iter().filter(|(_, found)| found.is_linked()).map(|(path, _)| path.clone()).collect();
+    let links = links.names(&linked)?;
     // From the outside in, so that what contains a point is known before it.
     let mut given: Vec<(PathBuf, Given)> = Vec::new();
     let mut by_roots: Vec<(PathBuf, Given)> = Vec::new();

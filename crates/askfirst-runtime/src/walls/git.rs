@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use askfirst_sandbox::Denial;
 
-use super::protected::{Found, Sort};
+use super::found::{Found, Sort};
 use super::reading::{read, real};
 use settings::{Value, values};
 

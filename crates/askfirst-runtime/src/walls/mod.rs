@@ -3,7 +3,9 @@
 
 mod derive;
 mod error;
+mod found;
 mod git;
+mod harmless;
 mod links;
 mod machine;
 mod protected;
@@ -12,9 +14,10 @@ mod reading;
 
 pub use derive::{Derived, derive_os_sandbox_profile};
 pub use error::WallsError;
-pub use links::Links;
+pub use found::{Found, Sort, Stamp};
+pub use links::{Links, Names};
 pub use machine::{Machine, end_helpers, keep_helpers, machine, use_helper};
-pub use protected::{Found, Protected, Searched, Sort};
+pub use protected::{Protected, Searched};
 pub use quarantine::{Moved, quarantine, reopen};
 
 pub use askfirst_sandbox::{

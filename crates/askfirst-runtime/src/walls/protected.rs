@@ -14,6 +14,7 @@ use askfirst_sandbox::Denial;
 use rustix::fs::Access;
 
 use super::error::WallsError;
+use super::found::{Found, Sort, Stamp};
 use super::git::{Marks, Ways, is_known_to_rules};
 use crate::config::{Config, Settings};
 use crate::tools::filesystem::never::{Names, Never, is_aside};
@@ -43,55 +44,11 @@ pub struct Searched {
     pub unreadable: Vec<(PathBuf, io::Error)>,
 }
 
-/// Something that is protected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// From what.
-    pub what: Denial,
-    /// The rule, in words.
-    pub why: String,
-    /// Its number on its disk: another thing of the same name has another.
-    pub inode: u64,
-    /// Where it leads if it is a symbolic link, which cannot be covered.
-    pub leads: Option<PathBuf>,
-    /// What makes it be here.
-    pub sort: Sort,
-    /// What leads git there and so makes it protected, where no rule does.
-    pub by: Vec<PathBuf>,
-}
-
-/// What makes something be found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
-    /// Its name.
-    Name,
-    /// A folder that cannot be searched: nobody knows what is in it, and its owner can open it again.
-    Closed,
-    /// A named pipe: a file system that is read only does not keep it from being written.
-    Pipe,
-    /// The `HEAD` by which git takes a folder for a repository. It is looked at, not covered.
-    Repository,
-}
-
-impl Found {
-    /// Whether it is a symbolic link.
-    #[must_use]
-    pub fn is_link(&self) -> bool {
-        self.leads.is_some()
-    }
-
-    /// Something at a place, as it is now.
-    pub(super) fn at(path: &Path, what: Denial, why: String, sort: Sort) -> Option<Self> {
-        let stat = fs::symlink_metadata(path).ok()?;
-        let leads = stat.is_symlink().then(|| fs::read_link(path).unwrap_or_default());
-        Some(Self { what, why, inode: stat.ino(), leads, sort, by: Vec::new() })
-    }
-}
-
 #[derive(Clone)]
 struct Folder {
     changed: (i64, i64, u64),
-    found: Vec<(PathBuf, Found)>,
+    /// What is protected, and whether it is a file: what else is known of a file is asked each time.
+    found: Vec<(PathBuf, Found, bool)>,
     folders: Vec<PathBuf>,
     /// A `.git` that is no folder.
     git: Option<PathBuf>,
@@ -186,7 +143,10 @@ impl Protected {
                     continue;
                 }
             };
-            found.extend(folder.found.iter().cloned());
+            for (path, protected, is_file) in folder.found.iter().cloned() {
+                let file = if is_file { Stamp::at(&path) } else { None };
+                found.insert(path, Found { file, ..protected });
+            }
             waiting.extend(folder.folders.iter().cloned());
             follow(&path, &folder, &mut found, &mut ways);
             for (path, of_git) in ways.led.drain(..) {
@@ -232,13 +192,13 @@ impl Protected {
             let all = matches!(denied, Some((Denial::All, _)));
             if let Some((what, why)) = denied {
                 let leads = kind.is_symlink().then(|| fs::read_link(&path).unwrap_or_default());
-                let found = Found { what, why, inode, leads, sort: Sort::Name, by: Vec::new() };
-                folder.found.push((path.clone(), found));
+                let found = Found { what, why, inode, leads, sort: Sort::Name, by: Vec::new(), file: None };
+                folder.found.push((path.clone(), found, kind.is_file()));
             } else if kind.is_fifo() {
                 let why = "it is a named pipe".to_owned();
                 let (what, sort) = (Denial::All, Sort::Pipe);
-                let found = Found { what, why, inode, leads: None, sort, by: Vec::new() };
-                folder.found.push((path.clone(), found));
+                let found = Found { what, why, inode, leads: None, sort, by: Vec::new(), file: None };
+                folder.found.push((path.clone(), found, false));
             }
             marks.see(&path);
             match kind.is_dir() {

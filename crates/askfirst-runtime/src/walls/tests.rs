@@ -424,3 +424,42 @@ fn a_repository_is_one_whatever_its_head_was_before_and_wherever_it_lies() {
     });
     assert!(!world.path("w/sub/.git/y/HEAD").exists(), "{said:?}");
 }
+
+#[test]
+fn settings_of_a_new_repository_that_have_another_name_are_moved_aside() {
+    let world = world();
+    let said = world.after(|| {
+        world.write("w/.git/config", "[core]\n\tbare = false\n");
+        world.write("w/.git/hooks/x.sample", "x");
+        for (name, other) in [("w/.git/config", "w/stash"), ("w/.git/hooks/x.sample", "w/hook")] {
+            fs::hard_link(world.path(name), world.path(other)).unwrap();
+        }
+    });
+    assert!(!world.path("w/.git/config").exists() && !world.path("w/.git/hooks").exists(), "{said:?}");
+}
+
+#[test]
+fn another_name_that_was_made_since_is_found_at_the_next_command() {
+    let world = world();
+    world.write("w/.bashrc", "x");
+    let (protected, links) = (world.protected(), Links::search(&[world.path("w")]).unwrap());
+    let derive = || derive_os_sandbox_profile(&world.config, Access::Unasked, &protected, &links).unwrap();
+    assert_eq!(derive().profile.denied.len(), 1);
+    fs::hard_link(world.path("w/.bashrc"), world.path("w/other")).unwrap();
+    let denied = derive().profile.denied;
+    assert!(denied.iter().any(|denied| denied.path == world.path("w/other")), "{denied:?}");
+    // It is told from another of the same file.
+    fs::rename(world.path("w/other"), world.path("w/third")).unwrap();
+    let denied = derive().profile.denied;
+    assert!(denied.iter().any(|denied| denied.path == world.path("w/third")), "{denied:?}");
+}
+
+#[test]
+fn a_protected_file_that_was_written_under_another_name_is_moved_aside() {
+    let world = world();
+    world.write("w/.bashrc", "old");
+    fs::hard_link(world.path("w/.bashrc"), world.path("elsewhere")).unwrap();
+    assert_eq!(world.after(|| ()), [""; 0]);
+    let said = world.after(|| fs::write(world.path("elsewhere"), "new").unwrap());
+    assert_eq!(said.len(), 1, "{said:?}");
+}
