@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::profile::OSProfile;
+use crate::terminal::Place;
 use crate::walls::order::Inside;
 use crate::walls::steps::tests::follow;
 
@@ -13,6 +14,7 @@ fn order(way: Way, network: Network) -> Order {
         args: Vec::new(),
         env: Vec::new(),
         folder: "/".into(),
+        place: Place::Apart,
         profile: OSProfile { network, ..OSProfile::nothing() },
         off: Vec::new(),
     }
