@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::config::Config;
-use crate::walls::{Derived, Found, Links, Moved, Protected, Sort, WallsError, quarantine, reopen};
+use crate::walls::{Derived, Found, Links, Moved, Protected, Since, Sort, WallsError, quarantine, reopen};
 
 /// So many folders that were opened again, and so many things that are left, are told of.
 const MOST_TOLD: usize = 32;
@@ -37,7 +37,7 @@ impl Ground {
     /// told of, and looked for again before the next.
     pub(super) fn clean_up(&self, derived: &Derived, roots: &[PathBuf]) -> Vec<String> {
         let before = Before { found: derived.before.clone(), writable: derived.writable.clone() };
-        let Moved { mut said, failed } = self.move_aside(&before, roots);
+        let Moved { mut said, failed, .. } = self.move_aside(&before, roots);
         let count = failed.len();
         said.extend(failed.iter().take(MOST_TOLD).map(ToString::to_string));
         if count > MOST_TOLD {
@@ -53,7 +53,8 @@ impl Ground {
     fn move_aside(&self, before: &Before, roots: &[PathBuf]) -> Moved {
         let mut opened = Vec::new();
         let was_closed = |path: &Path| before.found.get(path).is_some_and(|old| old.sort == Sort::Closed);
-        let after = self.protected.search_all(roots, |path| {
+        let since = Since { before: &before.found, roots, writable: &before.writable };
+        let mut moved = quarantine(&self.protected, since, |path| {
             if was_closed(path) || !before.writable.iter().any(|root| path.starts_with(root)) {
                 return false;
             }
@@ -62,9 +63,12 @@ impl Ground {
             opened.extend(done.ok().filter(|_| opened.len() < MOST_TOLD));
             is_open
         });
-        let Moved { said, failed } = quarantine(&before.found, after, &before.writable);
-        opened.extend(said);
-        Moved { said: opened, failed }
+        opened.append(&mut moved.said);
+        if moved.more > 0 {
+            opened.push(format!("{} more appeared and were moved aside", moved.more));
+        }
+        moved.said = opened;
+        moved
     }
 
     /// Looks again after what an earlier command left that should not be there. Says what was done about it.
@@ -76,7 +80,7 @@ impl Ground {
         let mut told = Vec::new();
         let mut first = None;
         left.retain(|before| {
-            let Moved { said, failed } = self.move_aside(before, roots);
+            let Moved { said, failed, .. } = self.move_aside(before, roots);
             told.extend(said);
             let is_left = !failed.is_empty();
             first = first.take().or_else(|| failed.into_iter().next());

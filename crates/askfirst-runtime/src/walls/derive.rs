@@ -85,7 +85,7 @@ pub fn derive_os_sandbox_profile(
     }
     let of = |path: &Path| around(&given, path);
     let is_covered = |path: &Path, found: &Found| match found.sort {
-        Sort::Name | Sort::Closed => of(path) > Given::Nothing && !found.is_link(),
+        Sort::Name | Sort::Aside | Sort::Closed => of(path) > Given::Nothing && !found.is_link(),
         Sort::Pipe => of(path) == Given::Read,
         Sort::Repository => false,
     };
@@ -118,7 +118,7 @@ pub fn derive_os_sandbox_profile(
 /// What protected names around a point leave of it.
 fn left_by(before: &BTreeMap<PathBuf, Found>, point: &Path) -> Given {
     let around = point.ancestors().filter_map(|above| before.get(above));
-    let around = around.filter(|found| matches!(found.sort, Sort::Name | Sort::Closed));
+    let around = around.filter(|found| matches!(found.sort, Sort::Name | Sort::Aside | Sort::Closed));
     match around.map(|found| found.what).max() {
         None => Given::Write,
         Some(Denial::Write) => Given::Read,

@@ -75,6 +75,12 @@ pub enum WallsError {
         /// One of them.
         example: PathBuf,
     },
+    /// While things were moved aside, others appeared.
+    #[error("in `{}` protected names appear for as long as they are moved away", shown(path))]
+    Restless {
+        /// The root.
+        path: PathBuf,
+    },
     /// Something that appeared could not be moved away.
     #[error("`{}` appeared and could not be moved away: {cause}", shown(path))]
     Quarantine {

@@ -37,6 +37,8 @@ pub enum Sort {
     Closed,
     /// A named pipe: a file system that is read only does not keep it from being written.
     Pipe,
+    /// Its name, which is one that things are given here. It is closed to programs, and does nothing.
+    Aside,
     /// The `HEAD` by which git takes a folder for a repository. It is looked at, not covered.
     Repository,
 }

@@ -63,14 +63,16 @@ impl Names {
         let mut links = Self::default();
         let outermost =
             roots.iter().filter(|root| !roots.iter().any(|other| other != *root && root.starts_with(other)));
-        let mut waiting: Vec<PathBuf> = outermost.cloned().collect();
-        while let Some(path) = waiting.pop() {
+        let mut waiting: Vec<(PathBuf, bool)> = outermost.map(|root| (root.clone(), false)).collect();
+        // What was moved aside is closed to programs with all that is in it, and may be too deep.
+        while let Some((path, aside)) = waiting.pop() {
             let searchable = rustix::fs::access(&path, Access::READ_OK | Access::EXEC_OK);
             let entries = match searchable.map_err(Into::into).and_then(|()| fs::read_dir(&path)) {
                 Ok(entries) => entries,
                 Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                     continue;
                 }
+                Err(_) if aside => continue,
                 Err(cause) if cause.kind() == ErrorKind::PermissionDenied => {
                     links.closed.push(path);
                     continue;
@@ -78,15 +80,18 @@ impl Names {
                 Err(cause) => return Err(WallsError::Search { path, cause }),
             };
             for entry in entries {
-                let entry = entry.map_err(|cause| WallsError::Search { path: path.clone(), cause })?;
+                let entry = match entry {
+                    Ok(entry) => entry,
+                    Err(_) if aside => break,
+                    Err(cause) => return Err(WallsError::Search { path, cause }),
+                };
                 let stat = match entry.metadata() {
                     Ok(stat) => stat,
-                    Err(cause) if cause.kind() == ErrorKind::NotFound => continue,
+                    Err(cause) if aside || cause.kind() == ErrorKind::NotFound => continue,
                     Err(cause) => return Err(WallsError::Search { path, cause }),
                 };
                 if stat.is_dir() {
-                    // What was moved aside is closed to programs with all that is in it, and may be too deep.
-                    waiting.extend(Some(entry.path()).filter(|_| !is_aside(&entry.file_name())));
+                    waiting.push((entry.path(), aside || is_aside(&entry.file_name())));
                 } else if stat.is_file() && stat.nlink() > 1 {
                     let known = links.of.entry(number(&stat)).or_default();
                     known.0 = stat.nlink();

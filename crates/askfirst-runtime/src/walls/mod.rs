@@ -18,7 +18,7 @@ pub use found::{Found, Sort, Stamp};
 pub use links::{Links, Names};
 pub use machine::{Machine, end_helpers, keep_helpers, machine, use_helper};
 pub use protected::{Protected, Searched};
-pub use quarantine::{Moved, quarantine, reopen};
+pub use quarantine::{Moved, Since, quarantine, reopen};
 
 pub use askfirst_sandbox::{
     Denial, Descriptors, Grant, Helper, HelperError, Network, OSProfile, SYSTEM_PATHS, landlock_version,

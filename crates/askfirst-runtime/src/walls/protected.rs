@@ -31,6 +31,16 @@ pub struct Protected {
     folder: PathBuf,
     home: Option<PathBuf>,
     known: Mutex<HashMap<PathBuf, Folder>>,
+    /// What was moved aside in this session, by its new name and its number.
+    moved: Mutex<HashMap<PathBuf, (u64, Inside)>>,
+}
+
+/// Whether anybody knows what is in something that was moved aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Inside {
+    Searched,
+    /// It is too deep.
+    Unknown,
 }
 
 /// What a search gave.
@@ -50,6 +60,8 @@ struct Folder {
     /// What is protected, and whether it is a file: what else is known of a file is asked each time.
     found: Vec<(PathBuf, Found, bool)>,
     folders: Vec<PathBuf>,
+    /// Folders that are closed to programs, by their number.
+    hidden: Vec<(PathBuf, u64)>,
     /// A `.git` that is no folder.
     git: Option<PathBuf>,
     /// Whether git takes it for a repository although it is not called `.git`.
@@ -73,17 +85,12 @@ impl Protected {
             )));
         }
         let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
-        Ok(Self { never, folder: real(config.folder.clone()), home: home.map(real), known: Mutex::default() })
+        let (known, moved) = (Mutex::default(), Mutex::default());
+        Ok(Self { never, folder: real(config.folder.clone()), home: home.map(real), known, moved })
     }
 
     /// Whether a place is protected, by any name that a rule may know it by.
     fn denies(&self, path: &Path, kind: FileType, roots: &[PathBuf]) -> Option<(Denial, String)> {
-        let write = |names: Names<'_>| {
-            if kind.is_dir() { self.never.write_folder(names) } else { self.never.write(names) }
-        };
-        if path.file_name().is_some_and(is_aside) {
-            return Some((Denial::All, "it was moved aside".to_owned()));
-        }
         let in_home = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
         let mut strictest = None;
         for root in roots {
@@ -91,12 +98,43 @@ impl Protected {
             let above_root = root.file_name().map(Path::new).unwrap_or(Path::new("")).join(in_root);
             let whole = path.strip_prefix(&self.folder).unwrap_or(&above_root);
             let names = Names { whole, in_root, in_home };
-            if let Some(why) = self.never.read(names) {
+            if let Some(why) = self.never.read_by_rule(names) {
                 return Some((Denial::All, why));
             }
-            strictest = strictest.or_else(|| write(names).map(|why| (Denial::Write, why)));
+            strictest = strictest.or_else(|| self.write(names, kind).map(|why| (Denial::Write, why)));
         }
         strictest
+    }
+
+    fn write(&self, names: Names<'_>, kind: FileType) -> Option<String> {
+        match kind.is_dir() {
+            true => self.never.write_folder_by_rule(names),
+            false => self.never.write_by_rule(names),
+        }
+    }
+
+    /// Whether something is protected wherever the folder is that this path leads from.
+    pub(super) fn denies_anywhere(&self, path: &Path, kind: FileType) -> bool {
+        let names = Names { whole: path, in_root: path, in_home: None };
+        self.never.read_by_rule(names).or_else(|| self.write(names, kind)).is_some()
+    }
+
+    /// Remembers what was moved aside: nothing else of such a name is taken for it.
+    pub(super) fn remember(&self, path: PathBuf, inode: u64, inside: Inside) {
+        self.moved.lock().unwrap_or_else(PoisonError::into_inner).insert(path, (inode, inside));
+    }
+
+    /// What is known of something that was moved aside in this session.
+    fn remembered(&self, path: &Path, inode: u64) -> Option<Inside> {
+        let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        moved.get(path).filter(|(number, _)| *number == inode).map(|(_, inside)| *inside)
+    }
+
+    /// Whether a folder that is closed to programs is searched all the same: it was not closed before.
+    fn looks_into(&self, path: &Path, inode: u64, before: Option<&BTreeMap<PathBuf, Found>>) -> bool {
+        let was_closed = |old: &Found| old.inode == inode && old.what == Denial::All;
+        before.is_some_and(|before| !before.get(path).is_some_and(was_closed))
+            && self.remembered(path, inode) != Some(Inside::Unknown)
     }
 
     /// All protected names that there are in the roots now.
@@ -104,14 +142,20 @@ impl Protected {
     /// # Errors
     /// Fails if a folder cannot be searched that a process might be able to, or if nobody knows where settings lead.
     pub fn search(&self, roots: &[PathBuf]) -> Result<BTreeMap<PathBuf, Found>, WallsError> {
-        let Searched { found, failed, unreadable } = self.search_all(roots, |_| false);
+        let Searched { found, failed, unreadable } = self.search_all(roots, None, |_| false);
         let failed = failed.into_iter().map(|(path, cause)| WallsError::Search { path, cause });
         let unreadable = unreadable.into_iter().map(|(path, cause)| WallsError::Settings { path, cause });
         failed.chain(unreadable).next().map_or(Ok(found), Err)
     }
 
-    /// The same as far as it can be searched, with what cannot. Folders that are closed are searched if `open` opens them.
-    pub fn search_all(&self, roots: &[PathBuf], mut open: impl FnMut(&Path) -> bool) -> Searched {
+    /// The same as far as it can be searched, with what cannot. Folders that are closed are searched if `open` opens them,
+    /// and what is closed to programs if it was not so before.
+    pub fn search_all(
+        &self,
+        roots: &[PathBuf],
+        before: Option<&BTreeMap<PathBuf, Found>>,
+        mut open: impl FnMut(&Path) -> bool,
+    ) -> Searched {
         let mut failed = Vec::new();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = BTreeMap::new();
@@ -148,6 +192,8 @@ impl Protected {
                 found.insert(path, Found { file, ..protected });
             }
             waiting.extend(folder.folders.iter().cloned());
+            let hidden = folder.hidden.iter().filter(|(path, inode)| self.looks_into(path, *inode, before));
+            waiting.extend(hidden.map(|(path, _)| path.clone()));
             follow(&path, &folder, &mut found, &mut ways);
             for (path, of_git) in ways.led.drain(..) {
                 // A root is not made read only as a whole.
@@ -175,8 +221,14 @@ impl Protected {
         }
         // Without both, names in it are not known, or nothing can be said about them.
         rustix::fs::access(path, Access::READ_OK | Access::EXEC_OK)?;
-        let mut folder =
-            Folder { changed, found: Vec::new(), folders: Vec::new(), git: None, repository: false };
+        let mut folder = Folder {
+            changed,
+            found: Vec::new(),
+            folders: Vec::new(),
+            hidden: Vec::new(),
+            git: None,
+            repository: false,
+        };
         let mut marks = Marks::default();
         for entry in fs::read_dir(path)? {
             let (entry, path) = match entry {
@@ -188,11 +240,19 @@ impl Protected {
                 Err(cause) if gone(&cause) => continue,
                 Err(cause) => return Err(cause),
             };
-            let denied = self.denies(&path, kind, roots);
-            let all = matches!(denied, Some((Denial::All, _)));
-            if let Some((what, why)) = denied {
+            let denied = match path.file_name().is_some_and(is_aside) {
+                false => self.denies(&path, kind, roots).map(|(what, why)| (what, why, Sort::Name)),
+                true => {
+                    let by_rule = self.denies(&path, kind, roots);
+                    let by_rule = by_rule.filter(|_| self.remembered(&path, inode).is_none());
+                    let named = by_rule.map(|(_, why)| (Denial::All, why, Sort::Name));
+                    named.or_else(|| Some((Denial::All, "it was moved aside".to_owned(), Sort::Aside)))
+                }
+            };
+            let all = matches!(denied, Some((Denial::All, ..)));
+            if let Some((what, why, sort)) = denied {
                 let leads = kind.is_symlink().then(|| fs::read_link(&path).unwrap_or_default());
-                let found = Found { what, why, inode, leads, sort: Sort::Name, by: Vec::new(), file: None };
+                let found = Found { what, why, inode, leads, sort, by: Vec::new(), file: None };
                 folder.found.push((path.clone(), found, kind.is_file()));
             } else if kind.is_fifo() {
                 let why = "it is a named pipe".to_owned();
@@ -202,9 +262,10 @@ impl Protected {
             }
             marks.see(&path);
             match kind.is_dir() {
-                true if !all => folder.folders.push(path),
+                true if all => folder.hidden.push((path, inode)),
+                true => folder.folders.push(path),
                 false if path.file_name().is_some_and(|name| name == ".git") => folder.git = Some(path),
-                true | false => {}
+                false => {}
             }
         }
         folder.repository = marks.are_there() && !is_known_to_rules(path, roots);

@@ -12,7 +12,8 @@ use askfirst::{Approval, Because};
 use askfirst_sandbox::Denial;
 use rustix::fs::{Mode, OFlags};
 
-use super::{Links, Moved, Protected, WallsError, derive_os_sandbox_profile, quarantine};
+use super::quarantine::{Counting, one_round};
+use super::{Links, Moved, Protected, Since, WallsError, derive_os_sandbox_profile, quarantine};
 use crate::config::{Config, PathApproval, PathConfig, PathMode, Settings};
 
 struct World {
@@ -73,7 +74,8 @@ impl World {
         let roots = [self.path("w")];
         let before = protected.search(&roots).unwrap();
         done();
-        let Moved { said, failed } = quarantine(&before, protected.search_all(&roots, |_| false), &roots);
+        let since = Since { before: &before, roots: &roots, writable: &roots };
+        let Moved { said, failed, .. } = quarantine(&protected, since, |_| false);
         assert!(failed.is_empty(), "{failed:?}");
         said
     }
@@ -327,11 +329,12 @@ fn a_protected_link_that_leads_elsewhere_now_is_moved_aside_whatever_its_number(
     let before = protected.search(&roots).unwrap();
     fs::remove_file(world.path("w/.bashrc")).unwrap();
     symlink("evil", world.path("w/.bashrc")).unwrap();
-    let mut after = protected.search_all(&roots, |_| false);
+    let mut after = protected.search_all(&roots, Some(&before), |_| false);
     // As if the disk had given it the number of the old one.
     let number = before[&world.path("w/.bashrc")].inode;
     after.found.get_mut(&world.path("w/.bashrc")).unwrap().inode = number;
-    assert_eq!(quarantine(&before, after, &roots).said.len(), 1);
+    let since = Since { before: &before, roots: &roots, writable: &roots };
+    assert_eq!(one_round(&protected, since, after, Counting::Old).said.len(), 1);
 }
 
 #[test]

@@ -354,24 +354,34 @@ impl Never {
     pub(crate) fn read(&self, names: Names<'_>) -> Option<String> {
         let aside = || !self.reads_all() && names.whole.iter().any(is_aside);
         let moved = || aside().then(|| "it was moved aside, and may be what is never read".to_owned());
-        self.read.covering(names).map(|rule| format!("`sandbox.never_read` has `{rule}`")).or_else(moved)
+        self.read_by_rule(names).or_else(moved)
+    }
+
+    /// The same by the rules alone, whatever was moved aside.
+    pub(crate) fn read_by_rule(&self, names: Names<'_>) -> Option<String> {
+        self.read.covering(names).map(|rule| format!("`sandbox.never_read` has `{rule}`"))
     }
 
     /// Why a place is never written, whatever is or would be there. Who writes `.git` itself says where git looks for
     /// its settings.
     pub(crate) fn write(&self, names: Names<'_>) -> Option<String> {
-        let leads = || is_git(names.whole).then(|| "`.git` leads to git's settings".to_owned());
-        self.write_folder(names).or_else(leads)
+        self.read(names).or_else(|| self.write_by_rule(names))
     }
 
-    /// Why a folder is never written in.
-    pub(crate) fn write_folder(&self, names: Names<'_>) -> Option<String> {
+    /// The same by the rules about writing alone.
+    pub(crate) fn write_by_rule(&self, names: Names<'_>) -> Option<String> {
+        let leads = || is_git(names.whole).then(|| "`.git` leads to git's settings".to_owned());
+        self.write_folder_by_rule(names).or_else(leads)
+    }
+
+    /// Why a folder is never written in, by the rules about writing alone.
+    pub(crate) fn write_folder_by_rule(&self, names: Names<'_>) -> Option<String> {
         let own = || self.write.covering(names).map(|rule| format!("`sandbox.never_write` has `{rule}`"));
         let built_in = || match &*BUILT_IN {
             Some(rules) => rules.covering(names).map(|rule| format!("the built-in list has `{rule}`")),
             None => Some("the built-in list cannot be read".to_owned()),
         };
-        self.read(names).or_else(own).or_else(built_in)
+        own().or_else(built_in)
     }
 }
 

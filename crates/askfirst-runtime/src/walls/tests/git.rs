@@ -82,7 +82,7 @@ fn settings_that_turn_into_a_pipe_are_not_waited_for() {
     let roots = [world.path("w")];
     let before = protected.search(&roots).unwrap();
     world.write("w/new/.git/config", "[core]\n\tbare = false\n");
-    let after = protected.search_all(&roots, |_| false);
+    let after = protected.search_all(&roots, Some(&before), |_| false);
     let config = world.path("w/new/.git/config");
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -98,11 +98,9 @@ fn settings_that_turn_into_a_pipe_are_not_waited_for() {
         });
         for _ in 0..2000 {
             let found = after.found.clone();
-            quarantine(
-                &before,
-                super::super::Searched { found, failed: Vec::new(), unreadable: Vec::new() },
-                &roots,
-            );
+            let after = super::super::Searched { found, failed: Vec::new(), unreadable: Vec::new() };
+            let since = Since { before: &before, roots: &roots, writable: &roots };
+            one_round(&protected, since, after, Counting::Old);
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });

@@ -130,7 +130,7 @@ fn what_says_where_git_looks_for_its_settings_is_never_written() {
     for path in [".git/HEAD", ".github", "x.git", ".git/worktrees/x/HEAD"] {
         assert!(never.write(names(path)).is_none(), "{path}");
     }
-    assert!(never.write_folder(names(".git")).is_none());
+    assert!(never.write_folder_by_rule(names(".git")).is_none());
 }
 
 #[test]
