@@ -199,11 +199,12 @@ fn of_git(folder: &Path, by: &Path, why: &str) -> impl Iterator<Item = (PathBuf,
 pub(super) fn is_known_to_rules(path: &Path, roots: &[PathBuf]) -> bool {
     let inside =
         roots.iter().filter_map(|root| path.strip_prefix(root).ok()).min_by_key(|it| it.as_os_str().len());
-    let names: Vec<&str> = inside.unwrap_or(path).iter().filter_map(|name| name.to_str()).collect();
-    let git = names.iter().position(|name| *name == ".git");
+    // By their bytes: a name that is no text is a name too.
+    let names: Vec<&[u8]> = inside.unwrap_or(path).iter().map(OsStrExt::as_bytes).collect();
+    let git = names.iter().position(|name| *name == b".git");
     match git.and_then(|at| names.get(at + 1..)) {
-        Some([]) | Some(["modules", _, ..]) => true,
-        Some(["worktrees", _]) => path.join("commondir").is_file() && !path.join("objects").exists(),
+        Some([]) | Some([b"modules", _, ..]) => true,
+        Some([b"worktrees", _]) => path.join("commondir").is_file() && !path.join("objects").exists(),
         Some(_) | None => false,
     }
 }

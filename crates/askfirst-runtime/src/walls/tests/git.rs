@@ -170,3 +170,20 @@ fn settings_that_are_no_file_start_nothing() {
     let found = world.protected().search(&[world.path("w")]);
     assert!(matches!(found, Err(WallsError::Settings { path, .. }) if path == pipe));
 }
+
+#[test]
+fn a_repository_in_git_is_found_under_a_name_that_is_no_text_too() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = world();
+    let odd = std::ffi::OsStr::from_bytes(b"\xff");
+    world.write("w/.git/HEAD", "x");
+    world.after(|| {
+        for name in ["HEAD", "objects/x", "refs/x"] {
+            let path = world.path("w/.git").join(odd).join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+        fs::write(world.path("w/.git").join(odd).join("config"), EVIL).unwrap();
+    });
+    assert!(!world.path("w/.git").join(odd).join("HEAD").exists());
+}
