@@ -22,6 +22,12 @@ const ARCHITECTURE: u32 = 0xc000_00b7;
 /// The last call that was looked at when this list was made (`removexattrat`).
 const LAST_KNOWN: u32 = 466;
 
+/// Numbers below it that no call has yet, the first and the last. Later kernels may fill them from the front.
+#[cfg(target_arch = "x86_64")]
+const UNUSED: (u32, u32) = (337, 423);
+#[cfg(target_arch = "aarch64")]
+const UNUSED: (u32, u32) = (295, 423);
+
 const ALLOW: u32 = 0x7fff_0000;
 const KILL: u32 = 0x8000_0000;
 const NOTIFY: u32 = 0x7fc0_0000;
@@ -121,6 +127,8 @@ impl Filter {
         let (mut steps, mut first) = making.choose();
         if order.has(Mechanism::Numbering) {
             let unknown = steps.answer(ENOSYS);
+            let used = steps.ask(Ask::AtLeast(UNUSED.1 + 1), first, unknown);
+            first = steps.ask(Ask::AtLeast(UNUSED.0), used, first);
             first = steps.ask(Ask::AtLeast(LAST_KNOWN + 1), unknown, first);
         }
         let (number, other) = (steps.load(NUMBER, first), steps.answer(KILL));
@@ -362,7 +370,7 @@ const MOUNTING: [c_long; 12] = [
     OPEN_TREE_ATTR,
 ];
 
-const SURFACE: [c_long; 7] = [
+const SURFACE: [c_long; 8] = [
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
@@ -370,6 +378,7 @@ const SURFACE: [c_long; 7] = [
     libc::SYS_fanotify_init,
     libc::SYS_lookup_dcookie,
     libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
 ];
 
 /// Leases, and notes about what happens in a folder.
