@@ -171,19 +171,21 @@ impl WalledLauncher {
             let (derived, ground, settled) = self.derive(access)?;
             earlier.extend(settled);
             let done = self.running.with(|stop| run(&derived, stop));
-            let (result, violations) = match done {
-                Err(LaunchError::Walls { cause, .. }) if moved(&cause) && tries < TRIES => {
-                    tries += 1;
-                    continue;
+            // Also where it could not be started, or nobody knows how it ended: something may have run.
+            let moved_aside = ground.clean_up(&derived, &self.roots());
+            self.running.tell(&moved_aside);
+            earlier.extend(moved_aside);
+            match done {
+                Err(LaunchError::Walls { cause, .. }) if moved(&cause) && tries < TRIES => tries += 1,
+                Err(failed) => {
+                    let told = earlier.iter().map(|line| format!("; {line}"));
+                    return Err(LaunchFailed(std::iter::once(failed.to_string()).chain(told).collect()));
                 }
-                done => done.map_err(|e| LaunchFailed(e.to_string()))?,
-            };
-            let mut told: Vec<String> =
-                violations.iter().map(|violation| self.told(violation, &derived.profile)).collect();
-            let moved = ground.clean_up(&derived, &self.roots());
-            self.running.tell(&moved);
-            told.extend(earlier.into_iter().chain(moved));
-            return Ok((result, told));
+                Ok((result, violations)) => {
+                    let told = violations.iter().map(|violation| self.told(violation, &derived.profile));
+                    return Ok((result, told.chain(earlier).collect()));
+                }
+            }
         }
     }
 
@@ -393,3 +395,7 @@ pub(crate) fn joined(captured: Captured) -> Vec<u8> {
     bytes.extend(captured.tail);
     bytes
 }
+
+#[cfg(test)]
+#[path = "launcher/tests.rs"]
+mod tests;
