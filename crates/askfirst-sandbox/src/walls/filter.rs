@@ -34,6 +34,8 @@ const NOTIFY: u32 = 0x7fc0_0000;
 const fn refuse(errno: c_int) -> u32 {
     0x0005_0000 | (errno as u32 & 0xffff)
 }
+/// Nothing is done, and nothing said.
+const PRETEND: u32 = refuse(0);
 const EPERM: u32 = refuse(libc::EPERM);
 const ENOSYS: u32 = refuse(libc::ENOSYS);
 const EOPNOTSUPP: u32 = refuse(libc::EOPNOTSUPP);
@@ -67,6 +69,11 @@ const fn argument(index: u32) -> u32 {
     16 + 8 * index + if cfg!(target_endian = "big") { 4 } else { 0 }
 }
 
+/// Its upper half.
+const fn upper(index: u32) -> u32 {
+    16 + 8 * index + if cfg!(target_endian = "big") { 0 } else { 4 }
+}
+
 /// A filter while it is made: what is done with each call.
 struct Making {
     steps: Steps,
@@ -95,11 +102,7 @@ impl Filter {
         if order.has(Mechanism::Surface) {
             making.refuse(&SURFACE, EPERM);
             making.refuse(&IO_URING, ENOSYS);
-            // Only its own: PID 1 must be able to go on.
-            making.look_at(libc::SYS_prlimit64, 0, |steps| {
-                let (own, other) = (steps.answer(ALLOW), steps.answer(EPERM));
-                steps.ask(Ask::Equal(0), own, other)
-            });
+            making.limits();
             making.pace(order);
             making.descriptors();
             // Room that no size tells of is not counted as a file's.
@@ -252,6 +255,28 @@ impl Making {
                 steps.ask(Ask::Equal(process), named, other)
             });
         }
+    }
+
+    /// Only its own: PID 1 must be able to go on. That on cores stays, since less of it would let more through; programs
+    /// that want none have none anyway, and some end if they are told that they cannot say so.
+    fn limits(&mut self) {
+        let core = Ask::Equal(libc::RLIMIT_CORE);
+        self.look_at(libc::SYS_prlimit64, 0, |steps| {
+            let (allowed, refused, pretended) =
+                (steps.answer(ALLOW), steps.answer(EPERM), steps.answer(PRETEND));
+            // Without a new one the old one is asked for.
+            let new = steps.ask(Ask::AnyBit(!0), pretended, allowed);
+            let new = steps.load(upper(2), new);
+            let new = steps.ask(Ask::AnyBit(!0), pretended, new);
+            let new = steps.load(argument(2), new);
+            let own = steps.ask(core, new, allowed);
+            let own = steps.load(argument(1), own);
+            steps.ask(Ask::Equal(0), own, refused)
+        });
+        self.look_at(libc::SYS_setrlimit, 0, |steps| {
+            let (pretended, other) = (steps.answer(PRETEND), steps.answer(ALLOW));
+            steps.ask(core, pretended, other)
+        });
     }
 
     /// What is asked of devices and files.

@@ -193,6 +193,31 @@ fn a_mode_counts_only_where_something_is_made() {
 }
 
 #[test]
+fn the_limit_on_cores_can_be_looked_at_and_nothing_else() {
+    let filter = full();
+    let asked = |pid: u32, resource: u32, (upper_half, lower_half): (u32, u32)| {
+        follow(filter.code(), |place| match place {
+            NUMBER => libc::SYS_prlimit64 as u32,
+            OF => ARCHITECTURE,
+            place if place == argument(0) => pid,
+            place if place == argument(1) => resource,
+            place if place == argument(2) => lower_half,
+            place if place == upper(2) => upper_half,
+            place => panic!("{place}"),
+        })
+    };
+    let (core, data) = (libc::RLIMIT_CORE, libc::RLIMIT_DATA);
+    for (new, expected) in [((0, 0), ALLOW), ((0, 8), PRETEND), ((1, 0), PRETEND), ((1, 8), PRETEND)] {
+        assert_eq!(asked(0, core, new), expected);
+        assert_eq!(asked(0, data, new), ALLOW);
+        assert_eq!(asked(1, data, new), EPERM);
+        assert_eq!(asked(1, core, new), EPERM);
+    }
+    assert_eq!(answer(&filter, libc::SYS_setrlimit, [core, 8, 0]), PRETEND);
+    assert_eq!(answer(&filter, libc::SYS_setrlimit, [data, 8, 0]), ALLOW);
+}
+
+#[test]
 fn memory_that_grows_like_a_stack_is_not_had() {
     let filter = full();
     let mapped = |flags: c_int| {

@@ -55,6 +55,17 @@ fn limit(resource: libc::__rlimit_resource_t) -> Tried {
     did(unsafe { libc::setrlimit(resource, &unlimited) })
 }
 
+/// Sets what may be left of a crash, and looks whether it is so.
+fn core(soft: libc::rlim_t) -> Tried {
+    let mut limit = libc::rlimit { rlim_cur: soft, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the structure lives.
+    unsafe {
+        did(libc::setrlimit(libc::RLIMIT_CORE, &limit))?;
+        did(libc::getrlimit(libc::RLIMIT_CORE, &mut limit))?;
+    }
+    if limit.rlim_cur == soft { Ok(()) } else { Err("it is as it was".to_owned()) }
+}
+
 fn memory_program(flags: u32) -> Tried {
     // SAFETY: all texts are NUL-ended, and both lists end with a null pointer.
     unsafe {
@@ -283,5 +294,6 @@ pub(super) const PROBES: &[Probe] = &[
     user("a_crowd", |_| crowd()),
     probe("endless_time", |_| limit(libc::RLIMIT_CPU)),
     probe("endless_files", |_| limit(libc::RLIMIT_FSIZE)),
-    probe("a_core_file", |_| limit(libc::RLIMIT_CORE)),
+    probe("a_core_file", |_| core(libc::RLIM_INFINITY)),
+    probe("a_core_for_a_program", |_| core(0)),
 ];
