@@ -1,11 +1,10 @@
 //! What holds for all processes of a session: the rules about names, and what a command left that should not be there.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::config::Config;
-use crate::walls::{Derived, Found, Links, Moved, Protected, Since, Sort, WallsError, quarantine, reopen};
+use crate::walls::{Derived, Known, Links, Moved, Protected, Since, Sort, WallsError, quarantine, reopen};
 
 /// So many folders that were opened again, and so many things that are left, are told of.
 const MOST_TOLD: usize = 32;
@@ -22,7 +21,7 @@ pub(super) struct Ground {
 /// What was there before a command, and where it could write.
 #[derive(Debug, Clone)]
 struct Before {
-    found: BTreeMap<PathBuf, Found>,
+    known: Known,
     writable: Vec<PathBuf>,
 }
 
@@ -36,7 +35,7 @@ impl Ground {
     /// Moves aside what appeared during a command, and says what it did in words. What could not be moved or searched is
     /// told of, and looked for again before the next.
     pub(super) fn clean_up(&self, derived: &Derived, roots: &[PathBuf]) -> Vec<String> {
-        let before = Before { found: derived.before.clone(), writable: derived.writable.clone() };
+        let before = Before { known: derived.before.clone(), writable: derived.writable.clone() };
         let Moved { mut said, failed, .. } = self.move_aside(&before, roots);
         let count = failed.len();
         said.extend(failed.iter().take(MOST_TOLD).map(ToString::to_string));
@@ -52,8 +51,9 @@ impl Ground {
 
     fn move_aside(&self, before: &Before, roots: &[PathBuf]) -> Moved {
         let mut opened = Vec::new();
-        let was_closed = |path: &Path| before.found.get(path).is_some_and(|old| old.sort == Sort::Closed);
-        let since = Since { before: &before.found, roots, writable: &before.writable };
+        let was_closed =
+            |path: &Path| before.known.found.get(path).is_some_and(|old| old.sort == Sort::Closed);
+        let since = Since { before: &before.known, roots, writable: &before.writable };
         let mut moved = quarantine(&self.protected, since, |path| {
             if was_closed(path) || !before.writable.iter().any(|root| path.starts_with(root)) {
                 return false;

@@ -14,7 +14,7 @@ use askfirst_sandbox::{Denial, Denied, Grant, Limits, Network, OSProfile, SYSTEM
 use super::error::WallsError;
 use super::found::{Found, Sort};
 use super::links::Links;
-use super::protected::Protected;
+use super::protected::{Known, Protected};
 use crate::config::{Config, PathConfig, PathMode, Settings, ShellConfig};
 
 /// A profile, and what it was made from.
@@ -22,8 +22,8 @@ use crate::config::{Config, PathConfig, PathMode, Settings, ShellConfig};
 pub struct Derived {
     /// What a process may reach.
     pub profile: OSProfile,
-    /// The protected names that were there.
-    pub before: BTreeMap<PathBuf, Found>,
+    /// The protected names that were there, and what led git somewhere.
+    pub before: Known,
     /// The roots that it can write in.
     pub writable: Vec<PathBuf>,
 }
@@ -50,7 +50,8 @@ pub fn derive_os_sandbox_profile(
     let layers = Layers::new(config)?;
     let roots: Vec<PathBuf> = config.main.sandbox.paths.values().map(|path| path.root.clone()).collect();
     let mut profile = OSProfile::nothing();
-    let before = protected.search(&roots)?;
+    let known = protected.search(&roots)?;
+    let before = &known.found;
     let linked: Vec<PathBuf> =
         before.iter().filter(|(_, found)| found.is_linked()).map(|(path, _)| path.clone()).collect();
     let links = links.names(&linked)?;
@@ -68,7 +69,7 @@ pub fn derive_os_sandbox_profile(
         by_roots.push((point.clone(), of_roots));
         let here = match closed.iter().any(|closed| point.starts_with(closed)) {
             true => Given::Nothing,
-            false => layers.narrowed(&point, of_roots).min(left_by(&before, &point)),
+            false => layers.narrowed(&point, of_roots).min(left_by(before, &point)),
         };
         let around = around(&given, &point);
         let grant = || Grant::of(&point).map_err(|cause| WallsError::Root { path: point.clone(), cause });
@@ -112,7 +113,7 @@ pub fn derive_os_sandbox_profile(
     private(&mut profile);
     let writable = given.iter().filter(|(_, given)| *given == Given::Write).map(|(path, _)| path.clone());
     let writable = writable.collect();
-    Ok(Derived { profile, before, writable })
+    Ok(Derived { profile, before: known, writable })
 }
 
 /// What protected names around a point leave of it.

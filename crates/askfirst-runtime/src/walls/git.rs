@@ -4,10 +4,11 @@
 
 mod settings;
 
-use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -23,15 +24,56 @@ const INCLUDED: usize = 64;
 /// What git runs or obeys in the folder of a repository, whatever that folder is called.
 pub(super) const OF_GIT: [&str; 5] = ["hooks", "config", "config.worktree", "commondir", "info/attributes"];
 
+/// Something that leads git somewhere, or says what it does: whatever lies where it leads is protected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Way {
+    /// Where it lies itself, past all links.
+    at: PathBuf,
+    /// Its number and when it was changed, if it is settings.
+    settings: Option<(u64, (i64, i64))>,
+}
+
+impl Way {
+    /// Whether it was there before. Settings that somebody outside has replaced meanwhile are new; a program cannot, since
+    /// they are covered. What else leads somewhere may be made anew by git or by a program, and leads there still.
+    pub(super) fn is_still(&self, now: Option<&Self>) -> bool {
+        now.is_none_or(|now| self.settings.is_none() || self.settings == now.settings)
+    }
+}
+
+/// What leads somewhere.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Settings,
+    /// A `.git`, a `commondir` or a `HEAD`.
+    Plain,
+}
+
+/// What settings are of.
+#[derive(Debug, Clone, Copy)]
+enum Of<'a> {
+    /// A repository with its files here.
+    Tree(&'a Path),
+    /// Every repository there is.
+    All,
+}
+
 /// Where git is led, as it is found out in one search.
 pub(super) struct Ways<'a> {
+    roots: &'a [PathBuf],
     home: Option<&'a Path>,
+    /// What led somewhere before, if this is not the first look.
+    before: Option<&'a BTreeMap<PathBuf, Way>>,
+    /// What leads somewhere now.
+    pub(super) all: BTreeMap<PathBuf, Way>,
     /// What is protected because git is led to it.
     pub(super) led: Vec<(PathBuf, Found)>,
     /// What might lead somewhere and cannot be read.
     pub(super) unreadable: Vec<(PathBuf, io::Error)>,
     /// What settings say, by where they lie.
     said: HashMap<PathBuf, Rc<[Value]>>,
+    /// Hooks that settings name for every repository, from where its files are.
+    everywhere: Vec<(PathBuf, OsString)>,
 }
 
 /// What settings lead to.
@@ -42,14 +84,65 @@ enum Leads {
 }
 
 impl<'a> Ways<'a> {
-    pub(super) fn new(home: Option<&'a Path>) -> Self {
-        Self { home, led: Vec::new(), unreadable: Vec::new(), said: HashMap::new() }
+    pub(super) fn new(
+        roots: &'a [PathBuf],
+        home: Option<&'a Path>,
+        before: Option<&'a BTreeMap<PathBuf, Way>>,
+    ) -> Self {
+        Self {
+            roots,
+            home,
+            before,
+            all: BTreeMap::new(),
+            led: Vec::new(),
+            unreadable: Vec::new(),
+            said: HashMap::new(),
+            everywhere: Vec::new(),
+        }
+    }
+
+    /// Where settings lead that hold for every repository, and those of repositories above the roots.
+    pub(super) fn outside(&mut self, everywhere: &[PathBuf]) {
+        for settings in everywhere {
+            let why = "git reads it for every repository".to_owned();
+            self.led.extend(
+                Found::at(settings, Denial::Write, why, Sort::Name).map(|found| (settings.clone(), found)),
+            );
+        }
+        self.by_all_settings(everywhere.to_vec(), Of::All);
+        let above: BTreeSet<&Path> = self.roots.iter().flat_map(|root| root.ancestors().skip(1)).collect();
+        for folder in above {
+            if self.is_inside(folder) {
+                continue;
+            }
+            let git = folder.join(".git");
+            match git.symlink_metadata() {
+                Ok(found) if found.is_dir() => self.in_git(&git),
+                Ok(_) => self.by_git(&git),
+                Err(_) => {}
+            }
+            let head = folder.join("HEAD");
+            let there = |name: &str| folder.join(name).symlink_metadata().is_ok();
+            if there("HEAD") && (there("commondir") || there("objects") && there("refs")) {
+                self.in_repository(folder, &head, folder, "git takes the folder for a repository");
+            }
+        }
+    }
+
+    fn is_inside(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| path.starts_with(root))
+    }
+
+    /// What is protected because of a folder `.git`.
+    pub(super) fn in_git(&mut self, git: &Path) {
+        let tree = git.parent().unwrap_or(git);
+        self.in_repository(git, &git.join("commondir"), tree, "it is of a repository");
     }
 
     /// What is protected in the repository that a `.git` leads to.
     pub(super) fn by_git(&mut self, git: &Path) {
         let Some(tree) = git.parent() else { return };
-        let Some(at) = self.real(git) else { return };
+        let Some(at) = self.way(git, Kind::Plain) else { return };
         let to = match at.is_dir() {
             true => Some(at),
             // Git follows no pipe or device of this name.
@@ -67,12 +160,24 @@ impl<'a> Ways<'a> {
     /// What git runs or obeys in the folder of a repository, in the folder that this shares with others, and where the
     /// settings of both lead for the files in `tree`; all because of `by`.
     pub(super) fn in_repository(&mut self, folder: &Path, by: &Path, tree: &Path, why: &str) {
+        self.way(by, Kind::Plain);
         self.led.extend(of_git(folder, by, why));
         let common = self.common(folder).filter(|common| common != folder);
         self.led.extend(common.iter().flat_map(|common| of_git(common, by, why)));
-        let mut waiting: Vec<PathBuf> =
+        let mut settings: Vec<PathBuf> =
             [Some(folder), common.as_deref()].into_iter().flatten().map(|it| it.join("config")).collect();
-        waiting.push(folder.join("config.worktree"));
+        settings.push(folder.join("config.worktree"));
+        self.by_all_settings(settings, Of::Tree(tree));
+        for (settings, value) in self.everywhere.clone() {
+            if let Some(path) = self.place(&value, Some(tree)) {
+                let places = places(&path, Leads::ToHooks, Of::Tree(tree));
+                places.into_iter().for_each(|path| self.lead(&settings, path));
+            }
+        }
+    }
+
+    /// Follows settings, and those that they name.
+    fn by_all_settings(&mut self, mut waiting: Vec<PathBuf>, of: Of<'_>) {
         let mut seen: Vec<PathBuf> = Vec::new();
         while let Some(settings) = waiting.pop() {
             if seen.contains(&settings) {
@@ -83,12 +188,8 @@ impl<'a> Ways<'a> {
                     io::Error::other(format!("more than {INCLUDED} files of settings name each other"));
                 return self.unreadable.push((settings, cause));
             }
-            for (path, leads) in self.by_settings(&settings, tree) {
-                let why = format!("`{}` leads git to it", settings.display());
-                if let Some(found) = Found::at(&path, Denial::Write, why, Sort::Name) {
-                    let by = vec![settings.clone(), by.to_owned()];
-                    self.led.push((path.clone(), Found { by, ..found }));
-                }
+            for (path, leads) in self.by_settings(&settings, of) {
+                self.lead(&settings, path.clone());
                 match leads {
                     Leads::ToSettings => waiting.push(path),
                     Leads::ToHooks => {}
@@ -98,41 +199,52 @@ impl<'a> Ways<'a> {
         }
     }
 
+    /// Notes that settings lead to a place.
+    fn lead(&mut self, settings: &Path, path: PathBuf) {
+        let why = format!("`{}` leads git to it", settings.display());
+        if let Some(found) = Found::at(&path, Denial::Write, why, Sort::Name) {
+            self.led.push((path, Found { by: vec![settings.to_owned()], ..found }));
+        }
+    }
+
     /// The folder that a repository shares with others.
     fn common(&mut self, folder: &Path) -> Option<PathBuf> {
-        let at = self.real(&folder.join("commondir"))?;
+        let at = self.way(&folder.join("commondir"), Kind::Plain)?;
         let bytes = self.read(&at)?;
         self.real(&folder.join(path_in(&bytes)))
     }
 
     /// The places that settings lead git to: `core.hooksPath` from where the files of the repository are, and
-    /// `include.path` and `includeIf.….path` from the settings. A link is named with where it leads.
-    fn by_settings(&mut self, settings: &Path, tree: &Path) -> Vec<(PathBuf, Leads)> {
+    /// `include.path` and `includeIf.….path` from the settings.
+    fn by_settings(&mut self, settings: &Path, of: Of<'_>) -> Vec<(PathBuf, Leads)> {
         let mut led = Vec::new();
         for Value { section, key, value } in self.values(settings).iter() {
-            let (base, leads) = match (section.as_str(), key.as_str()) {
-                ("core", "hookspath") => (Some(tree), Leads::ToHooks),
-                ("include" | "includeif", "path") => (settings.parent(), Leads::ToSettings),
+            let (base, leads) = match (section.as_str(), key.as_str(), of) {
+                ("core", "hookspath", Of::Tree(tree)) => (Some(tree), Leads::ToHooks),
+                ("core", "hookspath", Of::All) => {
+                    self.everywhere.push((settings.to_owned(), value.clone()));
+                    (None, Leads::ToHooks)
+                }
+                ("include" | "includeif", "path", Of::Tree(_) | Of::All) => {
+                    (settings.parent(), Leads::ToSettings)
+                }
                 _ => continue,
             };
             let Some(path) = self.place(value, base) else { continue };
-            let own = path.file_name().and_then(|name| Some(path.parent()?.canonicalize().ok()?.join(name)));
-            let real = path.canonicalize().ok().filter(|real| own.as_ref() != Some(real));
-            // Where files of the repository are hooks, not all of them are closed.
-            let around = |path: &PathBuf| leads == Leads::ToHooks && tree.starts_with(path);
-            led.extend(own.into_iter().chain(real).filter(|path| !around(path)).map(|path| (path, leads)));
+            led.extend(places(&path, leads, of).into_iter().map(|path| (path, leads)));
         }
         led
     }
 
-    /// The place that a value names.
+    /// The place that a value names, from `base` if it does not say where that begins.
     fn place(&self, value: &OsStr, base: Option<&Path>) -> Option<PathBuf> {
         let bytes = value.as_bytes();
         let bytes = bytes.strip_prefix(b":(optional)").unwrap_or(bytes);
-        match (bytes.strip_prefix(b"~"), bytes.is_empty()) {
-            (_, true) => None,
-            (None, false) => Some(base?.join(OsStr::from_bytes(bytes))),
-            (Some(rest), false) => {
+        match (bytes.strip_prefix(b"~"), bytes.first()) {
+            (_, None) => None,
+            (None, Some(b'/')) => Some(PathBuf::from(OsStr::from_bytes(bytes))),
+            (None, Some(_)) => Some(base?.join(OsStr::from_bytes(bytes))),
+            (Some(rest), Some(_)) => {
                 let (name, below) = rest.split_at(memchr::memchr(b'/', rest).unwrap_or(rest.len()));
                 let below = below.strip_prefix(b"/").unwrap_or(below);
                 let home = if name.is_empty() { self.home.map(Path::to_owned) } else { home_of(name) };
@@ -143,7 +255,7 @@ impl<'a> Ways<'a> {
 
     /// What settings say; nothing if there are none.
     fn values(&mut self, settings: &Path) -> Rc<[Value]> {
-        let Some(at) = self.real(settings) else { return Rc::new([]) };
+        let Some(at) = self.way(settings, Kind::Settings) else { return Rc::new([]) };
         if let Some(said) = self.said.get(&at) {
             return Rc::clone(said);
         }
@@ -152,19 +264,61 @@ impl<'a> Ways<'a> {
         said
     }
 
+    /// Where something lies that may lead somewhere, and that is noted; nothing if it is not there. What appeared and lies
+    /// outside of the roots in truth is not looked at: a program chose it.
+    fn way(&mut self, path: &Path, kind: Kind) -> Option<PathBuf> {
+        let at = self.real(path)?;
+        let known = |before: &BTreeMap<PathBuf, Way>| before.get(path).is_some_and(|old| old.at == at);
+        if !self.is_inside(&at) && !self.before.is_none_or(known) {
+            return None;
+        }
+        let stat = at.symlink_metadata().ok()?;
+        let settings = match kind {
+            Kind::Settings => Some((stat.ino(), (stat.ctime(), stat.ctime_nsec()))),
+            Kind::Plain => None,
+        };
+        self.all.insert(path.to_owned(), Way { at: at.clone(), settings });
+        Some(at)
+    }
+
     fn real(&mut self, path: &Path) -> Option<PathBuf> {
-        real(path).unwrap_or_else(|cause| {
-            self.unreadable.push((path.to_owned(), cause));
-            None
-        })
+        real(path).unwrap_or_else(|cause| self.fail(path, cause))
     }
 
     fn read(&mut self, path: &Path) -> Option<Vec<u8>> {
-        read(path).unwrap_or_else(|cause| {
-            self.unreadable.push((path.to_owned(), cause));
-            None
-        })
+        read(path).unwrap_or_else(|cause| self.fail(path, cause))
     }
+
+    /// Notes that something cannot be read. What is closed to its reader outside of the roots is closed to git too.
+    fn fail<T>(&mut self, path: &Path, cause: io::Error) -> Option<T> {
+        if cause.kind() != io::ErrorKind::PermissionDenied || self.is_inside(path) {
+            self.unreadable.push((path.to_owned(), cause));
+        }
+        None
+    }
+}
+
+/// The settings that hold for every repository of this user on this machine, wherever git was put.
+pub(super) fn settings_of_all(home: Option<&Path>) -> Vec<PathBuf> {
+    let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let config = named("XDG_CONFIG_HOME").or_else(|| Some(home?.join(".config")));
+    let own = [home.map(|home| home.join(".gitconfig")), config.map(|folder| folder.join("git/config"))];
+    let said = [named("GIT_CONFIG_GLOBAL"), named("GIT_CONFIG_SYSTEM")];
+    let system = ["/etc", "/usr/etc", "/usr/local/etc", "/opt/homebrew/etc"];
+    let system = system.iter().map(|folder| Path::new(folder).join("gitconfig"));
+    own.into_iter().chain(said).flatten().chain(system).collect()
+}
+
+/// A place that settings name, with where it leads if it is a link.
+fn places(path: &Path, leads: Leads, of: Of<'_>) -> Vec<PathBuf> {
+    let own = path.file_name().and_then(|name| Some(path.parent()?.canonicalize().ok()?.join(name)));
+    let real = path.canonicalize().ok().filter(|real| own.as_ref() != Some(real));
+    // Where files of the repository are hooks, not all of them are closed.
+    let around = |path: &PathBuf| match of {
+        Of::Tree(tree) => leads == Leads::ToHooks && tree.starts_with(path),
+        Of::All => false,
+    };
+    own.into_iter().chain(real).filter(|path| !around(path)).collect()
 }
 
 /// The home of somebody else on this machine.

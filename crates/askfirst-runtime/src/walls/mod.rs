@@ -15,9 +15,10 @@ mod reading;
 pub use derive::{Derived, derive_os_sandbox_profile};
 pub use error::WallsError;
 pub use found::{Found, Sort, Stamp};
+pub use git::Way;
 pub use links::{Links, Names};
 pub use machine::{Machine, end_helpers, keep_helpers, machine, use_helper};
-pub use protected::{Protected, Searched};
+pub use protected::{Known, Protected, Searched};
 pub use quarantine::{Moved, Since, quarantine, reopen};
 
 pub use askfirst_sandbox::{

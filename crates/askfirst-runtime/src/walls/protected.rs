@@ -15,7 +15,7 @@ use rustix::fs::Access;
 
 use super::error::WallsError;
 use super::found::{Found, Sort, Stamp};
-use super::git::{Marks, Ways, is_known_to_rules};
+use super::git::{Marks, Way, Ways, is_known_to_rules, settings_of_all};
 use crate::config::{Config, Settings};
 use crate::tools::filesystem::never::{Names, Never, is_aside};
 
@@ -30,6 +30,8 @@ pub struct Protected {
     never: Never,
     folder: PathBuf,
     home: Option<PathBuf>,
+    /// Settings of git's that hold for every repository.
+    pub(super) settings: Vec<PathBuf>,
     known: Mutex<HashMap<PathBuf, Folder>>,
     /// What was moved aside in this session, by its new name and its number.
     moved: Mutex<HashMap<PathBuf, (u64, Inside)>>,
@@ -43,11 +45,20 @@ pub(super) enum Inside {
     Unknown,
 }
 
+/// What there is at one time.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// What is protected.
+    pub found: BTreeMap<PathBuf, Found>,
+    /// What leads git somewhere, in the roots or not.
+    pub ways: BTreeMap<PathBuf, Way>,
+}
+
 /// What a search gave.
 #[derive(Debug)]
 pub struct Searched {
-    /// What is protected.
-    pub found: BTreeMap<PathBuf, Found>,
+    /// What there is.
+    pub known: Known,
     /// Folders that could not be searched, and why.
     pub failed: Vec<(PathBuf, io::Error)>,
     /// What might lead git somewhere and could not be read, and why.
@@ -86,7 +97,10 @@ impl Protected {
         }
         let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
         let (known, moved) = (Mutex::default(), Mutex::default());
-        Ok(Self { never, folder: real(config.folder.clone()), home: home.map(real), known, moved })
+        let home = home.map(real);
+        let settings = settings_of_all(home.as_deref());
+        let folder = real(config.folder.clone());
+        Ok(Self { never, folder, home, settings, known, moved })
     }
 
     /// Whether a place is protected, by any name that a rule may know it by.
@@ -131,9 +145,9 @@ impl Protected {
     }
 
     /// Whether a folder that is closed to programs is searched all the same: it was not closed before.
-    fn looks_into(&self, path: &Path, inode: u64, before: Option<&BTreeMap<PathBuf, Found>>) -> bool {
+    fn looks_into(&self, path: &Path, inode: u64, before: Option<&Known>) -> bool {
         let was_closed = |old: &Found| old.inode == inode && old.what == Denial::All;
-        before.is_some_and(|before| !before.get(path).is_some_and(was_closed))
+        before.is_some_and(|before| !before.found.get(path).is_some_and(was_closed))
             && self.remembered(path, inode) != Some(Inside::Unknown)
     }
 
@@ -141,11 +155,11 @@ impl Protected {
     ///
     /// # Errors
     /// Fails if a folder cannot be searched that a process might be able to, or if nobody knows where settings lead.
-    pub fn search(&self, roots: &[PathBuf]) -> Result<BTreeMap<PathBuf, Found>, WallsError> {
-        let Searched { found, failed, unreadable } = self.search_all(roots, None, |_| false);
+    pub fn search(&self, roots: &[PathBuf]) -> Result<Known, WallsError> {
+        let Searched { known, failed, unreadable } = self.search_all(roots, None, |_| false);
         let failed = failed.into_iter().map(|(path, cause)| WallsError::Search { path, cause });
         let unreadable = unreadable.into_iter().map(|(path, cause)| WallsError::Settings { path, cause });
-        failed.chain(unreadable).next().map_or(Ok(found), Err)
+        failed.chain(unreadable).next().map_or(Ok(known), Err)
     }
 
     /// The same as far as it can be searched, with what cannot. Folders that are closed are searched if `open` opens them,
@@ -153,13 +167,14 @@ impl Protected {
     pub fn search_all(
         &self,
         roots: &[PathBuf],
-        before: Option<&BTreeMap<PathBuf, Found>>,
+        before: Option<&Known>,
         mut open: impl FnMut(&Path) -> bool,
     ) -> Searched {
         let mut failed = Vec::new();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = BTreeMap::new();
-        let mut ways = Ways::new(self.home.as_deref());
+        let mut ways = Ways::new(roots, self.home.as_deref(), before.map(|before| &before.ways));
+        ways.outside(&self.settings);
         let outermost =
             roots.iter().filter(|root| !roots.iter().any(|other| other != *root && root.starts_with(other)));
         let mut waiting: Vec<PathBuf> = outermost.cloned().collect();
@@ -195,14 +210,14 @@ impl Protected {
             let hidden = folder.hidden.iter().filter(|(path, inode)| self.looks_into(path, *inode, before));
             waiting.extend(hidden.map(|(path, _)| path.clone()));
             follow(&path, &folder, &mut found, &mut ways);
-            for (path, of_git) in ways.led.drain(..) {
-                // A root is not made read only as a whole.
-                if roots.iter().any(|root| path.starts_with(root)) && !roots.contains(&path) {
-                    add(&mut found, path, of_git);
-                }
+        }
+        for (path, of_git) in std::mem::take(&mut ways.led) {
+            // A root is not made read only as a whole.
+            if roots.iter().any(|root| path.starts_with(root)) && !roots.contains(&path) {
+                add(&mut found, path, of_git);
             }
         }
-        Searched { found, failed, unreadable: ways.unreadable }
+        Searched { known: Known { found, ways: ways.all }, failed, unreadable: ways.unreadable }
     }
 
     fn folder(
@@ -290,8 +305,7 @@ fn follow(path: &Path, folder: &Folder, found: &mut BTreeMap<PathBuf, Found>, wa
             ways.in_repository(path, &head, path, &why);
         }
     } else if path.file_name().is_some_and(|name| name == ".git") {
-        let tree = path.parent().unwrap_or(path);
-        ways.in_repository(path, &path.join("commondir"), tree, "it is of a repository");
+        ways.in_git(path);
     }
     if let Some(git) = &folder.git {
         ways.by_git(git);

@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use super::error::{WallsError, shown};
 use super::found::{Found, Sort};
 use super::harmless::Judge;
-use super::protected::{Inside, Protected, Searched};
+use super::protected::{Inside, Known, Protected, Searched};
 use crate::present::escape::visible_line;
 use crate::tools::filesystem::never::ASIDE;
 
@@ -55,8 +55,8 @@ pub struct Moved {
 /// What was there before a command, and where it could write.
 #[derive(Debug, Clone, Copy)]
 pub struct Since<'a> {
-    /// What was protected.
-    pub before: &'a BTreeMap<PathBuf, Found>,
+    /// What was protected, and what led git somewhere.
+    pub before: &'a Known,
     /// All roots.
     pub roots: &'a [PathBuf],
     /// Those that it could write in.
@@ -80,7 +80,7 @@ pub fn quarantine(protected: &Protected, since: Since<'_>, mut open: impl FnMut(
     for _ in 0..ROUNDS {
         let after = protected.search_all(since.roots, Some(since.before), &mut open);
         let done = one_round(protected, since, after, counting);
-        let again = done.passed_over || done.count() > 0;
+        let again = done.count() > 0 || done.passed_over && counting == Counting::Old;
         all.add(done);
         if !again {
             return all;
@@ -99,17 +99,10 @@ pub(super) fn one_round(
     counting: Counting,
 ) -> Moved {
     let Since { before, roots, writable } = since;
-    let Searched { found: now, failed, unreadable } = after;
+    let Searched { known: Known { found: now, ways }, failed, unreadable } = after;
     let can_write = |path: &Path| writable.iter().any(|root| path.starts_with(root));
-    // Settings that somebody outside has replaced meanwhile are new; a program cannot, since they are covered. What else
-    // leads somewhere may be made anew by git or by a program, and leads there still.
-    let is_old = |path: &PathBuf| match (before.get(path), now.get(path)) {
-        (Some(old), Some(now)) => {
-            old.sort == Sort::Repository || is_git(path) || old.is_link() || old.inode == now.inode
-        }
-        (Some(_), None) => true,
-        (None, _) => false,
-    };
+    let is_old = |way: &PathBuf| before.ways.get(way).is_some_and(|old| old.is_still(ways.get(way)));
+    let before = &before.found;
     let leads = |way: &PathBuf| is_old(way) || counting == Counting::Staying && can_write(way);
     let changed = |old: &Found, found: &Found| match found.sort {
         _ if old.sort != found.sort => true,
@@ -272,10 +265,6 @@ impl Moved {
             Err(cause) => self.failed.push(WallsError::Quarantine { path: place, cause }),
         }
     }
-}
-
-fn is_git(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == ".git")
 }
 
 /// Opens a folder again that was closed meanwhile, so that it can be searched: nothing may hide in it. Says which, in

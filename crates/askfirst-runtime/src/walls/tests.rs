@@ -1,6 +1,7 @@
 //! Protected names and links on real folders.
 
 mod git;
+mod outside;
 mod searched;
 
 use std::fs;
@@ -52,8 +53,11 @@ impl World {
         fs::write(self.path(name), text).unwrap();
     }
 
+    /// The rules, with `settings` beside the root as those that git reads for every repository.
     fn protected(&self) -> Protected {
-        Protected::new(&self.config).unwrap()
+        let mut protected = Protected::new(&self.config).unwrap();
+        protected.settings = vec![self.path("settings")];
+        protected
     }
 
     fn denied(&self) -> Vec<(String, Denial)> {
@@ -104,11 +108,11 @@ fn a_name_that_appears_after_the_first_look_is_found_by_the_next() {
     let world = world();
     let protected = world.protected();
     let roots = [world.path("w")];
-    assert!(protected.search(&roots).unwrap().is_empty());
+    assert!(protected.search(&roots).unwrap().found.is_empty());
     world.write("w/a/.env", "x");
-    assert_eq!(protected.search(&roots).unwrap().len(), 1);
+    assert_eq!(protected.search(&roots).unwrap().found.len(), 1);
     fs::remove_file(world.path("w/a/.env")).unwrap();
-    assert!(protected.search(&roots).unwrap().is_empty());
+    assert!(protected.search(&roots).unwrap().found.is_empty());
 }
 
 #[test]
@@ -331,8 +335,8 @@ fn a_protected_link_that_leads_elsewhere_now_is_moved_aside_whatever_its_number(
     symlink("evil", world.path("w/.bashrc")).unwrap();
     let mut after = protected.search_all(&roots, Some(&before), |_| false);
     // As if the disk had given it the number of the old one.
-    let number = before[&world.path("w/.bashrc")].inode;
-    after.found.get_mut(&world.path("w/.bashrc")).unwrap().inode = number;
+    let number = before.found[&world.path("w/.bashrc")].inode;
+    after.known.found.get_mut(&world.path("w/.bashrc")).unwrap().inode = number;
     let since = Since { before: &before, roots: &roots, writable: &roots };
     assert_eq!(one_round(&protected, since, after, Counting::Old).said.len(), 1);
 }

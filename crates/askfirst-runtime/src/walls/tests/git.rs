@@ -97,8 +97,8 @@ fn settings_that_turn_into_a_pipe_are_not_waited_for() {
             }
         });
         for _ in 0..2000 {
-            let found = after.found.clone();
-            let after = super::super::Searched { found, failed: Vec::new(), unreadable: Vec::new() };
+            let known = after.known.clone();
+            let after = super::super::Searched { known, failed: Vec::new(), unreadable: Vec::new() };
             let since = Since { before: &before, roots: &roots, writable: &roots };
             one_round(&protected, since, after, Counting::Old);
         }
