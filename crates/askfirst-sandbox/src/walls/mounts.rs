@@ -18,24 +18,22 @@ use crate::profile::{Denial, Descriptors, Grant, Identity, Mode, depth};
 /// Devices that every program may use; they lead nowhere.
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
-/// What `/proc` tells about the whole machine and no program needs.
-pub(super) const PROC_COVERED: [&CStr; 16] = [
+/// What `/proc` tells everybody about the whole machine and no program needs.
+pub(super) const PROC_COVERED: [&CStr; 6] =
+    [c"keys", c"key-users", c"kallsyms", c"sched_debug", c"iomem", c"ioports"];
+
+/// The same that it tells nobody but root.
+pub(super) const PROC_OF_ROOT: [&CStr; 10] = [
     c"kcore",
     c"kmsg",
-    c"keys",
-    c"key-users",
     c"timer_list",
     c"sysrq-trigger",
-    c"kallsyms",
-    c"sched_debug",
     c"kpagecount",
     c"kpageflags",
     c"kpagecgroup",
     c"pagetypeinfo",
     c"vmallocinfo",
     c"slabinfo",
-    c"iomem",
-    c"ioports",
 ];
 
 /// Where what covers lies.
@@ -436,10 +434,9 @@ impl Building<'_> {
             if !self.order.has(Mechanism::Proc) {
                 return Ok(());
             }
-            // To anybody else, what is root's alone is closed anyway.
-            let counts = if rustix::process::geteuid().is_root() { 0o777 } else { 0o077 };
-            for name in PROC_COVERED {
-                if sys::mode_at(proc.as_fd(), name)?.is_some_and(|mode| mode & counts != 0) {
+            let of_root = rustix::process::geteuid().is_root().then_some(PROC_OF_ROOT);
+            for name in PROC_COVERED.into_iter().chain(of_root.into_iter().flatten()) {
+                if sys::is_there(proc.as_fd(), name)? {
                     sys::attach_at(self.new_cover(Kind::File)?.as_fd(), proc.as_fd(), name)?;
                 }
             }

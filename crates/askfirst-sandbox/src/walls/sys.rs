@@ -258,12 +258,13 @@ pub(crate) fn stat(of: BorrowedFd<'_>) -> io::Result<libc::stat> {
     Ok(unsafe { stat.assume_init() })
 }
 
-/// The kind and rights of what has this name in a folder, if anything has.
-pub(crate) fn mode_at(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<libc::mode_t>> {
-    match rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => Ok(Some(stat.st_mode)),
-        Err(rustix::io::Errno::NOENT) => Ok(None),
-        Err(cause) => Err(cause.into()),
+/// Whether a name is there in a folder.
+pub(crate) fn is_there(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<bool> {
+    // SAFETY: the name is NUL-ended.
+    match check(unsafe { libc::faccessat(folder.as_raw_fd(), name.as_ptr(), libc::F_OK, 0) }.into()) {
+        Ok(_) => Ok(true),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(cause) => Err(cause),
     }
 }
 
