@@ -17,6 +17,9 @@ use super::links::Links;
 use super::protected::{Known, Protected};
 use crate::config::{Config, PathConfig, PathMode, Settings, ShellConfig};
 
+/// So many places are covered one by one; each takes time before every command.
+const MOST_COVERS: usize = 16_384;
+
 /// A profile, and what it was made from.
 #[derive(Debug)]
 pub struct Derived {
@@ -52,9 +55,7 @@ pub fn derive_os_sandbox_profile(
     let mut profile = OSProfile::nothing();
     let known = protected.search(&roots)?;
     let before = &known.found;
-    let linked: Vec<PathBuf> =
-        before.iter().filter(|(_, found)| found.is_linked()).map(|(path, _)| path.clone()).collect();
-    let links = links.names(&linked)?;
+    let links = links.names(&known.linked)?;
     // From the outside in, so that what contains a point is known before it.
     let mut given: Vec<(PathBuf, Given)> = Vec::new();
     let mut by_roots: Vec<(PathBuf, Given)> = Vec::new();
@@ -98,14 +99,35 @@ pub fn derive_os_sandbox_profile(
         if !path.ancestors().skip(1).any(covered) {
             profile.denied.push(Denied { path: path.clone(), what: found.what });
         }
-        let others = links.others(path).into_iter().filter(|other| of(other) > Given::Nothing);
-        profile.denied.extend(others.map(|path| Denied { path, what: found.what }));
     }
-    let foreign = links.foreign(|path| of(path) == Given::Write)?;
-    profile.denied.extend(foreign.into_iter().map(|path| Denied { path, what: Denial::Write }));
+    let mut covers: BTreeMap<&Path, Denial> = BTreeMap::new();
+    let covered = before.iter().filter(|(path, found)| is_covered(path, found));
+    let covered = covered.map(|(path, found)| (path.as_path(), found.what));
+    for (path, what) in
+        covered.chain(profile.denied.iter().map(|denied| (denied.path.as_path(), denied.what)))
+    {
+        let cover = covers.entry(path).or_insert(what);
+        *cover = what.max(*cover);
+    }
+    let cover = |path: &Path| path.ancestors().filter_map(|above| covers.get(above)).max().copied();
+    // Every other name of what is covered, or lies in something that is.
+    let mut others: Vec<Denied> = Vec::new();
+    for names in links.of_one_file() {
+        let Some(what) = names.iter().filter_map(|name| cover(name)).max() else { continue };
+        let open = names.iter().filter(|name| of(name) > Given::Nothing && cover(name) < Some(what));
+        others.extend(open.map(|path| Denied { path: path.clone(), what }));
+    }
+    let is_done = |path: &Path| cover(path).is_some() || others.iter().any(|other| other.path == path);
+    let foreign = links.foreign(|path| of(path) == Given::Write, is_done)?;
+    others.extend(foreign.into_iter().map(|path| Denied { path, what: Denial::Write }));
+    profile.denied.append(&mut others);
     // What was closed while links were looked for stays so, or their other names would not be known.
     let closed = links.closed().filter(|path| of(path) > Given::Nothing && !before.contains_key(*path));
     profile.denied.extend(closed.map(|path| Denied { path: path.clone(), what: Denial::All }));
+    if let Some(example) = profile.denied.get(MOST_COVERS) {
+        let (count, example) = (profile.denied.len(), example.path.clone());
+        return Err(WallsError::Covers { count, most: MOST_COVERS, example });
+    }
     profile.network = layers.network();
     profile.environment = layers.environment();
     profile.limits = limits(config.main.shell.as_ref());

@@ -75,6 +75,20 @@ pub enum WallsError {
         /// One of them.
         example: PathBuf,
     },
+    /// Too much is protected.
+    #[error(
+        "{count} places in the roots are protected, more than {most}, such as `{}`; hint: take away what is not \
+         needed, or name smaller roots",
+        shown(example)
+    )]
+    Covers {
+        /// How many.
+        count: usize,
+        /// So many may be.
+        most: usize,
+        /// One of them.
+        example: PathBuf,
+    },
     /// While things were moved aside, others appeared.
     #[error("in `{}` protected names appear for as long as they are moved away", shown(path))]
     Restless {

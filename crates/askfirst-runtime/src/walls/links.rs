@@ -112,16 +112,20 @@ impl Names {
         })
     }
 
-    /// Those in writable roots that also have a name elsewhere.
+    /// Those in writable roots that also have a name elsewhere, but for what is covered already.
     ///
     /// # Errors
     /// Fails if there are too many.
-    pub fn foreign(&self, writable: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>, WallsError> {
+    pub fn foreign(
+        &self,
+        writable: impl Fn(&Path) -> bool,
+        covered: impl Fn(&Path) -> bool,
+    ) -> Result<Vec<PathBuf>, WallsError> {
         let mut foreign: Vec<PathBuf> = Vec::new();
         for (count, names) in self.of.values() {
             let inside: Vec<&PathBuf> = names.iter().filter(|name| writable(name)).collect();
             if !inside.is_empty() && (inside.len() as u64) < *count {
-                foreign.extend(inside.into_iter().cloned());
+                foreign.extend(inside.into_iter().filter(|name| !covered(name)).cloned());
             }
         }
         foreign.sort();
@@ -138,9 +142,24 @@ impl Names {
         self.closed.iter().filter(|path| path.symlink_metadata().is_ok_and(|found| found.is_dir()))
     }
 
-    /// The other names of a file in these roots.
-    pub fn others(&self, path: &Path) -> Vec<PathBuf> {
-        let sets = self.of.values().filter(|(_, names)| names.iter().any(|name| name == path));
-        sets.flat_map(|(_, names)| names).filter(|name| *name != path).cloned().collect()
+    /// The names in these roots of each file that has several here.
+    pub fn of_one_file(&self) -> impl Iterator<Item = &[PathBuf]> {
+        self.of.values().map(|(_, names)| names.as_slice()).filter(|names| names.len() > 1)
     }
+}
+
+/// The files with several names below a folder.
+pub(super) fn linked_below(folder: &Path) -> Vec<PathBuf> {
+    let mut linked = Vec::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(path) = waiting.pop() {
+        for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(stat) if stat.is_dir() => waiting.push(entry.path()),
+                Ok(stat) if stat.is_file() && stat.nlink() > 1 => linked.push(entry.path()),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    linked
 }

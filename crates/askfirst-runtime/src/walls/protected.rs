@@ -16,6 +16,7 @@ use rustix::fs::Access;
 use super::error::WallsError;
 use super::found::{Found, Sort, Stamp};
 use super::git::{Marks, Way, Ways, is_known_to_rules, settings_of_all};
+use super::links::linked_below;
 use crate::config::{Config, Settings};
 use crate::tools::filesystem::never::{Names, Never, is_aside};
 
@@ -52,6 +53,8 @@ pub struct Known {
     pub found: BTreeMap<PathBuf, Found>,
     /// What leads git somewhere, in the roots or not.
     pub ways: BTreeMap<PathBuf, Way>,
+    /// The files with other names, in what is protected.
+    pub linked: Vec<PathBuf>,
 }
 
 /// What a search gave.
@@ -217,7 +220,8 @@ impl Protected {
                 add(&mut found, path, of_git);
             }
         }
-        Searched { known: Known { found, ways: ways.all }, failed, unreadable: ways.unreadable }
+        let linked = if before.is_none() { linked(&found) } else { Vec::new() };
+        Searched { known: Known { found, ways: ways.all, linked }, failed, unreadable: ways.unreadable }
     }
 
     fn folder(
@@ -292,6 +296,13 @@ impl Protected {
         }
         Ok(folder)
     }
+}
+
+/// The files with other names. What lies in a folder that git is led to is not found one by one.
+fn linked(found: &BTreeMap<PathBuf, Found>) -> Vec<PathBuf> {
+    let files = found.iter().filter(|(_, found)| found.is_linked()).map(|(path, _)| path.clone());
+    let folders = found.iter().filter(|(_, it)| !it.by.is_empty() && it.file.is_none() && !it.is_link());
+    files.chain(folders.flat_map(|(path, _)| linked_below(path))).collect()
 }
 
 /// Follows whatever leads git somewhere from a folder.

@@ -99,7 +99,7 @@ pub(super) fn one_round(
     counting: Counting,
 ) -> Moved {
     let Since { before, roots, writable } = since;
-    let Searched { known: Known { found: now, ways }, failed, unreadable } = after;
+    let Searched { known: Known { found: now, ways, .. }, failed, unreadable } = after;
     let can_write = |path: &Path| writable.iter().any(|root| path.starts_with(root));
     let is_old = |way: &PathBuf| before.ways.get(way).is_some_and(|old| old.is_still(ways.get(way)));
     let before = &before.found;

@@ -1,4 +1,4 @@
-//! Where git is led from outside of the roots.
+//! Where git is led from outside of the roots, and other names of what is protected.
 
 use super::*;
 
@@ -83,4 +83,52 @@ fn what_a_program_leads_out_of_the_roots_is_not_looked_at() {
     for name in ["w/a/.git", "w/c/.git/config", "w/c/.git/commondir"] {
         assert!(!after.known.ways.contains_key(&world.path(name)), "{name}");
     }
+}
+
+#[test]
+fn other_names_of_what_lies_in_something_protected_are_protected_too() {
+    let mut world = world();
+    world.config.main.sandbox.never_read = vec!["secrets".to_owned()];
+    world.write("w/.git/config", HOOKS);
+    for name in ["b/HEAD", "b/objects/x", "b/refs/x", "tools/hooks/x", "secrets/key", "b/hooks/y"] {
+        world.write(&format!("w/{name}"), "x");
+    }
+    let (protected, links) = (world.protected(), Links::search(&[world.path("w")]).unwrap());
+    let derive = || derive_os_sandbox_profile(&world.config, Access::Unasked, &protected, &links).unwrap();
+    assert_eq!(derive().profile.denied.len(), 4);
+    for (name, other) in [("tools/hooks/x", "x"), ("b/hooks/y", "y")] {
+        fs::hard_link(world.path("w").join(name), world.path("w").join(other)).unwrap();
+    }
+    let made = derive().profile.denied;
+    for name in ["w/x", "w/y"] {
+        assert!(made.iter().any(|it| it.path == world.path(name) && it.what == Denial::Write), "{made:?}");
+    }
+    fs::hard_link(world.path("w/secrets/key"), world.path("w/copy")).unwrap();
+    assert!(world.denied().contains(&("copy".to_owned(), Denial::All)), "{:?}", world.denied());
+}
+
+#[test]
+fn more_than_can_be_covered_in_time_is_a_refusal() {
+    let world = world();
+    for number in 0..16_400 {
+        world.write(&format!("w/{}/{number}.code-workspace", number % 100), "");
+    }
+    let links = Links::search(&[world.path("w")]).unwrap();
+    let derived = derive_os_sandbox_profile(&world.config, Access::Unasked, &world.protected(), &links);
+    let said = derived.unwrap_err().to_string();
+    assert!(said.contains("16400 places in the roots are protected, more than 16384"), "{said}");
+}
+
+#[test]
+fn of_much_that_appears_only_the_first_are_told_one_by_one() {
+    let world = world();
+    let protected = world.protected();
+    let roots = [world.path("w")];
+    let before = protected.search(&roots).unwrap();
+    for number in 0..5000 {
+        world.write(&format!("w/{number}.code-workspace"), "");
+    }
+    let since = Since { before: &before, roots: &roots, writable: &roots };
+    let moved = quarantine(&protected, since, |_| false);
+    assert_eq!((moved.said.len(), moved.more), (32, 5000 - 32));
 }
