@@ -1,10 +1,13 @@
-//! What holds for all processes of a session: the rules about names, and what a command left that should not be there.
+//! What holds for all processes of a session: the rules about names, what was there before the commands that run now,
+//! and what a command left that should not be there.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::config::Config;
-use crate::walls::{Derived, Known, Links, Moved, Protected, Since, Sort, WallsError, quarantine, reopen};
+use super::journal::{Entry, Journal, Turn};
+use crate::config::{Config, PathMode};
+use crate::walls::{Known, Links, Moved, Protected, Since, Sort, WallsError, quarantine, reopen};
 
 /// So many folders that were opened again, and so many things that are left, are told of.
 const MOST_TOLD: usize = 32;
@@ -16,6 +19,40 @@ pub(super) struct Ground {
     /// What was there before commands after which something could not be moved aside or searched: until it can,
     /// nothing more is started.
     left: Mutex<Vec<Before>>,
+    flight: Mutex<Flight>,
+    journal: Option<Journal>,
+    /// The roots that some command may write in.
+    writable: Vec<PathBuf>,
+}
+
+/// The commands that run now. What appears during one of them is nobody's until all are over that overlap.
+#[derive(Debug, Default)]
+struct Flight {
+    count: usize,
+    /// What was there before the first of them.
+    since: Option<Arc<Known>>,
+    /// Held from before it is looked at what is there until others can see that.
+    turn: Option<Turn>,
+    entry: Option<Entry>,
+    /// Entries of processes that were killed: what their commands made has yet to be looked at.
+    left: Vec<PathBuf>,
+}
+
+/// A command that is not over for as long as this lives.
+pub(super) struct Aboard<'a>(&'a Ground);
+
+impl Drop for Aboard<'_> {
+    fn drop(&mut self) {
+        let mut flight = self.0.flight();
+        flight.count -= 1;
+        if flight.count == 0 {
+            let over = std::mem::take(&mut *flight);
+            drop(over.turn);
+            if let Some(journal) = &self.0.journal {
+                journal.end(over.entry, &[]);
+            }
+        }
+    }
 }
 
 /// What was there before a command, and where it could write.
@@ -26,16 +63,69 @@ struct Before {
 }
 
 impl Ground {
-    pub(super) fn new(config: &Config) -> Result<Self, WallsError> {
-        let roots: Vec<PathBuf> = config.main.sandbox.paths.values().map(|path| path.root.clone()).collect();
-        let (protected, links) = (Protected::new(config)?, Links::search(&roots)?);
-        Ok(Self { protected, links, left: Mutex::default() })
+    /// The rules of a config, and who else runs commands under it if there is a folder to note that in.
+    pub(super) fn new(config: &Config, state: Option<&Path>) -> Result<Self, WallsError> {
+        let paths = || config.main.sandbox.paths.values();
+        let roots: Vec<PathBuf> = paths().map(|path| path.root.clone()).collect();
+        let writable = paths().filter(|path| path.mode == PathMode::Rw).map(|path| path.root.clone());
+        Ok(Self {
+            protected: Protected::new(config)?,
+            links: Links::search(&roots)?,
+            left: Mutex::default(),
+            flight: Mutex::default(),
+            journal: state.and_then(|state| Journal::new(state, config)),
+            writable: writable.collect(),
+        })
+    }
+
+    fn flight(&self) -> MutexGuard<'_, Flight> {
+        self.flight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a command, before it is looked at what is there.
+    ///
+    /// # Errors
+    /// Fails if nobody can be told.
+    pub(super) fn enter(&self) -> io::Result<Aboard<'_>> {
+        let mut flight = self.flight();
+        if flight.count == 0 {
+            flight.turn = self.journal.as_ref().map(Journal::turn).transpose()?;
+        }
+        flight.count += 1;
+        Ok(Aboard(self))
+    }
+
+    /// What was there before a command and all that overlap with it, of what was found now. The first of them tells
+    /// other processes.
+    ///
+    /// # Errors
+    /// Fails if these cannot be told, or not be asked.
+    pub(super) fn since(&self, found: &Known) -> io::Result<Arc<Known>> {
+        let mut flight = self.flight();
+        if let Some(since) = &flight.since {
+            return Ok(Arc::clone(since));
+        }
+        let mut since = found.clone();
+        if let Some(journal) = &self.journal {
+            for other in journal.others()? {
+                since.keep(&other.marks);
+                flight.left.extend(other.left);
+            }
+            flight.entry = Some(journal.write(&since.marks())?);
+        }
+        let since = Arc::new(since);
+        flight.since = Some(Arc::clone(&since));
+        flight.turn = None;
+        Ok(since)
     }
 
     /// Moves aside what appeared during a command, and says what it did in words. What could not be moved or searched is
     /// told of, and looked for again before the next.
-    pub(super) fn clean_up(&self, derived: &Derived, roots: &[PathBuf]) -> Vec<String> {
-        let before = Before { known: derived.before.clone(), writable: derived.writable.clone() };
+    pub(super) fn clean_up(&self, since: &Known, writable: &[PathBuf], roots: &[PathBuf]) -> Vec<String> {
+        // What a process that was killed left may be in any root.
+        let left = std::mem::take(&mut self.flight().left);
+        let writable = if left.is_empty() { writable } else { &self.writable };
+        let before = Before { known: since.clone(), writable: writable.to_vec() };
         let Moved { mut said, failed, .. } = self.move_aside(&before, roots);
         let count = failed.len();
         said.extend(failed.iter().take(MOST_TOLD).map(ToString::to_string));
@@ -45,6 +135,8 @@ impl Ground {
         if count > 0 {
             said.push("nothing more is started in this session while that is there".to_owned());
             self.left.lock().unwrap_or_else(PoisonError::into_inner).push(before);
+        } else if let Some(journal) = &self.journal {
+            journal.end(None, &left);
         }
         said
     }

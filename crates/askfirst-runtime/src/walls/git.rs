@@ -39,6 +39,11 @@ impl Way {
     pub(super) fn is_still(&self, now: Option<&Self>) -> bool {
         now.is_none_or(|now| self.settings.is_none() || self.settings == now.settings)
     }
+
+    /// What must be the same for it to be there still.
+    pub(super) fn mark(&self) -> String {
+        format!("{:?}", self.settings)
+    }
 }
 
 /// What leads somewhere.

@@ -8,6 +8,7 @@ mod git;
 mod harmless;
 mod links;
 mod machine;
+mod marks;
 mod protected;
 mod quarantine;
 mod reading;
@@ -18,6 +19,7 @@ pub use found::{Found, Sort, Stamp};
 pub use git::Way;
 pub use links::{Links, Names};
 pub use machine::{Machine, end_helpers, keep_helpers, machine, use_helper};
+pub use marks::Mark;
 pub use protected::{Known, Protected, Searched};
 pub use quarantine::{Moved, Since, quarantine, reopen};
 
