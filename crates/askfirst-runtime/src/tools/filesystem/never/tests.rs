@@ -152,3 +152,28 @@ fn rules_that_are_too_much_to_put_together_cover_everything_that_has_what_they_n
     assert_eq!(rules.covering(names("ba")), Some("a*"));
     assert_eq!(rules.covering(names("b")), None);
 }
+
+#[test]
+fn files_that_the_same_programs_read_under_other_names_are_in_the_list_too() {
+    let never = Never::new([], []).unwrap();
+    for path in [
+        "lefthook.yaml",
+        "a/.lefthook.toml",
+        "lefthook-local.yml",
+        ".lefthook-local.json",
+        ".lefthook/pre-commit/x.sh",
+        ".dir-locals-2.el",
+        ".sl/config",
+        ".huskyrc",
+        ".huskyrc.js",
+        "bunfig.toml",
+        ".pnp.cjs",
+        ".pnp.loader.mjs",
+        ".fleet/run.json",
+    ] {
+        assert!(never.write(names(path)).is_some(), "{path}");
+    }
+    for path in ["lefthook", "lefthook-locals.yml", ".huskyrcs", ".sl/store", "pnp.cjs", "fleet/x"] {
+        assert!(never.write(names(path)).is_none(), "{path}");
+    }
+}
