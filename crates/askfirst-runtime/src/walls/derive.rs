@@ -172,8 +172,8 @@ impl<'a> Layers<'a> {
         let layers = std::iter::once(&config.main).chain(&config.floors);
         let profiles = layers.filter_map(|layer| layer.sandbox.os_profile.as_ref()).map(|profile| {
             Ok(Explicit {
-                read: profile.read.as_deref().map(real).transpose()?,
-                write: profile.write.as_deref().map(real).transpose()?,
+                read: profile.read.as_deref().map(as_they_lie).transpose()?,
+                write: profile.write.as_deref().map(as_they_lie).transpose()?,
                 network: profile.network,
             })
         });
@@ -248,14 +248,15 @@ fn deepest<'a>(layer: &'a Settings, point: &Path) -> Option<&'a PathConfig> {
     around.max_by_key(|path| path.root.components().count())
 }
 
-/// Where the paths of a profile lie. One that is not there grants nothing.
-fn real(paths: &[PathBuf]) -> Result<Vec<PathBuf>, WallsError> {
-    let real = paths.iter().filter_map(|path| match path.canonicalize() {
-        Ok(real) => Some(Ok(real)),
+/// Those paths of a profile that are there. They were followed when the config was read: one that leads elsewhere since
+/// then, by a link that somebody made, grants nothing.
+fn as_they_lie(paths: &[PathBuf]) -> Result<Vec<PathBuf>, WallsError> {
+    let there = paths.iter().filter_map(|path| match path.canonicalize() {
+        Ok(real) => (real == *path).then_some(Ok(real)),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
         Err(cause) => Some(Err(WallsError::Profile { path: path.clone(), cause })),
     });
-    real.collect()
+    there.collect()
 }
 
 fn limits(shell: Option<&ShellConfig>) -> Limits {

@@ -108,6 +108,25 @@ fn other_names_of_what_lies_in_something_protected_are_protected_too() {
 }
 
 #[test]
+fn a_profile_grants_nothing_by_a_link_that_was_made_since() {
+    let mut world = world();
+    world.write("w/work/x", "x");
+    world.write("w/secret/key", "x");
+    let paths = Some(vec![world.path("w/work"), world.path("w/work/out")]);
+    let profile = crate::config::OSProfile { read: paths.clone(), write: paths, network: None };
+    world.config.main.sandbox.os_profile = Some(profile);
+    let links = Links::search(&[world.path("w")]).unwrap();
+    let derive = || {
+        let derived = derive_os_sandbox_profile(&world.config, Access::Approved, &world.protected(), &links);
+        let profile = derived.unwrap().profile;
+        (profile.readable, profile.writable, profile.denied)
+    };
+    let before = derive();
+    symlink(world.path("w"), world.path("w/work/out")).unwrap();
+    assert_eq!(format!("{before:?}"), format!("{:?}", derive()));
+}
+
+#[test]
 fn more_than_can_be_covered_in_time_is_a_refusal() {
     let world = world();
     for number in 0..16_400 {
