@@ -191,8 +191,9 @@ fn wait_for(terminal: &Terminal, text: &str) {
     }
 }
 
-/// What was said to a terminal.
+/// What was said to a terminal, without waiting for more.
 fn said(terminal: &Terminal) -> String {
+    rustix::io::ioctl_fionbio(&terminal.other_end, true).unwrap();
     let mut text = vec![0; 1 << 14];
     let count = rustix::io::read(&terminal.other_end, &mut text).unwrap_or(0);
     String::from_utf8_lossy(&text[..count]).into_owned()
