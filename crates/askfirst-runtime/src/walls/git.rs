@@ -15,7 +15,7 @@ use std::rc::Rc;
 use askfirst_sandbox::Denial;
 
 use super::found::{Found, Sort};
-use super::reading::{read, real};
+use super::reading::{is_nowhere, read, real};
 use settings::{Value, values};
 
 /// So many settings that name each other are followed.
@@ -108,13 +108,15 @@ impl<'a> Ways<'a> {
 
     /// Where settings lead that hold for every repository, and those of repositories above the roots.
     pub(super) fn outside(&mut self, everywhere: &[PathBuf]) {
-        for settings in everywhere {
+        let there = everywhere.iter().filter(|settings| settings.symlink_metadata().is_ok());
+        let everywhere: Vec<PathBuf> = there.cloned().collect();
+        for settings in &everywhere {
             let why = "git reads it for every repository".to_owned();
             self.led.extend(
                 Found::at(settings, Denial::Write, why, Sort::Name).map(|found| (settings.clone(), found)),
             );
         }
-        self.by_all_settings(everywhere.to_vec(), Of::All);
+        self.by_all_settings(everywhere, Of::All);
         let above: BTreeSet<&Path> = self.roots.iter().flat_map(|root| root.ancestors().skip(1)).collect();
         for folder in above {
             if self.is_inside(folder) {
@@ -272,12 +274,24 @@ impl<'a> Ways<'a> {
     /// Where something lies that may lead somewhere, and that is noted; nothing if it is not there. What appeared and lies
     /// outside of the roots in truth is not looked at: a program chose it.
     fn way(&mut self, path: &Path, kind: Kind) -> Option<PathBuf> {
-        let at = self.real(path)?;
+        let stat = match path.symlink_metadata() {
+            Ok(stat) => stat,
+            Err(cause) if is_nowhere(&cause) => return None,
+            Err(cause) => return self.fail(path, cause),
+        };
+        // The folders above were followed to get here.
+        let (at, stat) = match stat.is_symlink() {
+            false => (path.to_owned(), stat),
+            true => {
+                let at = self.real(path)?;
+                let stat = at.symlink_metadata().ok()?;
+                (at, stat)
+            }
+        };
         let known = |before: &BTreeMap<PathBuf, Way>| before.get(path).is_some_and(|old| old.at == at);
         if !self.is_inside(&at) && !self.before.is_none_or(known) {
             return None;
         }
-        let stat = at.symlink_metadata().ok()?;
         let settings = match kind {
             Kind::Settings => Some((stat.ino(), (stat.ctime(), stat.ctime_nsec()))),
             Kind::Plain => None,
@@ -311,7 +325,11 @@ pub(super) fn settings_of_all(home: Option<&Path>) -> Vec<PathBuf> {
     let said = [named("GIT_CONFIG_GLOBAL"), named("GIT_CONFIG_SYSTEM")];
     let system = ["/etc", "/usr/etc", "/usr/local/etc", "/opt/homebrew/etc"];
     let system = system.iter().map(|folder| Path::new(folder).join("gitconfig"));
-    own.into_iter().chain(said).flatten().chain(system).collect()
+    let real = |path: PathBuf| {
+        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+        folder.zip(path.file_name()).map_or_else(|| path.clone(), |(folder, name)| folder.join(name))
+    };
+    own.into_iter().chain(said).flatten().chain(system).map(real).collect()
 }
 
 /// A place that settings name, with where it leads if it is a link.

@@ -206,7 +206,13 @@ impl Protected {
                 }
             };
             for (path, protected, is_file) in folder.found.iter().cloned() {
-                let file = if is_file { Stamp::at(&path) } else { None };
+                // What had one name and was covered has one still.
+                let same = |old: &&Found| old.inode == protected.inode && !old.is_linked();
+                let old = before.and_then(|before| before.found.get(&path)).filter(same);
+                let file = match old {
+                    Some(old) => old.file.clone(),
+                    None => is_file.then(|| Stamp::at(&path)).flatten(),
+                };
                 found.insert(path, Found { file, ..protected });
             }
             waiting.extend(folder.folders.iter().cloned());

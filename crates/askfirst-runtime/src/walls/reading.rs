@@ -45,17 +45,17 @@ pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 /// # Errors
 /// Fails if that cannot be looked up.
 pub(super) fn real(path: &Path) -> io::Result<Option<PathBuf>> {
-    let nowhere = |cause: &io::Error| {
-        matches!(
-            cause.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidInput
-        ) || cause.raw_os_error() == Some(Errno::LOOP.raw_os_error())
-    };
     match path.canonicalize() {
         Ok(real) => Ok(Some(real)),
-        Err(cause) if nowhere(&cause) => Ok(None),
+        Err(cause) if is_nowhere(&cause) => Ok(None),
         Err(cause) => Err(cause),
     }
+}
+
+/// Whether a path leads to nothing, for anybody.
+pub(super) fn is_nowhere(cause: &io::Error) -> bool {
+    let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory, io::ErrorKind::InvalidInput];
+    kinds.contains(&cause.kind()) || cause.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
 
 #[cfg(test)]
