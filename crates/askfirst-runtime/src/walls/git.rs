@@ -7,6 +7,7 @@ mod settings;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::ops::Bound;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -108,7 +109,17 @@ impl<'a> Ways<'a> {
 
     /// Where settings lead that hold for every repository, and those of repositories above the roots.
     pub(super) fn outside(&mut self, everywhere: &[PathBuf]) {
-        let there = everywhere.iter().filter(|settings| settings.symlink_metadata().is_ok());
+        // A program can make nothing out there, so what was not there need not be asked for again.
+        let before = self.before;
+        let was_there = |path: &Path| {
+            let from = |ways: &BTreeMap<PathBuf, Way>| {
+                let next = ways.range::<Path, _>((Bound::Included(path), Bound::Unbounded)).next();
+                next.is_some_and(|(way, _)| way.starts_with(path))
+            };
+            before.is_none_or(from)
+        };
+        let there = |path: &Path| was_there(path) && path.symlink_metadata().is_ok();
+        let there = everywhere.iter().filter(|settings| there(settings));
         let everywhere: Vec<PathBuf> = there.cloned().collect();
         for settings in &everywhere {
             let why = "git reads it for every repository".to_owned();
@@ -122,15 +133,15 @@ impl<'a> Ways<'a> {
             if self.is_inside(folder) {
                 continue;
             }
-            let git = folder.join(".git");
-            match git.symlink_metadata() {
-                Ok(found) if found.is_dir() => self.in_git(&git),
-                Ok(_) => self.by_git(&git),
-                Err(_) => {}
+            let (git, head) = (folder.join(".git"), folder.join("HEAD"));
+            match Some(&git).filter(|git| was_there(git)).and_then(|git| git.symlink_metadata().ok()) {
+                Some(found) if found.is_dir() => self.in_git(&git),
+                Some(_) => self.by_git(&git),
+                None => {}
             }
-            let head = folder.join("HEAD");
             let there = |name: &str| folder.join(name).symlink_metadata().is_ok();
-            if there("HEAD") && (there("commondir") || there("objects") && there("refs")) {
+            if was_there(&head) && there("HEAD") && (there("commondir") || there("objects") && there("refs"))
+            {
                 self.in_repository(folder, &head, folder, "git takes the folder for a repository");
             }
         }
