@@ -180,7 +180,7 @@ impl WalledLauncher {
         loop {
             let (derived, settled) = self.derive(access, ground)?;
             earlier.extend(settled);
-            let since = ground.since(&derived.before).map_err(unnoted)?;
+            let since = ground.since(&derived.before, &self.roots()).map_err(unnoted)?;
             let done = self.running.with(|stop| run(&derived, stop));
             // Also where it could not be started, or nobody knows how it ended: something may have run.
             let moved_aside = ground.clean_up(&since, &derived.writable, &self.roots());

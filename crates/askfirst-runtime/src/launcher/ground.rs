@@ -100,10 +100,10 @@ impl Ground {
     ///
     /// # Errors
     /// Fails if these cannot be told, or not be asked.
-    pub(super) fn since(&self, found: &Known) -> io::Result<Arc<Known>> {
+    pub(super) fn since(&self, found: &Known, roots: &[PathBuf]) -> io::Result<Arc<Known>> {
         let mut flight = self.flight();
         if let Some(since) = &flight.since {
-            return Ok(Arc::clone(since));
+            return Ok(Arc::new(with_ways_outside(since, found, roots)));
         }
         let mut since = found.clone();
         if let Some(journal) = &self.journal {
@@ -113,10 +113,10 @@ impl Ground {
             }
             flight.entry = Some(journal.write(&since.marks())?);
         }
-        let since = Arc::new(since);
-        flight.since = Some(Arc::clone(&since));
+        let own = with_ways_outside(&since, found, roots);
+        flight.since = Some(Arc::new(since));
         flight.turn = None;
-        Ok(since)
+        Ok(Arc::new(own))
     }
 
     /// Moves aside what appeared during a command, and says what it did in words. What could not be moved or searched is
@@ -180,6 +180,14 @@ impl Ground {
         });
         first.map_or(Ok(told), Err)
     }
+}
+
+/// What was there, with all that leads git somewhere from outside of the roots now: no command can have made that.
+fn with_ways_outside(since: &Known, found: &Known, roots: &[PathBuf]) -> Known {
+    let mut since = since.clone();
+    let outside = found.ways.iter().filter(|(way, _)| !roots.iter().any(|root| way.starts_with(root)));
+    since.ways.extend(outside.map(|(way, it)| (way.clone(), it.clone())));
+    since
 }
 
 #[cfg(test)]

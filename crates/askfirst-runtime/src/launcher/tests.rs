@@ -103,7 +103,7 @@ fn what_a_session_made_that_was_killed_is_moved_aside_by_the_next() {
     let ground = killed.ground().unwrap();
     let aboard = ground.enter().unwrap();
     let (derived, _) = killed.derive(Access::Approved, ground).unwrap();
-    ground.since(&derived.before).unwrap();
+    ground.since(&derived.before, &killed.roots()).unwrap();
     fs::write(held.path().join(".bashrc"), "evil").unwrap();
     // As the system does it: locks go, files stay.
     let kept = fs::read_dir(state.path().join("walls")).unwrap().map(|it| it.unwrap().path());
@@ -116,4 +116,25 @@ fn what_a_session_made_that_was_killed_is_moved_aside_by_the_next() {
     assert!(held.path().join(".profile").exists());
     let told = next.behind(Access::Unasked, |_, _| Ok(((), Vec::new()))).unwrap().1;
     assert_eq!(told, [""; 0]);
+}
+
+#[test]
+fn where_the_owner_leads_git_while_a_command_runs_the_next_can_put_nothing() {
+    let held = tempfile::tempdir().unwrap();
+    let root = held.path().join("above/root");
+    fs::create_dir_all(&root).unwrap();
+    let launcher = launcher(&root);
+    let settings = held.path().join("above/.git/config");
+    let told = launcher.behind(Access::Approved, |_, _| {
+        fs::create_dir(settings.parent().unwrap()).unwrap();
+        fs::write(&settings, "[core]\n\thooksPath = root/hooks\n").unwrap();
+        let inner = launcher.behind(Access::Approved, |_, _| {
+            fs::create_dir(root.join("hooks")).unwrap();
+            fs::write(root.join("hooks/pre-commit"), "evil").unwrap();
+            Ok(((), Vec::new()))
+        });
+        Ok((inner.unwrap().1, Vec::new()))
+    });
+    let told = told.unwrap().0;
+    assert!(told.iter().any(|line| line.contains("hooks` appeared")), "{told:?}");
 }

@@ -232,8 +232,8 @@ impl<'a> Ways<'a> {
         self.real(&folder.join(path_in(&bytes)))
     }
 
-    /// The places that settings lead git to: `core.hooksPath` from where the files of the repository are, and
-    /// `include.path` and `includeIf.….path` from the settings.
+    /// The places that settings lead git to: `core.hooksPath` from where the files of the repository are,
+    /// `init.templateDir`, and `include.path` and `includeIf.….path` from the settings.
     fn by_settings(&mut self, settings: &Path, of: Of<'_>) -> Vec<(PathBuf, Leads)> {
         let mut led = Vec::new();
         for Value { section, key, value } in self.values(settings).iter() {
@@ -243,6 +243,8 @@ impl<'a> Ways<'a> {
                     self.everywhere.push((settings.to_owned(), value.clone()));
                     (None, Leads::ToHooks)
                 }
+                // From there hooks are copied into every repository that is made.
+                ("init", "templatedir", Of::Tree(_) | Of::All) => (None, Leads::ToHooks),
                 ("include" | "includeif", "path", Of::Tree(_) | Of::All) => {
                     (settings.parent(), Leads::ToSettings)
                 }

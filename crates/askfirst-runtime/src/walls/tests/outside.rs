@@ -33,6 +33,14 @@ fn what_settings_of_all_repositories_lead_to_is_protected() {
 }
 
 #[test]
+fn what_every_new_repository_is_made_from_is_protected() {
+    let world = world();
+    world.write("settings", &format!("[init]\n\ttemplateDir = {}\n", world.path("w/template").display()));
+    world.write("w/template/hooks/pre-commit", "x");
+    assert_eq!(world.denied(), [("template".to_owned(), Denial::Write)]);
+}
+
+#[test]
 fn hooks_that_are_named_for_all_repositories_are_found_in_each() {
     let world = world();
     world.write("settings", HOOKS);
