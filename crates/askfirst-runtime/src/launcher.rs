@@ -2,6 +2,7 @@
 //! or a person has accepted that; and it says with every process what stood around it.
 
 mod ground;
+mod journal;
 mod running;
 
 use std::ffi::OsString;
@@ -16,7 +17,7 @@ use askfirst_sandbox::{
     Tried, Violation,
 };
 
-use crate::config::{Config, Settings, Tier};
+use crate::config::{Config, Places, Settings, Tier};
 use crate::present::Rule;
 use crate::walls::{Derived, derive_os_sandbox_profile, machine};
 use ground::Ground;
@@ -87,6 +88,8 @@ pub struct WalledLauncher {
     running: Running,
     /// Made with the first process.
     ground: OnceLock<Result<Ground, String>>,
+    /// Where it is noted for other processes what was there before a command.
+    state: Option<PathBuf>,
 }
 
 /// What a run gave, and what the kernel told of.
@@ -96,7 +99,8 @@ impl WalledLauncher {
     /// Nothing is looked at before the first process.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self { config, running: Running::default(), ground: OnceLock::new() }
+        let state = Some(Places::from_env().state);
+        Self { config, running: Running::default(), ground: OnceLock::new(), state }
     }
 
     /// Ends everything that runs, and lets nothing start any more.
@@ -119,13 +123,16 @@ impl WalledLauncher {
     /// # Errors
     /// Says why nothing can be granted.
     pub fn profile(&self, access: Access) -> Result<OSProfile, LaunchFailed> {
-        self.derive(access).map(|(derived, ..)| derived.profile)
+        self.derive(access, self.ground()?).map(|(derived, _)| derived.profile)
+    }
+
+    fn ground(&self) -> Result<&Ground, LaunchFailed> {
+        let new = || Ground::new(&self.config, self.state.as_deref()).map_err(|e| e.to_string());
+        self.ground.get_or_init(new).as_ref().map_err(|why| LaunchFailed(why.clone()))
     }
 
     /// What a process gets, and what was done first about what an earlier one left.
-    fn derive(&self, access: Access) -> Result<(Derived, &Ground, Vec<String>), LaunchFailed> {
-        let ground = self.ground.get_or_init(|| Ground::new(&self.config).map_err(|e| e.to_string()));
-        let ground = ground.as_ref().map_err(|why| LaunchFailed(why.clone()))?;
+    fn derive(&self, access: Access, ground: &Ground) -> Result<(Derived, Vec<String>), LaunchFailed> {
         let settled = ground.settle(&self.roots()).map_err(|left| {
             LaunchFailed(format!(
                 "an earlier command left something: {left}; hint: look at it and take it away"
@@ -136,7 +143,7 @@ impl WalledLauncher {
         if !Rule::OwnSession.holds() {
             derived.profile.descriptors = Descriptors::Terminal;
         }
-        Ok((derived, ground, settled))
+        Ok((derived, settled))
     }
 
     /// Runs a program with this process's own streams, behind walls or not at all.
@@ -165,25 +172,31 @@ impl WalledLauncher {
         mut run: impl FnMut(&Derived, &Stop) -> Told<T>,
     ) -> Result<(T, Vec<String>), LaunchFailed> {
         let _launching = self.running.begin().ok_or_else(ended_already)?;
+        let unnoted = |cause| LaunchFailed(format!("it cannot be noted that a command runs: {cause}"));
+        let ground = self.ground()?;
+        let _aboard = ground.enter().map_err(unnoted)?;
         let mut tries = 0;
         let mut earlier = Vec::new();
         loop {
-            let (derived, ground, settled) = self.derive(access)?;
+            let (derived, settled) = self.derive(access, ground)?;
             earlier.extend(settled);
+            let since = ground.since(&derived.before, &self.roots()).map_err(unnoted)?;
             let done = self.running.with(|stop| run(&derived, stop));
-            let (result, violations) = match done {
-                Err(LaunchError::Walls { cause, .. }) if moved(&cause) && tries < TRIES => {
-                    tries += 1;
-                    continue;
+            // Also where it could not be started, or nobody knows how it ended: something may have run.
+            let moved_aside = ground.clean_up(&since, &derived.writable, &self.roots());
+            self.running.tell(&moved_aside);
+            earlier.extend(moved_aside);
+            match done {
+                Err(LaunchError::Walls { cause, .. }) if moved(&cause) && tries < TRIES => tries += 1,
+                Err(failed) => {
+                    let told = earlier.iter().map(|line| format!("; {line}"));
+                    return Err(LaunchFailed(std::iter::once(failed.to_string()).chain(told).collect()));
                 }
-                done => done.map_err(|e| LaunchFailed(e.to_string()))?,
-            };
-            let mut told: Vec<String> =
-                violations.iter().map(|violation| self.told(violation, &derived.profile)).collect();
-            let moved = ground.clean_up(&derived, &self.roots());
-            self.running.tell(&moved);
-            told.extend(earlier.into_iter().chain(moved));
-            return Ok((result, told));
+                Ok((result, violations)) => {
+                    let told = violations.iter().map(|violation| self.told(violation, &derived.profile));
+                    return Ok((result, told.chain(earlier).collect()));
+                }
+            }
         }
     }
 
@@ -393,3 +406,7 @@ pub(crate) fn joined(captured: Captured) -> Vec<u8> {
     bytes.extend(captured.tail);
     bytes
 }
+
+#[cfg(test)]
+#[path = "launcher/tests.rs"]
+mod tests;

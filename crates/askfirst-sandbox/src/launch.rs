@@ -64,6 +64,15 @@ pub(crate) trait LastWord {
     fn afterwards(&self) -> Afterwards;
 }
 
+/// A program that may stop, as the keys of a terminal make it.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux keep the terminal"))]
+pub(crate) trait Stops {
+    /// Becomes readable when it may have stopped.
+    fn sign(&self) -> BorrowedFd<'_>;
+    /// Stops with it if it has, and lets it go on then.
+    fn stop_too(&self) -> io::Result<()>;
+}
+
 /// What was said about a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux tell"))]
@@ -108,7 +117,7 @@ pub(crate) fn run(
     then(pid)?;
 
     let deadline = spec.limits.wall.and_then(|wall| start.checked_add(wall));
-    let signs = Signs { exit: exit_sign(pid), stopped, last_word: begin.last_word };
+    let signs = Signs { exit: exit_sign(pid), stopped, last_word: begin.last_word, stops: None };
     let end = follow(&mut tree, &mut streams, &signs, stop, deadline).map_err(|cause| match tree.hold() {
         Hold::Lost => LaunchError::Lost(shown(&spec.program)),
         Hold::Held | Hold::Over => LaunchError::System { doing: "following the program", cause },
@@ -130,13 +139,15 @@ fn finish(tree: Tree<'_>, signs: Signs<'_>, end: End) -> Result<Vec<i32>, Launch
     done.map(|()| Vec::new()).map_err(LaunchError::system("ending the program"))
 }
 
-/// The same with the standard streams of this process, which the program uses directly.
+/// The same with the standard streams of this process, which the program uses directly. At our terminal it may stop, and
+/// then we do.
 #[cfg(target_os = "linux")]
 pub(crate) fn follow_attached(
     spec: &Spec,
     stop: &Stop,
     begin: &Start<'_>,
     descriptors: crate::profile::Descriptors,
+    stops: Option<&dyn Stops>,
 ) -> Result<End, LaunchError> {
     let system = LaunchError::system::<io::Error>;
     let stopped = match stop.watch().map_err(system("making a pipe"))? {
@@ -167,7 +178,7 @@ pub(crate) fn follow_attached(
     let mut tree = Tree::new(pid, begin.marker);
     drop(ends);
     let deadline = spec.limits.wall.and_then(|wall| start.checked_add(wall));
-    let signs = Signs { exit: exit_sign(pid), stopped, last_word: begin.last_word };
+    let signs = Signs { exit: exit_sign(pid), stopped, last_word: begin.last_word, stops };
     let mut streams = Streams::none();
     let end =
         follow(&mut tree, &mut streams, &signs, stop, deadline).map_err(system("following the program"))?;
@@ -185,6 +196,7 @@ struct Signs<'a> {
     exit: Option<OwnedFd>,
     stopped: PipeReader,
     last_word: Option<&'a dyn LastWord>,
+    stops: Option<&'a dyn Stops>,
 }
 
 /// Becomes readable when the program ends, where the system has such a thing.
@@ -208,6 +220,7 @@ fn follow(
 ) -> io::Result<End> {
     loop {
         streams.go_on()?;
+        signs.stops.map_or(Ok(()), Stops::stop_too)?;
         match signs.last_word.map_or(Ok(Told::Nothing), LastWord::told)? {
             Told::Nothing => {}
             // How the program ended, or why it did not start, was said with it.
@@ -241,7 +254,8 @@ fn end_of(status: &WaitIdStatus) -> End {
 fn wait(streams: &Streams<'_>, signs: &Signs<'_>, longest: Option<Duration>) -> io::Result<()> {
     let mut fds = vec![PollFd::new(&signs.stopped, PollFlags::IN)];
     fds.extend(signs.exit.as_ref().map(|exit| PollFd::new(exit, PollFlags::IN)));
-    fds.extend(signs.last_word.map(|last_word| PollFd::from_borrowed_fd(last_word.sign(), PollFlags::IN)));
+    let words = signs.last_word.map(LastWord::sign).into_iter().chain(signs.stops.map(Stops::sign));
+    fds.extend(words.map(|sign| PollFd::from_borrowed_fd(sign, PollFlags::IN)));
     fds.extend(streams.stdin.as_ref().map(|feed| PollFd::from_borrowed_fd(feed.pipe(), PollFlags::OUT)));
     for source in [&streams.stdout, &streams.stderr] {
         fds.extend(source.pipe.as_ref().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));

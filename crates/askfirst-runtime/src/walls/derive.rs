@@ -12,17 +12,21 @@ use askfirst::ports::Access;
 use askfirst_sandbox::{Denial, Denied, Grant, Limits, Network, OSProfile, SYSTEM_PATHS, User};
 
 use super::error::WallsError;
+use super::found::{Found, Sort};
 use super::links::Links;
-use super::protected::{Found, Protected, Sort};
+use super::protected::{Known, Protected};
 use crate::config::{Config, PathConfig, PathMode, Settings, ShellConfig};
+
+/// So many places are covered one by one; each takes time before every command.
+const MOST_COVERS: usize = 16_384;
 
 /// A profile, and what it was made from.
 #[derive(Debug)]
 pub struct Derived {
     /// What a process may reach.
     pub profile: OSProfile,
-    /// The protected names that were there.
-    pub before: BTreeMap<PathBuf, Found>,
+    /// The protected names that were there, and what led git somewhere.
+    pub before: Known,
     /// The roots that it can write in.
     pub writable: Vec<PathBuf>,
 }
@@ -49,7 +53,9 @@ pub fn derive_os_sandbox_profile(
     let layers = Layers::new(config)?;
     let roots: Vec<PathBuf> = config.main.sandbox.paths.values().map(|path| path.root.clone()).collect();
     let mut profile = OSProfile::nothing();
-    let before = protected.search(&roots)?;
+    let known = protected.search(&roots)?;
+    let before = &known.found;
+    let links = links.names(&known.linked)?;
     // From the outside in, so that what contains a point is known before it.
     let mut given: Vec<(PathBuf, Given)> = Vec::new();
     let mut by_roots: Vec<(PathBuf, Given)> = Vec::new();
@@ -64,7 +70,7 @@ pub fn derive_os_sandbox_profile(
         by_roots.push((point.clone(), of_roots));
         let here = match closed.iter().any(|closed| point.starts_with(closed)) {
             true => Given::Nothing,
-            false => layers.narrowed(&point, of_roots).min(left_by(&before, &point)),
+            false => layers.narrowed(&point, of_roots).min(left_by(before, &point)),
         };
         let around = around(&given, &point);
         let grant = || Grant::of(&point).map_err(|cause| WallsError::Root { path: point.clone(), cause });
@@ -81,7 +87,7 @@ pub fn derive_os_sandbox_profile(
     }
     let of = |path: &Path| around(&given, path);
     let is_covered = |path: &Path, found: &Found| match found.sort {
-        Sort::Name | Sort::Closed => of(path) > Given::Nothing && !found.is_link(),
+        Sort::Name | Sort::Aside | Sort::Closed => of(path) > Given::Nothing && !found.is_link(),
         Sort::Pipe => of(path) == Given::Read,
         Sort::Repository => false,
     };
@@ -93,14 +99,35 @@ pub fn derive_os_sandbox_profile(
         if !path.ancestors().skip(1).any(covered) {
             profile.denied.push(Denied { path: path.clone(), what: found.what });
         }
-        let others = links.others(path).into_iter().filter(|other| of(other) > Given::Nothing);
-        profile.denied.extend(others.map(|path| Denied { path, what: found.what }));
     }
-    let foreign = links.foreign(|path| of(path) == Given::Write)?;
-    profile.denied.extend(foreign.into_iter().map(|path| Denied { path, what: Denial::Write }));
+    let mut covers: BTreeMap<&Path, Denial> = BTreeMap::new();
+    let covered = before.iter().filter(|(path, found)| is_covered(path, found));
+    let covered = covered.map(|(path, found)| (path.as_path(), found.what));
+    for (path, what) in
+        covered.chain(profile.denied.iter().map(|denied| (denied.path.as_path(), denied.what)))
+    {
+        let cover = covers.entry(path).or_insert(what);
+        *cover = what.max(*cover);
+    }
+    let cover = |path: &Path| path.ancestors().filter_map(|above| covers.get(above)).max().copied();
+    // Every other name of what is covered, or lies in something that is.
+    let mut others: Vec<Denied> = Vec::new();
+    for names in links.of_one_file() {
+        let Some(what) = names.iter().filter_map(|name| cover(name)).max() else { continue };
+        let open = names.iter().filter(|name| of(name) > Given::Nothing && cover(name) < Some(what));
+        others.extend(open.map(|path| Denied { path: path.clone(), what }));
+    }
+    let is_done = |path: &Path| cover(path).is_some() || others.iter().any(|other| other.path == path);
+    let foreign = links.foreign(|path| of(path) == Given::Write, is_done)?;
+    others.extend(foreign.into_iter().map(|path| Denied { path, what: Denial::Write }));
+    profile.denied.append(&mut others);
     // What was closed while links were looked for stays so, or their other names would not be known.
     let closed = links.closed().filter(|path| of(path) > Given::Nothing && !before.contains_key(*path));
     profile.denied.extend(closed.map(|path| Denied { path: path.clone(), what: Denial::All }));
+    if let Some(example) = profile.denied.get(MOST_COVERS) {
+        let (count, example) = (profile.denied.len(), example.path.clone());
+        return Err(WallsError::Covers { count, most: MOST_COVERS, example });
+    }
     profile.network = layers.network();
     profile.environment = layers.environment();
     profile.limits = limits(config.main.shell.as_ref());
@@ -108,13 +135,13 @@ pub fn derive_os_sandbox_profile(
     private(&mut profile);
     let writable = given.iter().filter(|(_, given)| *given == Given::Write).map(|(path, _)| path.clone());
     let writable = writable.collect();
-    Ok(Derived { profile, before, writable })
+    Ok(Derived { profile, before: known, writable })
 }
 
 /// What protected names around a point leave of it.
 fn left_by(before: &BTreeMap<PathBuf, Found>, point: &Path) -> Given {
     let around = point.ancestors().filter_map(|above| before.get(above));
-    let around = around.filter(|found| matches!(found.sort, Sort::Name | Sort::Closed));
+    let around = around.filter(|found| matches!(found.sort, Sort::Name | Sort::Aside | Sort::Closed));
     match around.map(|found| found.what).max() {
         None => Given::Write,
         Some(Denial::Write) => Given::Read,
@@ -145,8 +172,8 @@ impl<'a> Layers<'a> {
         let layers = std::iter::once(&config.main).chain(&config.floors);
         let profiles = layers.filter_map(|layer| layer.sandbox.os_profile.as_ref()).map(|profile| {
             Ok(Explicit {
-                read: profile.read.as_deref().map(real).transpose()?,
-                write: profile.write.as_deref().map(real).transpose()?,
+                read: profile.read.as_deref().map(as_they_lie).transpose()?,
+                write: profile.write.as_deref().map(as_they_lie).transpose()?,
                 network: profile.network,
             })
         });
@@ -221,14 +248,15 @@ fn deepest<'a>(layer: &'a Settings, point: &Path) -> Option<&'a PathConfig> {
     around.max_by_key(|path| path.root.components().count())
 }
 
-/// Where the paths of a profile lie. One that is not there grants nothing.
-fn real(paths: &[PathBuf]) -> Result<Vec<PathBuf>, WallsError> {
-    let real = paths.iter().filter_map(|path| match path.canonicalize() {
-        Ok(real) => Some(Ok(real)),
+/// Those paths of a profile that are there. They were followed when the config was read: one that leads elsewhere since
+/// then, by a link that somebody made, grants nothing.
+fn as_they_lie(paths: &[PathBuf]) -> Result<Vec<PathBuf>, WallsError> {
+    let there = paths.iter().filter_map(|path| match path.canonicalize() {
+        Ok(real) => (real == *path).then_some(Ok(real)),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
         Err(cause) => Some(Err(WallsError::Profile { path: path.clone(), cause })),
     });
-    real.collect()
+    there.collect()
 }
 
 fn limits(shell: Option<&ShellConfig>) -> Limits {

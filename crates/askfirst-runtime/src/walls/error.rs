@@ -50,6 +50,17 @@ pub enum WallsError {
         /// What the system said.
         cause: std::io::Error,
     },
+    /// Something of git's could not be read, so nobody knows what it leads to.
+    #[error(
+        "`{}` cannot be read, so nobody knows where it leads git: {cause}; hint: see that it can, or take it away",
+        shown(path)
+    )]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: std::io::Error,
+    },
     /// A rule that cannot be read.
     #[error("{0}")]
     Rule(String),
@@ -63,6 +74,26 @@ pub enum WallsError {
         count: usize,
         /// One of them.
         example: PathBuf,
+    },
+    /// Too much is protected.
+    #[error(
+        "{count} places in the roots are protected, more than {most}, such as `{}`; hint: take away what is not \
+         needed, or name smaller roots",
+        shown(example)
+    )]
+    Covers {
+        /// How many.
+        count: usize,
+        /// So many may be.
+        most: usize,
+        /// One of them.
+        example: PathBuf,
+    },
+    /// While things were moved aside, others appeared.
+    #[error("in `{}` protected names appear for as long as they are moved away", shown(path))]
+    Restless {
+        /// The root.
+        path: PathBuf,
     },
     /// Something that appeared could not be moved away.
     #[error("`{}` appeared and could not be moved away: {cause}", shown(path))]

@@ -1,11 +1,13 @@
 //! Files with several names: a name in a writable root of a file that is also named elsewhere would let a process
-//! change it there. They are looked for once, since nothing behind walls can make one.
+//! change it there, and so would another name of what is protected. All files are looked at once, since nothing behind
+//! walls can make a name for what it cannot write; and again when a protected file has names that are not known.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::Access;
 
@@ -15,10 +17,17 @@ use crate::tools::filesystem::never::is_aside;
 /// So many are made read only one by one; more is a refusal.
 const MOST: usize = 64;
 
-/// The files with several names in some roots.
-#[derive(Debug, Default)]
+/// The files with several names in some roots, as they were when they were last looked for.
+#[derive(Debug)]
 pub struct Links {
-    names: HashMap<(u64, u64), (u64, Vec<PathBuf>)>,
+    roots: Vec<PathBuf>,
+    last: Mutex<Arc<Names>>,
+}
+
+/// The names of files with several.
+#[derive(Debug, Default)]
+pub struct Names {
+    of: HashMap<(u64, u64), (u64, Vec<PathBuf>)>,
     /// Folders that could not be searched.
     closed: Vec<PathBuf>,
 }
@@ -29,17 +38,41 @@ impl Links {
     /// # Errors
     /// Fails if a folder cannot be searched that a process might be able to.
     pub fn search(roots: &[PathBuf]) -> Result<Self, WallsError> {
+        Ok(Self { roots: roots.to_vec(), last: Mutex::new(Arc::new(Names::search(roots)?)) })
+    }
+
+    /// The names of files with several. If one of these has names that are not known, all are looked for anew.
+    ///
+    /// # Errors
+    /// Fails if a folder cannot be searched that a process might be able to.
+    pub fn names(&self, linked: &[PathBuf]) -> Result<Arc<Names>, WallsError> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if !linked.iter().all(|path| last.knows(path)) {
+            *last = Arc::new(Names::search(&self.roots)?);
+        }
+        Ok(Arc::clone(&last))
+    }
+}
+
+fn number(stat: &Metadata) -> (u64, u64) {
+    (stat.dev(), stat.ino())
+}
+
+impl Names {
+    fn search(roots: &[PathBuf]) -> Result<Self, WallsError> {
         let mut links = Self::default();
         let outermost =
             roots.iter().filter(|root| !roots.iter().any(|other| other != *root && root.starts_with(other)));
-        let mut waiting: Vec<PathBuf> = outermost.cloned().collect();
-        while let Some(path) = waiting.pop() {
+        let mut waiting: Vec<(PathBuf, bool)> = outermost.map(|root| (root.clone(), false)).collect();
+        // What was moved aside is closed to programs with all that is in it, and may be too deep.
+        while let Some((path, aside)) = waiting.pop() {
             let searchable = rustix::fs::access(&path, Access::READ_OK | Access::EXEC_OK);
             let entries = match searchable.map_err(Into::into).and_then(|()| fs::read_dir(&path)) {
                 Ok(entries) => entries,
                 Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                     continue;
                 }
+                Err(_) if aside => continue,
                 Err(cause) if cause.kind() == ErrorKind::PermissionDenied => {
                     links.closed.push(path);
                     continue;
@@ -47,17 +80,20 @@ impl Links {
                 Err(cause) => return Err(WallsError::Search { path, cause }),
             };
             for entry in entries {
-                let entry = entry.map_err(|cause| WallsError::Search { path: path.clone(), cause })?;
+                let entry = match entry {
+                    Ok(entry) => entry,
+                    Err(_) if aside => break,
+                    Err(cause) => return Err(WallsError::Search { path, cause }),
+                };
                 let stat = match entry.metadata() {
                     Ok(stat) => stat,
-                    Err(cause) if cause.kind() == ErrorKind::NotFound => continue,
+                    Err(cause) if aside || cause.kind() == ErrorKind::NotFound => continue,
                     Err(cause) => return Err(WallsError::Search { path, cause }),
                 };
                 if stat.is_dir() {
-                    // What was moved aside is closed to programs with all that is in it, and may be too deep.
-                    waiting.extend(Some(entry.path()).filter(|_| !is_aside(&entry.file_name())));
+                    waiting.push((entry.path(), aside || is_aside(&entry.file_name())));
                 } else if stat.is_file() && stat.nlink() > 1 {
-                    let known = links.names.entry((stat.dev(), stat.ino())).or_default();
+                    let known = links.of.entry(number(&stat)).or_default();
                     known.0 = stat.nlink();
                     known.1.push(entry.path());
                 }
@@ -66,16 +102,30 @@ impl Links {
         Ok(links)
     }
 
-    /// Those in writable roots that also have a name elsewhere.
+    /// Whether the names of a file are those that were found, and no more.
+    fn knows(&self, path: &Path) -> bool {
+        let Ok(stat) = path.symlink_metadata() else { return true };
+        let is_it =
+            |name: &PathBuf| name.symlink_metadata().is_ok_and(|found| number(&found) == number(&stat));
+        self.of.get(&number(&stat)).is_some_and(|(count, names)| {
+            *count == stat.nlink() && names.iter().any(|name| name == path) && names.iter().all(is_it)
+        })
+    }
+
+    /// Those in writable roots that also have a name elsewhere, but for what is covered already.
     ///
     /// # Errors
     /// Fails if there are too many.
-    pub fn foreign(&self, writable: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>, WallsError> {
+    pub fn foreign(
+        &self,
+        writable: impl Fn(&Path) -> bool,
+        covered: impl Fn(&Path) -> bool,
+    ) -> Result<Vec<PathBuf>, WallsError> {
         let mut foreign: Vec<PathBuf> = Vec::new();
-        for (count, names) in self.names.values() {
+        for (count, names) in self.of.values() {
             let inside: Vec<&PathBuf> = names.iter().filter(|name| writable(name)).collect();
             if !inside.is_empty() && (inside.len() as u64) < *count {
-                foreign.extend(inside.into_iter().cloned());
+                foreign.extend(inside.into_iter().filter(|name| !covered(name)).cloned());
             }
         }
         foreign.sort();
@@ -92,9 +142,24 @@ impl Links {
         self.closed.iter().filter(|path| path.symlink_metadata().is_ok_and(|found| found.is_dir()))
     }
 
-    /// The other names of a file in these roots.
-    pub fn others(&self, path: &Path) -> Vec<PathBuf> {
-        let sets = self.names.values().filter(|(_, names)| names.iter().any(|name| name == path));
-        sets.flat_map(|(_, names)| names).filter(|name| *name != path).cloned().collect()
+    /// The names in these roots of each file that has several here.
+    pub fn of_one_file(&self) -> impl Iterator<Item = &[PathBuf]> {
+        self.of.values().map(|(_, names)| names.as_slice()).filter(|names| names.len() > 1)
     }
+}
+
+/// The files with several names below a folder.
+pub(super) fn linked_below(folder: &Path) -> Vec<PathBuf> {
+    let mut linked = Vec::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(path) = waiting.pop() {
+        for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(stat) if stat.is_dir() => waiting.push(entry.path()),
+                Ok(stat) if stat.is_file() && stat.nlink() > 1 => linked.push(entry.path()),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    linked
 }

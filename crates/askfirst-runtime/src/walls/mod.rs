@@ -3,18 +3,25 @@
 
 mod derive;
 mod error;
+mod found;
 mod git;
+mod harmless;
 mod links;
 mod machine;
+mod marks;
 mod protected;
 mod quarantine;
+mod reading;
 
 pub use derive::{Derived, derive_os_sandbox_profile};
 pub use error::WallsError;
-pub use links::Links;
+pub use found::{Found, Sort, Stamp};
+pub use git::Way;
+pub use links::{Links, Names};
 pub use machine::{Machine, end_helpers, keep_helpers, machine, use_helper};
-pub use protected::{Found, Protected, Searched, Sort};
-pub use quarantine::{Moved, quarantine, reopen};
+pub use marks::Mark;
+pub use protected::{Known, Protected, Searched};
+pub use quarantine::{Moved, Since, quarantine, reopen};
 
 pub use askfirst_sandbox::{
     Denial, Descriptors, Grant, Helper, HelperError, Network, OSProfile, SYSTEM_PATHS, landlock_version,

@@ -14,7 +14,9 @@ use askfirst_sandbox::Denial;
 use rustix::fs::Access;
 
 use super::error::WallsError;
-use super::git::{self, Marks, is_known_to_rules};
+use super::found::{Found, Sort, Stamp};
+use super::git::{Marks, Way, Ways, is_known_to_rules, settings_of_all};
+use super::links::linked_below;
 use crate::config::{Config, Settings};
 use crate::tools::filesystem::never::{Names, Never, is_aside};
 
@@ -29,68 +31,51 @@ pub struct Protected {
     never: Never,
     folder: PathBuf,
     home: Option<PathBuf>,
+    /// Settings of git's that hold for every repository.
+    pub(super) settings: Vec<PathBuf>,
     known: Mutex<HashMap<PathBuf, Folder>>,
+    /// What was moved aside in this session, by its new name and its number.
+    moved: Mutex<HashMap<PathBuf, (u64, Inside)>>,
+}
+
+/// Whether anybody knows what is in something that was moved aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Inside {
+    Searched,
+    /// It is too deep.
+    Unknown,
+}
+
+/// What there is at one time.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// What is protected.
+    pub found: BTreeMap<PathBuf, Found>,
+    /// What leads git somewhere, in the roots or not.
+    pub ways: BTreeMap<PathBuf, Way>,
+    /// The files with other names, in what is protected.
+    pub linked: Vec<PathBuf>,
 }
 
 /// What a search gave.
 #[derive(Debug)]
 pub struct Searched {
-    /// What is protected.
-    pub found: BTreeMap<PathBuf, Found>,
+    /// What there is.
+    pub known: Known,
     /// Folders that could not be searched, and why.
     pub failed: Vec<(PathBuf, io::Error)>,
-}
-
-/// Something that is protected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// From what.
-    pub what: Denial,
-    /// The rule, in words.
-    pub why: String,
-    /// Its number on its disk: another thing of the same name has another.
-    pub inode: u64,
-    /// Where it leads if it is a symbolic link, which cannot be covered.
-    pub leads: Option<PathBuf>,
-    /// What makes it be here.
-    pub sort: Sort,
-    /// What leads git there and so makes it protected, where no rule does.
-    pub by: Vec<PathBuf>,
-}
-
-/// What makes something be found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
-    /// Its name.
-    Name,
-    /// A folder that cannot be searched: nobody knows what is in it, and its owner can open it again.
-    Closed,
-    /// A named pipe: a file system that is read only does not keep it from being written.
-    Pipe,
-    /// The `HEAD` by which git takes a folder for a repository. It is looked at, not covered.
-    Repository,
-}
-
-impl Found {
-    /// Whether it is a symbolic link.
-    #[must_use]
-    pub fn is_link(&self) -> bool {
-        self.leads.is_some()
-    }
-
-    /// Something at a place, as it is now.
-    pub(super) fn at(path: &Path, what: Denial, why: String, sort: Sort) -> Option<Self> {
-        let stat = fs::symlink_metadata(path).ok()?;
-        let leads = stat.is_symlink().then(|| fs::read_link(path).unwrap_or_default());
-        Some(Self { what, why, inode: stat.ino(), leads, sort, by: Vec::new() })
-    }
+    /// What might lead git somewhere and could not be read, and why.
+    pub unreadable: Vec<(PathBuf, io::Error)>,
 }
 
 #[derive(Clone)]
 struct Folder {
     changed: (i64, i64, u64),
-    found: Vec<(PathBuf, Found)>,
+    /// What is protected, and whether it is a file: what else is known of a file is asked each time.
+    found: Vec<(PathBuf, Found, bool)>,
     folders: Vec<PathBuf>,
+    /// Folders that are closed to programs, by their number.
+    hidden: Vec<(PathBuf, u64)>,
     /// A `.git` that is no folder.
     git: Option<PathBuf>,
     /// Whether git takes it for a repository although it is not called `.git`.
@@ -114,17 +99,15 @@ impl Protected {
             )));
         }
         let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
-        Ok(Self { never, folder: real(config.folder.clone()), home: home.map(real), known: Mutex::default() })
+        let (known, moved) = (Mutex::default(), Mutex::default());
+        let home = home.map(real);
+        let settings = settings_of_all(home.as_deref());
+        let folder = real(config.folder.clone());
+        Ok(Self { never, folder, home, settings, known, moved })
     }
 
     /// Whether a place is protected, by any name that a rule may know it by.
     fn denies(&self, path: &Path, kind: FileType, roots: &[PathBuf]) -> Option<(Denial, String)> {
-        let write = |names: Names<'_>| {
-            if kind.is_dir() { self.never.write_folder(names) } else { self.never.write(names) }
-        };
-        if path.file_name().is_some_and(is_aside) {
-            return Some((Denial::All, "it was moved aside".to_owned()));
-        }
         let in_home = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
         let mut strictest = None;
         for root in roots {
@@ -132,31 +115,69 @@ impl Protected {
             let above_root = root.file_name().map(Path::new).unwrap_or(Path::new("")).join(in_root);
             let whole = path.strip_prefix(&self.folder).unwrap_or(&above_root);
             let names = Names { whole, in_root, in_home };
-            if let Some(why) = self.never.read(names) {
+            if let Some(why) = self.never.read_by_rule(names) {
                 return Some((Denial::All, why));
             }
-            strictest = strictest.or_else(|| write(names).map(|why| (Denial::Write, why)));
+            strictest = strictest.or_else(|| self.write(names, kind).map(|why| (Denial::Write, why)));
         }
         strictest
+    }
+
+    fn write(&self, names: Names<'_>, kind: FileType) -> Option<String> {
+        match kind.is_dir() {
+            true => self.never.write_folder_by_rule(names),
+            false => self.never.write_by_rule(names),
+        }
+    }
+
+    /// Whether something is protected wherever the folder is that this path leads from.
+    pub(super) fn denies_anywhere(&self, path: &Path, kind: FileType) -> bool {
+        let names = Names { whole: path, in_root: path, in_home: None };
+        self.never.read_by_rule(names).or_else(|| self.write(names, kind)).is_some()
+    }
+
+    /// Remembers what was moved aside: nothing else of such a name is taken for it.
+    pub(super) fn remember(&self, path: PathBuf, inode: u64, inside: Inside) {
+        self.moved.lock().unwrap_or_else(PoisonError::into_inner).insert(path, (inode, inside));
+    }
+
+    /// What is known of something that was moved aside in this session.
+    fn remembered(&self, path: &Path, inode: u64) -> Option<Inside> {
+        let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        moved.get(path).filter(|(number, _)| *number == inode).map(|(_, inside)| *inside)
+    }
+
+    /// Whether a folder that is closed to programs is searched all the same: it was not closed before.
+    fn looks_into(&self, path: &Path, inode: u64, before: Option<&Known>) -> bool {
+        let was_closed = |old: &Found| old.inode == inode && old.what == Denial::All;
+        before.is_some_and(|before| !before.found.get(path).is_some_and(was_closed))
+            && self.remembered(path, inode) != Some(Inside::Unknown)
     }
 
     /// All protected names that there are in the roots now.
     ///
     /// # Errors
-    /// Fails if a folder cannot be searched that a process might be able to.
-    pub fn search(&self, roots: &[PathBuf]) -> Result<BTreeMap<PathBuf, Found>, WallsError> {
-        let Searched { found, failed } = self.search_all(roots, |_| false);
-        match failed.into_iter().next() {
-            None => Ok(found),
-            Some((path, cause)) => Err(WallsError::Search { path, cause }),
-        }
+    /// Fails if a folder cannot be searched that a process might be able to, or if nobody knows where settings lead.
+    pub fn search(&self, roots: &[PathBuf]) -> Result<Known, WallsError> {
+        let Searched { known, failed, unreadable } = self.search_all(roots, None, |_| false);
+        let failed = failed.into_iter().map(|(path, cause)| WallsError::Search { path, cause });
+        let unreadable = unreadable.into_iter().map(|(path, cause)| WallsError::Settings { path, cause });
+        failed.chain(unreadable).next().map_or(Ok(known), Err)
     }
 
-    /// The same as far as it can be searched, with what cannot. Folders that are closed are searched if `open` opens them.
-    pub fn search_all(&self, roots: &[PathBuf], mut open: impl FnMut(&Path) -> bool) -> Searched {
+    /// The same as far as it can be searched, with what cannot. Folders that are closed are searched if `open` opens them,
+    /// and what is closed to programs if it was not so before.
+    pub fn search_all(
+        &self,
+        roots: &[PathBuf],
+        before: Option<&Known>,
+        mut open: impl FnMut(&Path) -> bool,
+    ) -> Searched {
         let mut failed = Vec::new();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = BTreeMap::new();
+        let mut ways = Ways::new(roots, self.home.as_deref(), before.map(|before| &before.ways));
+        ways.outside(&self.settings);
         let outermost =
             roots.iter().filter(|root| !roots.iter().any(|other| other != *root && root.starts_with(other)));
         let mut waiting: Vec<PathBuf> = outermost.cloned().collect();
@@ -184,47 +205,29 @@ impl Protected {
                     continue;
                 }
             };
-            found.extend(folder.found.iter().cloned());
+            for (path, protected, is_file) in folder.found.iter().cloned() {
+                // What had one name and was covered has one still.
+                let same = |old: &&Found| old.inode == protected.inode && !old.is_linked();
+                let old = before.and_then(|before| before.found.get(&path)).filter(same);
+                let file = match old {
+                    Some(old) => old.file.clone(),
+                    None => is_file.then(|| Stamp::at(&path)).flatten(),
+                };
+                found.insert(path, Found { file, ..protected });
+            }
             waiting.extend(folder.folders.iter().cloned());
-            for (path, of_git) in self.led_to(&path, &folder, &mut found) {
-                // A root is not made read only as a whole.
-                if roots.iter().any(|root| path.starts_with(root)) && !roots.contains(&path) {
-                    add(&mut found, path, of_git);
-                }
+            let hidden = folder.hidden.iter().filter(|(path, inode)| self.looks_into(path, *inode, before));
+            waiting.extend(hidden.map(|(path, _)| path.clone()));
+            follow(&path, &folder, &mut found, &mut ways);
+        }
+        for (path, of_git) in std::mem::take(&mut ways.led) {
+            // A root is not made read only as a whole.
+            if roots.iter().any(|root| path.starts_with(root)) && !roots.contains(&path) {
+                add(&mut found, path, of_git);
             }
         }
-        Searched { found, failed }
-    }
-
-    /// What is protected because git is led to it by something in a folder.
-    fn led_to(
-        &self,
-        path: &Path,
-        folder: &Folder,
-        found: &mut BTreeMap<PathBuf, Found>,
-    ) -> Vec<(PathBuf, Found)> {
-        let home = self.home.as_deref();
-        let mut led = Vec::new();
-        if folder.repository {
-            let head = path.join("HEAD");
-            let why = "git takes the folder for a repository".to_owned();
-            if let Some(mark) = Found::at(&head, Denial::Write, why.clone(), Sort::Repository) {
-                // As what it is to git, whatever else it is.
-                found.insert(head.clone(), mark);
-                led.extend(git::in_repository(path, &head, path, &why, home));
-            }
-        } else if path.file_name().is_some_and(|name| name == ".git") {
-            let tree = path.parent().unwrap_or(path);
-            led.extend(git::in_repository(
-                path,
-                &path.join("commondir"),
-                tree,
-                "it is of a repository",
-                home,
-            ));
-        }
-        led.extend(folder.git.iter().flat_map(|git| git::led_by(git, home)));
-        led
+        let linked = if before.is_none() { linked(&found) } else { Vec::new() };
+        Searched { known: Known { found, ways: ways.all, linked }, failed, unreadable: ways.unreadable }
     }
 
     fn folder(
@@ -243,8 +246,14 @@ impl Protected {
         }
         // Without both, names in it are not known, or nothing can be said about them.
         rustix::fs::access(path, Access::READ_OK | Access::EXEC_OK)?;
-        let mut folder =
-            Folder { changed, found: Vec::new(), folders: Vec::new(), git: None, repository: false };
+        let mut folder = Folder {
+            changed,
+            found: Vec::new(),
+            folders: Vec::new(),
+            hidden: Vec::new(),
+            git: None,
+            repository: false,
+        };
         let mut marks = Marks::default();
         for entry in fs::read_dir(path)? {
             let (entry, path) = match entry {
@@ -256,23 +265,32 @@ impl Protected {
                 Err(cause) if gone(&cause) => continue,
                 Err(cause) => return Err(cause),
             };
-            let denied = self.denies(&path, kind, roots);
-            let all = matches!(denied, Some((Denial::All, _)));
-            if let Some((what, why)) = denied {
+            let denied = match path.file_name().is_some_and(is_aside) {
+                false => self.denies(&path, kind, roots).map(|(what, why)| (what, why, Sort::Name)),
+                true => {
+                    let by_rule = self.denies(&path, kind, roots);
+                    let by_rule = by_rule.filter(|_| self.remembered(&path, inode).is_none());
+                    let named = by_rule.map(|(_, why)| (Denial::All, why, Sort::Name));
+                    named.or_else(|| Some((Denial::All, "it was moved aside".to_owned(), Sort::Aside)))
+                }
+            };
+            let all = matches!(denied, Some((Denial::All, ..)));
+            if let Some((what, why, sort)) = denied {
                 let leads = kind.is_symlink().then(|| fs::read_link(&path).unwrap_or_default());
-                let found = Found { what, why, inode, leads, sort: Sort::Name, by: Vec::new() };
-                folder.found.push((path.clone(), found));
+                let found = Found { what, why, inode, leads, sort, by: Vec::new(), file: None };
+                folder.found.push((path.clone(), found, kind.is_file()));
             } else if kind.is_fifo() {
                 let why = "it is a named pipe".to_owned();
                 let (what, sort) = (Denial::All, Sort::Pipe);
-                let found = Found { what, why, inode, leads: None, sort, by: Vec::new() };
-                folder.found.push((path.clone(), found));
+                let found = Found { what, why, inode, leads: None, sort, by: Vec::new(), file: None };
+                folder.found.push((path.clone(), found, false));
             }
             marks.see(&path);
             match kind.is_dir() {
-                true if !all => folder.folders.push(path),
+                true if all => folder.hidden.push((path, inode)),
+                true => folder.folders.push(path),
                 false if path.file_name().is_some_and(|name| name == ".git") => folder.git = Some(path),
-                true | false => {}
+                false => {}
             }
         }
         folder.repository = marks.are_there() && !is_known_to_rules(path, roots);
@@ -283,6 +301,31 @@ impl Protected {
             known.insert(path.to_owned(), folder.clone());
         }
         Ok(folder)
+    }
+}
+
+/// The files with other names. What lies in a folder that git is led to is not found one by one.
+fn linked(found: &BTreeMap<PathBuf, Found>) -> Vec<PathBuf> {
+    let files = found.iter().filter(|(_, found)| found.is_linked()).map(|(path, _)| path.clone());
+    let folders = found.iter().filter(|(_, it)| !it.by.is_empty() && it.file.is_none() && !it.is_link());
+    files.chain(folders.flat_map(|(path, _)| linked_below(path))).collect()
+}
+
+/// Follows whatever leads git somewhere from a folder.
+fn follow(path: &Path, folder: &Folder, found: &mut BTreeMap<PathBuf, Found>, ways: &mut Ways<'_>) {
+    if folder.repository {
+        let head = path.join("HEAD");
+        let why = "git takes the folder for a repository".to_owned();
+        if let Some(mark) = Found::at(&head, Denial::Write, why.clone(), Sort::Repository) {
+            // As what it is to git, whatever else it is.
+            found.insert(head.clone(), mark);
+            ways.in_repository(path, &head, path, &why);
+        }
+    } else if path.file_name().is_some_and(|name| name == ".git") {
+        ways.in_git(path);
+    }
+    if let Some(git) = &folder.git {
+        ways.by_git(git);
     }
 }
 

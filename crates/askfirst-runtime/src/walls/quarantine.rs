@@ -3,20 +3,27 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 
 use super::error::{WallsError, shown};
-use super::git::{LARGEST, OF_GIT, read_small};
-use super::protected::{Found, Searched, Sort};
+use super::found::{Found, Sort};
+use super::harmless::Judge;
+use super::protected::{Inside, Known, Protected, Searched};
 use crate::present::escape::visible_line;
 use crate::tools::filesystem::never::ASIDE;
+
+/// So often it is looked whether more is there.
+const ROUNDS: usize = 5;
+
+/// So much that was moved aside is said one by one.
+const MOST_SAID: usize = 32;
 
 /// So many bytes of a name stay.
 const KEPT: usize = 200;
@@ -32,116 +39,204 @@ const LONGEST: usize = 4096 - 256;
 const SHORT: usize = 2048;
 const DEEPEST: usize = 128;
 
-/// Settings of a repository that start no program.
-const HARMLESS: [&str; 21] = [
-    "core.repositoryformatversion",
-    "core.filemode",
-    "core.bare",
-    "core.logallrefupdates",
-    "core.ignorecase",
-    "core.precomposeunicode",
-    "core.symlinks",
-    "extensions.objectformat",
-    "init.defaultbranch",
-    "user.name",
-    "user.email",
-    "core.sharedrepository",
-    "extensions.refstorage",
-    "receive.denynonfastforwards",
-    "remote.mirror",
-    "remote.tagopt",
-    "remote.url",
-    "remote.fetch",
-    "branch.remote",
-    "branch.merge",
-    "submodule.active",
-];
-
 /// What was done about what appeared.
 #[derive(Debug, Default)]
 pub struct Moved {
     /// What was moved aside, in words.
     pub said: Vec<String>,
+    /// How much more was, that is not said one by one.
+    pub more: usize,
     /// What could not be, or not be searched.
     pub failed: Vec<WallsError>,
+    /// Whether something was left because only what appeared too leads git there.
+    passed_over: bool,
 }
 
-/// Moves aside what appeared in writable roots, as far as that can be done.
-pub fn quarantine(before: &BTreeMap<PathBuf, Found>, after: Searched, writable: &[PathBuf]) -> Moved {
-    // What leads git somewhere is moved itself; then what lies there is nobody's settings.
-    // Settings that somebody outside has replaced meanwhile are new; a program cannot, since they are covered. What else
-    // leads somewhere may be made anew by git or by a program, and leads there still.
-    let is_old = |path: &PathBuf| match (before.get(path), after.found.get(path)) {
-        (Some(old), Some(now)) => {
-            old.sort == Sort::Repository || is_git(path) || old.is_link() || old.inode == now.inode
+/// What was there before a command, and where it could write.
+#[derive(Debug, Clone, Copy)]
+pub struct Since<'a> {
+    /// What was protected, and what led git somewhere.
+    pub before: &'a Known,
+    /// All roots.
+    pub roots: &'a [PathBuf],
+    /// Those that it could write in.
+    pub writable: &'a [PathBuf],
+}
+
+/// Which ways count when it is asked what leads git to something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counting {
+    /// Those that were there before: the others may be moved aside yet.
+    Old,
+    /// Those that stay too.
+    Staying,
+}
+
+/// Moves aside what appeared in writable roots, as far as that can be done. It is looked for until nothing more is found:
+/// what was moved lies elsewhere then, and what leads somewhere still is there to stay.
+pub fn quarantine(protected: &Protected, since: Since<'_>, mut open: impl FnMut(&Path) -> bool) -> Moved {
+    let mut all = Moved::default();
+    let mut counting = Counting::Old;
+    for _ in 0..ROUNDS {
+        let after = protected.search_all(since.roots, Some(since.before), &mut open);
+        let done = one_round(protected, since, after, counting);
+        let again = done.count() > 0 || done.passed_over && counting == Counting::Old;
+        all.add(done);
+        if !again {
+            return all;
         }
-        (Some(_), None) => true,
-        (None, _) => false,
-    };
-    let by_new = |found: &Found| !found.by.is_empty() && !found.by.iter().any(is_old);
+        counting = Counting::Staying;
+    }
+    all.failed.extend(since.writable.first().map(|root| WallsError::Restless { path: root.clone() }));
+    all
+}
+
+/// Looks once at what was found.
+pub(super) fn one_round(
+    protected: &Protected,
+    since: Since<'_>,
+    after: Searched,
+    counting: Counting,
+) -> Moved {
+    let Since { before, roots, writable } = since;
+    let Searched { known: Known { found: now, ways, .. }, failed, unreadable } = after;
+    let can_write = |path: &Path| writable.iter().any(|root| path.starts_with(root));
+    let is_old = |way: &PathBuf| before.ways.get(way).is_some_and(|old| old.is_still(ways.get(way)));
+    let before = &before.found;
+    let leads = |way: &PathBuf| is_old(way) || counting == Counting::Staying && can_write(way);
     let changed = |old: &Found, found: &Found| match found.sort {
         _ if old.sort != found.sort => true,
-        Sort::Name => old.inode != found.inode || old.leads != found.leads,
+        Sort::Name => found.is_other_than(old),
         // Git itself writes it anew.
-        Sort::Repository | Sort::Closed | Sort::Pipe => false,
+        Sort::Repository | Sort::Aside | Sort::Closed | Sort::Pipe => false,
     };
-    let counts = |found: &Found| matches!(found.sort, Sort::Name | Sort::Repository) && !by_new(found);
     // What lies in a folder that was closed before could not be reached.
     let was_closed = |path: &Path| {
         path.ancestors().any(|above| before.get(above).is_some_and(|found| found.sort == Sort::Closed))
     };
-    let new = after
-        .found
-        .iter()
-        .filter(|(path, found)| counts(found) && !was_closed(path) && !has_name_of_moved(path))
-        .filter(|(path, found)| before.get(*path).is_none_or(|old| changed(old, found)));
     let mut done = Moved::default();
-    let mut gone: Vec<PathBuf> = Vec::new();
+    let mut gone = Gone::default();
     // What is closed, and was not, hid from the search.
-    let closed = after.found.iter().filter(|(path, found)| {
-        found.sort == Sort::Closed && !was_closed(path) && writable.iter().any(|root| path.starts_with(root))
-    });
+    let closed =
+        now.iter().filter(|(path, found)| found.sort == Sort::Closed && !was_closed(path) && can_write(path));
     for (path, _) in closed {
         let cause = io::ErrorKind::PermissionDenied.into();
         done.failed.push(WallsError::Search { path: path.clone(), cause });
     }
     // First what cannot be searched at all: what is in it goes with it.
-    for (path, cause) in after.failed {
-        done.bury(path, cause, writable, &mut gone);
+    for (path, cause) in failed {
+        done.bury(protected, path, cause, writable, &mut gone);
     }
-    for (path, found) in new.filter(|(path, _)| writable.iter().any(|root| path.starts_with(root))) {
-        // What lies in something that was moved went with it, and what lies in something older was covered.
-        let harmless = || match found.sort {
-            Sort::Repository => path.parent().is_some_and(is_harmless_repository),
-            Sort::Name | Sort::Closed | Sort::Pipe => is_harmless(path),
+    let judge = Judge { roots, now: &now };
+    let counts = |path: &Path, found: &Found| {
+        matches!(found.sort, Sort::Name | Sort::Repository) && can_write(path) && !was_closed(path)
+    };
+    for (path, found) in now.iter().filter(|(path, found)| counts(path, found)) {
+        if before.get(path).is_some_and(|old| !changed(old, found)) {
+            continue;
+        }
+        if !found.by.is_empty() && !found.by.iter().any(leads) {
+            done.passed_over = true;
+            continue;
+        }
+        let Some(at) = gone.place_of(path, found, protected) else { continue };
+        let harmless = match found.sort {
+            Sort::Repository => at.parent().is_some_and(|folder| judge.is_harmless_repository(folder)),
+            Sort::Name | Sort::Aside | Sort::Closed | Sort::Pipe => judge.is_harmless(&at, found),
         };
-        if gone.iter().any(|above| path.starts_with(above)) || harmless() {
+        if harmless {
             continue;
         }
-        if path.as_os_str().len() > LONGEST {
-            done.bury(path.clone(), rustix::io::Errno::NAMETOOLONG.into(), writable, &mut gone);
+        if at.as_os_str().len() > LONGEST {
+            done.bury(protected, path.clone(), rustix::io::Errno::NAMETOOLONG.into(), writable, &mut gone);
             continue;
         }
-        match aside(path) {
+        match aside(&at) {
             Ok(to) => {
-                let (path_shown, to) = (shown(path), shown(Path::new(&to)));
                 let why = visible_line(&found.why).text();
-                done.said.push(format!("`{path_shown}` appeared, but {why}; it was moved to `{to}`"));
-                gone.push(path.clone());
+                done.say(|| {
+                    format!(
+                        "`{}` appeared, but {why}; it was moved to `{}`",
+                        shown(&at),
+                        shown(Path::new(&to))
+                    )
+                });
+                gone.add(protected, path.clone(), at.with_file_name(to), Inside::Searched);
             }
             // Somebody else was faster.
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-            Err(cause) => done.failed.push(WallsError::Quarantine { path: path.clone(), cause }),
+            Err(cause) => done.failed.push(WallsError::Quarantine { path: at, cause }),
         }
     }
+    let unreadable = unreadable.into_iter().filter(|(path, _)| gone.around(path).is_none());
+    done.failed.extend(unreadable.map(|(path, cause)| WallsError::Settings { path, cause }));
     done
 }
 
+/// What was moved aside in one round: from where, and where it is now.
+#[derive(Default)]
+struct Gone(BTreeMap<PathBuf, PathBuf>);
+
+impl Gone {
+    fn add(&mut self, protected: &Protected, from: PathBuf, to: PathBuf, inside: Inside) {
+        if let Ok(stat) = to.symlink_metadata() {
+            protected.remember(to.clone(), stat.ino(), inside);
+        }
+        self.0.insert(from, to);
+    }
+
+    /// The innermost that something lay in.
+    fn around(&self, path: &Path) -> Option<(&PathBuf, &PathBuf)> {
+        if self.0.is_empty() {
+            return None;
+        }
+        path.ancestors().find_map(|above| self.0.get_key_value(above))
+    }
+
+    /// Where something is now; nothing if it lay in something that was moved, and without that is not protected: it did
+    /// nothing but for the name of that.
+    fn place_of(&self, path: &Path, found: &Found, protected: &Protected) -> Option<PathBuf> {
+        let Some((from, to)) = self.around(path) else { return Some(path.to_owned()) };
+        let rest = path.strip_prefix(from).ok().filter(|rest| !rest.as_os_str().is_empty())?;
+        let at = to.join(rest);
+        let kind = at.symlink_metadata().ok()?.file_type();
+        let by_itself = found.sort == Sort::Repository || !found.by.is_empty();
+        let is_short = at.as_os_str().len() <= LONGEST;
+        (is_short && (by_itself || protected.denies_anywhere(rest, kind))).then_some(at)
+    }
+}
+
 impl Moved {
+    /// How much was moved aside.
+    fn count(&self) -> usize {
+        self.said.len() + self.more
+    }
+
+    fn say(&mut self, line: impl FnOnce() -> String) {
+        match self.said.len() < MOST_SAID {
+            true => self.said.push(line()),
+            false => self.more += 1,
+        }
+    }
+
+    /// Adds what a later round did. What failed in an earlier one may have been moved since.
+    fn add(&mut self, later: Self) {
+        self.more += later.more;
+        later.said.into_iter().for_each(|line| self.say(|| line));
+        self.failed = later.failed;
+    }
+
     /// Moves aside a folder around something that no path is long enough for: nobody can look at what is in it, or cover
     /// it. What cannot be searched for another reason is noted.
-    fn bury(&mut self, path: PathBuf, cause: io::Error, writable: &[PathBuf], gone: &mut Vec<PathBuf>) {
-        if gone.iter().any(|above| path.starts_with(above)) {
+    fn bury(
+        &mut self,
+        protected: &Protected,
+        path: PathBuf,
+        cause: io::Error,
+        writable: &[PathBuf],
+        gone: &mut Gone,
+    ) {
+        if gone.around(&path).is_some() {
             return;
         }
         let too_long = rustix::io::Errno::NAMETOOLONG.raw_os_error();
@@ -159,28 +254,17 @@ impl Moved {
         };
         match aside(&place) {
             Ok(to) => {
-                let (place_shown, to) = (shown(&place), shown(Path::new(&to)));
-                self.said.push(format!(
-                    "`{place_shown}` holds paths too long to be searched; it was moved to `{to}`"
-                ));
-                gone.push(place);
+                self.say(|| {
+                    let (place, to) = (shown(&place), shown(Path::new(&to)));
+                    format!("`{place}` holds paths too long to be searched; it was moved to `{to}`")
+                });
+                let to = place.with_file_name(to);
+                gone.add(protected, place, to, Inside::Unknown);
             }
             Err(gone) if gone.kind() == io::ErrorKind::NotFound => {}
             Err(cause) => self.failed.push(WallsError::Quarantine { path: place, cause }),
         }
     }
-}
-
-fn is_git(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == ".git")
-}
-
-/// Whether something has a name that is given here: it does nothing any more, and is closed to programs.
-fn has_name_of_moved(path: &Path) -> bool {
-    let Some(name) = path.file_name().map(OsStr::as_bytes) else { return false };
-    let number = |rest: &[u8]| rest.is_empty() || rest.len() == 17 && rest.starts_with(b"-");
-    let at = memchr::memmem::rfind(name, ASIDE.as_bytes());
-    at.and_then(|at| name.get(at + ASIDE.len()..)).is_some_and(number)
 }
 
 /// Opens a folder again that was closed meanwhile, so that it can be searched: nothing may hide in it. Says which, in
@@ -256,112 +340,3 @@ fn renamed(folder: &OwnedFd, name: &OsStr) -> io::Result<OsString> {
     }
     Err(io::ErrorKind::AlreadyExists.into())
 }
-
-/// Whether a folder that git takes for a repository has nothing in it that git would run or be led by.
-fn is_harmless_repository(folder: &Path) -> bool {
-    OF_GIT.iter().all(|name| {
-        let path = folder.join(name);
-        // A worktree of a repository that is harmless itself is led there, and nowhere else.
-        if *name == "commondir" && is_worktree(Some(folder)) && is_only_a_way(folder) {
-            return true;
-        }
-        match (fs::symlink_metadata(&path), *name) {
-            (Err(cause), _) => cause.kind() == io::ErrorKind::NotFound,
-            (Ok(found), "hooks") => found.is_dir() && has_samples_only(&path),
-            (Ok(found), "config") => found.is_file() && found.len() < LARGEST && has_harmless_settings(&path),
-            (Ok(_), _) => false,
-        }
-    })
-}
-
-fn has_samples_only(hooks: &Path) -> bool {
-    fs::read_dir(hooks).is_ok_and(|mut entries| {
-        entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(".sample")))
-    })
-}
-
-fn has_harmless_settings(config: &Path) -> bool {
-    read_small(config).is_some_and(|text| settings_are_harmless(&text))
-}
-
-/// Whether it is what `git init`, `git clone` or `git worktree` makes: samples of hooks, settings that start no program,
-/// and ways to a repository whose settings are protected themselves.
-fn is_harmless(path: &Path) -> bool {
-    let found = match fs::symlink_metadata(path) {
-        Ok(found) => found,
-        Err(cause) => return cause.kind() == io::ErrorKind::NotFound,
-    };
-    if found.is_file() && found.len() < LARGEST {
-        let text = || read_small(path).unwrap_or_default();
-        match path.file_name().and_then(|name| name.to_str()) {
-            Some(".git") => return leads_to_worktree(path, &text()),
-            Some("commondir") => return text() == "../..\n" && is_worktree(path.parent()),
-            Some(_) | None => {}
-        }
-    }
-    let inside = |name: &str| {
-        path.parent().is_some_and(|folder| folder.file_name().is_some_and(|found| found == name))
-    };
-    if found.is_dir() && inside(".git") && path.file_name().is_some_and(|name| name == "hooks") {
-        return has_samples_only(path);
-    }
-    if inside("hooks") && path.extension().is_some_and(|suffix| suffix == "sample") {
-        return found.is_file();
-    }
-    if found.is_file()
-        && found.len() < LARGEST
-        && inside(".git")
-        && path.file_name().is_some_and(|name| name == "config")
-    {
-        return has_harmless_settings(path);
-    }
-    false
-}
-
-/// Whether a `.git` that is a file leads to a worktree's own folder, below a `.git` of which nothing is a link.
-fn leads_to_worktree(path: &Path, text: &str) -> bool {
-    let to = text.strip_prefix("gitdir: ").and_then(|rest| rest.strip_suffix('\n')).map(Path::new);
-    let Some(to) = to.and_then(|to| Some(path.parent()?.join(to))) else { return false };
-    to.canonicalize().is_ok_and(|real| real == to) && is_worktree(Some(&to)) && is_only_a_way(&to)
-}
-
-/// Whether the folder of a worktree leads to its repository, and has nothing of its own that git would run or be led by.
-fn is_only_a_way(folder: &Path) -> bool {
-    let is_absent = |name: &str| {
-        fs::symlink_metadata(folder.join(name)).is_err_and(|cause| cause.kind() == io::ErrorKind::NotFound)
-    };
-    let leads = folder.join("commondir");
-    read_small(&leads).is_some_and(|text| text == "../..\n")
-        && OF_GIT.iter().filter(|name| **name != "commondir").all(|name| is_absent(name))
-}
-
-fn is_worktree(folder: Option<&Path>) -> bool {
-    let is =
-        |path: Option<&Path>, name: &str| path.and_then(Path::file_name).is_some_and(|found| found == name);
-    let above = folder.and_then(Path::parent);
-    let repository = above.and_then(Path::parent);
-    is(above, "worktrees")
-        && (is(repository, ".git")
-            || repository.is_some_and(|it| it.join("HEAD").is_file() && is_harmless_repository(it)))
-}
-
-/// Every line is a section or a setting that is known; anything else is not understood, and so not harmless.
-fn settings_are_harmless(text: &str) -> bool {
-    let mut section = String::new();
-    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])).all(|line| {
-        if let Some(head) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            section = head.split(['"', ' ']).next().unwrap_or_default().to_lowercase();
-            return !head.contains(']');
-        }
-        let Some((name, value)) = line.split_once('=') else { return false };
-        let name = format!("{section}.{}", name.trim().to_lowercase());
-        // Git takes quotes and backslashes out, so what stands there is not what it reads.
-        let plain =
-            !value.contains("ext::") && !value.contains(['"', '\\']) && !value.trim_start().starts_with('-');
-        plain && HARMLESS.contains(&name.as_str())
-    })
-}
-
-#[cfg(test)]
-#[path = "quarantine/tests.rs"]
-mod tests;

@@ -1,6 +1,7 @@
 //! Protected names and links on real folders.
 
 mod git;
+mod outside;
 mod searched;
 
 use std::fs;
@@ -12,7 +13,8 @@ use askfirst::{Approval, Because};
 use askfirst_sandbox::Denial;
 use rustix::fs::{Mode, OFlags};
 
-use super::{Links, Moved, Protected, WallsError, derive_os_sandbox_profile, quarantine};
+use super::quarantine::{Counting, one_round};
+use super::{Links, Moved, Protected, Since, WallsError, derive_os_sandbox_profile, quarantine};
 use crate::config::{Config, PathApproval, PathConfig, PathMode, Settings};
 
 struct World {
@@ -51,8 +53,11 @@ impl World {
         fs::write(self.path(name), text).unwrap();
     }
 
+    /// The rules, with `settings` beside the root as those that git reads for every repository.
     fn protected(&self) -> Protected {
-        Protected::new(&self.config).unwrap()
+        let mut protected = Protected::new(&self.config).unwrap();
+        protected.settings = vec![self.path("settings")];
+        protected
     }
 
     fn denied(&self) -> Vec<(String, Denial)> {
@@ -73,7 +78,8 @@ impl World {
         let roots = [self.path("w")];
         let before = protected.search(&roots).unwrap();
         done();
-        let Moved { said, failed } = quarantine(&before, protected.search_all(&roots, |_| false), &roots);
+        let since = Since { before: &before, roots: &roots, writable: &roots };
+        let Moved { said, failed, .. } = quarantine(&protected, since, |_| false);
         assert!(failed.is_empty(), "{failed:?}");
         said
     }
@@ -102,11 +108,11 @@ fn a_name_that_appears_after_the_first_look_is_found_by_the_next() {
     let world = world();
     let protected = world.protected();
     let roots = [world.path("w")];
-    assert!(protected.search(&roots).unwrap().is_empty());
+    assert!(protected.search(&roots).unwrap().found.is_empty());
     world.write("w/a/.env", "x");
-    assert_eq!(protected.search(&roots).unwrap().len(), 1);
+    assert_eq!(protected.search(&roots).unwrap().found.len(), 1);
     fs::remove_file(world.path("w/a/.env")).unwrap();
-    assert!(protected.search(&roots).unwrap().is_empty());
+    assert!(protected.search(&roots).unwrap().found.is_empty());
 }
 
 #[test]
@@ -327,11 +333,12 @@ fn a_protected_link_that_leads_elsewhere_now_is_moved_aside_whatever_its_number(
     let before = protected.search(&roots).unwrap();
     fs::remove_file(world.path("w/.bashrc")).unwrap();
     symlink("evil", world.path("w/.bashrc")).unwrap();
-    let mut after = protected.search_all(&roots, |_| false);
+    let mut after = protected.search_all(&roots, Some(&before), |_| false);
     // As if the disk had given it the number of the old one.
-    let number = before[&world.path("w/.bashrc")].inode;
-    after.found.get_mut(&world.path("w/.bashrc")).unwrap().inode = number;
-    assert_eq!(quarantine(&before, after, &roots).said.len(), 1);
+    let number = before.found[&world.path("w/.bashrc")].inode;
+    after.known.found.get_mut(&world.path("w/.bashrc")).unwrap().inode = number;
+    let since = Since { before: &before, roots: &roots, writable: &roots };
+    assert_eq!(one_round(&protected, since, after, Counting::Old).said.len(), 1);
 }
 
 #[test]
@@ -423,4 +430,43 @@ fn a_repository_is_one_whatever_its_head_was_before_and_wherever_it_lies() {
         world.write("w/sub/.git/y/config", EVIL);
     });
     assert!(!world.path("w/sub/.git/y/HEAD").exists(), "{said:?}");
+}
+
+#[test]
+fn settings_of_a_new_repository_that_have_another_name_are_moved_aside() {
+    let world = world();
+    let said = world.after(|| {
+        world.write("w/.git/config", "[core]\n\tbare = false\n");
+        world.write("w/.git/hooks/x.sample", "x");
+        for (name, other) in [("w/.git/config", "w/stash"), ("w/.git/hooks/x.sample", "w/hook")] {
+            fs::hard_link(world.path(name), world.path(other)).unwrap();
+        }
+    });
+    assert!(!world.path("w/.git/config").exists() && !world.path("w/.git/hooks").exists(), "{said:?}");
+}
+
+#[test]
+fn another_name_that_was_made_since_is_found_at_the_next_command() {
+    let world = world();
+    world.write("w/.bashrc", "x");
+    let (protected, links) = (world.protected(), Links::search(&[world.path("w")]).unwrap());
+    let derive = || derive_os_sandbox_profile(&world.config, Access::Unasked, &protected, &links).unwrap();
+    assert_eq!(derive().profile.denied.len(), 1);
+    fs::hard_link(world.path("w/.bashrc"), world.path("w/other")).unwrap();
+    let denied = derive().profile.denied;
+    assert!(denied.iter().any(|denied| denied.path == world.path("w/other")), "{denied:?}");
+    // It is told from another of the same file.
+    fs::rename(world.path("w/other"), world.path("w/third")).unwrap();
+    let denied = derive().profile.denied;
+    assert!(denied.iter().any(|denied| denied.path == world.path("w/third")), "{denied:?}");
+}
+
+#[test]
+fn a_protected_file_that_was_written_under_another_name_is_moved_aside() {
+    let world = world();
+    world.write("w/.bashrc", "old");
+    fs::hard_link(world.path("w/.bashrc"), world.path("elsewhere")).unwrap();
+    assert_eq!(world.after(|| ()), [""; 0]);
+    let said = world.after(|| fs::write(world.path("elsewhere"), "new").unwrap());
+    assert_eq!(said.len(), 1, "{said:?}");
 }

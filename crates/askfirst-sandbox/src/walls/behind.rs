@@ -15,13 +15,14 @@ use super::pool::Waiting;
 use super::violation::Violation;
 use super::{SEALS, Walls, bubblewrap, wire};
 use crate::error::{LaunchError, shown};
-use crate::launch::{Afterwards, Begin, LastWord, Start, Told, follow_attached, run};
+use crate::launch::{Afterwards, Begin, LastWord, Start, Stops, Told, follow_attached, run};
 use crate::marker::{self, Marker};
 use crate::prepare::{Prepared, enter, variables, words};
-use crate::profile::{OSProfile, User};
+use crate::profile::{Descriptors, OSProfile, User};
 use crate::spawn::{Ends, Extra, Session, spawn};
 use crate::spec::{End, Finished, Limits, Spec};
 use crate::stop::Stop;
+use crate::terminal::{Place, Seat};
 
 /// A launch behind walls that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ pub(super) fn go(walls: &Walls, order: Order, spec: &Spec, stop: &Stop) -> Resul
     let spec = &Spec { limits: least(&order.profile.limits, &spec.limits), ..spec.clone() };
     let ready = match (&walls.pool, order.profile.user) {
         (Some(pool), User::Same) => Ready::waiting(pool.take(&walls.helper)?, order)?,
-        (Some(_) | None, _) => Ready::new(walls, order)?,
+        (Some(_) | None, _) => Ready::new(walls, order, None)?,
     };
     let begin = |ends: &Ends, session| ready.begin(ends, session);
     let finished = run(spec, stop, &ready.start(&begin), |_| Ok(()))?;
@@ -85,9 +86,30 @@ pub fn attach_behind(
     spec: &Spec,
     stop: &Stop,
 ) -> Result<(End, Vec<Violation>), LaunchError> {
-    let ready = Ready::new(walls, order(walls, profile, spec, Inside::Program)?)?;
+    attach(walls, order(walls, profile, spec, Inside::Program)?, spec, stop)
+}
+
+/// The same with an order as it is.
+pub(super) fn attach(
+    walls: &Walls,
+    mut order: Order,
+    spec: &Spec,
+    stop: &Stop,
+) -> Result<(End, Vec<Violation>), LaunchError> {
+    let descriptors = order.profile.descriptors;
+    let (seat, calls) = match descriptors {
+        Descriptors::Standard => (None, None),
+        Descriptors::Terminal => {
+            let (seat, calls) = Seat::new().map_err(LaunchError::system("making a pipe"))?;
+            order.place = seat.place();
+            (Some(seat), Some(calls.into()))
+        }
+    };
+    let ready = Ready::new(walls, order, calls)?;
     let begin = |ends: &Ends, session| ready.begin(ends, session);
-    let end = follow_attached(spec, stop, &ready.start(&begin), profile.descriptors)?;
+    let seated = seat.map(|seat| Seated { seat, answer: &ready.answer });
+    let stops = seated.as_ref().map(|seated| seated as &dyn Stops);
+    let end = follow_attached(spec, stop, &ready.start(&begin), descriptors, stops)?;
     ready.result(end, spec)
 }
 
@@ -115,6 +137,7 @@ pub(super) fn order(
         args: spec.args.clone(),
         env: spec.env.clone(),
         folder,
+        place: Place::Apart,
         profile,
         #[cfg(test)]
         off: Vec::new(),
@@ -215,6 +238,28 @@ impl LastWord for Answer {
     }
 }
 
+/// A program at our terminal.
+struct Seated<'a> {
+    seat: Seat,
+    answer: &'a Answer,
+}
+
+impl Stops for Seated<'_> {
+    fn sign(&self) -> BorrowedFd<'_> {
+        self.answer.pipe.as_fd()
+    }
+
+    fn stop_too(&self) -> io::Result<()> {
+        let mut heard = self.answer.hear()?;
+        let count = heard.words.len();
+        heard.words.retain(|word| *word != Word::Stopped);
+        if heard.words.len() < count {
+            self.seat.stop_too()?;
+        }
+        Ok(())
+    }
+}
+
 impl Ready {
     /// One that waits.
     fn waiting(to: Waiting, mut order: Order) -> Result<Self, LaunchError> {
@@ -226,8 +271,8 @@ impl Ready {
         Ok(Self { how: How::Handed { to, order, said: RefCell::new(Some(said.into())) }, answer })
     }
 
-    /// One that is started for this order alone.
-    fn new(walls: &Walls, mut order: Order) -> Result<Self, LaunchError> {
+    /// One that is started for this order alone, with where it is called if the program may stop.
+    fn new(walls: &Walls, mut order: Order, calls: Option<OwnedFd>) -> Result<Self, LaunchError> {
         let marker = Marker::fresh().map_err(LaunchError::system("reading random bytes"))?;
         let marked = [marker::VARIABLE.as_bytes(), b"=", marker.value().as_bytes()].concat();
         mark(&mut order, &marker);
@@ -235,12 +280,14 @@ impl Ready {
         let (answer, said) = io::pipe().map_err(system("making a pipe"))?;
         let sealed = seal(&wire::encode(&order)).map_err(system("sealing the order"))?;
         let mut extra = vec![sealed, said.into()];
+        extra.extend(calls);
         let mut path = c"/proc/self/exe".to_owned();
         match &walls.helper.0 {
             Program::Own => {}
             Program::File(file) => {
+                path = CString::new(format!("/proc/self/fd/{}", 3 + extra.len()))
+                    .map_err(|cause| system("holding the helper")(cause.into()))?;
                 extra.push(file.try_clone().map_err(system("holding the helper"))?);
-                path = c"/proc/self/fd/5".to_owned();
             }
         }
         let mut argv = vec![CString::new(NAME).map_err(|cause| system("naming the helper")(cause.into()))?];
@@ -293,6 +340,7 @@ impl Ready {
             match word {
                 Word::Refused(violation) => violations.push(violation),
                 Word::Status(said) | Word::Gone(said) => status = Some(said),
+                Word::Stopped => {}
                 Word::Failed(step, number) => {
                     return Err(LaunchError::Walls { step, cause: io::Error::from_raw_os_error(number) });
                 }
@@ -332,7 +380,7 @@ pub(super) fn start_only(
     order: Order,
     output: &io::PipeWriter,
 ) -> Result<rustix::process::Pid, LaunchError> {
-    let ready = Ready::new(walls, order)?;
+    let ready = Ready::new(walls, order, None)?;
     let system = |doing| LaunchError::system::<io::Error>(doing);
     let input = File::open("/dev/null").map_err(system("opening"))?;
     let copy = || output.try_clone().map_err(system("opening"));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::helper::{Helper, NAME, Program};
-use super::mounts::PROC_COVERED;
+use super::mounts::{PROC_COVERED, PROC_OF_ROOT};
 use super::order::Order;
 use super::sys;
 use crate::error::{LaunchError, shown};
@@ -108,12 +108,11 @@ pub(super) fn command(order: &Order, helper: &Helper, others: usize) -> Result<M
         made.words(["--tmpfs".as_ref(), path.as_ref()]);
     }
     made.words(["--proc".as_ref(), "/proc".as_ref()]);
-    for path in PROC_COVERED
-        .map(|name| Path::new("/proc").join(OsStr::from_bytes(name.to_bytes())))
-        .iter()
-        .filter(|path| path.exists())
-    {
-        made.cover(path).map_err(failed(path))?;
+    for name in PROC_COVERED.into_iter().chain(PROC_OF_ROOT) {
+        let path = Path::new("/proc").join(OsStr::from_bytes(name.to_bytes()));
+        if path.exists() {
+            made.cover(&path).map_err(failed(&path))?;
+        }
     }
     for word in [["--remount-ro", "/proc"], ["--dev", "/dev"]] {
         made.words(word.map(OsStr::new));

@@ -11,11 +11,11 @@ use libc::{c_char, c_int, c_void};
 use super::filter::{Filter, Telling};
 use super::inside::{c_strings, end, rules};
 use super::mechanism::Mechanism;
-use super::order::Way;
-use super::order::{Failed, Inside, Order, Word};
+use super::order::{Failed, Inside, Order, Way, Word};
 use super::turns::Turns;
-use super::{check, init, sys};
+use super::{check, init, seat, sys};
 use crate::profile::Descriptors;
+use crate::terminal::Place;
 
 /// How the start went.
 pub(super) enum Started {
@@ -133,10 +133,13 @@ extern "C" fn child(ready: *mut c_void) -> c_int {
 
 fn prepare(ready: &mut Ready<'_>) -> Result<(), Failed> {
     let order = ready.order;
-    match order.profile.descriptors {
+    match (order.place, order.profile.descriptors) {
+        (place @ (Place::Front | Place::Behind), _) => {
+            seat::sit_down(place).map_err(Failed::at("handing over the terminal"))?;
+        }
         // SAFETY: no memory is passed; it can fail only for a leader of a group, which has a session already.
-        Descriptors::Standard => drop(unsafe { libc::setsid() }),
-        Descriptors::Terminal => {}
+        (Place::Apart, Descriptors::Standard) => drop(unsafe { libc::setsid() }),
+        (Place::Apart, Descriptors::Terminal) => {}
     }
     init::unblock_signals().map_err(Failed::at("unblocking signals"))?;
     // The standard library ignores it for the helper, and what is ignored stays so.
@@ -165,7 +168,9 @@ fn prepare(ready: &mut Ready<'_>) -> Result<(), Failed> {
 fn limits(order: &Order) -> Result<(), Failed> {
     let failed = |name: &'static str| Failed::at::<io::Error>(format!("setting the limit `{name}`"));
     let limits = &order.profile.limits;
-    sys::set_limit(libc::RLIMIT_CORE, 0, 0).map_err(failed("core"))?;
+    // Too little for a file; and to a program that takes what is left of others, the kernel hands nothing over only with
+    // this limit, not with none.
+    sys::set_limit(libc::RLIMIT_CORE, 1, 1).map_err(failed("core"))?;
     if let Some(cpu) = limits.cpu {
         let seconds = cpu.as_secs();
         sys::set_limit(libc::RLIMIT_CPU, seconds, seconds.saturating_add(1)).map_err(failed("cpu"))?;

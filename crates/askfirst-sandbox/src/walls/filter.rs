@@ -22,15 +22,25 @@ const ARCHITECTURE: u32 = 0xc000_00b7;
 /// The last call that was looked at when this list was made (`removexattrat`).
 const LAST_KNOWN: u32 = 466;
 
+/// Numbers below it that no call has yet, the first and the last. Later kernels may fill them from the front.
+#[cfg(target_arch = "x86_64")]
+const UNUSED: (u32, u32) = (337, 423);
+#[cfg(target_arch = "aarch64")]
+const UNUSED: (u32, u32) = (295, 423);
+
 const ALLOW: u32 = 0x7fff_0000;
 const KILL: u32 = 0x8000_0000;
 const NOTIFY: u32 = 0x7fc0_0000;
 const fn refuse(errno: c_int) -> u32 {
     0x0005_0000 | (errno as u32 & 0xffff)
 }
+/// Nothing is done, and nothing said.
+const PRETEND: u32 = refuse(0);
 const EPERM: u32 = refuse(libc::EPERM);
 const ENOSYS: u32 = refuse(libc::ENOSYS);
 const EOPNOTSUPP: u32 = refuse(libc::EOPNOTSUPP);
+const EINVAL: u32 = refuse(libc::EINVAL);
+const ENOMEM: u32 = refuse(libc::ENOMEM);
 
 /// Namespaces of every kind that `clone` can make. Another one, of time, shares its bit with the signal there.
 const NAMESPACES: u32 = 0x7e02_0000;
@@ -57,6 +67,11 @@ const OF: u32 = 4;
 /// The lower half of an argument.
 const fn argument(index: u32) -> u32 {
     16 + 8 * index + if cfg!(target_endian = "big") { 4 } else { 0 }
+}
+
+/// Its upper half.
+const fn upper(index: u32) -> u32 {
+    16 + 8 * index + if cfg!(target_endian = "big") { 0 } else { 4 }
 }
 
 /// A filter while it is made: what is done with each call.
@@ -87,14 +102,13 @@ impl Filter {
         if order.has(Mechanism::Surface) {
             making.refuse(&SURFACE, EPERM);
             making.refuse(&IO_URING, ENOSYS);
-            // Only its own: PID 1 must be able to go on.
-            making.look_at(libc::SYS_prlimit64, 0, |steps| {
-                let (own, other) = (steps.answer(ALLOW), steps.answer(EPERM));
-                steps.ask(Ask::Equal(0), own, other)
-            });
+            making.limits();
             making.pace(order);
+            making.descriptors();
             // Room that no size tells of is not counted as a file's.
             making.refuse_bits(libc::SYS_fallocate, 1, libc::FALLOC_FL_KEEP_SIZE as u32, EOPNOTSUPP);
+            // Memory that counts as a stack, and not as a process's own.
+            making.refuse_bits(libc::SYS_mmap, 3, libc::MAP_GROWSDOWN as u32, ENOMEM);
         }
         if order.has(Mechanism::Machine) {
             making.refuse(&MACHINE, EPERM);
@@ -106,15 +120,7 @@ impl Filter {
                 steps.ask(Ask::AnyBit(NO_EXEC_SEAL), sealed, other)
             });
         }
-        let requests = [(Mechanism::Surface, &ROOM[..], EOPNOTSUPP), (Mechanism::Terminal, &PUSHING, EPERM)];
-        making.look_at(libc::SYS_ioctl, 1, |steps| {
-            let other = steps.answer(ALLOW);
-            let held = requests.into_iter().filter(|(mechanism, ..)| order.has(*mechanism));
-            held.fold(other, |other, (_, requests, action)| {
-                let refused = steps.answer(action);
-                requests.iter().fold(other, |other, request| steps.ask(Ask::Equal(*request), refused, other))
-            })
-        });
+        making.requests(order);
         if order.has(Mechanism::SetId) {
             making.set_id();
         }
@@ -124,6 +130,8 @@ impl Filter {
         let (mut steps, mut first) = making.choose();
         if order.has(Mechanism::Numbering) {
             let unknown = steps.answer(ENOSYS);
+            let used = steps.ask(Ask::AtLeast(UNUSED.1 + 1), first, unknown);
+            first = steps.ask(Ask::AtLeast(UNUSED.0), used, first);
             first = steps.ask(Ask::AtLeast(LAST_KNOWN + 1), unknown, first);
         }
         let (number, other) = (steps.load(NUMBER, first), steps.answer(KILL));
@@ -249,6 +257,60 @@ impl Making {
         }
     }
 
+    /// Only its own: PID 1 must be able to go on. That on cores stays, since less of it would let more through; programs
+    /// that want none have none anyway, and some end if they are told that they cannot say so.
+    fn limits(&mut self) {
+        let core = Ask::Equal(libc::RLIMIT_CORE);
+        self.look_at(libc::SYS_prlimit64, 0, |steps| {
+            let (allowed, refused, pretended) =
+                (steps.answer(ALLOW), steps.answer(EPERM), steps.answer(PRETEND));
+            // Without a new one the old one is asked for.
+            let new = steps.ask(Ask::AnyBit(!0), pretended, allowed);
+            let new = steps.load(upper(2), new);
+            let new = steps.ask(Ask::AnyBit(!0), pretended, new);
+            let new = steps.load(argument(2), new);
+            let own = steps.ask(core, new, allowed);
+            let own = steps.load(argument(1), own);
+            steps.ask(Ask::Equal(0), own, refused)
+        });
+        self.look_at(libc::SYS_setrlimit, 0, |steps| {
+            let (pretended, other) = (steps.answer(PRETEND), steps.answer(ALLOW));
+            steps.ask(core, pretended, other)
+        });
+    }
+
+    /// What is asked of devices and files.
+    fn requests(&mut self, order: &Order) {
+        let lists = [(Mechanism::Surface, &ROOM[..], EOPNOTSUPP), (Mechanism::Terminal, &LASTING, EPERM)];
+        self.look_at(libc::SYS_ioctl, 1, |steps| {
+            let mut other = steps.answer(ALLOW);
+            for (mechanism, requests, action) in lists {
+                if order.has(mechanism) {
+                    let refused = steps.answer(action);
+                    other = requests.iter().fold(other, |no, one| steps.ask(Ask::Equal(*one), refused, no));
+                }
+            }
+            if order.has(Mechanism::Terminal) {
+                let (allowed, refused) = (other, steps.answer(EPERM));
+                for (first, last) in CONSOLES {
+                    let inside = steps.ask(Ask::AtLeast(last + 1), allowed, refused);
+                    other = steps.ask(Ask::AtLeast(first), inside, other);
+                }
+            }
+            other
+        });
+    }
+
+    /// What a file that may only be read suffices for, and whoever opens it outside has to wait for. The answer is that of
+    /// a kernel without it, and so it is for commands of later ones.
+    fn descriptors(&mut self) {
+        self.look_at(libc::SYS_fcntl, 1, |steps| {
+            let (refused, other) = (steps.answer(EINVAL), steps.answer(ALLOW));
+            let other = steps.ask(Ask::AtLeast(LAST_COMMAND + 1), refused, other);
+            WAITED_FOR.iter().fold(other, |other, command| steps.ask(Ask::Equal(*command), refused, other))
+        });
+    }
+
     /// Wherever a mode is given, and not behind a pointer.
     fn set_id(&mut self) {
         let modes = [
@@ -333,7 +395,7 @@ const MOUNTING: [c_long; 12] = [
     OPEN_TREE_ATTR,
 ];
 
-const SURFACE: [c_long; 7] = [
+const SURFACE: [c_long; 8] = [
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
@@ -341,10 +403,22 @@ const SURFACE: [c_long; 7] = [
     libc::SYS_fanotify_init,
     libc::SYS_lookup_dcookie,
     libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
 ];
 
-/// What pushes characters into a terminal.
-const PUSHING: [u32; 2] = [libc::TIOCLINUX as u32, libc::TIOCSTI as u32];
+/// Leases, and notes about what happens in a folder.
+const WAITED_FOR: [u32; 2] = [libc::F_SETLEASE as u32, libc::F_NOTIFY as u32];
+
+/// The last command of `fcntl` that was looked at (`F_SET_FILE_RW_HINT`).
+const LAST_COMMAND: u32 = 1038;
+
+/// What pushes characters into a terminal, or leaves it useless to whoever uses it next.
+const LASTING: [u32; 4] =
+    [libc::TIOCLINUX as u32, libc::TIOCSTI as u32, libc::TIOCSETD as u32, libc::TIOCSSERIAL as u32];
+
+/// Everything that only the console of the machine understands, the first and the last of each kind: keyboard, screen
+/// and fonts (`KD…`), and which of its terminals is shown (`VT_…`).
+const CONSOLES: [(u32, u32); 2] = [(0x4b00, 0x4bff), (0x5600, 0x56ff)];
 
 /// `FS_IOC_RESVSP`, `FS_IOC_UNRESVSP`, the same two with 64 bits, and `FS_IOC_ZERO_RANGE`: all leave a size as it is.
 const ROOM: [u32; 5] = [0x4030_5828, 0x4030_5829, 0x4030_582a, 0x4030_582b, 0x4030_5839];

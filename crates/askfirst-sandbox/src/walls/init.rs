@@ -14,28 +14,24 @@ use super::mechanism::Mechanism;
 use super::notify::Notices;
 use super::order::{Failed, Order, Way, Word};
 use super::routes::Counters;
+use super::seat::Seat;
 use super::turns::Turns;
 use super::violation::{Tried, Violation};
 use crate::profile::Network;
 
 /// Signals that are passed on to the program.
-const PASSED: [c_int; 8] = [
-    libc::SIGTERM,
-    libc::SIGINT,
-    libc::SIGHUP,
-    libc::SIGQUIT,
-    libc::SIGUSR1,
-    libc::SIGUSR2,
-    libc::SIGWINCH,
-    libc::SIGTSTP,
-];
+const PASSED: [c_int; 7] =
+    [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGWINCH];
+
+/// Signals that must not stop whoever watches over a program. PID 1 hears the first itself, if its group is told.
+const HELD: [c_int; 2] = [libc::SIGTSTP, libc::SIGTTOU];
 
 fn watched() -> sigset_t {
     let mut set = MaybeUninit::uninit();
     // SAFETY: the set is initialised by the first call.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
-        for signal in PASSED.into_iter().chain([libc::SIGCHLD]) {
+        for signal in PASSED.into_iter().chain(HELD).chain([libc::SIGCHLD]) {
             libc::sigaddset(set.as_mut_ptr(), signal);
         }
         set.assume_init()
@@ -81,12 +77,12 @@ pub(super) fn wait_outside(first: pid_t) -> io::Result<i32> {
         // SAFETY: the call has succeeded.
         let info = unsafe { info.assume_init() };
         if signal != libc::SIGCHLD {
-            if was_sent(info.si_code) {
+            if was_sent(info.si_code) && PASSED.contains(&signal) {
                 pass(signal, first);
             }
             continue;
         }
-        if let Some((pid, status)) = reap()?
+        if let Some((pid, Became::Ended(status))) = reap(Wanted::Ends)?
             && pid == first
         {
             return Ok(if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { SAID });
@@ -107,22 +103,39 @@ pub(super) fn collect(signals: &OwnedFd) -> io::Result<Told> {
     if info.ssi_signo as c_int != libc::SIGCHLD {
         return Ok(Told::ToEnd);
     }
-    while reap()?.is_some() {}
+    while reap(Wanted::Ends)?.is_some() {}
     Ok(Told::Nothing)
 }
 
-/// One child that has ended, if any has.
-fn reap() -> io::Result<Option<(pid_t, c_int)>> {
+/// What is looked for among children.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Ends,
+    EndsAndStops,
+}
+
+/// What a child has become.
+enum Became {
+    Ended(c_int),
+    Stopped,
+}
+
+/// One child that has ended, if any has, or stopped.
+fn reap(wanted: Wanted) -> io::Result<Option<(pid_t, Became)>> {
+    let stops = match wanted {
+        Wanted::Ends => 0,
+        Wanted::EndsAndStops => libc::WUNTRACED,
+    };
     loop {
         let mut status = 0;
         // SAFETY: the number lives.
-        return match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
+        return match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG | stops) } {
             0 => Ok(None),
-            pid @ 1.. if libc::WIFSTOPPED(status) => {
-                go_on(pid, libc::WSTOPSIG(status));
-                continue;
-            }
-            pid @ 1.. => Ok(Some((pid, status))),
+            pid @ 1.. if libc::WIFSTOPPED(status) => match go_on(pid, libc::WSTOPSIG(status)) {
+                Err(_) if stops != 0 => Ok(Some((pid, Became::Stopped))),
+                Ok(()) | Err(_) => continue,
+            },
+            pid @ 1.. => Ok(Some((pid, Became::Ended(status)))),
             _ => match io::Error::last_os_error() {
                 cause if cause.raw_os_error() == Some(libc::ECHILD) => Ok(None),
                 cause => Err(cause),
@@ -131,12 +144,13 @@ fn reap() -> io::Result<Option<(pid_t, c_int)>> {
     }
 }
 
-/// Lets a child go on that has asked to be traced: nobody here does, and its stop is not its end.
-fn go_on(pid: pid_t, signal: c_int) {
+/// Lets a child go on that has asked to be traced: nobody here does, and its stop is not its end. Fails if it has not.
+fn go_on(pid: pid_t, signal: c_int) -> io::Result<()> {
     // The one that tells of a start would not have been sent without it.
     let signal = if signal == libc::SIGTRAP { 0 } else { signal };
     // SAFETY: with this request the last two are numbers. If it was ended meanwhile, there is nothing to do.
-    unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0, libc::c_long::from(signal)) };
+    let result = unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0, libc::c_long::from(signal)) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Starts the program and stays until it has ended.
@@ -150,12 +164,14 @@ pub(super) fn run(order: &Order, answer: &Answer, turns: Option<Turns>) -> Resul
             end(SAID)
         }
     };
+    let mut seat = Seat::of(order);
     let mut notices = listener.map(Notices::new);
     let mut counters = has_own_network(order).then(Counters::open);
     let mut missed = None;
     loop {
         let mut polls = vec![poll_of(&signals)];
         polls.extend(notices.as_ref().map(|notices| poll_of(notices.listener())));
+        polls.extend(seat.as_ref().map(|seat| poll_of(seat.calls())));
         let count = polls.len() as libc::nfds_t;
         // SAFETY: as many structures are passed as are said.
         if unsafe { libc::poll(polls.as_mut_ptr(), count, -1) } < 0 {
@@ -164,8 +180,10 @@ pub(super) fn run(order: &Order, answer: &Answer, turns: Option<Turns>) -> Resul
                 cause => return Err(failed()(cause)),
             }
         }
-        let signalled = polls.first().is_some_and(|poll| poll.revents != 0);
-        let noticed = polls.get(1).map_or(0, |poll| poll.revents);
+        let mut told = polls.iter().map(|poll| poll.revents);
+        let signalled = told.next().is_some_and(|told| told != 0);
+        let noticed = notices.as_ref().and_then(|_| told.next()).unwrap_or(0);
+        let called = seat.as_ref().and_then(|_| told.next()).is_some_and(|told| told != 0);
         if noticed & libc::POLLIN != 0 {
             if let Some(told) = notices.as_mut().and_then(Notices::answer) {
                 answer.say(&Word::Refused(told));
@@ -175,7 +193,15 @@ pub(super) fn run(order: &Order, answer: &Answer, turns: Option<Turns>) -> Resul
             missed = counters.take().and_then(outside);
             notices = None;
         }
-        if signalled && let Some(status) = attend(&signals, program).map_err(failed())? {
+        let ended = if signalled || called {
+            attend(&signals, program, seat.as_mut(), answer).map_err(failed())?
+        } else {
+            None
+        };
+        if called && seat.as_mut().is_some_and(|seat| seat.answer(program).is_err()) {
+            seat = None;
+        }
+        if let Some(status) = ended {
             if let Some(told) = missed.or_else(|| counters.take().and_then(outside)) {
                 answer.say(&Word::Refused(told));
             }
@@ -252,21 +278,40 @@ fn read_signal(signals: &OwnedFd) -> Option<libc::signalfd_siginfo> {
     (usize::try_from(count) == Ok(size)).then_some(info)
 }
 
-/// Looks at one signal. Gives the status of the program if it has ended.
-fn attend(signals: &OwnedFd, program: pid_t) -> io::Result<Option<c_int>> {
-    let Some(info) = read_signal(signals) else { return Ok(None) };
-    let signal = info.ssi_signo as c_int;
-    if signal != libc::SIGCHLD {
-        if was_sent(info.ssi_code) {
-            pass(signal, program);
-        }
-        return Ok(None);
-    }
+/// Looks at all signals that have come. Gives the status of the program if it has ended.
+fn attend(
+    signals: &OwnedFd,
+    program: pid_t,
+    mut seat: Option<&mut Seat>,
+    answer: &Answer,
+) -> io::Result<Option<c_int>> {
     let mut ended = None;
-    while let Some((pid, status)) = reap()? {
-        if pid == program {
-            ended = Some(status);
+    while let Some(info) = read_signal(signals) {
+        match (info.ssi_signo as c_int, seat.as_deref_mut()) {
+            (libc::SIGCHLD, seat) => ended = ended.or(look_after(program, seat, answer)?),
+            (libc::SIGTTOU, _) => {}
+            (signal, Some(seat)) => seat.pass(signal, program),
+            (signal, None) if was_sent(info.ssi_code) => pass(signal, program),
+            (_, None) => {}
         }
+    }
+    Ok(ended)
+}
+
+/// Collects children. Gives the status of the program if it has ended, and says so if it has stopped.
+fn look_after(program: pid_t, seat: Option<&mut Seat>, answer: &Answer) -> io::Result<Option<c_int>> {
+    let wanted = if seat.is_some() { Wanted::EndsAndStops } else { Wanted::Ends };
+    let (mut ended, mut stopped) = (None, false);
+    while let Some((pid, became)) = reap(wanted)? {
+        match became {
+            Became::Ended(status) if pid == program => ended = Some(status),
+            Became::Stopped if pid == program => stopped = true,
+            Became::Ended(_) | Became::Stopped => {}
+        }
+    }
+    if let Some(seat) = seat.filter(|_| stopped && ended.is_none()) {
+        seat.stopped();
+        answer.say(&Word::Stopped);
     }
     Ok(ended)
 }

@@ -21,6 +21,7 @@ mod notify;
 mod order;
 mod pool;
 mod routes;
+mod seat;
 mod stay;
 mod steps;
 mod streams;

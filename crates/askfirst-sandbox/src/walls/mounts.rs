@@ -18,9 +18,23 @@ use crate::profile::{Denial, Descriptors, Grant, Identity, Mode, depth};
 /// Devices that every program may use; they lead nowhere.
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
-/// What `/proc` tells about the whole machine and no program needs.
-pub(super) const PROC_COVERED: [&CStr; 8] =
-    [c"kcore", c"kmsg", c"keys", c"key-users", c"timer_list", c"sysrq-trigger", c"kallsyms", c"sched_debug"];
+/// What `/proc` tells everybody about the whole machine and no program needs.
+pub(super) const PROC_COVERED: [&CStr; 6] =
+    [c"keys", c"key-users", c"kallsyms", c"sched_debug", c"iomem", c"ioports"];
+
+/// The same that it tells nobody but root.
+pub(super) const PROC_OF_ROOT: [&CStr; 10] = [
+    c"kcore",
+    c"kmsg",
+    c"timer_list",
+    c"sysrq-trigger",
+    c"kpagecount",
+    c"kpageflags",
+    c"kpagecgroup",
+    c"pagetypeinfo",
+    c"vmallocinfo",
+    c"slabinfo",
+];
 
 /// Where what covers lies.
 const COVERS: &str = "/.walls";
@@ -105,6 +119,7 @@ impl System {
                 }
                 real => real.and_then(|real| copy(&real)),
             },
+            Err(cause) if is_absent(&cause) => return Ok(None),
             Err(_) => copy(path),
         };
         match found {
@@ -112,12 +127,14 @@ impl System {
             Ok((_, libc::S_IFLNK)) => Err(mounting(path)(io::Error::from_raw_os_error(libc::ELOOP))),
             Ok((mount, libc::S_IFDIR)) => Ok(Some(Self::Mount(path.to_owned(), mount, Kind::Folder))),
             Ok((mount, _)) => Ok(Some(Self::Mount(path.to_owned(), mount, Kind::File))),
-            Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Ok(None)
-            }
+            Err(cause) if is_absent(&cause) => Ok(None),
             Err(cause) => Err(mounting(path)(cause)),
         }
     }
+}
+
+fn is_absent(cause: &io::Error) -> bool {
+    matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn copy(of: &OwnedFd, mode: Mode) -> io::Result<OwnedFd> {
@@ -226,20 +243,21 @@ impl Building<'_> {
             })
             .collect();
         let Some(last) = names.pop() else { return Err(io::ErrorKind::InvalidInput.into()) };
-        let mut at = sys::look(self.root.as_raw_fd(), c".")?;
+        let mut within: Option<OwnedFd> = None;
         for name in names {
-            at = self.step(&at, name, Kind::Folder)?;
+            let at = within.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
+            within = Some(self.step(at, name, Kind::Folder)?);
         }
-        self.step(&at, last, kind)
+        self.step(within.as_ref().map_or(self.root.as_fd(), AsFd::as_fd), last, kind)
     }
 
-    fn step(&self, at: &OwnedFd, name: &OsStr, kind: Kind) -> io::Result<OwnedFd> {
+    fn step(&self, at: BorrowedFd<'_>, name: &OsStr, kind: Kind) -> io::Result<OwnedFd> {
         let name = CString::new(name.as_bytes())?;
         match sys::look(at.as_raw_fd(), &name) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
             found => return found,
         }
-        if !self.ours.contains(&device_of(at.as_fd())?) {
+        if !self.ours.contains(&device_of(at)?) {
             return Err(io::Error::from_raw_os_error(libc::ENOENT));
         }
         match kind {
@@ -420,7 +438,8 @@ impl Building<'_> {
             if !self.order.has(Mechanism::Proc) {
                 return Ok(());
             }
-            for name in PROC_COVERED {
+            let of_root = rustix::process::geteuid().is_root().then_some(PROC_OF_ROOT);
+            for name in PROC_COVERED.into_iter().chain(of_root.into_iter().flatten()) {
                 if sys::is_there(proc.as_fd(), name)? {
                     sys::attach_at(self.new_cover(Kind::File)?.as_fd(), proc.as_fd(), name)?;
                 }

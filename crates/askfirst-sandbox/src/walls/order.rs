@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::profile::OSProfile;
+use crate::terminal::Place;
 
 /// One program and the walls around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,7 @@ pub(crate) struct Order {
     pub(crate) args: Vec<OsString>,
     pub(crate) env: Vec<(OsString, OsString)>,
     pub(crate) folder: PathBuf,
+    pub(crate) place: Place,
     pub(crate) profile: OSProfile,
     /// What a test leaves out, to see that something gets through then.
     #[cfg(test)]
@@ -66,6 +68,8 @@ pub(crate) enum Word {
     Status(i32),
     /// The same, and nothing of it is left: only who says this is still about to end.
     Gone(i32),
+    /// It has stopped, and so should the launcher.
+    Stopped,
     /// The kernel told of something that was refused.
     Refused(super::violation::Violation),
 }
@@ -77,6 +81,7 @@ impl Word {
             Self::NotStarted(number) => (b'N', *number, Vec::new()),
             Self::Status(status) => (b'S', *status, Vec::new()),
             Self::Gone(status) => (b'G', *status, Vec::new()),
+            Self::Stopped => (b'T', 0, Vec::new()),
             Self::Refused(violation) => (b'V', 0, violation.encode()),
         };
         let length = u32::try_from(text.len()).unwrap_or(0);
@@ -96,6 +101,7 @@ impl Word {
             b'N' => Self::NotStarted(number),
             b'S' => Self::Status(number),
             b'G' => Self::Gone(number),
+            b'T' => Self::Stopped,
             b'V' => Self::Refused(super::violation::Violation::decode(text)?),
             _ => return None,
         };

@@ -30,6 +30,7 @@ pub(super) fn main() -> ! {
 
 fn serve(launcher: &OwnedFd) -> Result<Infallible, Failed> {
     rustix::io::fcntl_setfd(launcher, rustix::io::FdFlags::CLOEXEC).map_err(Failed::at("staying"))?;
+    inside::leave_nothing()?;
     init::block_signals().map_err(Failed::at("staying"))?;
     let signals = init::signals().map_err(Failed::at("staying"))?;
     let null = File::options().read(true).write(true).open("/dev/null").map_err(Failed::at("staying"))?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::order::{Inside, Order, Way};
 use crate::profile::{Denial, Denied, Descriptors, Grant, Identity, Network, OSProfile, User};
 use crate::spec::Limits;
+use crate::terminal::Place;
 
 /// Names the program and its version: a helper of another version does not understand the order.
 const HEAD: &str = concat!("askfirst walls ", env!("CARGO_PKG_VERSION"));
@@ -31,6 +32,11 @@ pub(super) fn encode(order: &Order) -> Vec<u8> {
         out.text(value);
     });
     out.text(order.folder.as_os_str());
+    out.number(match order.place {
+        Place::Apart => 0,
+        Place::Front => 1,
+        Place::Behind => 2,
+    });
     profile(&mut out, &order.profile);
     #[cfg(test)]
     out.list(&order.off, |out, off| out.number(*off as u64));
@@ -102,6 +108,12 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Order> {
         args: from.list(Reader::text)?,
         env: from.list(|from| Some((from.text()?, from.text()?)))?,
         folder: from.path()?,
+        place: match from.number()? {
+            0 => Place::Apart,
+            1 => Place::Front,
+            2 => Place::Behind,
+            _ => return None,
+        },
         profile: read_profile(&mut from)?,
         #[cfg(test)]
         off: from.list(|from| super::mechanism::ALL.get(usize::try_from(from.number()?).ok()?).copied())?,

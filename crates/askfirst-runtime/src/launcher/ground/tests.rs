@@ -30,7 +30,7 @@ fn nothing_more_is_started_while_something_cannot_be_searched_and_the_rest_is_mo
         },
     );
     let config = Config::alone(settings, held.path());
-    let ground = Ground::new(&config).unwrap();
+    let ground = Ground::new(&config, None).unwrap();
     let derived =
         derive_os_sandbox_profile(&config, Access::Unasked, &ground.protected, &ground.links).unwrap();
     let roots = [root.clone()];
@@ -43,7 +43,7 @@ fn nothing_more_is_started_while_something_cannot_be_searched_and_the_rest_is_mo
         rustix::fs::mkdirat(&at, "d".repeat(200), Mode::RWXU).unwrap();
         at = rustix::fs::openat(&at, "d".repeat(200), flags, Mode::empty()).unwrap();
     }
-    let told = ground.clean_up(&derived, &roots);
+    let told = ground.clean_up(&derived.before, &derived.writable, &roots);
     assert!(told.iter().any(|line| line.contains(".bashrc` appeared")), "{told:?}");
     assert!(told.iter().any(|line| line.contains("cannot be searched for protected names")), "{told:?}");
     assert!(told.iter().any(|line| line.contains("nothing more is started")), "{told:?}");

@@ -14,7 +14,7 @@ use super::error::FilesError;
 use super::fold::{self, Folded};
 
 /// Files that run programs when somebody opens a folder, starts a shell or a build, or makes a commit. Never written.
-pub const NEVER_WRITE: [&str; 104] = [
+pub const NEVER_WRITE: [&str; 124] = [
     ".git/hooks",
     ".git/config",
     ".git/config.worktree",
@@ -25,10 +25,13 @@ pub const NEVER_WRITE: [&str; 104] = [
     ".git/modules/**/config",
     ".githooks",
     ".husky",
+    ".huskyrc",
+    ".huskyrc.*",
     ".gitconfig",
     ".gitmodules",
     ".config/git",
     ".hg/hgrc",
+    ".sl/config",
     ".jj/repo/config.toml",
     ".hgrc",
     ".ssh",
@@ -54,6 +57,7 @@ pub const NEVER_WRITE: [&str; 104] = [
     ".vscode",
     ".idea",
     ".zed",
+    ".fleet",
     ".nvim.lua",
     ".nvimrc",
     ".exrc",
@@ -64,6 +68,7 @@ pub const NEVER_WRITE: [&str; 104] = [
     ".emacs",
     ".emacs.d",
     ".dir-locals.el",
+    ".dir-locals-2.el",
     ".cursor",
     ".cursorrules",
     ".windsurf",
@@ -74,7 +79,19 @@ pub const NEVER_WRITE: [&str; 104] = [
     ".aider.conf.yml",
     ".tmux.conf",
     "lefthook.yml",
+    "lefthook.yaml",
+    "lefthook.toml",
+    "lefthook.json",
+    "lefthook.jsonc",
+    "lefthook-local.*",
     ".lefthook.yml",
+    ".lefthook.yaml",
+    ".lefthook.toml",
+    ".lefthook.json",
+    ".lefthook.jsonc",
+    ".lefthook-local.*",
+    ".lefthook-local",
+    ".lefthook",
     ".claude",
     ".opencode",
     "opencode.json",
@@ -93,6 +110,9 @@ pub const NEVER_WRITE: [&str; 104] = [
     ".yarn/releases",
     ".yarn/plugins",
     ".pnpmfile.cjs",
+    ".pnp.cjs",
+    ".pnp.loader.mjs",
+    "bunfig.toml",
     ".pre-commit-config.yaml",
     ".mise",
     ".mise.local.toml",
@@ -354,24 +374,34 @@ impl Never {
     pub(crate) fn read(&self, names: Names<'_>) -> Option<String> {
         let aside = || !self.reads_all() && names.whole.iter().any(is_aside);
         let moved = || aside().then(|| "it was moved aside, and may be what is never read".to_owned());
-        self.read.covering(names).map(|rule| format!("`sandbox.never_read` has `{rule}`")).or_else(moved)
+        self.read_by_rule(names).or_else(moved)
+    }
+
+    /// The same by the rules alone, whatever was moved aside.
+    pub(crate) fn read_by_rule(&self, names: Names<'_>) -> Option<String> {
+        self.read.covering(names).map(|rule| format!("`sandbox.never_read` has `{rule}`"))
     }
 
     /// Why a place is never written, whatever is or would be there. Who writes `.git` itself says where git looks for
     /// its settings.
     pub(crate) fn write(&self, names: Names<'_>) -> Option<String> {
-        let leads = || is_git(names.whole).then(|| "`.git` leads to git's settings".to_owned());
-        self.write_folder(names).or_else(leads)
+        self.read(names).or_else(|| self.write_by_rule(names))
     }
 
-    /// Why a folder is never written in.
-    pub(crate) fn write_folder(&self, names: Names<'_>) -> Option<String> {
+    /// The same by the rules about writing alone.
+    pub(crate) fn write_by_rule(&self, names: Names<'_>) -> Option<String> {
+        let leads = || is_git(names.whole).then(|| "`.git` leads to git's settings".to_owned());
+        self.write_folder_by_rule(names).or_else(leads)
+    }
+
+    /// Why a folder is never written in, by the rules about writing alone.
+    pub(crate) fn write_folder_by_rule(&self, names: Names<'_>) -> Option<String> {
         let own = || self.write.covering(names).map(|rule| format!("`sandbox.never_write` has `{rule}`"));
         let built_in = || match &*BUILT_IN {
             Some(rules) => rules.covering(names).map(|rule| format!("the built-in list has `{rule}`")),
             None => Some("the built-in list cannot be read".to_owned()),
         };
-        self.read(names).or_else(own).or_else(built_in)
+        own().or_else(built_in)
     }
 }
 

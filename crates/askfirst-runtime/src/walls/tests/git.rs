@@ -82,7 +82,7 @@ fn settings_that_turn_into_a_pipe_are_not_waited_for() {
     let roots = [world.path("w")];
     let before = protected.search(&roots).unwrap();
     world.write("w/new/.git/config", "[core]\n\tbare = false\n");
-    let after = protected.search_all(&roots, |_| false);
+    let after = protected.search_all(&roots, Some(&before), |_| false);
     let config = world.path("w/new/.git/config");
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -97,8 +97,10 @@ fn settings_that_turn_into_a_pipe_are_not_waited_for() {
             }
         });
         for _ in 0..2000 {
-            let found = after.found.clone();
-            quarantine(&before, super::super::Searched { found, failed: Vec::new() }, &roots);
+            let known = after.known.clone();
+            let after = super::super::Searched { known, failed: Vec::new(), unreadable: Vec::new() };
+            let since = Since { before: &before, roots: &roots, writable: &roots };
+            one_round(&protected, since, after, Counting::Old);
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
@@ -129,4 +131,59 @@ fn a_folder_of_the_owner_is_not_moved_because_settings_name_it_since() {
         fs::rename(world.path("w/.git/config.lock"), world.path("w/.git/config")).unwrap();
     });
     assert!(world.path("w/tools/hooks/pre-commit").exists());
+}
+
+#[test]
+fn settings_that_are_no_text_or_long_lead_where_they_lead() {
+    for more in [&b"[user]\n\tname = Jos\xe9\n"[..], &b"# x\n".repeat(100_000)] {
+        let world = world();
+        world.write("w/.git/config", "[core]\n\t# C:\\x\\\n\thooksPath = tools/hooks\n");
+        let mut text = fs::read(world.path("w/.git/config")).unwrap();
+        text.extend(more);
+        fs::write(world.path("w/.git/config"), text).unwrap();
+        world.write("w/tools/hooks/pre-commit", "x");
+        assert!(world.denied().contains(&("tools/hooks".to_owned(), Denial::Write)), "{:?}", world.denied());
+    }
+}
+
+#[test]
+fn where_nobody_knows_what_settings_say_nothing_starts() {
+    let many: String = (0..70).map(|it| format!("[include]\n\tpath = i{it}\n")).collect();
+    for text in ["# x\n".repeat(300_000), many] {
+        let world = world();
+        world.write("w/.git/config", &text);
+        let links = Links::search(&[world.path("w")]).unwrap();
+        let derived = derive_os_sandbox_profile(&world.config, Access::Unasked, &world.protected(), &links);
+        let said = derived.unwrap_err().to_string();
+        assert!(said.contains("cannot be read, so nobody knows where it leads git"), "{said}");
+        assert!(said.contains("/w/.git/"), "{said}");
+    }
+}
+
+#[test]
+fn settings_that_are_no_file_start_nothing() {
+    let world = world();
+    world.write("w/.git/config", "[core]\n\thooksPath = tools/hooks\n");
+    let pipe = world.path("w/.git/config.worktree");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0)
+        .unwrap();
+    let found = world.protected().search(&[world.path("w")]);
+    assert!(matches!(found, Err(WallsError::Settings { path, .. }) if path == pipe));
+}
+
+#[test]
+fn a_repository_in_git_is_found_under_a_name_that_is_no_text_too() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = world();
+    let odd = std::ffi::OsStr::from_bytes(b"\xff");
+    world.write("w/.git/HEAD", "x");
+    world.after(|| {
+        for name in ["HEAD", "objects/x", "refs/x"] {
+            let path = world.path("w/.git").join(odd).join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+        fs::write(world.path("w/.git").join(odd).join("config"), EVIL).unwrap();
+    });
+    assert!(!world.path("w/.git").join(odd).join("HEAD").exists());
 }

@@ -43,14 +43,15 @@ fn one_thing_that_cannot_be_moved_keeps_no_other_from_being_moved() {
     for name in ["w/a/.bashrc", "w/b/.bashrc", "w/c/.bashrc"] {
         world.write(name, "x");
     }
-    let mut after = protected.search_all(&roots, |_| false);
+    let mut after = protected.search_all(&roots, Some(&before), |_| false);
     after.failed.push((world.path("w/unread"), std::io::ErrorKind::Other.into()));
     // Gone since it was seen: another session was faster.
     fs::remove_file(world.path("w/b/.bashrc")).unwrap();
     // A file where the folder was.
     fs::remove_dir_all(world.path("w/a")).unwrap();
     symlink("c", world.path("w/a")).unwrap();
-    let Moved { said, failed } = quarantine(&before, after, &roots);
+    let since = Since { before: &before, roots: &roots, writable: &roots };
+    let Moved { said, failed, .. } = one_round(&protected, since, after, Counting::Old);
     assert_eq!(said.len(), 1, "{said:?}");
     let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
     assert_eq!(failed.len(), 2, "{failed:?}");
@@ -69,4 +70,93 @@ fn what_another_session_moved_aside_is_left_as_it_is() {
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(world.path("w/.bashrc.quarantined-by-askfirst").exists());
     assert!(!world.path("w/x.quarantined-by-askfirst.code-workspace").exists());
+}
+
+#[test]
+fn what_names_itself_moved_aside_is_searched_like_any_other() {
+    let world = world();
+    let said = world.after(|| {
+        world.write("w/x.quarantined-by-askfirst/.git/config", EVIL);
+        world.write("w/x.quarantined-by-askfirst/a/.vscode/tasks.json", "x");
+        world.write("w/x.quarantined-by-askfirst/plain", "x");
+    });
+    assert_eq!(said.len(), 2, "{said:?}");
+    let inside = |name: &str| world.path("w/x.quarantined-by-askfirst").join(name).exists();
+    assert!(!inside(".git/config") && !inside("a/.vscode") && inside("plain"));
+    assert_eq!(world.denied(), [("x.quarantined-by-askfirst".to_owned(), Denial::All)]);
+}
+
+#[test]
+fn what_lies_in_something_that_is_moved_is_moved_too_if_it_would_do_something_there() {
+    let world = world();
+    let said = world.after(|| {
+        world.write("w/.vscode/tasks.json", "x");
+        world.write("w/.vscode/.git/config", EVIL);
+        world.write("w/.vscode/.vscode/a/.git/hooks/pre-commit", "x");
+        // Never read as a whole, and so not searched where it was before.
+        world.write("w/.env/.git/config", EVIL);
+        symlink(".env.quarantined-by-askfirst", world.path("w/sub")).unwrap();
+    });
+    let aside = world.path("w/.vscode.quarantined-by-askfirst");
+    assert!(aside.join("tasks.json").exists(), "{said:?}");
+    assert!(!aside.join(".git/config").exists() && !aside.join(".vscode").exists(), "{said:?}");
+    let inner = aside.join(".vscode.quarantined-by-askfirst/a/.git");
+    assert!(inner.exists() && !inner.join("hooks").exists(), "{said:?}");
+    assert!(world.path("w/sub/.git").exists() && !world.path("w/sub/.git/config").exists(), "{said:?}");
+}
+
+#[test]
+fn a_worktree_leads_to_nothing_that_was_moved_aside_or_not_searched() {
+    for name in ["x.quarantined-by-askfirst", ".vscode"] {
+        let world = world();
+        let said = world.after(|| {
+            world.write(&format!("w/{name}/.git/HEAD"), "ref: refs/heads/m\n");
+            world.write(&format!("w/{name}/.git/config"), EVIL);
+            world.write(&format!("w/{name}/.git/worktrees/t/commondir"), "../..\n");
+            let to = world.path("w").join(name.replace(".vscode", ".vscode.quarantined-by-askfirst"));
+            world.write("w/z/.git", &format!("gitdir: {}/.git/worktrees/t\n", to.display()));
+        });
+        assert!(!world.path("w/z/.git").exists(), "{said:?}");
+        assert!(!world.path(&format!("w/{name}/.git/config")).exists(), "{said:?}");
+    }
+}
+
+#[test]
+fn where_a_way_stays_what_it_leads_to_counts() {
+    let world = world();
+    world.write("w/.git/HEAD", "ref: refs/heads/m\n");
+    let said = world.after(|| {
+        world.write("w/.git/worktrees/t/commondir", "../..\n");
+        world.write("w/.git/worktrees/t/HEAD", "ref: refs/heads/m\n");
+        let to = world.path("w/.git/worktrees/t");
+        world.write("w/t/.git", &format!("gitdir: {}\n", to.display()));
+        world.write("w/.git/config", EVIL);
+        world.write("w/b/HEAD", "x");
+        world.write("w/b/objects/x", "x");
+        world.write("w/b/refs/x", "x");
+        world.write("w/b/config", "[core]\n\tbare = true\n");
+    });
+    assert!(world.path("w/t/.git").exists() && !world.path("w/.git/config").exists(), "{said:?}");
+    assert!(world.path("w/b/HEAD").exists() && world.path("w/b/config").exists(), "{said:?}");
+}
+
+#[test]
+fn a_rule_with_a_star_moves_nothing_aside_twice() {
+    let mut world = world();
+    world.config.main.sandbox.never_read = vec![".env*".to_owned()];
+    let said = world.after(|| world.write("w/.env.local", "x"));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(world.path("w/.env.local.quarantined-by-askfirst").exists());
+}
+
+#[test]
+fn names_in_what_calls_itself_moved_aside_are_not_names_elsewhere() {
+    let world = world();
+    fs::create_dir(world.path("w/x.quarantined-by-askfirst")).unwrap();
+    for number in 0..70 {
+        world.write(&format!("w/{number}"), "x");
+        let other = world.path(&format!("w/x.quarantined-by-askfirst/{number}"));
+        fs::hard_link(world.path(&format!("w/{number}")), other).unwrap();
+    }
+    assert!(!world.denied().is_empty());
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::profile::{Denied, Grant};
+use crate::terminal::Place;
 use crate::walls::order::{Inside, Way};
 
 #[test]
@@ -26,6 +27,7 @@ fn grants_are_passed_as_descriptors_and_masks_come_after_them() {
         args: Vec::new(),
         env: Vec::new(),
         folder: home.clone(),
+        place: Place::Apart,
         profile: OSProfile {
             writable: vec![Grant::of(&home).unwrap()],
             denied: vec![
@@ -78,6 +80,7 @@ fn a_grant_that_was_swapped_is_refused() {
         args: Vec::new(),
         env: Vec::new(),
         folder: "/".into(),
+        place: Place::Apart,
         profile,
         off: Vec::new(),
     };

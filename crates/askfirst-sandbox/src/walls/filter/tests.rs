@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::profile::OSProfile;
+use crate::terminal::Place;
 use crate::walls::order::Inside;
 use crate::walls::steps::tests::follow;
 
@@ -13,17 +14,18 @@ fn order(way: Way, network: Network) -> Order {
         args: Vec::new(),
         env: Vec::new(),
         folder: "/".into(),
+        place: Place::Apart,
         profile: OSProfile { network, ..OSProfile::nothing() },
         off: Vec::new(),
     }
 }
 
-/// What a filter answers to a call with these arguments.
+/// What a filter answers to a call with these arguments, and zero for all further ones.
 fn answer(filter: &Filter, call: c_long, arguments: [u32; 3]) -> u32 {
     follow(filter.code(), |place| match place {
         NUMBER => u32::try_from(call).unwrap(),
         OF => ARCHITECTURE,
-        place => arguments[usize::try_from((place - 16) / 8).unwrap()],
+        place => *arguments.get(usize::try_from((place - 16) / 8).unwrap()).unwrap_or(&0),
     })
 }
 
@@ -42,7 +44,8 @@ fn every_call_by_its_number_is_answered_as_listed_and_all_others_are_allowed() {
         let missing = [&IO_URING[..], &[libc::SYS_clone3, libc::SYS_openat2, libc::SYS_memfd_create]]
             .iter()
             .any(|list| list.contains(&call))
-            || call > LAST_KNOWN.into();
+            || call > LAST_KNOWN.into()
+            || (c_long::from(UNUSED.0)..=c_long::from(UNUSED.1)).contains(&call);
         let expected = match (told, refused, missing) {
             // Their first arguments are zero here: no family, no pair.
             _ if [libc::SYS_socket, libc::SYS_socketpair].contains(&call) => NOTIFY,
@@ -79,13 +82,32 @@ fn arguments_decide_where_numbers_alone_do_not() {
         (libc::SYS_memfd_create, [0, 1, 0], ENOSYS),
         (libc::SYS_ioctl, [0, libc::TIOCSTI as u32, 0], EPERM),
         (libc::SYS_ioctl, [0, libc::TIOCLINUX as u32, 0], EPERM),
+        (libc::SYS_ioctl, [0, libc::TIOCSETD as u32, 0], EPERM),
+        (libc::SYS_ioctl, [0, libc::TIOCSSERIAL as u32, 0], EPERM),
         (libc::SYS_ioctl, [0, libc::TIOCGWINSZ as u32, 0], ALLOW),
+        (libc::SYS_ioctl, [0, libc::TCSETS as u32, 0], ALLOW),
+        (libc::SYS_ioctl, [0, libc::TIOCGPTN as u32, 0], ALLOW),
+        // The mode of a screen and of a keyboard, and another screen.
+        (libc::SYS_ioctl, [0, 0x4b3a, 0], EPERM),
+        (libc::SYS_ioctl, [0, 0x4b45, 0], EPERM),
+        (libc::SYS_ioctl, [0, 0x5606, 0], EPERM),
+        (libc::SYS_ioctl, [0, 0x4aff, 0], ALLOW),
+        (libc::SYS_ioctl, [0, 0x4c00, 0], ALLOW),
+        (libc::SYS_ioctl, [0, 0x55ff, 0], ALLOW),
+        (libc::SYS_ioctl, [0, 0x5700, 0], ALLOW),
         (libc::SYS_ioctl, [0, 0x4030_5828, 0], EOPNOTSUPP),
         (libc::SYS_ioctl, [0, 0x4030_5829, 0], EOPNOTSUPP),
         (libc::SYS_ioctl, [0, 0x4030_582a, 0], EOPNOTSUPP),
         (libc::SYS_ioctl, [0, 0x4030_582b, 0], EOPNOTSUPP),
         (libc::SYS_ioctl, [0, 0x4030_5839, 0], EOPNOTSUPP),
         (libc::SYS_ioctl, [0, 0x4030_5827, 0], ALLOW),
+        (libc::SYS_fcntl, [0, libc::F_SETLEASE as u32, 0], EINVAL),
+        (libc::SYS_fcntl, [0, libc::F_NOTIFY as u32, 0], EINVAL),
+        (libc::SYS_fcntl, [0, libc::F_GETLEASE as u32, 0], ALLOW),
+        (libc::SYS_fcntl, [0, libc::F_SETLKW as u32, 0], ALLOW),
+        (libc::SYS_fcntl, [0, libc::F_DUPFD_CLOEXEC as u32, 0], ALLOW),
+        (libc::SYS_fcntl, [0, LAST_COMMAND, 0], ALLOW),
+        (libc::SYS_fcntl, [0, LAST_COMMAND + 1, 0], EINVAL),
         (libc::SYS_fallocate, [0, libc::FALLOC_FL_KEEP_SIZE as u32, 0], EOPNOTSUPP),
         (libc::SYS_fchmod, [0, 0o4755, 0], EPERM),
         (libc::SYS_fchmod, [0, 0o755, 0], ALLOW),
@@ -168,6 +190,46 @@ fn a_mode_counts_only_where_something_is_made() {
     assert_eq!(made(libc::O_CREAT | libc::O_WRONLY, 0o4755), EPERM);
     assert_eq!(made(libc::O_TMPFILE | libc::O_RDWR, 0o2755), EPERM);
     assert_eq!(made(libc::O_CREAT | libc::O_WRONLY, 0o755), ALLOW);
+}
+
+#[test]
+fn the_limit_on_cores_can_be_looked_at_and_nothing_else() {
+    let filter = full();
+    let asked = |pid: u32, resource: u32, (upper_half, lower_half): (u32, u32)| {
+        follow(filter.code(), |place| match place {
+            NUMBER => libc::SYS_prlimit64 as u32,
+            OF => ARCHITECTURE,
+            place if place == argument(0) => pid,
+            place if place == argument(1) => resource,
+            place if place == argument(2) => lower_half,
+            place if place == upper(2) => upper_half,
+            place => panic!("{place}"),
+        })
+    };
+    let (core, data) = (libc::RLIMIT_CORE, libc::RLIMIT_DATA);
+    for (new, expected) in [((0, 0), ALLOW), ((0, 8), PRETEND), ((1, 0), PRETEND), ((1, 8), PRETEND)] {
+        assert_eq!(asked(0, core, new), expected);
+        assert_eq!(asked(0, data, new), ALLOW);
+        assert_eq!(asked(1, data, new), EPERM);
+        assert_eq!(asked(1, core, new), EPERM);
+    }
+    assert_eq!(answer(&filter, libc::SYS_setrlimit, [core, 8, 0]), PRETEND);
+    assert_eq!(answer(&filter, libc::SYS_setrlimit, [data, 8, 0]), ALLOW);
+}
+
+#[test]
+fn memory_that_grows_like_a_stack_is_not_had() {
+    let filter = full();
+    let mapped = |flags: c_int| {
+        follow(filter.code(), |place| match place {
+            NUMBER => libc::SYS_mmap as u32,
+            OF => ARCHITECTURE,
+            place if place == argument(3) => flags as u32,
+            place => panic!("{place}"),
+        })
+    };
+    assert_eq!(mapped(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_GROWSDOWN), ENOMEM);
+    assert_eq!(mapped(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK), ALLOW);
 }
 
 #[test]

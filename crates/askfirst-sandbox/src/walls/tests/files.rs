@@ -170,6 +170,9 @@ pub(super) const PROBES: &[Probe] = &[
     probe("set_id_in_a_by_mknod", |w| {
         did(unsafe { libc::mknod(c(w.a("setid3")).as_ptr(), libc::S_IFREG | 0o4755, 0) })
     }),
+    probe("make_others_wait_who_write_a_file", |w| commands(w.b("file3"), libc::F_SETLEASE, libc::F_RDLCK)),
+    probe("make_others_wait_who_open_a_file", |w| commands(w.b("file3"), libc::F_SETLEASE, libc::F_WRLCK)),
+    probe("hear_of_changes_in_a_folder", |w| commands(w.b("sub"), libc::F_NOTIFY, 4)),
     root("write_in_etc", |w| writes_and_restores(Path::new("/etc"), w)),
     root("write_in_usr", |w| writes_and_restores(Path::new("/usr"), w)),
     root("times_in_usr", |_| times("/usr/bin")),
@@ -188,6 +191,13 @@ pub(super) const PROBES: &[Probe] = &[
     // SAFETY: the path is NUL-ended.
     root("give_a_file_away", |w| did(unsafe { libc::chown(c(w.a("file")).as_ptr(), 12345, 12345) })),
 ];
+
+/// Gives a command to something that is open for reading.
+fn commands(path: impl AsRef<Path>, command: i32, argument: i32) -> Tried {
+    let file = File::open(path).map_err(|cause| cause.to_string())?;
+    // SAFETY: with these commands the last is a number.
+    did(unsafe { libc::fcntl(file.as_raw_fd(), command, argument) })
+}
 
 fn writes_and_restores(folder: &Path, world: &World) -> Tried {
     let path = folder.join(format!("{}-new", world.tag()));

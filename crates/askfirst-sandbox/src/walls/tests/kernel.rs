@@ -55,6 +55,17 @@ fn limit(resource: libc::__rlimit_resource_t) -> Tried {
     did(unsafe { libc::setrlimit(resource, &unlimited) })
 }
 
+/// Sets what may be left of a crash, and looks whether it is so.
+fn core(soft: libc::rlim_t) -> Tried {
+    let mut limit = libc::rlimit { rlim_cur: soft, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the structure lives.
+    unsafe {
+        did(libc::setrlimit(libc::RLIMIT_CORE, &limit))?;
+        did(libc::getrlimit(libc::RLIMIT_CORE, &mut limit))?;
+    }
+    if limit.rlim_cur == soft { Ok(()) } else { Err("it is as it was".to_owned()) }
+}
+
 fn memory_program(flags: u32) -> Tried {
     // SAFETY: all texts are NUL-ended, and both lists end with a null pointer.
     unsafe {
@@ -141,8 +152,8 @@ fn limit_of_another() -> Tried {
     }
 }
 
-fn much_memory() -> Tried {
-    let how = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+fn much_memory(more: i32) -> Tried {
+    let how = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | more;
     // SAFETY: new memory that nobody uses.
     let at = unsafe { libc::mmap(ptr::null_mut(), 1 << 30, libc::PROT_READ | libc::PROT_WRITE, how, -1, 0) };
     if at == libc::MAP_FAILED { Err(std::io::Error::last_os_error().to_string()) } else { Ok(()) }
@@ -278,9 +289,11 @@ pub(super) const PROBES: &[Probe] = &[
     probe("a_program_in_memory", |_| memory_program(0)),
     probe("a_program_in_memory_said_to_be_one", |_| memory_program(0x10)),
     probe("a_large_file", large_file),
-    probe("much_memory", |_| much_memory()),
+    probe("much_memory", |_| much_memory(0)),
+    probe("much_memory_like_a_stack", |_| much_memory(libc::MAP_GROWSDOWN)),
     user("a_crowd", |_| crowd()),
     probe("endless_time", |_| limit(libc::RLIMIT_CPU)),
     probe("endless_files", |_| limit(libc::RLIMIT_FSIZE)),
-    probe("a_core_file", |_| limit(libc::RLIMIT_CORE)),
+    probe("a_core_file", |_| core(libc::RLIM_INFINITY)),
+    probe("a_core_for_a_program", |_| core(0)),
 ];

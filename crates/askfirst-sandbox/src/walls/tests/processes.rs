@@ -61,6 +61,16 @@ fn push() -> Tried {
     }
 }
 
+/// Makes a terminal one that neither reads nor writes any more.
+fn mute() -> Tried {
+    const NOTHING: i32 = 27;
+    // SAFETY: one number is read.
+    unsafe {
+        let pty = sys(libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY))? as i32;
+        did(libc::ioctl(pty, libc::TIOCSETD, &NOTHING))
+    }
+}
+
 pub(super) const PROBES: &[Probe] = &[
     // SAFETY: no memory is passed.
     probe("signal_the_victim", |w| did(unsafe { libc::kill(w.victim, 0) })),
@@ -130,5 +140,6 @@ pub(super) const PROBES: &[Probe] = &[
         did(unsafe { libc::open(c(format!("/proc/{}/ns/mnt", w.victim)).as_ptr(), libc::O_RDONLY) })
     }),
     probe("push_into_a_terminal", |_| push()),
+    probe("mute_a_terminal", |_| mute()),
     seen("outlive_the_end", daemon, still_writes),
 ];

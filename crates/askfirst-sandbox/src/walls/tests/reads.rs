@@ -15,6 +15,12 @@ fn holds(path: String, what: &str) -> Tried {
     if String::from_utf8_lossy(&bytes).contains(what) { Ok(()) } else { Err("another content".to_owned()) }
 }
 
+/// Opens a file of `/proc` that is not about processes. A kernel may come without it.
+fn of_the_machine(name: &str) -> Tried {
+    let path = format!("/proc/{name}");
+    if fs::exists(&path).unwrap_or(true) { io(fs::File::open(path)) } else { Err(super::ABSENT.to_owned()) }
+}
+
 pub(super) const PROBES: &[Probe] = &[
     probe("read_the_secret", |w| reads(w.out("secret"))),
     probe("read_through_a_link_in_a", |w| reads(w.a("link"))),
@@ -110,6 +116,15 @@ pub(super) const PROBES: &[Probe] = &[
     probe("list_logs", |_| io(fs::read_dir("/var/log"))),
     probe("list_etc", |_| io(fs::metadata("/etc/shadow"))),
     probe("read_the_symbols_of_the_kernel", |_| holds("/proc/kallsyms".to_owned(), "_text")),
+    root("read_how_often_memory_is_used", |_| of_the_machine("kpagecount")),
+    root("read_what_memory_is_used_for", |_| of_the_machine("kpageflags")),
+    root("read_whose_memory_is_used", |_| of_the_machine("kpagecgroup")),
+    root("read_what_kinds_of_memory_there_are", |_| of_the_machine("pagetypeinfo")),
+    root("read_where_the_kernel_has_its_memory", |_| of_the_machine("vmallocinfo")),
+    root("read_what_the_kernel_keeps", |_| of_the_machine("slabinfo")),
+    root("read_the_timers_of_the_machine", |_| of_the_machine("timer_list")),
+    probe("read_where_devices_have_their_memory", |_| of_the_machine("iomem")),
+    probe("read_where_devices_are", |_| of_the_machine("ioports")),
     probe("read_the_keys_of_the_machine", |_| io(fs::read("/proc/key-users"))),
     root("read_the_passwords", |_| io(fs::read("/etc/shadow"))),
     root("read_the_home_of_root", |_| io(fs::read_dir("/root"))),

@@ -171,6 +171,22 @@ fn nothing_gets_out_while_roots_are_swapped_for_links() {
 }
 
 #[test]
+fn what_is_left_of_a_program_that_crashed_goes_nowhere() {
+    let home = home();
+    let script = "cat /proc/self/coredump_filter; python3 -c '
+import resource
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+print(*resource.getrlimit(resource.RLIMIT_CORE))'";
+    let over = run(&profile(&home.path), &sh(&home.path, script));
+    let mut had = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure lives.
+    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_CORE, &mut had) }, 0);
+    // Whoever has less already cannot have more.
+    let least = had.rlim_max.min(1);
+    assert_eq!(text(&over), format!("00000000\n{least} {least}\n"));
+}
+
+#[test]
 fn how_a_program_ends_is_told_as_it_is() {
     let home = home();
     let profile = profile(&home.path);

@@ -4,10 +4,14 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Child;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, tcgetattr};
+use rustix::termios::{LocalModes, tcgetattr, tcgetpgrp, tcsetpgrp};
 
 use super::is_root;
 use super::runs::{As, SOMEBODY, scene_command, walls};
@@ -15,7 +19,9 @@ use super::setup::{home, profile, sh};
 use crate::profile::Descriptors;
 use crate::spec::End;
 use crate::stop::Stop;
-use crate::walls::attach_behind;
+use crate::walls::mechanism::Mechanism;
+use crate::walls::order::{Inside, Way};
+use crate::walls::{attach_behind, behind};
 
 /// Tries all that outlasts a program, and ends with how much of what is refused was not.
 const TRIES: &str = "exec python3 -c '
@@ -30,14 +36,102 @@ for fd in (0, 1, 2):
     ):
         try: change(); changed += 1
         except OSError: pass
+    for discipline in (27, 0):
+        try: fcntl.ioctl(fd, termios.TIOCSETD, discipline.to_bytes(4, \"little\")); changed += 1
+        except OSError: pass
     assert os.isatty(fd)
     fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_NONBLOCK)
 tty.setraw(0)
 fcntl.ioctl(0, termios.TIOCEXCL)
+termios.tcflow(0, termios.TCOOFF)
 sys.exit(changed)'";
 
+/// Lets itself be stopped, spoken to, and interrupted.
+const JOB: &str = "exec python3 -c '
+import signal, sys
+print(\"ready\", flush=True)
+print(\"heard\", sys.stdin.readline().strip(), flush=True)
+try: signal.pause()
+except KeyboardInterrupt: sys.exit(7)'";
+
 /// In a process of its own, whose streams are a terminal.
-pub(super) fn play(descriptors: &str) {
+pub(super) fn play(scene: &str) {
+    match scene {
+        "group" => group(),
+        "shell full" => shell("job full"),
+        "shell content-only" => shell("job content-only"),
+        "job full" => job(Way::Own),
+        "job content-only" => job(Way::ContentOnly),
+        descriptors => tries(descriptors),
+    }
+}
+
+/// A session whose terminal is this one.
+fn sit_at_the_terminal() {
+    // SAFETY: no memory is passed.
+    unsafe {
+        assert!(libc::setsid() > 0);
+        assert_eq!(libc::ioctl(0, libc::TIOCSCTTY, 0), 0);
+    }
+}
+
+/// Ends everybody of its group, where Landlock does not keep signals inside.
+fn group() {
+    sit_at_the_terminal();
+    let (home, walls) = (home(), walls());
+    let mut profile = profile(&home.path);
+    profile.descriptors = Descriptors::Terminal;
+    let spec = sh(&home.path, "kill -KILL 0");
+    let mut order = behind::order(&walls, &profile, &spec, Inside::Program).unwrap();
+    order.off = vec![Mechanism::Landlock];
+    let (end, _) = behind::attach(&walls, order, &spec, &Stop::new()).unwrap();
+    assert_eq!(end, End::Signalled(libc::SIGKILL));
+    assert_eq!(tcgetpgrp(rustix::stdio::stdin()).unwrap(), rustix::process::getpgrp());
+}
+
+/// What a person's shell does: starts a job, and brings it to the front again once it has stopped.
+fn shell(job: &str) {
+    sit_at_the_terminal();
+    // SAFETY: ignores a signal.
+    unsafe { libc::signal(libc::SIGTTOU, libc::SIG_IGN) };
+    let stdin = rustix::stdio::stdin();
+    let mut command = scene_command(As::Root);
+    command.args(["terminal", "User", job]).stdin(stdin.try_clone_to_owned().unwrap());
+    // SAFETY: only calls of the system are made.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::setpgid(None, None)?;
+            tcsetpgrp(rustix::stdio::stdin(), rustix::process::getpid())?;
+            libc::signal(libc::SIGTTOU, libc::SIG_DFL);
+            Ok(())
+        });
+    }
+    let group = Pid::from_child(&command.spawn().unwrap());
+    let next = || rustix::process::waitpid(Some(group), WaitOptions::UNTRACED).unwrap().unwrap().1;
+    assert_eq!(next().stopping_signal(), Some(libc::SIGTSTP));
+    tcsetpgrp(stdin, rustix::process::getpgrp()).unwrap();
+    println!("stopped");
+    tcsetpgrp(stdin, group).unwrap();
+    rustix::process::kill_process_group(group, Signal::CONT).unwrap();
+    let end: WaitStatus = next();
+    assert_eq!(end.exit_status(), Some(0), "{end:?}");
+    assert_eq!(tcgetpgrp(stdin).unwrap(), group, "the job has not got the terminal back");
+}
+
+/// A job of that shell.
+fn job(way: Way) {
+    let (home, mut walls) = (home(), walls());
+    walls.way = way;
+    let mut profile = profile(&home.path);
+    profile.descriptors = Descriptors::Terminal;
+    let (end, _) = attach_behind(&walls, &profile, &sh(&home.path, JOB), &Stop::new()).unwrap();
+    assert_eq!(end, End::Exited(7));
+}
+
+fn tries(descriptors: &str) {
+    // Not that of whoever runs the tests.
+    // SAFETY: no memory is passed.
+    assert!(unsafe { libc::setsid() } > 0);
     let home = home();
     let mut profile = profile(&home.path);
     profile.descriptors = match descriptors {
@@ -76,10 +170,32 @@ fn after(who: As, owner: u32, descriptors: &str) -> Terminal {
     terminal
 }
 
-/// What was said to a terminal.
+/// Starts somebody at a terminal.
+fn start(who: As, terminal: &Terminal, scene: &str) -> Child {
+    let end = || terminal.end.try_clone().unwrap();
+    let mut command = scene_command(who);
+    command.args(["terminal", "User", scene]).stdin(end()).stdout(end()).stderr(end()).spawn().unwrap()
+}
+
+/// Waits until something is said to a terminal.
+fn wait_for(terminal: &Terminal, text: &str) {
+    rustix::io::ioctl_fionbio(&terminal.other_end, true).unwrap();
+    let (mut all, begun) = (String::new(), Instant::now());
+    while !all.contains(text) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "not said: {text}; but: {all}");
+        let mut piece = [0; 4096];
+        match rustix::io::read(&terminal.other_end, &mut piece) {
+            Ok(count) => all.push_str(&String::from_utf8_lossy(&piece[..count])),
+            Err(_) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+/// What was said to a terminal, without waiting for more.
 fn said(terminal: &Terminal) -> String {
+    rustix::io::ioctl_fionbio(&terminal.other_end, true).unwrap();
     let mut text = vec![0; 1 << 14];
-    let count = rustix::io::read(&terminal.other_end, &mut text).unwrap();
+    let count = rustix::io::read(&terminal.other_end, &mut text).unwrap_or(0);
     String::from_utf8_lossy(&text[..count]).into_owned()
 }
 
@@ -118,6 +234,37 @@ fn a_terminal_is_left_as_it_was() {
             // SAFETY: one number is written.
             assert_eq!(unsafe { libc::ioctl(end.as_raw_fd(), libc::TIOCGEXCL, &mut exclusive) }, 0);
             assert_eq!(exclusive, 0, "{case}");
+            rustix::fs::fcntl_setfl(&end, OFlags::NONBLOCK).unwrap();
+            assert_eq!(rustix::io::write(&end, b"x"), Ok(1), "{case}");
+        }
+    }
+}
+
+#[test]
+fn whoever_started_a_program_at_a_terminal_is_not_of_its_group() {
+    for (who, owner) in everybody() {
+        let terminal = terminal(owner);
+        let status = start(who, &terminal, "group").wait().unwrap();
+        assert!(status.success(), "{who:?} {status:?}: {}", said(&terminal));
+    }
+}
+
+#[test]
+fn keys_stop_a_program_and_interrupt_it_and_a_shell_brings_it_back() {
+    for (who, owner) in everybody() {
+        for scene in ["shell full", "shell content-only"] {
+            let terminal = terminal(owner);
+            let press =
+                |keys: &[u8]| assert_eq!(rustix::io::write(&terminal.other_end, keys), Ok(keys.len()));
+            let mut shell = start(who, &terminal, scene);
+            wait_for(&terminal, "ready");
+            press(b"\x1a");
+            wait_for(&terminal, "stopped");
+            press(b"you\n");
+            wait_for(&terminal, "heard you");
+            press(b"\x03");
+            wait_for(&terminal, "done");
+            assert!(shell.wait().unwrap().success(), "{who:?} {scene}: {}", said(&terminal));
         }
     }
 }

@@ -12,6 +12,7 @@ fn order() -> Order {
         args: vec!["-c".into(), OsString::from_vec(b"\xff\n".to_vec()), "".into()],
         env: vec![("A".into(), "b=c".into())],
         folder: "/x".into(),
+        place: Place::Behind,
         profile: OSProfile {
             readable: vec![grant("/r")],
             writable: vec![grant("/w"), grant("/v")],

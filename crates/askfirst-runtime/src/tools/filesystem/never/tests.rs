@@ -130,7 +130,7 @@ fn what_says_where_git_looks_for_its_settings_is_never_written() {
     for path in [".git/HEAD", ".github", "x.git", ".git/worktrees/x/HEAD"] {
         assert!(never.write(names(path)).is_none(), "{path}");
     }
-    assert!(never.write_folder(names(".git")).is_none());
+    assert!(never.write_folder_by_rule(names(".git")).is_none());
 }
 
 #[test]
@@ -151,4 +151,29 @@ fn rules_that_are_too_much_to_put_together_cover_everything_that_has_what_they_n
     rules.set.set(None).unwrap();
     assert_eq!(rules.covering(names("ba")), Some("a*"));
     assert_eq!(rules.covering(names("b")), None);
+}
+
+#[test]
+fn files_that_the_same_programs_read_under_other_names_are_in_the_list_too() {
+    let never = Never::new([], []).unwrap();
+    for path in [
+        "lefthook.yaml",
+        "a/.lefthook.toml",
+        "lefthook-local.yml",
+        ".lefthook-local.json",
+        ".lefthook/pre-commit/x.sh",
+        ".dir-locals-2.el",
+        ".sl/config",
+        ".huskyrc",
+        ".huskyrc.js",
+        "bunfig.toml",
+        ".pnp.cjs",
+        ".pnp.loader.mjs",
+        ".fleet/run.json",
+    ] {
+        assert!(never.write(names(path)).is_some(), "{path}");
+    }
+    for path in ["lefthook", "lefthook-locals.yml", ".huskyrcs", ".sl/store", "pnp.cjs", "fleet/x"] {
+        assert!(never.write(names(path)).is_none(), "{path}");
+    }
 }
