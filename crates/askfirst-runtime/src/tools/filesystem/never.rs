@@ -14,7 +14,7 @@ use super::error::FilesError;
 use super::fold::{self, Folded};
 
 /// Files that run programs when somebody opens a folder, starts a shell or a build, or makes a commit. Never written.
-pub const NEVER_WRITE: [&str; 124] = [
+pub const NEVER_WRITE: [&str; 121] = [
     ".git/hooks",
     ".git/config",
     ".git/config.worktree",
@@ -110,9 +110,6 @@ pub const NEVER_WRITE: [&str; 124] = [
     ".yarn/releases",
     ".yarn/plugins",
     ".pnpmfile.cjs",
-    ".pnp.cjs",
-    ".pnp.loader.mjs",
-    "bunfig.toml",
     ".pre-commit-config.yaml",
     ".mise",
     ".mise.local.toml",

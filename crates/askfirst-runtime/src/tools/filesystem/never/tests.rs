@@ -166,9 +166,6 @@ fn files_that_the_same_programs_read_under_other_names_are_in_the_list_too() {
         ".sl/config",
         ".huskyrc",
         ".huskyrc.js",
-        "bunfig.toml",
-        ".pnp.cjs",
-        ".pnp.loader.mjs",
         ".fleet/run.json",
     ] {
         assert!(never.write(names(path)).is_some(), "{path}");

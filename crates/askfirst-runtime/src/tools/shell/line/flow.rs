@@ -49,14 +49,15 @@ impl Walker<'_> {
     pub(super) fn seq(&mut self, stmts: &[Stmt], start: State) -> Outcome {
         let mut state = start;
         let mut last = Outcome::both(state.clone());
-        let mut dead = false;
+        let (mut dead, mut from) = (false, None);
         for stmt in stmts {
             if self.is_spent() {
                 break;
             }
             // What may have ended a line of the text may have kept anything in it from happening.
-            let before = self.text.get(..stmt.span.start).unwrap_or_default();
-            if self.breaks && self.is_outermost() && before.trim_end_matches([' ', '\t']).ends_with('\n') {
+            let since = from.replace(stmt.span.start).map(|from: usize| from..stmt.span.start.max(from));
+            let next = since.is_some_and(|since| self.slice(&since).contains('\n'));
+            if self.breaks && self.is_outermost() && next {
                 state = State::nothing(self.moves);
             }
             last = self.stmt(stmt, state.clone());

@@ -130,7 +130,8 @@ impl Walker<'_> {
             self.watch(&assign.name, &assign.span);
             let plain = assign.index.is_none() && !assign.append;
             if scope == Exported::No {
-                state.set(&assign.name, known.filter(|_| plain));
+                // Where a file cannot be opened, not every shell sets it.
+                state.set(&assign.name, known.filter(|_| plain && redirects.is_empty()));
             } else if words.first().and_then(Word::literal).is_some_and(keeps) {
                 // In `sh` these keep what is set in front of them.
                 state.set(&assign.name, None);

@@ -106,6 +106,10 @@ impl Walker<'_> {
             state.forget();
             state.lose_folders();
         }
+        // With words that they do not take, the line may be left.
+        if matches!(name, "break" | "continue" | "exit" | "logout" | "return" | "shift") {
+            self.breaks |= operands.len() > 1 || !operands.iter().all(is_digits);
+        }
         match name {
             "cd" | "pushd" | "popd" => return self.moved(name, operands, state),
             "break" | "continue" | "return" => {

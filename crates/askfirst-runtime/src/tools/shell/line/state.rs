@@ -133,7 +133,10 @@ impl State {
         if self.vars.is_empty() {
             return;
         }
-        let counts = ["((", "let ", "$["].iter().any(|word| text.contains(word));
+        // In places of lists and parts of values, too.
+        let places = raw.contains('[') || raw.contains("${");
+        let counts = ["((", "let ", "$[", "++"].iter().any(|word| text.contains(word))
+            || (places && text.contains("--"));
         for (name, known) in Arc::make_mut(&mut self.vars) {
             let (mut assigned, mut numbers);
             // Where quotes or backslashes spell more of them, none counts.
