@@ -1,7 +1,7 @@
 //! The section `sandbox`: roots, what is never touched, and the walls.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Reader, approval, size, text, texts};
 use crate::config::node::{Entry, Node};
@@ -11,8 +11,15 @@ use crate::config::settings::{Fallback, OSProfile, PathApproval, PathConfig, Pat
 impl Reader<'_> {
     pub(super) fn sandbox(&mut self, node: Option<&Node>) -> SandboxConfig {
         let Some(node) = node else { return SandboxConfig::default() };
+        let paths = self.roots(node.get("paths"));
+        let profile = node.get("os_profile").filter(|profile| profile.is_map());
+        let os_profile = profile.map(|profile| OSProfile {
+            read: self.profile_paths(profile.get("read"), &paths),
+            write: self.profile_paths(profile.get("write"), &paths),
+            network: profile.get("network").and_then(Node::as_bool),
+        });
         SandboxConfig {
-            paths: self.roots(node.get("paths")),
+            paths,
             never_read: node.get("never_read").map(texts).unwrap_or_default(),
             never_write: node.get("never_write").map(texts).unwrap_or_default(),
             require_os_sandbox: node.get("require_os_sandbox").and_then(Node::as_bool),
@@ -24,18 +31,23 @@ impl Reader<'_> {
                 Some("content-only") => Tier::ContentOnly,
                 _ => Tier::Full,
             },
-            os_profile: node.get("os_profile").filter(|profile| profile.is_map()).map(|profile| OSProfile {
-                read: self.profile_paths(profile.get("read")),
-                write: self.profile_paths(profile.get("write")),
-                network: profile.get("network").and_then(Node::as_bool),
-            }),
+            os_profile,
         }
     }
 
-    fn profile_paths(&mut self, node: Option<&Node>) -> Option<Vec<PathBuf>> {
-        let node = node?;
-        let paths = node.items().iter().filter_map(|item| self.path(item)).collect::<Vec<_>>();
-        Some(paths.iter().map(|path| super::paths::follow(path)).collect())
+    fn profile_paths(
+        &mut self,
+        node: Option<&Node>,
+        roots: &BTreeMap<String, PathConfig>,
+    ) -> Option<Vec<PathBuf>> {
+        let writable: Vec<&PathConfig> = roots.values().filter(|root| root.mode == PathMode::Rw).collect();
+        let mut paths = Vec::new();
+        for item in node?.items() {
+            let Some(path) = self.path(item) else { continue };
+            self.check_link("the path", item, &path, &writable);
+            paths.push(super::paths::follow(&path));
+        }
+        Some(paths)
     }
 
     fn roots(&mut self, node: Option<&Node>) -> BTreeMap<String, PathConfig> {
@@ -62,16 +74,21 @@ impl Reader<'_> {
         let Some(path) = self.path(root) else { return };
         let others = roots.iter().filter(|(name, other)| **name != entry.key && other.mode == PathMode::Rw);
         let others: Vec<&PathConfig> = others.map(|(_, other)| other).collect();
-        let found = super::paths::link_on_the_way(&path, |folder| {
-            others.iter().any(|other| folder.starts_with(&other.root))
+        self.check_link("the root", root, &path, &others);
+    }
+
+    /// What a link leads to that lies in one of these is up to whoever writes there.
+    fn check_link(&mut self, what: &str, node: &Node, path: &Path, writable: &[&PathConfig]) {
+        let found = super::paths::link_on_the_way(path, |folder| {
+            writable.iter().any(|root| folder.starts_with(&root.root))
         });
         if let Some(link) = found {
             let message = format!(
-                "the root `{}` is reached by the link `{}`, which lies in a root that can be written",
-                root.brief(),
+                "{what} `{}` is reached by the link `{}`, which lies in a root that can be written",
+                node.brief(),
                 quoted(&link.display().to_string())
             );
-            self.fault_with_hint(&root.place, message, "name the folder itself");
+            self.fault_with_hint(&node.place, message, "name the folder itself");
         }
     }
 

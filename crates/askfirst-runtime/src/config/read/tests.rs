@@ -223,4 +223,18 @@ fn a_root_is_not_reached_by_a_link_in_a_root_that_can_be_written() {
     assert_eq!(read("rw", "a/real"), []);
     assert_eq!(read("rw", "../elsewhere/b"), []);
     assert_eq!(read("ro", "a/link/b"), []);
+    // Nor is what a profile names.
+    let profile = |mode: &str, path: &str| {
+        let text = format!(
+            "version: 1\nsandbox:\n  paths:\n    p: {{ root: ., mode: {mode} }}\n  os_profile: {{ write: [{path}] }}\n"
+        );
+        world.read(&text).map(|(_, faults)| faults).unwrap_or_else(|faults| faults.0)
+    };
+    let faults = profile("rw", "a/link/b");
+    assert!(
+        faults.iter().any(|fault| fault.to_string().contains("the path `a/link/b` is reached")),
+        "{faults:?}"
+    );
+    assert_eq!(profile("rw", "a/real"), []);
+    assert_eq!(profile("ro", "a/link/b"), []);
 }

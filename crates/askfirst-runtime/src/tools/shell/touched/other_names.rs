@@ -261,7 +261,15 @@ impl Looker<'_> {
         let text = word_text(word);
         let (head, name) = text.rsplit_once('/').unwrap_or((".", &text));
         let glob = Glob::new(name);
-        let plain = ["askfirst.yaml", "lefthook.yml", "mise.toml", "x.code-workspace"];
+        let plain = [
+            "askfirst.yaml",
+            "lefthook.yml",
+            "lefthook.yaml",
+            "lefthook.toml",
+            "lefthook-local.yml",
+            "mise.toml",
+            "x.code-workspace",
+        ];
         let mut fitting = plain.iter().filter(|plain| glob.matches(plain, Reach::Anything));
         let never = fitting.find_map(|plain| self.reach.never_in(&folder.join(head), plain.as_ref()));
         if never.is_some() || name.starts_with('.') {
