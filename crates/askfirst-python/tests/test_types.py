@@ -30,6 +30,7 @@ VALUES = [
         risk="high",
         exclude_keys={"x", "a"},
         facts=[{"label": "host", "text": "example.org"}],
+        same="any removal of a",
     ),
     ApprovalDecision(approved=True, remember="session", note="fine", edited_args={"a": 1}),
     ApprovalPresentation(type="text", content="hello", language="en", metadata={"full_content": "hello"}),

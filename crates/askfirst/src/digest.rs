@@ -156,6 +156,7 @@ pub(crate) fn digest_of(request: &ApprovalRequest) -> Digest {
         description,
         args,
         payload,
+        same,
         facts,
         presentation,
         group_id,
@@ -168,7 +169,7 @@ pub(crate) fn digest_of(request: &ApprovalRequest) -> Digest {
         approval,
     } = request;
     let mut digest = Digesting::default();
-    digest.short(&(call_id, tool_name, facts, group_id, caller, risk));
+    digest.short(&(call_id, tool_name, same, facts, group_id, caller, risk));
     digest.short(&(definition, patterns, deadline, exclude_keys, approval));
     digest.text(description);
     digest.map(args);

@@ -42,6 +42,9 @@ pub struct ApprovalRequest {
     pub args: Args,
     /// The fingerprint: calls with an equal one count as the same for `remember`.
     pub payload: Value,
+    /// Which calls those are, in words. Without it the payload itself is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same: Option<String>,
     /// What is known about the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<Fact>,
@@ -88,6 +91,7 @@ impl ApprovalRequest {
             description: description.into(),
             args: Args::new(),
             payload,
+            same: None,
             facts: Vec::new(),
             presentation: None,
             group_id: None,
@@ -125,6 +129,7 @@ impl ApprovalRequest {
             && self.tool_name == other.tool_name
             && self.args == other.args
             && self.payload == other.payload
+            && self.same == other.same
             && self.definition == other.definition
             && self.approval == other.approval
             && self.description == other.description

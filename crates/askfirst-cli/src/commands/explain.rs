@@ -40,6 +40,13 @@ pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> 
             for fact in &assessment.facts {
                 out(&format!("  {:<9}{}", fact.label, fact.text));
             }
+            if explanation.looked_at.is_empty() && offered.toolset.definition(tool).is_none() {
+                wrapped(
+                    "  note     ",
+                    "this config offers no tool of that name, so `call` and `run` refuse it; one that another \
+                     program offers is judged so",
+                );
+            }
         }
     }
     Ok(Exit::Done)

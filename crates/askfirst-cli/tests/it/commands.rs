@@ -299,6 +299,15 @@ fn hostile_text_reaches_no_screen_raw() {
     }
 }
 
+#[test]
+fn explaining_a_tool_that_is_not_offered_says_so() {
+    let place = Place::new(CONFIG);
+    let (_, printed, _) = place.run(&["explain", "shell", "--config", "c.yaml"]);
+    assert!(printed.contains("this config offers no tool of that name"), "{printed}");
+    let (_, printed, _) = place.run(&["explain", "hello", "--config", "c.yaml"]);
+    assert!(!printed.contains("no tool of that name"), "{printed}");
+}
+
 /// A parser of somebody else's panics over it, and would say so with the text.
 #[test]
 fn a_command_that_a_parser_fails_on_reaches_no_screen_raw() {

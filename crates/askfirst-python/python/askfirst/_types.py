@@ -172,6 +172,7 @@ class ApprovalRequest(Value):
         "deadline",
         "exclude_keys",
         "approval",
+        "same",
     )
     tool_name: str
     description: str
@@ -188,6 +189,7 @@ class ApprovalRequest(Value):
     deadline: int | None
     exclude_keys: list[str]
     approval: Approval
+    same: str | None
 
     def __init__(
         self,
@@ -207,6 +209,7 @@ class ApprovalRequest(Value):
         deadline: int | None = None,
         exclude_keys: Iterable[str] = (),
         approval: Approval = "required",
+        same: str | None = None,
     ) -> None:
         _text("tool_name", tool_name)
         _text("description", description)
@@ -232,6 +235,7 @@ class ApprovalRequest(Value):
             deadline=deadline,
             exclude_keys=sorted(exclude_keys),
             approval=approval,
+            same=same,
         )
 
 

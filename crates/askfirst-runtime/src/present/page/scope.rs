@@ -41,6 +41,9 @@ impl Maker<'_> {
 
     /// What counts as the same call.
     fn exact(&mut self, request: &ApprovalRequest) -> Vec<Entry> {
+        if let Some(same) = &request.same {
+            return vec![self.field(Part::Scope, "only", same)];
+        }
         if matches!(&request.payload, Value::Object(fields) if *fields == request.args) {
             return vec![Entry::ours(Part::Scope, "this tool with the same arguments")];
         }

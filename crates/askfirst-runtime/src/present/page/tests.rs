@@ -186,6 +186,16 @@ fn a_pattern_is_offered_only_if_it_covers_the_call() {
 }
 
 #[test]
+fn which_calls_are_the_same_is_said_in_the_tools_words() {
+    let same = "any mail to bob\u{202e}, token=abcdefgh12345678".to_owned();
+    let page = page(&question(vec![ApprovalRequest { same: Some(same), ..email() }]));
+    let drawn = drawn(&page, 120);
+    assert!(drawn.contains("│ only: any mail to bob\\u{202e}, token="), "{drawn}");
+    assert!(!drawn.contains("abcdefgh12345678") && !drawn.contains("with the same of these"), "{drawn}");
+    assert_eq!(page.scopes(80).len(), 1);
+}
+
+#[test]
 fn a_word_to_type_comes_from_the_target() {
     let word = |value: Value| {
         let mut request = simple_approval_request("send_email", &args(value), None, &[]);

@@ -157,6 +157,7 @@ fn assessment(ground: &Ground<'_>, call: &ApprovalContext, plan: &Plan) -> Asses
         request.facts = facts.clone();
         request.risk = plan.risk;
         request.patterns = patterns;
+        request.same = Some(plan.same(&call.tool_name));
         Assessment::needs_approval(request)
     };
     // What is written is shown, not recorded.

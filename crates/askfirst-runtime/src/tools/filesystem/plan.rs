@@ -57,6 +57,12 @@ impl Plan {
         payload
     }
 
+    /// Which calls have the same payload, in words.
+    pub(crate) fn same(&self, tool: &str) -> String {
+        let receiver = self.receiver.iter().map(|receiver| format!(" for {receiver}"));
+        format!("any `{tool}` of {}", self.at().join(" to ")) + &receiver.collect::<String>()
+    }
+
     /// What a person should know about the places.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let mut facts: Vec<Fact> = self.spots.iter().flat_map(facts).collect();

@@ -182,6 +182,7 @@ impl Inner {
                 request.facts = facts.clone();
                 request.risk = judged.risk;
                 request.patterns = payload::patterns(wish, &judged, &request.payload);
+                request.same = Some(payload::same(wish, &judged));
                 Assessment::needs_approval(request)
             }
         };

@@ -34,12 +34,7 @@ pub(super) fn payload(wish: &Wish, judged: &Judged) -> Value {
             put("commands", json!(words.collect::<Vec<Vec<_>>>()));
         }
     }
-    let folders: Vec<String> = judged
-        .starts
-        .first()
-        .map(|start| start.folders.iter().map(|folder| folder.display().to_string()).collect())
-        .unwrap_or_default();
-    put("folder", json!(folders.join(", ")));
+    put("folder", json!(folder(judged)));
     put("why", json!(why(judged)));
     put("writes", json!(judged.writes));
     put("network", json!(judged.network));
@@ -53,6 +48,28 @@ pub(super) fn payload(wish: &Wish, judged: &Judged) -> Value {
         put("shell", json!(false));
     }
     Value::Object(fields)
+}
+
+/// Where the first program starts; where that is not sure, each folder that it may be.
+fn folder(judged: &Judged) -> String {
+    let folders = judged.starts.first().map(|start| &*start.folders).unwrap_or_default();
+    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    folders.join(", ")
+}
+
+/// A longer command is not said again: it stands above.
+const SHORT: usize = 60;
+
+/// Which calls have the same payload, in words.
+pub(super) fn same(wish: &Wish, judged: &Judged) -> String {
+    let text = wish.text.trim();
+    let short = alone(wish, judged).is_some() && text.len() <= SHORT;
+    let what = if short { format!("`{text}`") } else { "this very command".to_owned() };
+    let input = if wish.stdin.is_empty() { "" } else { ", with the same input" };
+    let wait = if wish.wait == Wait::No { ", in the background" } else { "" };
+    let folder = Some(folder(judged)).filter(|folder| !folder.is_empty());
+    let place = folder.map_or_else(String::new, |folder| format!(" in {folder}"));
+    format!("{what}{place}{input}{wait}, asked about for the same reasons and with the same access")
 }
 
 /// Everything that made it ask, without what a rule or a root says in its own words.

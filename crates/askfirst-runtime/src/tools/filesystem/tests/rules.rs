@@ -168,10 +168,12 @@ fn patterns_cover_the_folder_and_the_root_and_nothing_else() {
     assert!(!matches(0, "w:d/b") && !matches(0, "w:d/eb") && !matches(0, "v:d/e/a"));
     assert!(matches(1, "w:z") && matches(1, "w:d/b") && !matches(1, "v:z"));
     assert_eq!(request("write_file", write("w:a")).patterns.len(), 1);
+    assert_eq!(first.same.as_deref(), Some("any `write_file` of w:d/e/a"));
     let moved = request("move_file", json!({"path": "w:d/a", "to": "v:e/a"}));
     assert_eq!(moved.payload, json!({"root": "w", "path": "d/a", "to_root": "v", "to": "e/a"}));
     let labels: Vec<&str> = moved.patterns.iter().map(|pattern| pattern.label.as_str()).collect();
     assert_eq!(labels, ["anything in w:d to anything in v:e", "anything in w: to anything in v:"]);
+    assert_eq!(moved.same.as_deref(), Some("any `move_file` of w:d/a to v:e/a"));
 }
 
 #[test]

@@ -43,6 +43,21 @@ fn a_wider_yes_covers_only_what_is_asked_about_for_the_same_reasons() {
 }
 
 #[test]
+fn what_counts_as_the_same_is_said_in_words() {
+    let world = world("");
+    let folder = world.folder.path().canonicalize().unwrap().display().to_string();
+    let reasons = "asked about for the same reasons and with the same access";
+    for (command, what) in [
+        ("touch a", format!("`touch a` in {folder}")),
+        ("touch a; touch b", format!("this very command in {folder}")),
+        ("cd src && touch b", format!("this very command in {folder}")),
+        (&format!("touch {}", "a ".repeat(40)), format!("this very command in {folder}")),
+    ] {
+        assert_eq!(world.request(command).same, Some(format!("{what}, {reasons}")), "{command}");
+    }
+}
+
+#[test]
 fn nothing_wider_is_offered_for_what_runs_anything_or_is_in_doubt() {
     let world = world("");
     for command in [
