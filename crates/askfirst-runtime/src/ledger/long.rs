@@ -10,6 +10,9 @@ const LONG: usize = 2 << 10;
 /// So many bytes are looked at together.
 const TOGETHER: usize = 32;
 
+/// And so many at once where one of them is escaped.
+const WORD: usize = 8;
+
 /// Whether one of the arguments is a long text.
 pub(super) fn is_there(args: &Args) -> bool {
     args.values().any(|value| value.as_str().is_some_and(|text| text.len() >= LONG))
@@ -49,14 +52,36 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// How many bytes stand before the first that is escaped.
+/// How many bytes stand before the first that is escaped. Where lines are short, that one is near.
 fn plain(bytes: &[u8]) -> usize {
-    let escaped = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-    let pieces = bytes.chunks_exact(TOGETHER);
-    let clean = pieces.take_while(|piece| !piece.iter().fold(false, |any, byte| any | escaped(byte))).count();
-    let from = clean * TOGETHER;
-    let rest = bytes.get(from..).unwrap_or_default();
-    from + rest.iter().position(escaped).unwrap_or(rest.len())
+    let (words, _) = bytes.as_chunks();
+    let mut at = 0;
+    for word in words.iter().take(TOGETHER / WORD) {
+        let first = first_escaped(*word);
+        at += first;
+        if first < WORD {
+            return at;
+        }
+    }
+    let rest = |at: usize| bytes.get(at..).unwrap_or_default();
+    let clean = |piece: &&[u8]| !piece.iter().fold(false, |any, byte| any | is_escaped(byte));
+    at += rest(at).chunks_exact(TOGETHER).take_while(clean).count() * TOGETHER;
+    at + rest(at).iter().position(is_escaped).unwrap_or(rest(at).len())
+}
+
+fn is_escaped(byte: &u8) -> bool {
+    *byte < 0x20 || *byte == b'"' || *byte == b'\\'
+}
+
+/// Where in a word the first byte stands that is escaped; its length if there is none. What is subtracted from a byte is
+/// borrowed from those behind it, so the first that is found is right.
+fn first_escaped(word: [u8; WORD]) -> usize {
+    const ONES: u64 = u64::MAX / 0xff;
+    let word = u64::from_le_bytes(word);
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word & (ONES << 7);
+    let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    let found = below(word, 0x20) | is(b'"') | is(b'\\');
+    (found.trailing_zeros() / 8) as usize
 }
 
 fn escape(out: &mut Vec<u8>, byte: u8) {
