@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use askfirst_sandbox::Denial;
+use rustix::fs::FileType;
 
 use super::found::{Found, Sort};
 use super::reading::{is_nowhere, read, real};
@@ -80,6 +81,13 @@ pub(super) struct Ways<'a> {
     said: HashMap<PathBuf, Rc<[Value]>>,
     /// Hooks that settings name for every repository, from where its files are.
     everywhere: Vec<(PathBuf, OsString)>,
+}
+
+/// What a protected link may lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum To {
+    Anything,
+    Files,
 }
 
 /// What settings lead to.
@@ -222,6 +230,22 @@ impl<'a> Ways<'a> {
         let why = format!("`{}` leads git to it", settings.display());
         if let Some(found) = Found::at(&path, Denial::Write, why, Sort::Name) {
             self.led.push((path, Found { by: vec![settings.to_owned()], ..found }));
+        }
+    }
+
+    /// What a protected link leads to in the roots is protected as the link is: there it would be read or changed. A `.git`
+    /// leads to a repository, of which not everything is.
+    pub(super) fn by_link(&mut self, link: &Path, what: Denial, to: To) {
+        let Ok(at) = link.canonicalize() else { return };
+        let around = link.starts_with(&at) || self.roots.iter().any(|root| root.starts_with(&at));
+        let is_git = link.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
+        if around || is_git || !self.is_inside(&at) || to == To::Files && at.is_dir() {
+            return;
+        }
+        let why = format!("`{}` leads to it", link.display());
+        if let Some(found) = Found::at(&at, what, why, Sort::Name) {
+            self.all.entry(link.to_owned()).or_insert_with(|| Way { at: at.clone(), settings: None });
+            self.led.push((at, Found { by: vec![link.to_owned()], ..found }));
         }
     }
 
@@ -386,7 +410,7 @@ fn of_git(folder: &Path, by: &Path, why: &str) -> impl Iterator<Item = (PathBuf,
 }
 
 /// Whether the rules about `.git` speak for a folder: it is one, or of a submodule or worktree of one.
-pub(super) fn is_known_to_rules(path: &Path, roots: &[PathBuf]) -> bool {
+pub(super) fn is_known_to_rules(path: &Path, roots: &[PathBuf], marks: &Marks) -> bool {
     let inside =
         roots.iter().filter_map(|root| path.strip_prefix(root).ok()).min_by_key(|it| it.as_os_str().len());
     // By their bytes: a name that is no text is a name too.
@@ -394,7 +418,7 @@ pub(super) fn is_known_to_rules(path: &Path, roots: &[PathBuf]) -> bool {
     let git = names.iter().position(|name| *name == b".git");
     match git.and_then(|at| names.get(at + 1..)) {
         Some([]) | Some([b"modules", _, ..]) => true,
-        Some([b"worktrees", _]) => path.join("commondir").is_file() && !path.join("objects").exists(),
+        Some([b"worktrees", _]) => marks.commondir == Some(FileType::RegularFile) && !marks.objects,
         Some(_) | None => false,
     }
 }
@@ -405,21 +429,21 @@ pub(super) struct Marks {
     head: bool,
     objects: bool,
     refs: bool,
-    commondir: bool,
+    commondir: Option<FileType>,
 }
 
 impl Marks {
-    pub(super) fn see(&mut self, path: &Path) {
+    pub(super) fn see(&mut self, path: &Path, kind: FileType) {
         match path.file_name().and_then(|name| name.to_str()) {
             Some("HEAD") => self.head = true,
             Some("objects") => self.objects = true,
             Some("refs") => self.refs = true,
-            Some("commondir") => self.commondir = true,
+            Some("commondir") => self.commondir = Some(kind),
             Some(_) | None => {}
         }
     }
 
     pub(super) fn are_there(&self) -> bool {
-        self.head && (self.objects && self.refs || self.commondir)
+        self.head && (self.objects && self.refs || self.commondir.is_some())
     }
 }
