@@ -33,18 +33,30 @@ pub struct Way {
     at: PathBuf,
     /// Its number and when it was changed, if it is settings.
     settings: Option<(u64, (i64, i64))>,
+    /// What it says, if it is a link that is protected itself.
+    link: Option<PathBuf>,
 }
 
 impl Way {
+    /// Whether it may stay if it appeared. A protected link does not, so nothing is moved aside because of one: whatever it
+    /// leads to may be the owner's.
+    pub(super) fn may_stay(&self) -> bool {
+        self.link.is_none()
+    }
+
     /// Whether it was there before. Settings that somebody outside has replaced meanwhile are new; a program cannot, since
-    /// they are covered. What else leads somewhere may be made anew by git or by a program, and leads there still.
+    /// they are covered. A protected link that says something else is new too. What else leads somewhere may be made anew by
+    /// git or by a program, and leads there still.
     pub(super) fn is_still(&self, now: Option<&Self>) -> bool {
-        now.is_none_or(|now| self.settings.is_none() || self.settings == now.settings)
+        now.is_none_or(|now| match (&self.link, &now.link) {
+            (None, None) => self.settings.is_none() || self.settings == now.settings,
+            (link, now) => link == now,
+        })
     }
 
     /// What must be the same for it to be there still.
     pub(super) fn mark(&self) -> String {
-        format!("{:?}", self.settings)
+        format!("{:?} {:?}", self.settings, self.link)
     }
 }
 
@@ -236,15 +248,34 @@ impl<'a> Ways<'a> {
     /// What a protected link leads to in the roots is protected as the link is: there it would be read or changed. A `.git`
     /// leads to a repository, of which not everything is.
     pub(super) fn by_link(&mut self, link: &Path, what: Denial, to: To) {
-        let Ok(at) = link.canonicalize() else { return };
+        if link.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git")) {
+            return;
+        }
+        let (said, real) = (link.read_link().ok(), link.canonicalize());
+        if real.as_deref().is_ok_and(|at| !self.is_inside(at)) {
+            return;
+        }
+        let to = match self.all.get_mut(link) {
+            // Git's own way, which counts whatever it says.
+            Some(Way { settings: None, link: None, .. }) => To::Files,
+            Some(way) => {
+                way.link = said;
+                to
+            }
+            // Noted also if it leads to nothing yet.
+            None => {
+                let at = real.as_deref().unwrap_or(link).to_owned();
+                self.all.insert(link.to_owned(), Way { at, settings: None, link: said });
+                to
+            }
+        };
+        let Ok(at) = real else { return };
         let around = link.starts_with(&at) || self.roots.iter().any(|root| root.starts_with(&at));
-        let is_git = link.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
-        if around || is_git || !self.is_inside(&at) || to == To::Files && at.is_dir() {
+        if around || to == To::Files && at.is_dir() {
             return;
         }
         let why = format!("`{}` leads to it", link.display());
         if let Some(found) = Found::at(&at, what, why, Sort::Name) {
-            self.all.entry(link.to_owned()).or_insert_with(|| Way { at: at.clone(), settings: None });
             self.led.push((at, Found { by: vec![link.to_owned()], ..found }));
         }
     }
@@ -333,7 +364,7 @@ impl<'a> Ways<'a> {
             Kind::Settings => Some((stat.ino(), (stat.ctime(), stat.ctime_nsec()))),
             Kind::Plain => None,
         };
-        self.all.insert(path.to_owned(), Way { at: at.clone(), settings });
+        self.all.insert(path.to_owned(), Way { at: at.clone(), settings, link: None });
         Some(at)
     }
 

@@ -14,6 +14,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 
 use super::error::{WallsError, shown};
 use super::found::{Found, Sort};
+use super::git::Way;
 use super::harmless::Judge;
 use super::protected::{Inside, Known, Protected, Searched};
 use super::reading::folder_at;
@@ -104,7 +105,8 @@ pub(super) fn one_round(
     let can_write = |path: &Path| writable.iter().any(|root| path.starts_with(root));
     let is_old = |way: &PathBuf| before.ways.get(way).is_some_and(|old| old.is_still(ways.get(way)));
     let before = &before.found;
-    let leads = |way: &PathBuf| is_old(way) || counting == Counting::Staying && can_write(way);
+    let may_stay = |way: &PathBuf| can_write(way) && ways.get(way).is_none_or(Way::may_stay);
+    let leads = |way: &PathBuf| is_old(way) || counting == Counting::Staying && may_stay(way);
     let changed = |old: &Found, found: &Found| match found.sort {
         _ if old.sort != found.sort => true,
         Sort::Name | Sort::Link => found.is_other_than(old),

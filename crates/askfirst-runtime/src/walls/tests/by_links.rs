@@ -107,6 +107,38 @@ fn what_appears_where_a_protected_link_led_to_nothing_is_moved_aside() {
 }
 
 #[test]
+fn what_is_the_owners_is_not_moved_because_a_link_that_appeared_leads_to_it() {
+    let world = world();
+    let protected = world.protected();
+    let roots = [world.path("w")];
+    world.write("w/src/code", "x");
+    let before = protected.search(&roots).unwrap();
+    let since = Since { before: &before, roots: &roots, writable: &roots };
+    // A command that still runs makes it anew as often as it is moved.
+    for counting in [Counting::Old, Counting::Staying] {
+        symlink("src", world.path("w/.env")).unwrap();
+        let after = protected.search_all(&roots, Some(&before), |_| false);
+        let Moved { said, failed, .. } = one_round(&protected, since, after, counting);
+        assert!(said.len() == 1 && said[0].contains("w/.env` appeared"), "{said:?} {failed:?}");
+    }
+    assert!(world.path("w/src/code").exists());
+}
+
+#[test]
+fn nor_because_one_that_was_there_leads_to_it_now() {
+    let world = world();
+    world.write("w/src/code", "x");
+    world.write("w/rc", "x");
+    symlink("rc", world.path("w/.bashrc")).unwrap();
+    let said = world.after(|| {
+        fs::remove_file(world.path("w/.bashrc")).unwrap();
+        symlink("src", world.path("w/.bashrc")).unwrap();
+    });
+    assert!(said.len() == 1 && said[0].contains("w/.bashrc` appeared"), "{said:?}");
+    assert!(world.path("w/src/code").exists());
+}
+
+#[test]
 fn folders_that_change_places_while_they_are_searched_are_not_taken_for_each_other() {
     const COUNT: usize = 200;
     let world = world();
