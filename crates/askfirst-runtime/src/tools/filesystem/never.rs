@@ -352,12 +352,19 @@ fn begins(path: &str, rule: &str) -> bool {
     path.strip_prefix(rule).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether the last name of a path is git's own, however it is spelled.
-fn is_git(path: &Path) -> bool {
-    let is = |text: &str| text.rsplit('/').next() == Some(".git");
+/// What says where settings lie if it is no folder, by the names that it ends with, however they are spelled.
+const WAYS: [(&str, &str); 2] =
+    [(".git", "`.git` leads to git's settings"), (".jj/repo", "`.jj/repo` leads to Jujutsu's settings")];
+
+/// Why a path is a way to settings, if it is one.
+fn way(path: &Path) -> Option<String> {
+    let is = |text: &str, names: &str| {
+        text.strip_suffix(names).is_some_and(|above| above.is_empty() || above.ends_with('/'))
+    };
+    let why = |text: &str| WAYS.iter().find(|(names, _)| is(text, names)).map(|(_, why)| (*why).to_owned());
     match fold::path(path) {
-        Folded::One(text) => is(&text),
-        Folded::Two(narrow, wide) => is(&narrow) || is(&wide),
+        Folded::One(text) => why(&text),
+        Folded::Two(narrow, wide) => why(&narrow).or_else(|| why(&wide)),
     }
 }
 
@@ -422,8 +429,7 @@ impl Never {
 
     /// The same by the rules about writing alone.
     pub(crate) fn write_by_rule(&self, names: Names<'_>) -> Option<String> {
-        let leads = || is_git(names.whole).then(|| "`.git` leads to git's settings".to_owned());
-        self.write_folder_by_rule(names).or_else(leads)
+        self.write_folder_by_rule(names).or_else(|| way(names.whole))
     }
 
     /// Why a link is never made, by all rules: it would lead to what one of them is about.

@@ -40,6 +40,18 @@ fn a_link_on_the_way_to_a_protected_name_is_moved_aside() {
 }
 
 #[test]
+fn a_file_that_leads_to_settings_elsewhere_is_moved_aside_and_a_folder_of_its_name_stays() {
+    let world = world();
+    let said = world.after(|| {
+        world.write("w/a/.jj/repo", "../../x");
+        world.write("w/b/.jj/repo/store/type", "git");
+        world.write("w/c/repo", "x");
+    });
+    assert!(said.len() == 1 && said[0].contains("`.jj/repo` leads to"), "{said:?}");
+    assert!(world.path("w/b/.jj/repo/store").exists() && world.path("w/c/repo").exists());
+}
+
+#[test]
 fn what_a_protected_link_leads_to_is_protected_as_the_link_is() {
     let world = world();
     for name in ["envs/dev", "shared/tasks.json", "rc", "src/code", "top/file"] {
