@@ -278,7 +278,8 @@ impl<'a> Loading<'a> {
         for floor in &self.floors {
             floors::tighten(&mut main, floor);
         }
-        own::protect(&mut main, &self.options.places.state);
+        let files = self.files.iter().map(|file| file.path.as_path());
+        own::protect(&mut main, &self.options.places.state, files);
         let parts = self.parts.iter().flatten().map(Vec::as_slice);
         Ok(Config {
             main,

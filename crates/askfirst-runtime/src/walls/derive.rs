@@ -89,7 +89,7 @@ pub fn derive_os_sandbox_profile(
     let is_covered = |path: &Path, found: &Found| match found.sort {
         Sort::Name | Sort::Aside | Sort::Closed => of(path) > Given::Nothing && !found.is_link(),
         Sort::Pipe => of(path) == Given::Read,
-        Sort::Repository => false,
+        Sort::Repository | Sort::Link => false,
     };
     for (path, found) in before.iter().filter(|(path, found)| is_covered(path, found)) {
         let covered = |above: &Path| {

@@ -33,6 +33,8 @@ pub struct Found {
 pub enum Sort {
     /// Its name.
     Name,
+    /// A link of a name that a rule begins with. What is behind it has another place, so only making it is kept from happening.
+    Link,
     /// A folder that cannot be searched: nobody knows what is in it, and its owner can open it again.
     Closed,
     /// A named pipe: a file system that is read only does not keep it from being written.

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use askfirst_sandbox::Denial;
+use rustix::fs::FileType;
 
 use super::found::{Found, Sort};
 use super::reading::{is_nowhere, read, real};
@@ -32,18 +33,30 @@ pub struct Way {
     at: PathBuf,
     /// Its number and when it was changed, if it is settings.
     settings: Option<(u64, (i64, i64))>,
+    /// What it says, if it is a link that is protected itself.
+    link: Option<PathBuf>,
 }
 
 impl Way {
+    /// Whether it may stay if it appeared. A protected link does not, so nothing is moved aside because of one: whatever it
+    /// leads to may be the owner's.
+    pub(super) fn may_stay(&self) -> bool {
+        self.link.is_none()
+    }
+
     /// Whether it was there before. Settings that somebody outside has replaced meanwhile are new; a program cannot, since
-    /// they are covered. What else leads somewhere may be made anew by git or by a program, and leads there still.
+    /// they are covered. A protected link that says something else is new too. What else leads somewhere may be made anew by
+    /// git or by a program, and leads there still.
     pub(super) fn is_still(&self, now: Option<&Self>) -> bool {
-        now.is_none_or(|now| self.settings.is_none() || self.settings == now.settings)
+        now.is_none_or(|now| match (&self.link, &now.link) {
+            (None, None) => self.settings.is_none() || self.settings == now.settings,
+            (link, now) => link == now,
+        })
     }
 
     /// What must be the same for it to be there still.
     pub(super) fn mark(&self) -> String {
-        format!("{:?}", self.settings)
+        format!("{:?} {:?}", self.settings, self.link)
     }
 }
 
@@ -80,6 +93,13 @@ pub(super) struct Ways<'a> {
     said: HashMap<PathBuf, Rc<[Value]>>,
     /// Hooks that settings name for every repository, from where its files are.
     everywhere: Vec<(PathBuf, OsString)>,
+}
+
+/// What a protected link may lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum To {
+    Anything,
+    Files,
 }
 
 /// What settings lead to.
@@ -225,6 +245,41 @@ impl<'a> Ways<'a> {
         }
     }
 
+    /// What a protected link leads to in the roots is protected as the link is: there it would be read or changed. A `.git`
+    /// leads to a repository, of which not everything is.
+    pub(super) fn by_link(&mut self, link: &Path, what: Denial, to: To) {
+        if link.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git")) {
+            return;
+        }
+        let (said, real) = (link.read_link().ok(), link.canonicalize());
+        if real.as_deref().is_ok_and(|at| !self.is_inside(at)) {
+            return;
+        }
+        let to = match self.all.get_mut(link) {
+            // Git's own way, which counts whatever it says.
+            Some(Way { settings: None, link: None, .. }) => To::Files,
+            Some(way) => {
+                way.link = said;
+                to
+            }
+            // Noted also if it leads to nothing yet.
+            None => {
+                let at = real.as_deref().unwrap_or(link).to_owned();
+                self.all.insert(link.to_owned(), Way { at, settings: None, link: said });
+                to
+            }
+        };
+        let Ok(at) = real else { return };
+        let around = link.starts_with(&at) || self.roots.iter().any(|root| root.starts_with(&at));
+        if around || to == To::Files && at.is_dir() {
+            return;
+        }
+        let why = format!("`{}` leads to it", link.display());
+        if let Some(found) = Found::at(&at, what, why, Sort::Name) {
+            self.led.push((at, Found { by: vec![link.to_owned()], ..found }));
+        }
+    }
+
     /// The folder that a repository shares with others.
     fn common(&mut self, folder: &Path) -> Option<PathBuf> {
         let at = self.way(&folder.join("commondir"), Kind::Plain)?;
@@ -309,7 +364,7 @@ impl<'a> Ways<'a> {
             Kind::Settings => Some((stat.ino(), (stat.ctime(), stat.ctime_nsec()))),
             Kind::Plain => None,
         };
-        self.all.insert(path.to_owned(), Way { at: at.clone(), settings });
+        self.all.insert(path.to_owned(), Way { at: at.clone(), settings, link: None });
         Some(at)
     }
 
@@ -386,7 +441,7 @@ fn of_git(folder: &Path, by: &Path, why: &str) -> impl Iterator<Item = (PathBuf,
 }
 
 /// Whether the rules about `.git` speak for a folder: it is one, or of a submodule or worktree of one.
-pub(super) fn is_known_to_rules(path: &Path, roots: &[PathBuf]) -> bool {
+pub(super) fn is_known_to_rules(path: &Path, roots: &[PathBuf], marks: &Marks) -> bool {
     let inside =
         roots.iter().filter_map(|root| path.strip_prefix(root).ok()).min_by_key(|it| it.as_os_str().len());
     // By their bytes: a name that is no text is a name too.
@@ -394,7 +449,7 @@ pub(super) fn is_known_to_rules(path: &Path, roots: &[PathBuf]) -> bool {
     let git = names.iter().position(|name| *name == b".git");
     match git.and_then(|at| names.get(at + 1..)) {
         Some([]) | Some([b"modules", _, ..]) => true,
-        Some([b"worktrees", _]) => path.join("commondir").is_file() && !path.join("objects").exists(),
+        Some([b"worktrees", _]) => marks.commondir == Some(FileType::RegularFile) && !marks.objects,
         Some(_) | None => false,
     }
 }
@@ -405,21 +460,21 @@ pub(super) struct Marks {
     head: bool,
     objects: bool,
     refs: bool,
-    commondir: bool,
+    commondir: Option<FileType>,
 }
 
 impl Marks {
-    pub(super) fn see(&mut self, path: &Path) {
+    pub(super) fn see(&mut self, path: &Path, kind: FileType) {
         match path.file_name().and_then(|name| name.to_str()) {
             Some("HEAD") => self.head = true,
             Some("objects") => self.objects = true,
             Some("refs") => self.refs = true,
-            Some("commondir") => self.commondir = true,
+            Some("commondir") => self.commondir = Some(kind),
             Some(_) | None => {}
         }
     }
 
     pub(super) fn are_there(&self) -> bool {
-        self.head && (self.objects && self.refs || self.commondir)
+        self.head && (self.objects && self.refs || self.commondir.is_some())
     }
 }

@@ -37,6 +37,7 @@ fn of_found(path: &Path, found: &Found) -> Mark {
             let file = found.file.as_ref().filter(|_| found.is_linked());
             hash.update(format!("{:?} {file:?}", found.leads));
         }
+        Sort::Link => hash.update(format!("link {} {:?}", found.inode, found.leads)),
         Sort::Aside => hash.update(format!("aside {}", found.inode)),
         Sort::Closed => hash.update(b"closed"),
         Sort::Pipe => hash.update(b"pipe"),

@@ -3,20 +3,23 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, FileType};
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirEntryExt, FileTypeExt, MetadataExt};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use askfirst_sandbox::Denial;
-use rustix::fs::Access;
+use rustix::fs::{Access, AtFlags, Dir, FileType, OFlags};
 
 use super::error::WallsError;
 use super::found::{Found, Sort, Stamp};
-use super::git::{Marks, Way, Ways, is_known_to_rules, settings_of_all};
+use super::git::{Marks, To, Way, Ways, is_known_to_rules, settings_of_all};
 use super::links::linked_below;
+use super::reading::folder_at;
 use crate::config::{Config, Settings};
 use crate::tools::filesystem::never::{Names, Never, is_aside};
 
@@ -107,24 +110,28 @@ impl Protected {
     }
 
     /// Whether a place is protected, by any name that a rule may know it by.
-    fn denies(&self, path: &Path, kind: FileType, roots: &[PathBuf]) -> Option<(Denial, String)> {
+    fn denies(&self, path: &Path, kind: FileType, roots: &[PathBuf]) -> Option<(Denial, String, Sort)> {
         let in_home = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
-        let mut strictest = None;
+        let (mut strictest, mut link) = (None, None);
         for root in roots {
             let Ok(in_root) = path.strip_prefix(root) else { continue };
             let above_root = root.file_name().map(Path::new).unwrap_or(Path::new("")).join(in_root);
             let whole = path.strip_prefix(&self.folder).unwrap_or(&above_root);
             let names = Names { whole, in_root, in_home };
             if let Some(why) = self.never.read_by_rule(names) {
-                return Some((Denial::All, why));
+                return Some((Denial::All, why, Sort::Name));
             }
-            strictest = strictest.or_else(|| self.write(names, kind).map(|why| (Denial::Write, why)));
+            strictest =
+                strictest.or_else(|| self.write(names, kind).map(|why| (Denial::Write, why, Sort::Name)));
+            if kind == FileType::Symlink {
+                link = link.or_else(|| Some((Denial::Write, self.never.link_by_rule(names)?, Sort::Link)));
+            }
         }
-        strictest
+        strictest.or(link)
     }
 
     fn write(&self, names: Names<'_>, kind: FileType) -> Option<String> {
-        match kind.is_dir() {
+        match kind == FileType::Directory {
             true => self.never.write_folder_by_rule(names),
             false => self.never.write_by_rule(names),
         }
@@ -133,7 +140,8 @@ impl Protected {
     /// Whether something is protected wherever the folder is that this path leads from.
     pub(super) fn denies_anywhere(&self, path: &Path, kind: FileType) -> bool {
         let names = Names { whole: path, in_root: path, in_home: None };
-        self.never.read_by_rule(names).or_else(|| self.write(names, kind)).is_some()
+        let link = || self.never.link_by_rule(names).filter(|_| kind == FileType::Symlink);
+        self.never.read_by_rule(names).or_else(|| self.write(names, kind)).or_else(link).is_some()
     }
 
     /// Remembers what was moved aside: nothing else of such a name is taken for it.
@@ -191,8 +199,9 @@ impl Protected {
             };
             let folder = match searched {
                 Ok(folder) => folder,
-                // Gone since it was listed.
+                // Gone since it was listed, or another thing is in its place.
                 Err(cause) if gone(&cause) => continue,
+                Err(cause) if is_link(&cause) && !roots.contains(&path) => continue,
                 Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
                     let why = "it cannot be searched for protected names".to_owned();
                     found.extend(
@@ -220,6 +229,7 @@ impl Protected {
             waiting.extend(hidden.map(|(path, _)| path.clone()));
             follow(&path, &folder, &mut found, &mut ways);
         }
+        by_links(&found, &mut ways);
         for (path, of_git) in std::mem::take(&mut ways.led) {
             // A root is not made read only as a whole.
             if roots.iter().any(|root| path.starts_with(root)) && !roots.contains(&path) {
@@ -244,8 +254,21 @@ impl Protected {
         if let Some(folder) = known.get(path).filter(|folder| folder.changed == changed) {
             return Ok(folder.clone());
         }
-        // Without both, names in it are not known, or nothing can be said about them.
-        rustix::fs::access(path, Access::READ_OK | Access::EXEC_OK)?;
+        self.read(path, roots, known)
+    }
+
+    /// Reads a folder by one handle: what is noted of it is what is in it, also if another is put in its place meanwhile.
+    fn read(
+        &self,
+        path: &Path,
+        roots: &[PathBuf],
+        known: &mut HashMap<PathBuf, Folder>,
+    ) -> io::Result<Folder> {
+        let mut handle = Dir::new(folder_at(path, OFlags::RDONLY)?)?;
+        // Names in it are known now, but nothing can be said of them if it is closed to searching.
+        rustix::fs::accessat(handle.fd()?, ".", Access::EXEC_OK, AtFlags::empty())?;
+        let stat = handle.stat()?;
+        let changed = (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or_default(), stat.st_ino);
         let mut folder = Folder {
             changed,
             found: Vec::new(),
@@ -255,45 +278,55 @@ impl Protected {
             repository: false,
         };
         let mut marks = Marks::default();
-        for entry in fs::read_dir(path)? {
-            let (entry, path) = match entry {
-                Ok(entry) => (entry.file_type().map(|kind| (kind, entry.ino())), entry.path()),
-                Err(cause) => return Err(cause),
-            };
-            let (kind, inode): (FileType, u64) = match entry {
-                Ok(entry) => entry,
-                Err(cause) if gone(&cause) => continue,
-                Err(cause) => return Err(cause),
+        while let Some(entry) = handle.read() {
+            let entry = entry?;
+            if matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let (path, inode) = (path.join(OsStr::from_bytes(entry.file_name().to_bytes())), entry.ino());
+            let kind = match entry.file_type() {
+                FileType::Unknown => {
+                    match rustix::fs::statat(handle.fd()?, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+                        Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+                        Err(cause) if gone(&cause.into()) => continue,
+                        Err(cause) => return Err(cause.into()),
+                    }
+                }
+                kind => kind,
             };
             let denied = match path.file_name().is_some_and(is_aside) {
-                false => self.denies(&path, kind, roots).map(|(what, why)| (what, why, Sort::Name)),
+                false => self.denies(&path, kind, roots),
                 true => {
                     let by_rule = self.denies(&path, kind, roots);
                     let by_rule = by_rule.filter(|_| self.remembered(&path, inode).is_none());
-                    let named = by_rule.map(|(_, why)| (Denial::All, why, Sort::Name));
+                    let named = by_rule.map(|(_, why, _)| (Denial::All, why, Sort::Name));
                     named.or_else(|| Some((Denial::All, "it was moved aside".to_owned(), Sort::Aside)))
                 }
             };
             let all = matches!(denied, Some((Denial::All, ..)));
             if let Some((what, why, sort)) = denied {
-                let leads = kind.is_symlink().then(|| fs::read_link(&path).unwrap_or_default());
+                let leads = (kind == FileType::Symlink).then(|| {
+                    let to =
+                        handle.fd().and_then(|at| rustix::fs::readlinkat(at, entry.file_name(), Vec::new()));
+                    to.map(|to| OsString::from_vec(to.into_bytes()).into()).unwrap_or_default()
+                });
                 let found = Found { what, why, inode, leads, sort, by: Vec::new(), file: None };
-                folder.found.push((path.clone(), found, kind.is_file()));
-            } else if kind.is_fifo() {
+                folder.found.push((path.clone(), found, kind == FileType::RegularFile));
+            } else if kind == FileType::Fifo {
                 let why = "it is a named pipe".to_owned();
                 let (what, sort) = (Denial::All, Sort::Pipe);
                 let found = Found { what, why, inode, leads: None, sort, by: Vec::new(), file: None };
                 folder.found.push((path.clone(), found, false));
             }
-            marks.see(&path);
-            match kind.is_dir() {
+            marks.see(&path, kind);
+            match kind == FileType::Directory {
                 true if all => folder.hidden.push((path, inode)),
                 true => folder.folders.push(path),
                 false if path.file_name().is_some_and(|name| name == ".git") => folder.git = Some(path),
                 false => {}
             }
         }
-        folder.repository = marks.are_there() && !is_known_to_rules(path, roots);
+        folder.repository = marks.are_there() && !is_known_to_rules(path, roots, &marks);
         let settled = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|now| {
             now.as_secs().saturating_sub(u64::try_from(changed.0).unwrap_or(u64::MAX)) > SETTLED.as_secs()
         });
@@ -329,12 +362,38 @@ fn follow(path: &Path, folder: &Folder, found: &mut BTreeMap<PathBuf, Found>, wa
     }
 }
 
+/// Follows links that are protected, one step: by name, or as what git is led to. Those in a folder that is protected as a
+/// whole lead to files only.
+fn by_links(found: &BTreeMap<PathBuf, Found>, ways: &mut Ways<'_>) {
+    let by_name = found.iter().filter(|(_, it)| it.is_link() && it.sort == Sort::Name);
+    let inside = |path: &Path| path.parent().is_some_and(|above| found.contains_key(above));
+    let to = |path: &Path| if inside(path) { To::Files } else { To::Anything };
+    let mut links: Vec<_> = by_name.map(|(path, it)| (path.clone(), it.what, to(path))).collect();
+    for (path, it) in &ways.led {
+        if it.is_link() {
+            links.push((path.clone(), it.what, To::Anything));
+        } else if it.file.is_none() && !found.contains_key(path) {
+            links.extend(links_in(path).map(|link| (link, it.what, To::Files)));
+        }
+    }
+    for (link, what, to) in links {
+        ways.by_link(&link, what, to);
+    }
+}
+
+/// The links in a folder.
+fn links_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink())).map(|entry| entry.path())
+}
+
 /// Adds what git is led to, by one way more if it was found before. What a rule protects needs none.
 fn add(found: &mut BTreeMap<PathBuf, Found>, path: PathBuf, new: Found) {
     match found.entry(path) {
         Entry::Vacant(place) => drop(place.insert(new)),
         Entry::Occupied(mut old) => {
             let old = old.get_mut();
+            old.what = old.what.max(new.what);
             if old.sort == Sort::Name && !old.by.is_empty() {
                 old.by.extend(new.by);
             }
@@ -347,6 +406,10 @@ fn is_too_deep(path: &Path, roots: &[PathBuf]) -> bool {
     // Each level takes two bytes of a path at the least.
     path.as_os_str().len() > 2 * DEEPEST
         && roots.iter().filter_map(|root| path.strip_prefix(root).ok()).all(|it| it.iter().count() > DEEPEST)
+}
+
+fn is_link(cause: &io::Error) -> bool {
+    cause.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
 fn gone(cause: &io::Error) -> bool {

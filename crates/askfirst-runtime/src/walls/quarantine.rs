@@ -10,12 +10,14 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 
 use super::error::{WallsError, shown};
 use super::found::{Found, Sort};
+use super::git::Way;
 use super::harmless::Judge;
 use super::protected::{Inside, Known, Protected, Searched};
+use super::reading::folder_at;
 use crate::present::escape::visible_line;
 use crate::tools::filesystem::never::ASIDE;
 
@@ -103,10 +105,11 @@ pub(super) fn one_round(
     let can_write = |path: &Path| writable.iter().any(|root| path.starts_with(root));
     let is_old = |way: &PathBuf| before.ways.get(way).is_some_and(|old| old.is_still(ways.get(way)));
     let before = &before.found;
-    let leads = |way: &PathBuf| is_old(way) || counting == Counting::Staying && can_write(way);
+    let may_stay = |way: &PathBuf| can_write(way) && ways.get(way).is_none_or(Way::may_stay);
+    let leads = |way: &PathBuf| is_old(way) || counting == Counting::Staying && may_stay(way);
     let changed = |old: &Found, found: &Found| match found.sort {
         _ if old.sort != found.sort => true,
-        Sort::Name => found.is_other_than(old),
+        Sort::Name | Sort::Link => found.is_other_than(old),
         // Git itself writes it anew.
         Sort::Repository | Sort::Aside | Sort::Closed | Sort::Pipe => false,
     };
@@ -129,7 +132,9 @@ pub(super) fn one_round(
     }
     let judge = Judge { roots, now: &now };
     let counts = |path: &Path, found: &Found| {
-        matches!(found.sort, Sort::Name | Sort::Repository) && can_write(path) && !was_closed(path)
+        matches!(found.sort, Sort::Name | Sort::Link | Sort::Repository)
+            && can_write(path)
+            && !was_closed(path)
     };
     for (path, found) in now.iter().filter(|(path, found)| counts(path, found)) {
         if before.get(path).is_some_and(|old| !changed(old, found)) {
@@ -142,7 +147,9 @@ pub(super) fn one_round(
         let Some(at) = gone.place_of(path, found, protected) else { continue };
         let harmless = match found.sort {
             Sort::Repository => at.parent().is_some_and(|folder| judge.is_harmless_repository(folder)),
-            Sort::Name | Sort::Aside | Sort::Closed | Sort::Pipe => judge.is_harmless(&at, found),
+            Sort::Name | Sort::Link | Sort::Aside | Sort::Closed | Sort::Pipe => {
+                judge.is_harmless(&at, found)
+            }
         };
         if harmless {
             continue;
@@ -199,7 +206,7 @@ impl Gone {
         let Some((from, to)) = self.around(path) else { return Some(path.to_owned()) };
         let rest = path.strip_prefix(from).ok().filter(|rest| !rest.as_os_str().is_empty())?;
         let at = to.join(rest);
-        let kind = at.symlink_metadata().ok()?.file_type();
+        let kind = FileType::from_raw_mode(at.symlink_metadata().ok()?.mode());
         let by_itself = found.sort == Sort::Repository || !found.by.is_empty();
         let is_short = at.as_os_str().len() <= LONGEST;
         (is_short && (by_itself || protected.denies_anywhere(rest, kind))).then_some(at)
@@ -273,7 +280,7 @@ impl Moved {
 /// # Errors
 /// Fails if it cannot be opened.
 pub fn reopen(path: &Path) -> io::Result<String> {
-    open_to_owner(&folder(path)?)?;
+    open_to_owner(&folder_at(path, OFlags::PATH)?)?;
     Ok(format!("`{}` was closed; it was opened again to be searched", shown(path)))
 }
 
@@ -285,28 +292,12 @@ fn open_to_owner(folder: &OwnedFd) -> io::Result<Mode> {
     Ok(was)
 }
 
-/// A folder by its place, without following any link.
-fn folder(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    #[cfg(target_os = "linux")]
-    let folder = rustix::fs::openat2(
-        rustix::fs::CWD,
-        path,
-        flags,
-        Mode::empty(),
-        rustix::fs::ResolveFlags::NO_SYMLINKS,
-    )?;
-    #[cfg(not(target_os = "linux"))]
-    let folder = rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty())?;
-    Ok(folder)
-}
-
 /// Gives it another name in its folder, without following any link. Where the folder was closed to that, it is opened.
 fn aside(path: &Path) -> io::Result<OsString> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    let folder = folder(above)?;
+    let folder = folder_at(above, OFlags::PATH)?;
     match renamed(&folder, name) {
         Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
             let was = open_to_owner(&folder)?;

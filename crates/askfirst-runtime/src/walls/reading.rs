@@ -1,9 +1,9 @@
-//! Small files of git's, read without waiting for anything and without opening what is no file. There are three
+//! Small files of git's and folders, read without waiting for anything and without opening what is no file. There are three
 //! outcomes, and they are never taken for each other: it is not there, this is what it says, it cannot be read.
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
@@ -38,6 +38,25 @@ pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         true => Err(io::Error::other("it is larger than 1 MiB")),
         false => Ok(Some(bytes)),
     }
+}
+
+/// A folder, without following any link.
+///
+/// # Errors
+/// Fails if there is none, or a link on the way.
+pub(super) fn folder_at(path: &Path, how: OFlags) -> io::Result<OwnedFd> {
+    let flags = how | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    #[cfg(target_os = "linux")]
+    let folder = rustix::fs::openat2(
+        rustix::fs::CWD,
+        path,
+        flags,
+        Mode::empty(),
+        rustix::fs::ResolveFlags::NO_SYMLINKS,
+    )?;
+    #[cfg(not(target_os = "linux"))]
+    let folder = rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    Ok(folder)
 }
 
 /// Where a path leads in the end; nothing if that is not there.

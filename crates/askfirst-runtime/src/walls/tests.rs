@@ -1,5 +1,6 @@
 //! Protected names and links on real folders.
 
+mod by_links;
 mod git;
 mod outside;
 mod searched;

@@ -281,7 +281,11 @@ impl Making {
 
     /// What is asked of devices and files.
     fn requests(&mut self, order: &Order) {
-        let lists = [(Mechanism::Surface, &ROOM[..], EOPNOTSUPP), (Mechanism::Terminal, &LASTING, EPERM)];
+        let lists = [
+            (Mechanism::Surface, &ROOM[..], EOPNOTSUPP),
+            (Mechanism::Surface, &HIDING, EOPNOTSUPP),
+            (Mechanism::Terminal, &LASTING, EPERM),
+        ];
         self.look_at(libc::SYS_ioctl, 1, |steps| {
             let mut other = steps.answer(ALLOW);
             for (mechanism, requests, action) in lists {
@@ -422,6 +426,10 @@ const CONSOLES: [(u32, u32); 2] = [(0x4b00, 0x4bff), (0x5600, 0x56ff)];
 
 /// `FS_IOC_RESVSP`, `FS_IOC_UNRESVSP`, the same two with 64 bits, and `FS_IOC_ZERO_RANGE`: all leave a size as it is.
 const ROOM: [u32; 5] = [0x4030_5828, 0x4030_5829, 0x4030_582a, 0x4030_582b, 0x4030_5839];
+
+/// Whatever makes the names in a folder readable with a key alone, or has a key come or go (`FS_IOC_SET_ENCRYPTION_POLICY`,
+/// `FS_IOC_ADD_ENCRYPTION_KEY`, and the two that remove one): such a folder could not be searched.
+const HIDING: [u32; 4] = [0x800c_6613, 0xc050_6617, 0xc040_6618, 0xc040_6619];
 
 const IO_URING: [c_long; 3] =
     [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];

@@ -5,7 +5,7 @@ use askfirst::Because;
 use super::super::settings::{PathApproval, PathConfig, PathMode, Settings};
 use super::protect;
 
-fn rules(ledger: Option<&str>, state: &str) -> (Vec<String>, Vec<String>) {
+fn rules(ledger: Option<&str>, state: &str, configs: &[&str]) -> (Vec<String>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     std::fs::create_dir(&root).unwrap();
@@ -20,14 +20,25 @@ fn rules(ledger: Option<&str>, state: &str) -> (Vec<String>, Vec<String>) {
         PathConfig { root, mode: PathMode::Rw, suffixes: Vec::new(), max_file_bytes: None, approval, origin };
     main.sandbox.paths.insert("r".to_owned(), config);
     main.ledger.path = ledger.map(|path| folder.path().join(path));
-    protect(&mut main, &folder.path().join(state));
+    std::os::unix::fs::symlink("root/real.yaml", folder.path().join("link.yaml")).unwrap();
+    std::fs::write(folder.path().join("root/real.yaml"), "").unwrap();
+    let configs: Vec<_> = configs.iter().map(|name| folder.path().join(name)).collect();
+    protect(&mut main, &folder.path().join(state), configs.iter().map(|path| path.as_path()));
     (main.sandbox.never_read, main.sandbox.never_write)
 }
 
 #[test]
 fn what_lies_in_a_root_is_protected_and_nothing_else_changes() {
-    assert_eq!(rules(None, "state"), (vec![], vec![]));
-    assert_eq!(rules(Some("record.jsonl"), "state"), (vec![], vec![]));
-    let inside = rules(Some("root/a[1].jsonl"), "root/.local/state/askfirst");
+    assert_eq!(rules(None, "state", &["askfirst.yaml"]), (vec![], vec![]));
+    assert_eq!(rules(Some("record.jsonl"), "state", &["root/askfirst.yaml"]), (vec![], vec![]));
+    let inside = rules(Some("root/a[1].jsonl"), "root/.local/state/askfirst", &[]);
     assert_eq!(inside, (vec!["/.local/state/askfirst".to_owned()], vec!["/a\\[1\\].jsonl*".to_owned()]));
+}
+
+#[test]
+fn a_config_in_a_root_is_never_written_whatever_it_is_called() {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(rules(None, "state", &["root/mine.yaml"]).1, names(&["/mine.yaml"]));
+    assert_eq!(rules(None, "state", &["link.yaml"]).1, names(&["/real.yaml"]));
+    assert_eq!(rules(None, "state", &["elsewhere.yaml"]).1, names(&[]));
 }

@@ -14,7 +14,7 @@ use super::error::FilesError;
 use super::fold::{self, Folded};
 
 /// Files that run programs when somebody opens a folder, starts a shell or a build, or makes a commit. Never written.
-pub const NEVER_WRITE: [&str; 121] = [
+pub const NEVER_WRITE: [&str; 125] = [
     ".git/hooks",
     ".git/config",
     ".git/config.worktree",
@@ -31,8 +31,12 @@ pub const NEVER_WRITE: [&str; 121] = [
     ".gitmodules",
     ".config/git",
     ".hg/hgrc",
+    ".hg/hgrc-not-shared",
+    ".hg/sharedpath",
     ".sl/config",
+    ".sl/sharedpath",
     ".jj/repo/config.toml",
+    ".jj/workspace-config.toml",
     ".hgrc",
     ".ssh",
     ".gnupg",
@@ -155,6 +159,8 @@ struct Rule {
     place: Place,
     /// The names that it is made of, where none of them is a glob.
     plain: Option<String>,
+    /// What it begins with: its first name, its first two, and so on, up to a glob and without its last.
+    heads: Vec<String>,
 }
 
 /// One list of rules.
@@ -229,7 +235,8 @@ impl Rules {
                 self.globs.push((self.all.len(), glob));
             }
         }
-        self.all.push(Rule { text: rule.to_owned(), place, plain: plain.then_some(text) });
+        let heads = heads(&text);
+        self.all.push(Rule { text: rule.to_owned(), place, plain: plain.then_some(text), heads });
         Ok(())
     }
 
@@ -257,15 +264,36 @@ impl Rules {
 
     /// The rule that covers a place.
     pub(crate) fn covering(&self, names: Names<'_>) -> Option<&str> {
+        self.by_names(names, |text, places| self.covering_text(text, places))
+    }
+
+    /// The rule that goes on below a place: a link there would lead to what it covers.
+    fn going_on_below(&self, names: Names<'_>) -> Option<&str> {
+        self.by_names(names, |text, places| {
+            let begins_so = |rule: &&Rule| {
+                rule.heads.iter().any(|head| match (text.strip_suffix(head.as_str()), rule.place) {
+                    (None, _) => false,
+                    (Some(above), Place::Anywhere) => above.is_empty() || above.ends_with('/'),
+                    (Some(above), Place::Anchored | Place::Home) => above.is_empty(),
+                })
+            };
+            let mut rules = self.all.iter().filter(|rule| places.contains(&rule.place));
+            rules.find(begins_so).map(|rule| rule.text.as_str())
+        })
+    }
+
+    /// What is found by any of the names of a place.
+    fn by_names<'r>(
+        &self,
+        names: Names<'_>,
+        find: impl Fn(&str, &[Place]) -> Option<&'r str>,
+    ) -> Option<&'r str> {
         if self.all.is_empty() {
             return None;
         }
-        let by = |path: &Path, places: &[Place]| {
-            let covered = |text: &str| self.covering_text(text, places);
-            match fold::path(path) {
-                Folded::One(text) => covered(&text),
-                Folded::Two(narrow, wide) => covered(&narrow).or_else(|| covered(&wide)),
-            }
+        let by = |path: &Path, places: &[Place]| match fold::path(path) {
+            Folded::One(text) => find(&text, places),
+            Folded::Two(narrow, wide) => find(&narrow, places).or_else(|| find(&wide, places)),
         };
         by(names.whole, &[Place::Anywhere, Place::Anchored])
             .or_else(|| by(names.in_root, &[Place::Anchored]))
@@ -303,6 +331,13 @@ impl Rules {
     }
 }
 
+/// What a rule begins with, up to a glob and without its last name.
+fn heads(text: &str) -> Vec<String> {
+    let heads = text.match_indices('/').filter_map(|(at, _)| text.get(..at));
+    let plain = heads.take_while(|head| !head.is_empty() && !head.contains(['*', '?', '[', '{', '\\', '!']));
+    plain.map(str::to_owned).collect()
+}
+
 /// The longest text that must stand in whatever a glob matches.
 fn needle(glob: &str) -> &str {
     // What stands in brackets need not be there.
@@ -317,12 +352,19 @@ fn begins(path: &str, rule: &str) -> bool {
     path.strip_prefix(rule).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether the last name of a path is git's own, however it is spelled.
-fn is_git(path: &Path) -> bool {
-    let is = |text: &str| text.rsplit('/').next() == Some(".git");
+/// What says where settings lie if it is no folder, by the names that it ends with, however they are spelled.
+const WAYS: [(&str, &str); 2] =
+    [(".git", "`.git` leads to git's settings"), (".jj/repo", "`.jj/repo` leads to Jujutsu's settings")];
+
+/// Why a path is a way to settings, if it is one.
+fn way(path: &Path) -> Option<String> {
+    let is = |text: &str, names: &str| {
+        text.strip_suffix(names).is_some_and(|above| above.is_empty() || above.ends_with('/'))
+    };
+    let why = |text: &str| WAYS.iter().find(|(names, _)| is(text, names)).map(|(_, why)| (*why).to_owned());
     match fold::path(path) {
-        Folded::One(text) => is(&text),
-        Folded::Two(narrow, wide) => is(&narrow) || is(&wide),
+        Folded::One(text) => why(&text),
+        Folded::Two(narrow, wide) => why(&narrow).or_else(|| why(&wide)),
     }
 }
 
@@ -387,8 +429,14 @@ impl Never {
 
     /// The same by the rules about writing alone.
     pub(crate) fn write_by_rule(&self, names: Names<'_>) -> Option<String> {
-        let leads = || is_git(names.whole).then(|| "`.git` leads to git's settings".to_owned());
-        self.write_folder_by_rule(names).or_else(leads)
+        self.write_folder_by_rule(names).or_else(|| way(names.whole))
+    }
+
+    /// Why a link is never made, by all rules: it would lead to what one of them is about.
+    pub(crate) fn link_by_rule(&self, names: Names<'_>) -> Option<String> {
+        let own = || self.read.going_on_below(names).or_else(|| self.write.going_on_below(names));
+        let rule = own().or_else(|| BUILT_IN.as_ref()?.going_on_below(names))?;
+        Some(format!("it is a link on the way to `{rule}`"))
     }
 
     /// Why a folder is never written in, by the rules about writing alone.

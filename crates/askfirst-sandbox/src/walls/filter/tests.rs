@@ -101,6 +101,13 @@ fn arguments_decide_where_numbers_alone_do_not() {
         (libc::SYS_ioctl, [0, 0x4030_582b, 0], EOPNOTSUPP),
         (libc::SYS_ioctl, [0, 0x4030_5839, 0], EOPNOTSUPP),
         (libc::SYS_ioctl, [0, 0x4030_5827, 0], ALLOW),
+        // Names that only a key makes readable.
+        (libc::SYS_ioctl, [0, 0x800c_6613, 0], EOPNOTSUPP),
+        (libc::SYS_ioctl, [0, 0xc050_6617, 0], EOPNOTSUPP),
+        (libc::SYS_ioctl, [0, 0xc040_6618, 0], EOPNOTSUPP),
+        (libc::SYS_ioctl, [0, 0xc040_6619, 0], EOPNOTSUPP),
+        // Asking what a folder is like is not.
+        (libc::SYS_ioctl, [0, 0xc009_6616, 0], ALLOW),
         (libc::SYS_fcntl, [0, libc::F_SETLEASE as u32, 0], EINVAL),
         (libc::SYS_fcntl, [0, libc::F_NOTIFY as u32, 0], EINVAL),
         (libc::SYS_fcntl, [0, libc::F_GETLEASE as u32, 0], ALLOW),
