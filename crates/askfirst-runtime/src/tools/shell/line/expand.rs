@@ -64,7 +64,7 @@ impl Walker<'_> {
                     Some(value) if !value.is_empty() && !value.contains(['*', '?', '[', '\\']) => {
                         for c in value.chars() {
                             out.push(if matches!(c, ' ' | '\t' | '\n') {
-                                Atom::Break
+                                Atom::Break(c)
                             } else {
                                 Atom::Quoted(c)
                             });

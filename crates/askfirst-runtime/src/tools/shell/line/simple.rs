@@ -128,6 +128,10 @@ impl Walker<'_> {
                 continue;
             }
             self.watch(&assign.name, &assign.span);
+            self.recodes(&assign.name, &value, &assign.span);
+            if matches!(&known, Some(Known::List(elements)) if !elements.is_empty()) {
+                self.lists.insert(assign.name.clone());
+            }
             let plain = assign.index.is_none() && !assign.append;
             if scope == Exported::No {
                 // Where a file cannot be opened, not every shell sets it.

@@ -67,7 +67,7 @@ impl Walker<'_> {
         let atoms: Vec<Atom> = self
             .atoms(span, Around::Nothing, state)
             .into_iter()
-            .filter(|atom| *atom != Atom::Break)
+            .map(|atom| if let Atom::Break(blank) = atom { Atom::Quoted(blank) } else { atom })
             .collect();
         self.strangers(span, &atoms, Place::Operand);
         let mut word = words(&atoms, span, state.home, wild).pop().unwrap_or_default();
@@ -105,7 +105,7 @@ impl Walker<'_> {
                 Piece::Text(text) | Piece::Glob(text) => text.contains('/'),
                 Piece::Home | Piece::Unknown(_) => false,
             },
-            Atom::Empty | Atom::Break => false,
+            Atom::Empty | Atom::Break(_) => false,
         });
         // A folder's name may end in a blank: what follows it is then a path of its own.
         made.push(match deeper {
@@ -135,7 +135,7 @@ impl Walker<'_> {
             .iter()
             .map(|atom| match atom {
                 Atom::Live(c) | Atom::Quoted(c) => *c,
-                Atom::Empty | Atom::Piece(_) | Atom::Break => '\u{1}',
+                Atom::Empty | Atom::Piece(_) | Atom::Break(_) => '\u{1}',
             })
             .collect();
         if let Some((_, c)) = strange(&quoted, place) {
