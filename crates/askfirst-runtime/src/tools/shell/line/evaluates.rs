@@ -97,6 +97,7 @@ impl Walker<'_> {
             match name {
                 Some(name) if plain_name(name) => {
                     self.watch(name, span);
+                    operands.iter().for_each(|word| self.wilds.give(name, word));
                     state.set(name, None);
                 }
                 Some(_) | None => self.gap(span, "the name of a variable that may be evaluated"),
@@ -208,6 +209,7 @@ impl Walker<'_> {
             }
             if let Some(value) = value {
                 self.recodes(variable, &value, span);
+                self.wilds.give(variable, &value);
                 // Attributes of an earlier declaration may change what is kept.
                 let plain = name == "export" && !append
                     || (name == "local" || name == "declare")

@@ -197,6 +197,9 @@ impl Walker<'_> {
             }
             (Some(_), _) => self.gap(span, "an expansion that is not understood"),
         }
+        if bare {
+            self.stands_in(rest, span);
+        }
         // `"${!head@}"` is as many words as there are names.
         let named = indirect && rest.starts_with('@');
         let splits = !length && (bare || all || named);

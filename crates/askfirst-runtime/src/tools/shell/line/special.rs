@@ -130,7 +130,10 @@ impl Walker<'_> {
             }
             // Where no process can be made any more, the line is left.
             "ulimit" => self.breaks = true,
-            "set" => self.set(operands, span, &mut state),
+            "set" => {
+                operands.iter().for_each(|word| self.wilds.give("@", word));
+                self.set(operands, span, &mut state);
+            }
             "shopt" => {
                 let harmless = ["-s", "-u", "-q", "-p", "nullglob", "inherit_errexit"];
                 if !operands.iter().all(|word| word.literal().is_some_and(|text| harmless.contains(&text))) {

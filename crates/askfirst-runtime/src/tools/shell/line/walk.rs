@@ -9,6 +9,7 @@ use super::gap;
 use super::state::State;
 use super::syntax::{Grammar, Kind, Node, Raw, Span, Stmt};
 use super::tree::{Command, Gap, Stdin, Step};
+use super::wild::Wilds;
 
 /// How many bytes of words may be read: loops read theirs once per value.
 const BYTES: usize = 256 * 1024;
@@ -49,6 +50,8 @@ pub(super) struct Walker<'a> {
     pub(super) lists: BTreeSet<String>,
     /// Names of lists whose elements have names: given plain words, every other one is a name.
     pub(super) keyed: BTreeSet<String>,
+    /// What is done with wildcards in what is filled in.
+    pub(super) wilds: Wilds,
     /// The command whose words are being read.
     pub(super) current: Option<usize>,
     bytes: usize,
@@ -81,6 +84,7 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
         breaks: false,
         lists: BTreeSet::new(),
         keyed: BTreeSet::new(),
+        wilds: Wilds::default(),
         current: None,
         bytes: 0,
         parses: 0,
@@ -93,6 +97,9 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
     walker.drop_bodies();
     if !walker.keyed.is_disjoint(&walker.lists) {
         walker.gap(&(0..text.len()), "a list of which every other word is a name");
+    }
+    if walker.wilds.meet() {
+        walker.gap(&(0..text.len()), "a wildcard in what is filled in");
     }
     let (commands, mut gaps) = (walker.commands, walker.gaps);
     gaps.sort_by_key(|gap| (gap.span.start, gap.span.end));

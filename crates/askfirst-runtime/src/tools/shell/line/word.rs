@@ -35,6 +35,7 @@ impl Walker<'_> {
             return words;
         }
         self.zsh(slice, span);
+        let outer = self.wilds.printed.take();
         let atoms = self.atoms(span, Around::Nothing, state);
         if atoms.contains(&Atom::Live('[')) && slice.len() > 1 && slice.contains(['$', '`']) {
             self.gap(span, "a wildcard that what is filled in may close");
@@ -54,6 +55,8 @@ impl Walker<'_> {
             words(&atoms, span, state.home, Wild::Acts)
         };
         self.spread(&atoms, span, &mut made);
+        self.spreads(&made, span);
+        self.wilds.printed = outer;
         self.strangers(span, &atoms, place);
         made
     }
@@ -391,7 +394,9 @@ impl Walker<'_> {
     /// `$( … )` or backquotes.
     fn substitute(&mut self, inner: &Span, span: &Span, around: Around, state: &State, out: &mut Vec<Atom>) {
         let bare = around == Around::Nothing;
+        let from = self.commands.len();
         let (output_of, resolved) = self.substitution(inner, state);
+        self.prints(from);
         match resolved {
             Some(text) if !bare => {
                 if text.is_empty() {

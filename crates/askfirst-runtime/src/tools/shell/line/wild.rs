@@ -1,0 +1,173 @@
+//! Wildcards in what is filled in: outside quotes the shell looks for names by them, wherever they lead.
+//!
+//! What a line itself puts into a variable is followed, and what it has printed by commands that print their words.
+
+use std::collections::BTreeMap;
+
+use super::syntax::Span;
+use super::tree::{Command, Piece, Stdin, Word};
+use super::walk::Walker;
+
+/// Commands that print what they are given, or what they read.
+const PRINTS: [&str; 10] =
+    ["echo", "printf", "date", "seq", "basename", "dirname", "cat", "head", "tail", "sort"];
+
+/// Whether there is a path beside a wildcard: without one, only names of the folder are found.
+type Leads = bool;
+
+/// What a line does with wildcards.
+#[derive(Default)]
+pub(super) struct Wilds {
+    /// Variables that are given one.
+    given: BTreeMap<String, Leads>,
+    /// Variables that stand outside quotes.
+    spread: BTreeMap<String, Leads>,
+    /// Whether a substitution prints one.
+    pub(super) printed: Option<Leads>,
+}
+
+impl Wilds {
+    /// A variable is given this word.
+    pub(super) fn give(&mut self, name: &str, word: &Word) {
+        if let Some(leads) = written(word) {
+            self.note(name, leads);
+        }
+    }
+
+    /// A variable is given what a substitution printed.
+    pub(super) fn note(&mut self, name: &str, leads: Leads) {
+        *self.given.entry(named(name)).or_default() |= leads;
+    }
+
+    /// Whether a variable is given a wildcard and stands outside quotes, and a path is beside it.
+    pub(super) fn meet(&self) -> bool {
+        self.given.iter().any(|(name, leads)| self.spread.get(name).is_some_and(|more| *leads || *more))
+    }
+}
+
+impl Walker<'_> {
+    /// Takes note of what stands outside quotes in these words.
+    pub(super) fn spreads(&mut self, made: &[Word], span: &Span) {
+        for word in made {
+            let path = word.pieces.iter().any(|piece| match piece {
+                Piece::Text(text) | Piece::Glob(text) => text.contains('/'),
+                Piece::Home => true,
+                Piece::Unknown(_) => false,
+            });
+            for piece in word.pieces.iter() {
+                let Piece::Unknown(unknown) = piece else { continue };
+                // `"$@"` is several words, but no wildcard.
+                let quoted = unknown.text.contains('@') && self.slice(span).contains('"');
+                if !unknown.splits || quoted {
+                    continue;
+                }
+                if unknown.output_of.is_some()
+                    || unknown.text.starts_with(['`', '<'])
+                    || unknown.text.starts_with("$(")
+                {
+                    if self.wilds.printed.is_some_and(|leads| leads || path) {
+                        self.gap(span, "a wildcard in what is printed");
+                    }
+                }
+                let names = unknown.text.split(|c: char| !(c.is_ascii_alphanumeric() || "_@*".contains(c)));
+                for name in names.filter(|name| !name.is_empty()) {
+                    *self.wilds.spread.entry(named(name)).or_default() |= path;
+                }
+            }
+        }
+    }
+
+    /// Whether commands from this one on print a wildcard.
+    pub(super) fn prints(&mut self, from: usize) {
+        let commands = self.commands.get(from..).unwrap_or_default();
+        let leads = commands.iter().filter_map(printed).reduce(|one, other| one | other);
+        if let Some(leads) = leads {
+            self.wilds.printed = Some(self.wilds.printed.unwrap_or_default() | leads);
+        }
+    }
+
+    /// `read` and its like take what they read.
+    pub(super) fn takes(&mut self, words: &[Word], stdin: &Stdin) {
+        let Some("read" | "mapfile" | "readarray") = words.first().and_then(Word::literal) else { return };
+        let leads = match stdin {
+            Stdin::Text(text) => written(text),
+            Stdin::Pipe(from) => self.commands.get(*from).and_then(printed),
+            Stdin::Inherited | Stdin::Unknown => None,
+        };
+        if let Some(leads) = leads {
+            for name in words.iter().skip(1).filter_map(Word::literal).chain(["REPLY", "MAPFILE"]) {
+                self.wilds.note(name, leads);
+            }
+        }
+    }
+
+    /// A wildcard in the word of `${x:-word}`, which stands outside quotes.
+    pub(super) fn stands_in(&mut self, rest: &str, span: &Span) {
+        let word = match rest.strip_prefix('/') {
+            Some(pattern) => {
+                let pattern = pattern.trim_start_matches(['/', '#', '%']);
+                pattern.split_once('/').map_or("", |(_, word)| word)
+            }
+            None if rest.trim_start_matches(':').starts_with(['-', '+', '=']) => rest,
+            None => "",
+        };
+        if word.contains(WILD) {
+            self.gap(span, "a wildcard in what may be filled in");
+        }
+    }
+
+    /// What a known list holds.
+    pub(super) fn give_list(&mut self, name: &str, elements: &[Word]) {
+        for element in elements {
+            self.wilds.give(name, element);
+            // These are looked for at once.
+            let outside = match element.pieces.first() {
+                Some(Piece::Text(text)) => text.starts_with('/') || text.contains(".."),
+                Some(Piece::Home | Piece::Unknown(_)) => true,
+                Some(Piece::Glob(_)) | None => false,
+            };
+            if element.has_glob() && outside {
+                self.gap(&element.span.clone(), "a list of names of another folder");
+            }
+        }
+    }
+}
+
+const WILD: [char; 3] = ['*', '?', '['];
+
+/// Whether a word has a wildcard in its text.
+fn written(word: &Word) -> Option<Leads> {
+    let texts = || {
+        word.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            Piece::Glob(_) | Piece::Home | Piece::Unknown(_) => None,
+        })
+    };
+    let beside = word.pieces.iter().any(|piece| matches!(piece, Piece::Home | Piece::Unknown(_)));
+    texts().any(|text| text.contains(WILD)).then(|| beside || texts().any(|text| text.contains('/')))
+}
+
+/// Whether a command prints a wildcard.
+fn printed(command: &Command) -> Option<Leads> {
+    let name = command.words.first().and_then(Word::literal)?;
+    if !PRINTS.contains(&name) {
+        return None;
+    }
+    let read = match &command.stdin {
+        Stdin::Text(text) => written(text),
+        Stdin::Inherited | Stdin::Pipe(_) | Stdin::Unknown => None,
+    };
+    let wild =
+        command.words.iter().skip(1).filter_map(written).chain(read).reduce(|one, other| one | other)?;
+    let path = |word: &Word| {
+        word.is_unknown()
+            || word.pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains('/')))
+    };
+    Some(wild || command.words.iter().skip(1).any(path))
+}
+
+/// What was given in places is one.
+fn named(name: &str) -> String {
+    let place = name.starts_with(|c: char| c.is_ascii_digit() || c == '@' || c == '*');
+    if place { "@".to_owned() } else { name.to_owned() }
+}
