@@ -98,7 +98,7 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
     if !walker.keyed.is_disjoint(&walker.lists) {
         walker.gap(&(0..text.len()), "a list of which every other word is a name");
     }
-    if walker.wilds.meet() {
+    if std::mem::take(&mut walker.wilds).meet() {
         walker.gap(&(0..text.len()), "a wildcard in what is filled in");
     }
     let (commands, mut gaps) = (walker.commands, walker.gaps);

@@ -22,6 +22,8 @@ pub(super) struct Wilds {
     given: BTreeMap<String, Leads>,
     /// Variables that stand outside quotes.
     spread: BTreeMap<String, Leads>,
+    /// Variables that are given what others hold.
+    copies: Vec<(String, String)>,
     /// Whether a substitution prints one.
     pub(super) printed: Option<Leads>,
 }
@@ -32,6 +34,7 @@ impl Wilds {
         if let Some(leads) = written(word) {
             self.note(name, leads);
         }
+        self.copies.extend(unknowns(word).map(|from| (named(name), named(from))));
     }
 
     /// A variable is given what a substitution printed.
@@ -40,7 +43,20 @@ impl Wilds {
     }
 
     /// Whether a variable is given a wildcard and stands outside quotes, and a path is beside it.
-    pub(super) fn meet(&self) -> bool {
+    pub(super) fn meet(mut self) -> bool {
+        // As often as what is handed on may be handed on.
+        for _ in 0..self.copies.len() {
+            let before = self.given.len();
+            for (name, from) in std::mem::take(&mut self.copies) {
+                match self.given.get(&from).copied() {
+                    Some(_) => *self.given.entry(name).or_default() = true,
+                    None => self.copies.push((name, from)),
+                }
+            }
+            if self.given.len() == before {
+                break;
+            }
+        }
         self.given.iter().any(|(name, leads)| self.spread.get(name).is_some_and(|more| *leads || *more))
     }
 }
@@ -61,16 +77,12 @@ impl Walker<'_> {
                 if !unknown.splits || quoted {
                     continue;
                 }
-                if unknown.output_of.is_some()
-                    || unknown.text.starts_with(['`', '<'])
-                    || unknown.text.starts_with("$(")
-                {
-                    if self.wilds.printed.is_some_and(|leads| leads || path) {
-                        self.gap(span, "a wildcard in what is printed");
-                    }
+                let printed = unknown.output_of.is_some() || unknown.text.starts_with(['`', '<']);
+                let printed = printed || unknown.text.starts_with("$(");
+                if printed && self.wilds.printed.is_some_and(|leads| leads || path) {
+                    self.gap(span, "a wildcard in what is printed");
                 }
-                let names = unknown.text.split(|c: char| !(c.is_ascii_alphanumeric() || "_@*".contains(c)));
-                for name in names.filter(|name| !name.is_empty()) {
+                for name in names(&unknown.text) {
                     *self.wilds.spread.entry(named(name)).or_default() |= path;
                 }
             }
@@ -89,15 +101,17 @@ impl Walker<'_> {
     /// `read` and its like take what they read.
     pub(super) fn takes(&mut self, words: &[Word], stdin: &Stdin) {
         let Some("read" | "mapfile" | "readarray") = words.first().and_then(Word::literal) else { return };
+        let names = || words.iter().skip(1).filter_map(Word::literal).chain(["REPLY", "MAPFILE"]);
         let leads = match stdin {
-            Stdin::Text(text) => written(text),
+            Stdin::Text(text) => {
+                names().for_each(|name| self.wilds.give(name, text));
+                return;
+            }
             Stdin::Pipe(from) => self.commands.get(*from).and_then(printed),
             Stdin::Inherited | Stdin::Unknown => None,
         };
         if let Some(leads) = leads {
-            for name in words.iter().skip(1).filter_map(Word::literal).chain(["REPLY", "MAPFILE"]) {
-                self.wilds.note(name, leads);
-            }
+            names().for_each(|name| self.wilds.note(name, leads));
         }
     }
 
@@ -170,4 +184,17 @@ fn printed(command: &Command) -> Option<Leads> {
 fn named(name: &str) -> String {
     let place = name.starts_with(|c: char| c.is_ascii_digit() || c == '@' || c == '*');
     if place { "@".to_owned() } else { name.to_owned() }
+}
+
+/// The names in an expansion.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || "_@*".contains(c))).filter(|name| !name.is_empty())
+}
+
+/// The variables in a word that are not known.
+fn unknowns(word: &Word) -> impl Iterator<Item = &str> {
+    word.pieces.iter().flat_map(|piece| match piece {
+        Piece::Unknown(unknown) if unknown.output_of.is_none() => names(&unknown.text),
+        Piece::Unknown(_) | Piece::Text(_) | Piece::Glob(_) | Piece::Home => names(""),
+    })
 }
