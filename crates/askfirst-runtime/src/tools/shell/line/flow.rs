@@ -296,7 +296,7 @@ impl Walker<'_> {
         for raw in words.unwrap_or_default() {
             values.extend(self.raw(raw, Place::Operand, &mut state));
         }
-        values.iter().for_each(|value| self.wilds.give(name, value));
+        self.give_each(name, pick, &values);
         let known =
             words.is_some() && (1..=VALUES).contains(&values.len()) && !values.iter().any(Word::is_unknown);
         if known && pick == Pick::Each {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::syntax::Span;
+use super::syntax::{Pick, Span};
 use super::tree::{Command, Piece, Stdin, Word};
 use super::walk::Walker;
 
@@ -12,15 +12,29 @@ use super::walk::Walker;
 const PRINTS: [&str; 10] =
     ["echo", "printf", "date", "seq", "basename", "dirname", "cat", "head", "tail", "sort"];
 
-/// Whether there is a path beside a wildcard: without one, only names of the folder are found.
-type Leads = bool;
+/// Where a wildcard leads: without a path beside it, only to names of the folder.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Leads {
+    /// Elsewhere, as it stands.
+    outside: bool,
+    /// Elsewhere, if something in front of it is changed.
+    path: bool,
+}
+
+impl Leads {
+    const ANYWHERE: Self = Self { outside: true, path: true };
+
+    fn or(self, other: Self) -> Self {
+        Self { outside: self.outside || other.outside, path: self.path || other.path }
+    }
+}
 
 /// What a line does with wildcards.
 #[derive(Default)]
 pub(super) struct Wilds {
     /// Variables that are given one.
     given: BTreeMap<String, Leads>,
-    /// Variables that stand outside quotes.
+    /// Variables that stand outside quotes: behind a path, or changed.
     spread: BTreeMap<String, Leads>,
     /// Variables that are given what others hold.
     copies: Vec<(String, String)>,
@@ -39,7 +53,8 @@ impl Wilds {
 
     /// A variable is given what a substitution printed.
     pub(super) fn note(&mut self, name: &str, leads: Leads) {
-        *self.given.entry(named(name)).or_default() |= leads;
+        let given = self.given.entry(named(name)).or_default();
+        *given = given.or(leads);
     }
 
     /// Whether a variable is given a wildcard and stands outside quotes, and a path is beside it.
@@ -49,7 +64,7 @@ impl Wilds {
             let before = self.given.len();
             for (name, from) in std::mem::take(&mut self.copies) {
                 match self.given.get(&from).copied() {
-                    Some(_) => *self.given.entry(name).or_default() = true,
+                    Some(_) => *self.given.entry(name).or_default() = Leads::ANYWHERE,
                     None => self.copies.push((name, from)),
                 }
             }
@@ -57,7 +72,9 @@ impl Wilds {
                 break;
             }
         }
-        self.given.iter().any(|(name, leads)| self.spread.get(name).is_some_and(|more| *leads || *more))
+        let meets =
+            |leads: Leads, spread: &Leads| leads.outside || spread.outside || (leads.path && spread.path);
+        self.given.iter().any(|(name, leads)| self.spread.get(name).is_some_and(|it| meets(*leads, it)))
     }
 }
 
@@ -79,11 +96,13 @@ impl Walker<'_> {
                 }
                 let printed = unknown.output_of.is_some() || unknown.text.starts_with(['`', '<']);
                 let printed = printed || unknown.text.starts_with("$(");
-                if printed && self.wilds.printed.is_some_and(|leads| leads || path) {
+                if printed && self.wilds.printed.is_some_and(|leads| leads.path || path) {
                     self.gap(span, "a wildcard in what is printed");
                 }
                 for name in names(&unknown.text) {
-                    *self.wilds.spread.entry(named(name)).or_default() |= path;
+                    let plain = unknown.text.trim_matches(['$', '{', '}']) == name;
+                    let spread = self.wilds.spread.entry(named(name)).or_default();
+                    *spread = spread.or(Leads { outside: path, path: !plain });
                 }
             }
         }
@@ -92,10 +111,8 @@ impl Walker<'_> {
     /// Whether commands from this one on print a wildcard.
     pub(super) fn prints(&mut self, from: usize) {
         let commands = self.commands.get(from..).unwrap_or_default();
-        let leads = commands.iter().filter_map(printed).reduce(|one, other| one | other);
-        if let Some(leads) = leads {
-            self.wilds.printed = Some(self.wilds.printed.unwrap_or_default() | leads);
-        }
+        let leads = commands.iter().filter_map(printed).chain(self.wilds.printed).reduce(Leads::or);
+        self.wilds.printed = leads;
     }
 
     /// `read` and its like take what they read.
@@ -130,7 +147,15 @@ impl Walker<'_> {
         }
     }
 
-    /// What a known list holds.
+    /// What a loop goes through. Where a person picks, all of it is shown.
+    pub(super) fn give_each(&mut self, name: &str, pick: Pick, values: &[Word]) {
+        match pick {
+            Pick::Each => values.iter().for_each(|value| self.wilds.give(name, value)),
+            Pick::Person => self.give_list(name, values),
+        }
+    }
+
+    /// What a list holds.
     pub(super) fn give_list(&mut self, name: &str, elements: &[Word]) {
         for element in elements {
             self.wilds.give(name, element);
@@ -158,7 +183,11 @@ fn written(word: &Word) -> Option<Leads> {
         })
     };
     let beside = word.pieces.iter().any(|piece| matches!(piece, Piece::Home | Piece::Unknown(_)));
-    texts().any(|text| text.contains(WILD)).then(|| beside || texts().any(|text| text.contains('/')))
+    let out = |field: &str| field.starts_with(['/', '~']) || field.contains("..");
+    texts().any(|text| text.contains(WILD)).then(|| Leads {
+        outside: beside || texts().any(|text| text.split_whitespace().any(out)),
+        path: beside || texts().any(|text| text.contains('/')),
+    })
 }
 
 /// Whether a command prints a wildcard.
@@ -171,13 +200,11 @@ fn printed(command: &Command) -> Option<Leads> {
         Stdin::Text(text) => written(text),
         Stdin::Inherited | Stdin::Pipe(_) | Stdin::Unknown => None,
     };
-    let wild =
-        command.words.iter().skip(1).filter_map(written).chain(read).reduce(|one, other| one | other)?;
-    let path = |word: &Word| {
-        word.is_unknown()
-            || word.pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains('/')))
-    };
-    Some(wild || command.words.iter().skip(1).any(path))
+    let words = || command.words.iter().skip(1);
+    let wild = words().filter_map(written).chain(read).reduce(Leads::or)?;
+    let slash = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains('/'));
+    let path = |word: &Word| word.is_unknown() || word.pieces.iter().any(slash);
+    Some(if words().any(path) { Leads::ANYWHERE } else { wild })
 }
 
 /// What was given in places is one.
