@@ -193,7 +193,20 @@ impl Maker {
                 ])
                 .to_owned(),
             41 => format!("for i in 1 2; do {}aa $i; {}done", self.body(d), self.body(d)),
-            42 => format!("v='{} {}'", self.one(&STUBS), self.one(&["x", "y z", "-n", "\n aa", "\tbb"])),
+            42 => {
+                let given =
+                    format!("v='{} {}'", self.one(&STUBS), self.one(&["x", "y z", "-n", "\n aa", "\tbb"]));
+                let copy = self.one(&[
+                    "w=$v",
+                    "w=x$v",
+                    "w=${v}",
+                    "w=\"$v\"",
+                    "w=$v v=$w",
+                    "for w in $v; do aa; done",
+                ]);
+                let used = self.one(&["$w", "${w}", "aa $w", "bb x$w", "cc \"$w\"", "aa <<< $w; $w x"]);
+                format!("{given}; {copy}; {used}")
+            }
             43 => self
                 .one(&[
                     "w=$v",
