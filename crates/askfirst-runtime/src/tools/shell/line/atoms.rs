@@ -20,8 +20,8 @@ pub(super) enum Atom {
     Empty,
     /// An expansion. Apart, since most are letters.
     Piece(Box<Piece>),
-    /// Where a known value falls apart into words.
-    Break,
+    /// A blank of a known value: where it falls apart into words, if it does.
+    Break(char),
 }
 
 impl Atom {
@@ -47,7 +47,7 @@ pub(super) fn braces(atoms: &[Atom]) -> Option<Vec<Vec<Atom>>> {
         match atom {
             Atom::Live('{') => depth += 1,
             Atom::Live('}') => depth = depth.checked_sub(1)?,
-            Atom::Live(_) | Atom::Quoted(_) | Atom::Empty | Atom::Piece(_) | Atom::Break => {}
+            Atom::Live(_) | Atom::Quoted(_) | Atom::Empty | Atom::Piece(_) | Atom::Break(_) => {}
         }
     }
     if depth != 0 {
@@ -106,7 +106,7 @@ fn matching(atoms: &[Atom], open: usize) -> Option<usize> {
                     return Some(at);
                 }
             }
-            Atom::Live(_) | Atom::Quoted(_) | Atom::Empty | Atom::Piece(_) | Atom::Break => {}
+            Atom::Live(_) | Atom::Quoted(_) | Atom::Empty | Atom::Piece(_) | Atom::Break(_) => {}
         }
     }
     None
@@ -122,7 +122,7 @@ fn split(atoms: &[Atom]) -> Vec<&[Atom]> {
                 parts.extend(atoms.get(from..at));
                 from = at + 1;
             }
-            Atom::Live(_) | Atom::Quoted(_) | Atom::Empty | Atom::Piece(_) | Atom::Break => {}
+            Atom::Live(_) | Atom::Quoted(_) | Atom::Empty | Atom::Piece(_) | Atom::Break(_) => {}
         }
     }
     parts.extend(atoms.get(from..));
@@ -135,7 +135,7 @@ fn sequence(atoms: &[Atom]) -> Option<Vec<Vec<Atom>>> {
         .iter()
         .map(|atom| match atom {
             Atom::Live(c) => Some(*c),
-            Atom::Quoted(_) | Atom::Empty | Atom::Piece(_) | Atom::Break => None,
+            Atom::Quoted(_) | Atom::Empty | Atom::Piece(_) | Atom::Break(_) => None,
         })
         .collect::<Option<_>>()?;
     let parts: Vec<&str> = text.split("..").collect();
@@ -176,11 +176,12 @@ fn sequence(atoms: &[Atom]) -> Option<Vec<Vec<Atom>>> {
 
 /// Cuts at breaks and makes words of it.
 pub(super) fn words(atoms: &[Atom], span: &Span, home: bool, wild: Wild) -> Vec<Word> {
-    if !atoms.contains(&Atom::Break) {
+    let breaks = |atom: &Atom| matches!(atom, Atom::Break(_));
+    if !atoms.iter().any(breaks) {
         return vec![Word::new(span.clone(), pieces(atoms, home, wild))];
     }
     atoms
-        .split(|atom| *atom == Atom::Break)
+        .split(breaks)
         .filter(|field| !field.is_empty())
         .map(|field| Word::new(span.clone(), pieces(field, home, wild)))
         .collect()
@@ -212,7 +213,9 @@ fn pieces(atoms: &[Atom], home: bool, wild: Wild) -> Vec<Piece> {
                     .skip(at + 1)
                     .map_while(|atom| match atom {
                         Atom::Live(c) if *c != '/' && !(assigned && *c == ':') => Some(*c),
-                        Atom::Live(_) | Atom::Quoted(_) | Atom::Empty | Atom::Piece(_) | Atom::Break => None,
+                        Atom::Live(_) | Atom::Quoted(_) | Atom::Empty | Atom::Piece(_) | Atom::Break(_) => {
+                            None
+                        }
                     })
                     .collect();
                 let clean = matches!(atoms.get(at + 1 + rest.chars().count()), None | Some(Atom::Live(_)));
@@ -246,7 +249,7 @@ fn pieces(atoms: &[Atom], home: bool, wild: Wild) -> Vec<Piece> {
                 None => text(&mut made, '['),
             },
             Atom::Live(c) | Atom::Quoted(c) => text(&mut made, *c),
-            Atom::Empty | Atom::Break => {}
+            Atom::Empty | Atom::Break(_) => {}
             Atom::Piece(piece) => match &**piece {
                 Piece::Text(more) => more.chars().for_each(|c| text(&mut made, c)),
                 Piece::Glob(_) | Piece::Home | Piece::Unknown(_) => made.push(Piece::clone(piece)),
@@ -255,7 +258,7 @@ fn pieces(atoms: &[Atom], home: bool, wild: Wild) -> Vec<Piece> {
         match atom {
             Atom::Live('=') if name && at > 0 => (assigned, name) = (true, false),
             Atom::Live(c) if c.is_ascii_alphanumeric() || *c == '_' || *c == '+' => {}
-            Atom::Live(_) | Atom::Quoted(_) | Atom::Empty | Atom::Piece(_) | Atom::Break => name = false,
+            Atom::Live(_) | Atom::Quoted(_) | Atom::Empty | Atom::Piece(_) | Atom::Break(_) => name = false,
         }
         at += 1;
     }

@@ -3,7 +3,7 @@
 use super::simple::known;
 use super::state::State;
 use super::syntax::Span;
-use super::tree::{Assignment, Exported, Piece, Unknown, Word};
+use super::tree::{Assignment, Exported, Piece, Step, Unknown, Word};
 use super::walk::Walker;
 
 impl Walker<'_> {
@@ -97,6 +97,7 @@ impl Walker<'_> {
             match name {
                 Some(name) if plain_name(name) => {
                     self.watch(name, span);
+                    operands.iter().for_each(|word| self.wilds.give(name, word));
                     state.set(name, None);
                 }
                 Some(_) | None => self.gap(span, "the name of a variable that may be evaluated"),
@@ -108,6 +109,18 @@ impl Walker<'_> {
         }
     }
 
+    /// A change of how bytes are taken for letters: some of those that others have end in a backslash.
+    pub(super) fn recodes(&mut self, name: &str, value: &Word, span: &Span) {
+        if !self.text.is_ascii() && super::super::variables::recodes(name, value.literal()) {
+            self.gap(span, "a change of how letters are read that are not ASCII");
+        }
+    }
+
+    /// Whether texts are run in this very shell that are read on their own.
+    pub(super) fn hands_on(&self) -> bool {
+        ["eval", "trap"].iter().any(|word| self.plain.contains(word))
+    }
+
     pub(super) fn declare(
         &mut self,
         name: &str,
@@ -116,10 +129,21 @@ impl Walker<'_> {
         state: &mut State,
         exports: &mut Vec<Assignment>,
     ) {
-        if name == "readonly" && operands.iter().any(|word| word.prefix().contains('=')) {
+        if name == "readonly" && operands.iter().any(|word| word.literal() != Some("-p")) {
             self.gap(span, "a variable that later values do not change");
         }
         self.breaks |= name == "readonly";
+        // Not every shell cuts a value apart here.
+        let cut = |two: &[Word]| match two {
+            [one, other] => one.span == other.span && self.slice(&one.span).contains('$'),
+            _ => false,
+        };
+        if operands.windows(2).any(cut) {
+            self.gap(span, "a value that may fall apart");
+        }
+        // Outside a function it fails.
+        let fails = name == "local" && !self.reached.iter().any(|step| matches!(step, Step::Function(_)));
+        let mut keyed = false;
         let mut exported = name == "export";
         let mut evaluates = false;
         for word in operands {
@@ -140,6 +164,10 @@ impl Walker<'_> {
                 if options.contains('r') && !options.contains('f') {
                     self.gap(span, "a variable that later values do not change");
                 }
+                if options.contains('i') {
+                    self.gap(span, "a variable that evaluates what it is given");
+                }
+                keyed |= options.contains('A');
                 evaluates |= options.contains('i');
                 self.breaks |= evaluates;
                 exported |= options.contains('x');
@@ -172,10 +200,23 @@ impl Walker<'_> {
                 self.gap(span, "a list in quotes, which is expanded once more");
             }
             self.watch(variable, span);
+            if keyed {
+                self.keyed.insert(variable.to_owned());
+                // Texts that run in this very shell are read as if it were none.
+                if self.hands_on() {
+                    self.gap(span, "a list by names, which holds in other texts");
+                }
+            }
             if let Some(value) = value {
+                self.recodes(variable, &value, span);
+                self.wilds.give(variable, &value);
                 // Attributes of an earlier declaration may change what is kept.
                 let plain = name == "export" && !append
-                    || (name == "local" || name == "declare") && !append && !evaluates && operands.len() == 1;
+                    || (name == "local" || name == "declare")
+                        && !fails
+                        && !append
+                        && !evaluates
+                        && operands.len() == 1;
                 state.set(variable, plain.then(|| known(&value)).flatten());
                 let exported = if exported { Exported::ToAll } else { Exported::No };
                 exports.push(Assignment { name: variable.to_owned(), value, exported });

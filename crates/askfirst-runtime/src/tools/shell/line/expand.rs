@@ -64,7 +64,7 @@ impl Walker<'_> {
                     Some(value) if !value.is_empty() && !value.contains(['*', '?', '[', '\\']) => {
                         for c in value.chars() {
                             out.push(if matches!(c, ' ' | '\t' | '\n') {
-                                Atom::Break
+                                Atom::Break(c)
                             } else {
                                 Atom::Quoted(c)
                             });
@@ -196,6 +196,9 @@ impl Walker<'_> {
                 }
             }
             (Some(_), _) => self.gap(span, "an expansion that is not understood"),
+        }
+        if bare {
+            self.stands_in(rest, span);
         }
         // `"${!head@}"` is as many words as there are names.
         let named = indirect && rest.starts_with('@');

@@ -201,6 +201,7 @@ impl Walker<'_> {
                     for pattern in patterns {
                         self.scan(pattern, Around::Pattern, &mut state);
                     }
+                    end = join(end, Some(&state));
                     let after = self.block(body, end.clone().unwrap_or_else(|| state.clone()), Step::Branch);
                     end = join(end, after.end().as_ref());
                 }
@@ -295,7 +296,9 @@ impl Walker<'_> {
         for raw in words.unwrap_or_default() {
             values.extend(self.raw(raw, Place::Operand, &mut state));
         }
-        let known = words.is_some() && values.len() <= VALUES && !values.iter().any(Word::is_unknown);
+        self.give_each(name, pick, &values);
+        let known =
+            words.is_some() && (1..=VALUES).contains(&values.len()) && !values.iter().any(Word::is_unknown);
         if known && pick == Pick::Each {
             // `continue` and `break` leave from anywhere in the body.
             let jumps = self.mentions(body, &["break", "continue"]);
@@ -303,6 +306,9 @@ impl Walker<'_> {
                 if self.is_spent() {
                     break;
                 }
+                // Where what is not found vanishes, nothing of it may happen.
+                let vanishes = value.has_glob() && self.plain.contains("nullglob");
+                let skipped = vanishes.then(|| state.clone());
                 if value.has_glob() {
                     self.weaken(&[body], &mut state);
                 }
@@ -313,6 +319,7 @@ impl Walker<'_> {
                 let before = state.clone();
                 let after = self.block(body, state, Step::Loop);
                 let end = after.end().unwrap_or(before);
+                let end = skipped.into_iter().fold(end, |end, skipped| end.merge(&skipped));
                 state = self.left(end);
             }
             return Outcome::both(state);

@@ -20,6 +20,7 @@ mod state;
 mod syntax;
 pub(crate) mod tree;
 mod walk;
+mod wild;
 mod word;
 
 pub(crate) use close::arithmetic;

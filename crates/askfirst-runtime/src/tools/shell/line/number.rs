@@ -173,7 +173,12 @@ fn sure_terms(text: &str, state: &State) -> bool {
         }
         if operand {
             let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) else { return false };
-            rest = rest.get(sign.len()..).unwrap_or_default().trim_start();
+            let next = rest.get(sign.len()..).unwrap_or_default();
+            rest = next.trim_start();
+            // A sign of its own in what is filled in right behind a minus would make it `--`.
+            if *sign == "-" && next.starts_with('$') && !is_positive(next, state) {
+                return false;
+            }
             // `<<=`, `**`, `+=` and their like are others.
             if rest.starts_with(['<', '>', '=', '&', '|', '*', '+', '/', '%'])
                 || (*sign == "-" && rest.starts_with('-'))
@@ -207,6 +212,18 @@ fn sure_terms(text: &str, state: &State) -> bool {
         (rest, operand) = (behind.trim_start(), true);
     }
     operand && open == 0
+}
+
+/// Whether the variable that a text begins with surely holds digits alone.
+fn is_positive(text: &str, state: &State) -> bool {
+    let name = text.trim_start_matches(['$', '{']);
+    let name = name.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default();
+    match state.get(name) {
+        Some(Known::Value(pieces)) => {
+            matches!(&**pieces, [Piece::Text(text)] if decimal(text).is_some())
+        }
+        Some(Known::Number | Known::List(_)) | None => false,
+    }
 }
 
 /// Whether a variable surely holds a number as bash writes it itself: without a zero in front, which would make it octal.
@@ -293,6 +310,11 @@ impl Sum<'_> {
 fn decimal(text: &str) -> Option<i64> {
     let plain = text == "0" || (!text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
     (plain && !text.is_empty() && text.len() <= 9).then(|| text.parse().ok()).flatten()
+}
+
+/// Whether a text is such a number.
+pub(super) fn is_decimal(text: &str) -> bool {
+    decimal(text).is_some()
 }
 
 /// Whether a variable surely holds a number.

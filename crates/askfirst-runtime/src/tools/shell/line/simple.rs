@@ -49,7 +49,12 @@ impl Walker<'_> {
         }
         match &assign.value {
             Value::One(span) => {
+                let outer = self.wilds.printed.take();
                 let value = self.value(span, Wild::Text, state);
+                self.wilds.give(&assign.name, &value);
+                if let Some(leads) = std::mem::replace(&mut self.wilds.printed, outer) {
+                    self.wilds.note(&assign.name, leads);
+                }
                 let known = known(&value);
                 (value, known)
             }
@@ -71,6 +76,7 @@ impl Walker<'_> {
                 for word in words {
                     elements.extend(self.words(word, Place::Operand, state));
                 }
+                self.give_list(&assign.name, &elements);
                 let elements: Option<Vec<String>> =
                     elements.iter().map(|word| word.literal().map(str::to_owned)).collect();
                 let elements = elements.filter(|_| keys.is_empty());
@@ -116,6 +122,7 @@ impl Walker<'_> {
             });
         }
         let stdin = self.redirects(index, redirects, &mut state);
+        self.takes(&words, &stdin);
         for redirect in redirects {
             end = end.max(redirect.span.end);
         }
@@ -128,6 +135,10 @@ impl Walker<'_> {
                 continue;
             }
             self.watch(&assign.name, &assign.span);
+            self.recodes(&assign.name, &value, &assign.span);
+            if matches!(&known, Some(Known::List(elements)) if !elements.is_empty()) {
+                self.lists.insert(assign.name.clone());
+            }
             let plain = assign.index.is_none() && !assign.append;
             if scope == Exported::No {
                 // Where a file cannot be opened, not every shell sets it.

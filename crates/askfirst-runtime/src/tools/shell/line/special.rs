@@ -3,7 +3,7 @@
 use super::evaluates::plain_name;
 use super::flow::Outcome;
 use super::names::{STEERS, ZSH};
-use super::number::numeric;
+use super::number::{is_decimal, numeric};
 use super::state::{Known, State, squeezed};
 use super::syntax::Span;
 use super::tree::{Assignment, Piece, Word};
@@ -23,6 +23,9 @@ impl Walker<'_> {
     pub(super) fn watch(&mut self, name: &str, span: &Span) {
         match name {
             "IFS" => self.gap(span, "a change of `IFS`, which cuts words apart"),
+            "TEXTDOMAIN" | "TEXTDOMAINDIR" => {
+                self.gap(span, &format!("a change of `{name}`, by which texts are replaced by others"));
+            }
             "GLOBIGNORE" | "POSIXLY_CORRECT" | "SHELLOPTS" | "BASHOPTS" | "BASH_ALIASES" | "BASH_CMDS"
             | "EXECIGNORE" | "FUNCNEST" | "NULLCMD" | "READNULLCMD" => {
                 self.gap(span, &format!("a change of `{name}`, which changes how the shell reads"))
@@ -127,11 +130,19 @@ impl Walker<'_> {
             }
             // Where no process can be made any more, the line is left.
             "ulimit" => self.breaks = true,
-            "set" => self.set(operands, span, &mut state),
+            "set" => {
+                operands.iter().for_each(|word| self.wilds.give("@", word));
+                self.set(operands, span, &mut state);
+            }
             "shopt" => {
                 let harmless = ["-s", "-u", "-q", "-p", "nullglob", "inherit_errexit"];
                 if !operands.iter().all(|word| word.literal().is_some_and(|text| harmless.contains(&text))) {
                     self.gap(span, "a shell option that changes how later words are read");
+                }
+                // Loops look for its name in the text.
+                let vanish = operands.iter().any(|word| word.literal() == Some("nullglob"));
+                if vanish && (self.hands_on() || !self.plain.contains("nullglob")) {
+                    self.gap(span, "a shell option that holds in other texts");
                 }
             }
             "hash" if !operands.iter().all(|word| word.literal() == Some("-r")) => {
@@ -177,6 +188,9 @@ impl Walker<'_> {
                     text.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '\\' | '\'' | '"'))
                 });
                 let moves = |word: &str| ["cd", "pushd", "popd"].contains(&squeezed(word).as_str());
+                if operands.iter().any(|script| rereads(script.prefix())) {
+                    self.gap(span, "a trap that changes how later words are read");
+                }
                 if operands.first().is_some_and(|script| !script.prefix().is_empty())
                     && (words.into_iter().any(moves) || self.text.contains("$'"))
                 {
@@ -202,6 +216,9 @@ impl Walker<'_> {
                 {
                     self.gap(span, "`eval` of what may define a function");
                 }
+                if text.iter().any(|text| text.is_none_or(rereads)) {
+                    self.gap(span, "`eval` of what changes how later words are read");
+                }
                 state.forget();
             }
             "source" | "." => state.forget(),
@@ -224,9 +241,15 @@ impl Walker<'_> {
                     if !fine {
                         self.gap(span, "arithmetic that evaluates what a variable holds");
                     }
-                    if let Some((name, _)) = word.prefix().split_once('=') {
+                    let text = word.prefix().to_owned();
+                    if let Some((name, _)) = text.split_once('=') {
                         self.slip(name, span);
-                        state.set(name, Some(Known::Number));
+                    }
+                    // Where it fails, what was there stays.
+                    for name in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
+                        let sets = text.strip_prefix(name).and_then(|rest| rest.strip_prefix('='));
+                        let sure = numeric(name, &state) || sets.is_some_and(is_decimal);
+                        state.set(name, sure.then_some(Known::Number));
                     }
                 }
             }
@@ -235,7 +258,9 @@ impl Walker<'_> {
             }
             "read" | "mapfile" | "readarray" | "getopts" | "unset" | "wait" => {
                 if name == "mapfile" || name == "readarray" {
-                    let calls = |word: &Word| word.prefix().starts_with("-C") || word.is_unknown();
+                    let calls = |word: &Word| {
+                        (word.prefix().starts_with('-') && word.prefix().contains('C')) || word.is_unknown()
+                    };
                     if operands.iter().any(calls) {
                         self.gap(span, "a command that runs for each line read");
                     }
@@ -253,8 +278,10 @@ impl Walker<'_> {
                 // The text of `read -p` is no name.
                 let asked = |at: usize| {
                     let before = at.checked_sub(1).and_then(|at| operands.get(at)).and_then(Word::literal);
+                    // A letter before it that takes a word of its own would take the `p`.
+                    let letters = before.and_then(|option| option.strip_prefix('-')?.strip_suffix('p'));
                     name == "read"
-                        && before.is_some_and(|option| option.starts_with('-') && option.ends_with('p'))
+                        && letters.is_some_and(|letters| letters.chars().all(|c| "ers".contains(c)))
                 };
                 // `read -raPATH`, `wait -pPATH`: the name may stand in the option's own word.
                 let glued = |word: &Word| {
@@ -357,7 +384,8 @@ impl Walker<'_> {
                     {
                         self.gap(span, "a shell option that changes how later words are read");
                     }
-                    if letters.contains('o') {
+                    // Each takes a name.
+                    for _ in letters.matches('o') {
                         let named = words.next().and_then(Word::literal);
                         if !matches!(
                             named,
@@ -382,6 +410,12 @@ impl Walker<'_> {
             state.set("_", None);
         }
     }
+}
+
+/// Whether a text, which runs in this very shell, may change what variables keep or what wildcards become.
+fn rereads(text: &str) -> bool {
+    let text = squeezed(text);
+    ["shopt", "declare", "typeset", "local", "readonly"].iter().any(|word| text.contains(word))
 }
 
 /// Whether a word is digits and nothing else.

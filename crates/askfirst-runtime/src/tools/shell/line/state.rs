@@ -136,7 +136,10 @@ impl State {
         // In places of lists and parts of values, too.
         let places = raw.contains('[') || raw.contains("${");
         let counts = ["((", "let ", "$[", "++"].iter().any(|word| text.contains(word))
-            || (places && text.contains("--"));
+            || (places
+                && ["--", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="]
+                    .iter()
+                    .any(|sign| text.contains(sign)));
         for (name, known) in Arc::make_mut(&mut self.vars) {
             let (mut assigned, mut numbers);
             // Where quotes or backslashes spell more of them, none counts.
@@ -153,6 +156,11 @@ impl State {
                 // Digits behind digits may be octal.
                 numbers &= !rest.starts_with("+=");
                 let rest = rest.strip_prefix('+').unwrap_or(rest);
+                // The number of a stream: `{name}<file`.
+                let before = raw.get(..at).unwrap_or_default();
+                assigned |= before.ends_with('{')
+                    && !before.ends_with("${")
+                    && (rest.starts_with("}<") || rest.starts_with("}>"));
                 let Some(value) = rest.strip_prefix('=') else {
                     // `${name:=…}` and an index assign too.
                     numbers &= !(rest.starts_with([':', '[']));

@@ -9,6 +9,7 @@ use super::gap;
 use super::state::State;
 use super::syntax::{Grammar, Kind, Node, Raw, Span, Stmt};
 use super::tree::{Command, Gap, Stdin, Step};
+use super::wild::Wilds;
 
 /// How many bytes of words may be read: loops read theirs once per value.
 const BYTES: usize = 256 * 1024;
@@ -45,6 +46,12 @@ pub(super) struct Walker<'a> {
     pub(super) leaves: bool,
     /// Whether something was met that may fail in a way that ends its line but not the next one.
     pub(super) breaks: bool,
+    /// Names of lists that are known.
+    pub(super) lists: BTreeSet<String>,
+    /// Names of lists whose elements have names: given plain words, every other one is a name.
+    pub(super) keyed: BTreeSet<String>,
+    /// What is done with wildcards in what is filled in.
+    pub(super) wilds: Wilds,
     /// The command whose words are being read.
     pub(super) current: Option<usize>,
     bytes: usize,
@@ -75,6 +82,9 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
         jumps: false,
         leaves: false,
         breaks: false,
+        lists: BTreeSet::new(),
+        keyed: BTreeSet::new(),
+        wilds: Wilds::default(),
         current: None,
         bytes: 0,
         parses: 0,
@@ -85,6 +95,12 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
     let mut state = State::new();
     walker.part(&(0..text.len()), &mut state);
     walker.drop_bodies();
+    if !walker.keyed.is_disjoint(&walker.lists) {
+        walker.gap(&(0..text.len()), "a list of which every other word is a name");
+    }
+    if std::mem::take(&mut walker.wilds).meet() {
+        walker.gap(&(0..text.len()), "a wildcard in what is filled in");
+    }
     let (commands, mut gaps) = (walker.commands, walker.gaps);
     gaps.sort_by_key(|gap| (gap.span.start, gap.span.end));
     gaps.dedup();

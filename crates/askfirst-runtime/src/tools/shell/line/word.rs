@@ -35,6 +35,7 @@ impl Walker<'_> {
             return words;
         }
         self.zsh(slice, span);
+        let outer = self.wilds.printed.take();
         let atoms = self.atoms(span, Around::Nothing, state);
         if atoms.contains(&Atom::Live('[')) && slice.len() > 1 && slice.contains(['$', '`']) {
             self.gap(span, "a wildcard that what is filled in may close");
@@ -54,6 +55,8 @@ impl Walker<'_> {
             words(&atoms, span, state.home, Wild::Acts)
         };
         self.spread(&atoms, span, &mut made);
+        self.spreads(&made, span);
+        self.wilds.printed = outer;
         self.strangers(span, &atoms, place);
         made
     }
@@ -67,7 +70,7 @@ impl Walker<'_> {
         let atoms: Vec<Atom> = self
             .atoms(span, Around::Nothing, state)
             .into_iter()
-            .filter(|atom| *atom != Atom::Break)
+            .map(|atom| if let Atom::Break(blank) = atom { Atom::Quoted(blank) } else { atom })
             .collect();
         self.strangers(span, &atoms, Place::Operand);
         let mut word = words(&atoms, span, state.home, wild).pop().unwrap_or_default();
@@ -105,7 +108,7 @@ impl Walker<'_> {
                 Piece::Text(text) | Piece::Glob(text) => text.contains('/'),
                 Piece::Home | Piece::Unknown(_) => false,
             },
-            Atom::Empty | Atom::Break => false,
+            Atom::Empty | Atom::Break(_) => false,
         });
         // A folder's name may end in a blank: what follows it is then a path of its own.
         made.push(match deeper {
@@ -135,7 +138,7 @@ impl Walker<'_> {
             .iter()
             .map(|atom| match atom {
                 Atom::Live(c) | Atom::Quoted(c) => *c,
-                Atom::Empty | Atom::Piece(_) | Atom::Break => '\u{1}',
+                Atom::Empty | Atom::Piece(_) | Atom::Break(_) => '\u{1}',
             })
             .collect();
         if let Some((_, c)) = strange(&quoted, place) {
@@ -391,7 +394,9 @@ impl Walker<'_> {
     /// `$( … )` or backquotes.
     fn substitute(&mut self, inner: &Span, span: &Span, around: Around, state: &State, out: &mut Vec<Atom>) {
         let bare = around == Around::Nothing;
+        let from = self.commands.len();
         let (output_of, resolved) = self.substitution(inner, state);
+        self.prints(from);
         match resolved {
             Some(text) if !bare => {
                 if text.is_empty() {

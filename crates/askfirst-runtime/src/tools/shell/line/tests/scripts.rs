@@ -193,6 +193,70 @@ impl Maker {
                 ])
                 .to_owned(),
             41 => format!("for i in 1 2; do {}aa $i; {}done", self.body(d), self.body(d)),
+            42 => {
+                let given =
+                    format!("v='{} {}'", self.one(&STUBS), self.one(&["x", "y z", "-n", "\n aa", "\tbb"]));
+                let copy = self.one(&[
+                    "w=$v",
+                    "w=x$v",
+                    "w=${v}",
+                    "w=\"$v\"",
+                    "w=$v v=$w",
+                    "for w in $v; do aa; done",
+                ]);
+                let used = self.one(&["$w", "${w}", "aa $w", "bb x$w", "cc \"$w\"", "aa <<< $w; $w x"]);
+                format!("{given}; {copy}; {used}")
+            }
+            43 => self
+                .one(&[
+                    "w=$v",
+                    "w=x$v",
+                    "w=${v}",
+                    "v=$w",
+                    "w=\"$v\"",
+                    "w=$v$i",
+                    "v=$v$w",
+                    "w=$v v=$w",
+                    "u=($v $w)",
+                ])
+                .to_owned(),
+            44 => format!(
+                "{} {}",
+                self.one(&["$w", "${w}", "aa $w", "bb x$w", "cc <<< $w; dd $w"]),
+                self.word(d)
+            ),
+            45 => {
+                let sets = self.one(&[
+                    "local v=bb",
+                    "declare v=cc",
+                    "export v=dd",
+                    "declare -A u; u=(aa bb)",
+                    "readonly v; for v in cc; do aa; done",
+                    "shopt -s nullglob; for k in q*; do v=bb; done",
+                    "for k in q*; do v=bb; done",
+                    "case x in $((i=2))) aa;; *) bb;; esac",
+                    "case $v in ${v:=aa}) aa;; esac",
+                    "let i=i+1",
+                    "let v=08",
+                    "set -oo errexit noglob",
+                    "u=(); for k in \"${u[@]}\"; do v=cc; done",
+                    "u=(aa 'bb x'); w=\"${u[@]}\"",
+                    "v='a*'; w=$v",
+                    "exec {v}</dev/null",
+                ]);
+                format!("{sets}; {}", self.command(d))
+            }
+            46 => {
+                let counts = self.one(&[
+                    "$((i-$n))",
+                    "$((i -$n))",
+                    "$((i - $n))",
+                    "$((1-$n))",
+                    "$((-$n))",
+                    "$((i+$n))",
+                ]);
+                format!("n={}; aa {counts}; v=bb\n$v x", self.one(&["-1", "2", "$((0-3))", "$((i-9))"]))
+            }
             _ => self.command(depth),
         }
     }
@@ -295,6 +359,9 @@ impl Maker {
             "$v",
             "\"$v\"",
             "${v}",
+            "$w",
+            "\"$w\"",
+            "x$w",
             "\"${v}x\"",
             "${v:-d e}",
             "${v%x}",
