@@ -319,6 +319,11 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
             let sends = ["release:", "wagon:", "scm:", "gpg:", "nexus-staging:"];
             word.matches(':').count() >= 2 || sends.iter().any(|plugin| word.starts_with(plugin))
         }
+        // What it hands to `go test`, but for places and what is harmless there.
+        ("gotestsum", [], _) => {
+            let harmless = ["-v", "-race", "-short", "-cover", "-failfast", "-count=1"];
+            !word.starts_with("./") && !word.starts_with('/') && !harmless.contains(&word)
+        }
         // What it hands to the compiler.
         ("clang-tidy", [], _) => {
             word.starts_with("-include") || COMPILING.iter().any(|own| word.starts_with(own))
