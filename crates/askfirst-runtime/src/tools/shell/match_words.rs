@@ -447,6 +447,8 @@ pub(super) fn unnamed_variables(pattern: Option<&Pattern>, start: &Start) -> Vec
         let name = &set.name;
         match standing {
             Standing::Harmless => {}
+            Standing::Never if start.used.iter().any(|used| variables::is_looked_into(name, value, used)) => {
+            }
             Standing::Named if named => {}
             Standing::Named => missing.push(format!("the variable `{name}` is set, and no rule names it")),
             Standing::Never => {

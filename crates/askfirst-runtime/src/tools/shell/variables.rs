@@ -1,8 +1,10 @@
 //! Variables that a command may be given. A program can be made to run anything by its environment, so only names that
 //! are known to be harmless pass; some never do, whatever a rule names.
 
+use super::programs::used::{Class, PathUse, Used};
+
 /// Names that only say how much or in which form something is printed, or which of a project's settings hold.
-const HARMLESS: [&str; 122] = [
+const HARMLESS: [&str; 133] = [
     "ANALYZE",
     "APP_ENV",
     "ASPNETCORE_ENVIRONMENT",
@@ -12,6 +14,8 @@ const HARMLESS: [&str; 122] = [
     "BABEL_ENV",
     "BLESS",
     "BROWSERSLIST_IGNORE_OLD_DATA",
+    "BUILDKIT_PROGRESS",
+    "BUILD_ENV",
     "CARGO_BUILD_JOBS",
     "CARGO_INCREMENTAL",
     "CARGO_NET_OFFLINE",
@@ -42,7 +46,11 @@ const HARMLESS: [&str; 122] = [
     "FORCE_COLOR",
     "GENERATE_SOURCEMAP",
     "GIT_AUTHOR_DATE",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_NAME",
     "GIT_COMMITTER_DATE",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_NAME",
     "GO111MODULE",
     "GOARCH",
     "GOGC",
@@ -77,8 +85,11 @@ const HARMLESS: [&str; 122] = [
     "PARALLEL_WORKERS",
     "PIP_DISABLE_PIP_VERSION_CHECK",
     "PIP_NO_INPUT",
+    "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD",
     "PORT",
     "PROPTEST_CASES",
+    "PUPPETEER_SKIP_DOWNLOAD",
+    "PWDEBUG",
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
     "PYTHONASYNCIODEBUG",
     "PYTHONDONTWRITEBYTECODE",
@@ -115,6 +126,7 @@ const HARMLESS: [&str; 122] = [
     "TIMEOUT",
     "TOKENIZERS_PARALLELISM",
     "TRYBUILD",
+    "TS_NODE_TRANSPILE_ONLY",
     "TURBO_TELEMETRY_DISABLED",
     "TZ",
     "UPDATE_EXPECT",
@@ -125,6 +137,7 @@ const HARMLESS: [&str; 122] = [
     "UV_THREADPOOL_SIZE",
     "VERBOSE",
     "WANDB_MODE",
+    "WATCH",
 ];
 
 /// How names begin that are harmless: of languages, and of what a page is built with.
@@ -286,6 +299,22 @@ pub(super) fn exported(name: &str, value: Option<&str>) -> Standing {
         return Standing::Harmless;
     }
     if harmless || !is_never(name) { Standing::Named } else { Standing::Never }
+}
+
+/// Whether a folder that Python is to look for modules in is one where what runs is found anyway: the own folder for a
+/// module that is run, and that of the sources for the tests of this folder.
+pub(super) fn is_looked_into(name: &str, value: Option<&str>, used: &Used) -> bool {
+    let all = |known: &[&str]| value.is_some_and(|value| value.split(':').all(|part| known.contains(&part)));
+    let has = |name: &str| used.options.iter().any(|given| given.names.iter().any(|known| known == name));
+    let below = |path: &PathUse| {
+        path.word.literal().is_some_and(|path| !path.starts_with(['/', '~']) && !path.contains(".."))
+    };
+    let python = used.program.starts_with("python");
+    let tests = (python && used.subs.iter().any(|sub| sub.name == "pytest")) || used.program == "pytest";
+    let here = (python && has("-m") && all(&["", ".", "./"]))
+        || (tests && all(&["", ".", "./", "src", "./src", "src/"]));
+    let own = used.class == Class::Runs && used.path.is_none() && used.paths.iter().all(below);
+    name == "PYTHONPATH" && own && here && !has("-P")
 }
 
 /// What tools act upon, should it be in the environment already: setting it there is enough.

@@ -40,7 +40,7 @@ files! {
         "x86_64-linux-gnu-gcc" "ld" "ld.lld" "lld" "mold" "emcc" "em++" "swiftc" "csc" "mcs" "clang-tidy" "cppcheck" "gcov" "lcov" "genhtml"
         "autoreconf" "autoconf" "automake" "aclocal" "libtoolize" "protoc" "just" "task" "go-task"
         "hadolint" "yamllint" "actionlint" "hyperfine" "watchexec" "act" "direnv" "asdf" "mise" "rtx"
-        "nvm" "fnm" "n" "volta" "pyenv" "rbenv" "nodenv" "goenv" "taplo" "dotenv-linter" "gitleaks";
+        "nvm" "fnm" "n" "volta" "pyenv" "rbenv" "nodenv" "goenv" "taplo" "dotenv-linter" "gitleaks" "air" "guard";
     "builtins.txt": "cd" "chdir" "pushd" "popd" "dirs" "pwd" "echo" "true" "false" ":" "yes" "printf"
         "test" "[" "[[" "read" "export" "readonly" "declare" "typeset" "local" "unset" "set" "shopt"
         "alias" "unalias" "hash" "type" "which" "whence" "eval" "source" "." "trap" "exit" "return" "break"
@@ -50,7 +50,7 @@ files! {
     "change.txt": "touch" "mkdir" "rmdir" "rm" "unlink" "shred" "cp" "mv" "ln" "link" "install" "mktemp"
         "mkfifo" "mknod" "chmod" "chown" "chgrp" "truncate" "dd" "tee" "sync" "split" "csplit" "rename" "prename"
         "file-rename" "perl-rename" "mmv" "dos2unix"
-        "unix2dos" "mac2unix" "unix2mac" "tidy";
+        "unix2dos" "mac2unix" "unix2mac" "tidy" "sponge";
     "clouds.txt": "docker" "podman" "nerdctl" "docker-compose" "podman-compose" "kubectl" "oc" "kustomize"
         "helm" "minikube" "kind" "k3d" "k9s" "stern" "terraform" "tofu" "terragrunt" "tflint" "tfsec"
         "checkov" "trivy" "pulumi" "ansible-playbook" "ansible-lint" "ansible" "ansible-inventory"
@@ -58,7 +58,7 @@ files! {
         "wrangler" "railway" "firebase" "supabase" "doctl" "gsutil" "crane" "skopeo";
     "compare.txt": "diff" "colordiff" "diff3" "sdiff" "cmp" "wdiff" "patch";
     "database.txt": "sqlite3" "duckdb" "psql" "mysql" "mariadb" "mongosh" "mongo" "pg_restore" "mysqldump"
-        "pg_dump" "createdb" "dropdb" "pg_isready" "redis-cli";
+        "pg_dump" "createdb" "dropdb" "pg_isready" "redis-cli" "sqlplus" "isql" "sqlcmd" "beeline" "spark-sql" "spark-shell" "pyspark" "spark-submit" "hive" "cqlsh" "clickhouse-client" "cypher-shell" "lftp" "ncftp" "bpftrace" "stap";
     "find.txt": "find" "gfind";
     "forges.txt": "gh" "hub" "glab" "svn" "hg";
     "git.txt": "git";
@@ -69,19 +69,19 @@ files! {
         "esbuild" "next" "turbo" "nx" "lerna" "stylelint" "oxlint" "markdownlint" "markdownlint-cli2"
         "cspell" "knip" "depcheck" "madge" "concurrently" "nodemon" "c8" "nyc" "rimraf" "tsc-watch" "prisma"
         "drizzle-kit" "storybook" "svelte-check" "vue-tsc" "ng" "expo" "astro" "tailwindcss";
-    "json.txt": "jq" "yq" "xmllint" "csvlook" "csvstat" "csvcut" "csvgrep";
+    "json.txt": "jq" "yq" "xmllint" "mlr" "fx" "vd" "visidata" "calc" "amm" "goawk" "frawk" "csvlook" "csvstat" "csvcut" "csvgrep";
     "languages.txt": "java" "javac" "jar" "kotlinc" "kotlin" "scalac" "scala" "ktlint" "detekt" "ruby"
         "bundle" "bundler" "gem" "rake" "rails" "rspec" "rubocop" "standardrb" "brakeman" "php" "artisan"
         "composer" "phpunit" "pest" "paratest" "phpstan" "psalm" "pint" "php-cs-fixer" "phpcs" "phpcbf"
         "ecs" "perl" "prove" "lua" "luajit" "lua5.4" "lua5.3" "luacheck" "stylua" "busted" "R" "Rscript"
         "mix" "elixir" "iex" "rebar3" "dotnet" "swift" "swiftlint" "swiftformat" "xcodebuild" "zig" "ghc"
         "cabal" "stack" "hlint" "ormolu" "fourmolu" "stylish-haskell" "dart" "flutter" "gleam" "nim"
-        "crystal" "julia" "opam" "dune" "clj" "clojure" "lein" "bb" "forge" "elm";
+        "crystal" "julia" "opam" "dune" "clj" "clojure" "bb" "lein" "forge" "elm" "tclsh" "wish" "guile" "racket" "ocaml" "runghc" "runhaskell" "runhugs" "escript" "swipl" "gforth" "clisp" "csi" "janet" "fennel" "moon" "pike" "hy" "qjs" "kscript" "jshell" "groovy" "octave" "octave-cli" "sbcl" "ecl" "scheme" "gp" "sage" "rhino" "bpython" "ptpython" "utop" "psysh" "pry" "maxima" "scilab" "matlab" "gnuplot";
     "list.txt": "ls" "dir" "vdir" "stat" "df" "du" "tree" "exa" "eza" "lsd" "fd" "fdfind" "locate"
         "plocate" "mlocate" "whereis" "realpath" "readlink" "basename" "dirname" "pathchk";
     "media.txt": "ffprobe" "ffmpeg" "convert" "magick" "mogrify" "identify" "montage" "composite" "animate"
         "display" "import" "exiftool" "vim" "vi" "nvim" "view" "ex" "ed" "nano" "pico" "emacs"
-        "emacsclient" "joe" "micro" "hx" "kak" "code" "codium" "cursor" "subl" "open" "xdg-open" "gedit"
+        "emacsclient" "joe" "micro" "hx" "kak" "code" "codium" "cursor" "subl" "open" "xdg-open" "gedit" "gvim" "mvim" "vimdiff" "rvim"
         "tmux" "screen" "zellij" "expect" "fzf" "clear" "reset" "tput" "pbcopy" "sw_vers" "vm_stat"
         "shellcheck" "shfmt" "clang-format" "pv" "pandoc" "dot" "neato" "fdp" "pdfinfo" "latexmk" "hugo";
     "network.txt": "curl" "wget" "wget2" "http" "https" "xh" "xhs" "ssh" "slogin" "rsh" "remsh" "pdsh" "scp" "sftp" "ftp" "telnet"
@@ -124,7 +124,7 @@ files! {
         "firejail" "bwrap" "systemd-run" "at" "batch" "crontab" "flock" "script" "strace" "ltrace" "perf" "rr" "uftrace" "systemd-inhibit" "systemd-cat" "chronic" "gdb"
         "lldb" "valgrind" "dtrace" "entr" "caffeinate" "rlwrap" "dbus-run-session" "ssh-agent"
         "fakeroot" "fakechroot" "faketime" "xvfb-run" "setarch" "linux32" "linux64" "i386" "x86_64" "proot" "run-parts"
-        "torsocks" "torify" "tsocks" "proxychains" "proxychains4" "eatmydata" "dumb-init" "tini" "catchsegv" "ccache" "sccache" "distcc" "heaptrack" "winpty" "cross-env" "cross-env-shell" "sshpass" "gosu" "su-exec" "setuidgid" "doppler" "op" "infisical" "dotenvx" "honcho" "foreman" "aws-vault" "chamber" "sops" "envchain" "consul" "fab" "byobu" "dtach" "abduco" "newgrp" "sg" "login" "dotenv" "devbox" "guix" "lxc" "machinectl" "multipass" "toolbox" "distrobox" "pm2" "forever" "sbatch" "srun" "qsub" "mpirun" "mpiexec" "nix-shell" "start-stop-daemon" "prlimit" "numactl" "choom";
+        "torsocks" "torify" "tsocks" "proxychains" "proxychains4" "eatmydata" "dumb-init" "tini" "catchsegv" "ccache" "sccache" "distcc" "heaptrack" "winpty" "cross-env" "cross-env-shell" "sshpass" "gosu" "su-exec" "setuidgid" "doppler" "op" "infisical" "dotenvx" "honcho" "foreman" "aws-vault" "chamber" "sops" "envchain" "consul" "fab" "byobu" "dtach" "abduco" "newgrp" "sg" "login" "dotenv" "devbox" "guix" "lxc" "machinectl" "multipass" "toolbox" "distrobox" "pm2" "forever" "sbatch" "srun" "qsub" "mpirun" "mpiexec" "nix-shell" "start-stop-daemon" "prlimit" "numactl" "choom" "ifne" "trickle" "timelimit" "gamemoderun" "mangohud" "primusrun" "optirun" "pgrphack" "softlimit" "chpst" "xcrun" "ledit" "lckdo" "setlock" "envdir" "s6-envdir" "s6-setlock" "wait-for-it" "wait-for-it.sh" "pee" "mispipe" "zrun" "vipe" "vidir" "sudoedit" "s6-setuidgid" "execlineb" "nq" "tsp" "daemonize" "cgexec" "cpulimit" "criu" "dbus-launch" "flatpak-spawn" "apptainer" "singularity" "systemd-nspawn" "lxc-attach" "lxc-execute" "runc" "crun" "ctr" "buildah" "openvt" "xinit" "startx" "xterm" "gnome-terminal" "konsole" "alacritty" "kitty" "wezterm" "ttyd" "gotty" "asciinema" "reflex" "when-changed" "watchman-make" "cmd" "cmd.exe" "powershell.exe" "wsl" "wsl.exe" "rush" "xe" "rootlesskit" "pasta" "slirp4netns" "jexec" "incus" "umoci" "with-contenv" "py-spy" "samply" "austin" "rbspy" "nsys" "ncu" "nvprof" "ttyrec" "autoexpect" "qemu-x86_64" "qemu-aarch64" "qemu-arm" "box64" "box86" "wine" "wine64" "retry" "kstart";
 }
 
 /// The file that has the table of a program.

@@ -27,7 +27,7 @@ const OTHERS: [&str; 14] = [
     "wrappers.txt",
 ];
 /// Programs whose operands are goals, each like a sub-command.
-const GOALS: [&str; 9] = ["ant", "gradle", "gradlew", "mvn", "mvnd", "mvnw", "rails", "rake", "sbt"];
+const GOALS: [&str; 10] = ["ant", "gradle", "gradlew", "lein", "mvn", "mvnd", "mvnw", "rails", "rake", "sbt"];
 /// Programs that print what each of their sub-commands is for.
 const EXPLAINING: [&str; 9] =
     ["cargo", "docker", "gh", "git", "go", "helm", "kubectl", "podman", "terraform"];
@@ -189,6 +189,11 @@ pub(super) fn is_script(program: &str, name: &str) -> bool {
     matches!(program, "hatch" | "pdm" | "pipenv") && usual.contains(&name)
 }
 
+/// Whether a program that runs tools of a project takes a word for a file of the project.
+pub(super) fn is_file(program: &str, subs: &[&str], word: &str) -> bool {
+    program == "uv" && subs == ["run"] && word.ends_with(".py") && word != "manage.py"
+}
+
 /// Whether a program that is given no command runs what it reads, by a shell or itself.
 pub(super) fn runs_its_input(program: &str, subs: &[&str], words: &[Option<&str>], operands: usize) -> bool {
     let only = |fine: fn(&str) -> bool| words.iter().all(|word| word.is_some_and(fine));
@@ -257,7 +262,7 @@ pub(super) fn is_project_tool(name: &str) -> bool {
 pub(super) fn goals<'w>(program: &str, word: &'w str) -> impl Iterator<Item = &'w str> + use<'w> {
     // Of `db:migrate` in Ruby the first half is no goal of its own.
     let whole = matches!(program, "rails" | "rake");
-    let parts = || [word].into_iter().chain(word.split([':', ' ', ';', '/']).filter(move |_| !whole));
+    let parts = || [word].into_iter().chain(word.split([':', ' ', ',', ';', '/']).filter(move |_| !whole));
     GOALS.contains(&program).then(parts).into_iter().flatten()
 }
 
@@ -309,8 +314,35 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         ("xcodebuild", ..) => {
             ["CC=", "CXX=", "LD=", "LDPLUSPLUS=", "OTHER_"].iter().any(|set| word.starts_with(set))
         }
-        // A plugin by its full name is none that the project chose.
-        ("mvn" | "mvnd" | "mvnw", ..) => word.matches(':').count() >= 2,
+        // A plugin by its full name is none that the project chose; others send what was built away.
+        ("mvn" | "mvnd" | "mvnw", ..) => {
+            let sends = ["release:", "wagon:", "scm:", "gpg:", "nexus-staging:"];
+            word.matches(':').count() >= 2 || sends.iter().any(|plugin| word.starts_with(plugin))
+        }
+        // What it hands to `go test`, but for places and what is harmless there.
+        ("gotestsum", [], _) => {
+            let harmless = ["-v", "-race", "-short", "-cover", "-failfast", "-count=1"];
+            !word.starts_with("./") && !word.starts_with('/') && !harmless.contains(&word)
+        }
+        // What it hands to the compiler.
+        ("clang-tidy", [], _) => {
+            word.starts_with("-include") || COMPILING.iter().any(|own| word.starts_with(own))
+        }
+        // What is no file is an expression.
+        ("bb", [], 0) => word.contains('('),
+        // Who runs it then runs it as its owner.
+        ("chmod", [], 0) => gives_owner(word),
         _ => false,
     }
+}
+
+/// Whether a mode of `chmod` lets a program run as its owner.
+fn gives_owner(mode: &str) -> bool {
+    let digits = mode.trim_start_matches(['+', '=']);
+    let high = u32::from_str_radix(digits, 8).is_ok_and(|bits| bits & 0o4000 != 0);
+    let letters = |part: &str| {
+        let (who, given) = part.split_once(['+', '=']).unwrap_or((part, ""));
+        given.contains('s') && (who.is_empty() || who.contains(['u', 'a']))
+    };
+    high || mode.split(',').any(letters)
 }

@@ -217,7 +217,12 @@ impl<'t> Reader<'t, '_> {
         // A module of Python itself; whether a file stands in its place is looked at elsewhere.
         self.runs |= word.literal() != Some("json.tool") || !self.used.program.starts_with("python");
         self.no_sub = None;
-        if word.literal().is_some_and(|name| guards::is_script(&self.used.program, name)) {
+        let subs: Vec<&str> = self.used.subs.iter().map(|sub| sub.name.as_str()).collect();
+        let is_file = word.literal().is_some_and(|name| guards::is_file(&self.used.program, &subs, name));
+        if is_file {
+            self.path(word, Role::File);
+        }
+        if is_file || word.literal().is_some_and(|name| guards::is_script(&self.used.program, name)) {
             self.operands.extend(at..self.words.len());
             self.rest_from = Some(at);
             self.next = self.words.len();

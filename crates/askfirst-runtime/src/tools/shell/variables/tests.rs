@@ -1,6 +1,8 @@
 //! Which variables pass.
 
-use super::{HARMLESS, NEVER, Standing, exported, kept};
+use super::{HARMLESS, NEVER, Standing, exported, is_looked_into, kept};
+use crate::tools::shell::line::tree::Word;
+use crate::tools::shell::programs::used;
 
 #[test]
 fn the_lists_are_sorted_so_that_they_can_be_searched() {
@@ -79,5 +81,35 @@ fn names_that_start_programs_never_pass_but_with_values_that_start_none() {
     assert_eq!(kept("IFS"), Standing::Never);
     for name in ["PS4", "LESS", "LESSOPEN", "LESSKEYIN", "RUSTUP_TOOLCHAIN", "JDK_JAVA_OPTIONS", "NVM_DIR"] {
         assert_eq!(kept(name), Standing::Never, "{name}");
+    }
+}
+
+#[test]
+fn modules_are_looked_for_where_they_are_found_anyway() {
+    let looked = |value: &str, command: &str| {
+        let words: Vec<Word> = command.split(' ').map(|word| Word::text(word, 0..0)).collect();
+        is_looked_into("PYTHONPATH", Some(value), &used(&words))
+    };
+    for (value, command) in [
+        (".", "pytest -q"),
+        ("src", "pytest tests"),
+        ("./src:.", "python -m pytest -x"),
+        (".", "python3 -m unittest"),
+    ] {
+        assert!(looked(value, command), "{value} {command}");
+    }
+    for (value, command) in [
+        ("evil", "pytest"),
+        ("/", "pytest"),
+        ("..", "pytest"),
+        (".", "pytest /elsewhere/tests"),
+        (".", "pytest ../tests"),
+        ("src", "python3 -m unittest"),
+        (".", "python3 -P -m pytest"),
+        (".", "python3 scripts/x.py"),
+        (".", "black src"),
+        (".", ".venv/bin/pytest"),
+    ] {
+        assert!(!looked(value, command), "{value} {command}");
     }
 }
