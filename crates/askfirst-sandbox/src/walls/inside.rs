@@ -8,12 +8,13 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use libc::{c_int, c_ulong};
 
 use super::landlock::{self, Rights, Rules, Tcp};
 use super::mechanism::Mechanism;
+use super::mounts::OfKernel;
 use super::order::{Failed, Order, Way, Word};
 use super::turns::Turns;
 use super::{init, mounts, network, streams, sys, wire};
@@ -204,30 +205,36 @@ fn first(order: &Order, outside: &Outside, alive: RawFd, turns: &Turns) -> Resul
     let map = |file: &str, text: String| {
         sys::tell(&format!("/proc/self/{file}"), &text).map_err(Failed::at(format!("writing `{file}`")))
     };
-    map("setgroups", "deny".to_owned())?;
-    map("uid_map", format!("{user} {user} 1"))?;
-    map("gid_map", format!("{group} {group} 1"))?;
-    streams::terminals()?;
+    // SAFETY: sets a number of this process, which both threads use.
+    let mask = unsafe { libc::umask(0) };
     std::thread::scope(|scope| {
-        let (moved, have_moved) = mpsc::channel();
+        let (moved, have_moved) = mpsc::channel::<Option<Arc<OfKernel>>>();
         let leave = move || match have_moved.recv() {
-            Ok(()) => mounts::leave_old(),
+            Ok(of_kernel) => {
+                mounts::leave_old()?;
+                of_kernel.map_or(Ok(()), |of_kernel| of_kernel.put(order))
+            }
             // Nothing is mounted; then either nothing is to be, or it has failed and is told there.
             Err(mpsc::RecvError) => Ok(()),
         };
+        // First of all, since it takes longest.
         let network = network::begin(order, turns, scope, leave)?;
-        // SAFETY: sets a number of this process.
-        let mask = unsafe { libc::umask(0) };
-        if order.has(Mechanism::Mounts) {
+        map("setgroups", "deny".to_owned())?;
+        map("uid_map", format!("{user} {user} 1"))?;
+        map("gid_map", format!("{group} {group} 1"))?;
+        streams::terminals()?;
+        let built = if order.has(Mechanism::Mounts) {
             // There is somebody to hear it unless the network has failed, which is told at the end.
-            mounts::build(order, move || moved.send(()).unwrap_or(()))?;
+            Some(mounts::build(order, move |of_kernel| moved.send(of_kernel).unwrap_or(()))?)
         } else {
             drop(moved);
-        }
-        // SAFETY: as above.
-        unsafe { libc::umask(mask) };
-        network.enter()
+            None
+        };
+        network.enter()?;
+        built.map_or(Ok(()), mounts::Built::close)
     })?;
+    // SAFETY: as above.
+    unsafe { libc::umask(mask) };
     streams::devices()?;
     give_up(order)
 }
