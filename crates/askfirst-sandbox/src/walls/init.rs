@@ -153,11 +153,16 @@ fn go_on(pid: pid_t, signal: c_int) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Starts the program and stays until it has ended.
-pub(super) fn run(order: &Order, answer: &Answer, turns: Option<Turns>) -> Result<Infallible, Failed> {
+/// Starts the program, once what it is to wait for is done, and stays until it has ended.
+pub(super) fn run(
+    order: &Order,
+    answer: &Answer,
+    turns: Option<Turns>,
+    wait: impl FnOnce() -> Result<(), Failed>,
+) -> Result<Infallible, Failed> {
     let failed = || Failed::at::<io::Error>("following the program");
     let signals = signals().map_err(failed())?;
-    let (program, listener) = match child::start(order, turns)? {
+    let (program, listener) = match child::start(order, turns, wait)? {
         Started::Running(pid, listener) => (pid, listener),
         Started::Not(word) => {
             answer.say(&word);

@@ -58,12 +58,9 @@ struct Building<'a> {
     folders: HashMap<PathBuf, OwnedFd>,
 }
 
-/// A tree that has been moved into, and can still be added to.
-pub(super) struct Built(OwnedFd);
-
 /// Builds the tree and moves into it, which is told at once, with what another thread may do meanwhile: the old one is to
 /// be left with [`leave_old`] then. In a process with new mount and process namespaces.
-pub(super) fn build(order: &Order, moved: impl FnOnce(Option<Arc<OfKernel>>)) -> Result<Built, Failed> {
+pub(super) fn build(order: &Order, moved: impl FnOnce(Option<Arc<OfKernel>>)) -> Result<(), Failed> {
     let profile = &order.profile;
     sys::keep_mounts_private().map_err(Failed::at("keeping the mounts apart"))?;
     // All that is needed from the old tree is picked up before anything is covered.
@@ -98,14 +95,8 @@ pub(super) fn build(order: &Order, moved: impl FnOnce(Option<Arc<OfKernel>>)) ->
     building.denials()?;
     of_kernel.put(order)?;
     building.place(&order.folder, Kind::Folder).map_err(mounting(&order.folder))?;
-    Ok(Built(building.root))
-}
-
-impl Built {
-    /// Once nothing more is to be added.
-    pub(super) fn close(self) -> Result<(), Failed> {
-        sys::set_attributes(self.0.as_fd(), READ_ONLY, Whole::Mount).map_err(Failed::at("closing the root"))
-    }
+    of_kernel.wait();
+    building.close()
 }
 
 /// Something of the system, picked up.
@@ -471,6 +462,11 @@ impl Building<'_> {
             Ok(())
         };
         make().map_err(Failed::at("making `/proc`"))
+    }
+
+    fn close(self) -> Result<(), Failed> {
+        sys::set_attributes(self.root.as_fd(), READ_ONLY, Whole::Mount)
+            .map_err(Failed::at("closing the root"))
     }
 }
 

@@ -11,15 +11,11 @@ use super::{Building, device_of};
 use crate::profile::OSProfile;
 use crate::walls::order::{Failed, Order};
 
-/// What is not in place yet.
+/// What is not in place yet. Whoever puts a part in place holds its lock meanwhile.
 pub(in crate::walls) struct OfKernel {
     root: OwnedFd,
-    parts: Mutex<Vec<Part>>,
-}
-
-enum Part {
-    Dev(Vec<(CString, OwnedFd)>),
-    Proc(OwnedFd),
+    devices: Mutex<Option<Vec<(CString, OwnedFd)>>>,
+    proc: Mutex<Option<OwnedFd>>,
 }
 
 /// Whether nothing of an order lies where `/dev` and `/proc` are made, so that it does not matter which is made first.
@@ -32,27 +28,32 @@ pub(super) fn is_apart(order: &Order) -> bool {
 
 impl OfKernel {
     pub(super) fn new(root: OwnedFd, devices: Vec<(CString, OwnedFd)>, proc: OwnedFd) -> Self {
-        Self { root, parts: Mutex::new(vec![Part::Dev(devices), Part::Proc(proc)]) }
+        Self { root, devices: Mutex::new(Some(devices)), proc: Mutex::new(Some(proc)) }
     }
 
     /// Puts in place what nobody else has begun with.
     pub(in crate::walls) fn put(&self, order: &Order) -> Result<(), Failed> {
-        while let Some(part) = self.next() {
-            let root = || {
-                let root = self.root.try_clone()?;
-                Ok((device_of(root.as_fd())?, root))
-            };
-            let (device, root) = root().map_err(Failed::at::<io::Error>("looking at the root"))?;
-            let building = Building { order, root, ours: vec![device], folders: HashMap::new() };
-            match part {
-                Part::Dev(devices) => building.dev(devices)?,
-                Part::Proc(proc) => building.proc(proc)?,
-            }
+        if let Ok(mut devices) = self.devices.try_lock() {
+            devices.take().map_or(Ok(()), |devices| self.building(order)?.dev(devices))?;
+        }
+        if let Ok(mut proc) = self.proc.try_lock() {
+            proc.take().map_or(Ok(()), |proc| self.building(order)?.proc(proc))?;
         }
         Ok(())
     }
 
-    fn next(&self) -> Option<Part> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    /// Waits until nobody puts anything in place any more. Whether it has failed, the thread tells that did it.
+    pub(super) fn wait(&self) {
+        drop(self.devices.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(self.proc.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn building<'o>(&self, order: &'o Order) -> Result<Building<'o>, Failed> {
+        let root = || {
+            let root = self.root.try_clone()?;
+            Ok((device_of(root.as_fd())?, root))
+        };
+        let (device, root) = root().map_err(Failed::at::<io::Error>("looking at the root"))?;
+        Ok(Building { order, root, ours: vec![device], folders: HashMap::new() })
     }
 }
