@@ -1,5 +1,6 @@
 //! What it costs to start `/bin/true` behind the walls, with a helper for each start and with one that is kept: beside a
-//! plain spawn, bubblewrap and what else is installed, from a small parent and from one of 1 GiB.
+//! plain spawn, bubblewrap and what else is installed, from a small parent and from one of 1 GiB. Of an `askfirst` program
+//! that is named, also with that as the helper.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,19 +14,34 @@ fn main() -> Result<(), Failure> {
     main_if_helper();
     let walls = Walls::probe(Helper::own()?, Tier::Full)?;
     let keeping = Walls::probe(Helper::own()?, Tier::Full)?.keeping_helpers();
+    let named = std::env::args_os().nth(1).map(|path| named(path.as_ref())).transpose()?;
     println!("walls: {} ({})", walls.tier(), walls.way());
     let folder = std::env::temp_dir().join(format!("askfirst-bench-walls-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("work"))?;
     let folder = folder.canonicalize()?;
-    race_from("from a small parent", &walls, &keeping, &folder)?;
+    race_from("from a small parent", &walls, &keeping, named.as_ref(), &folder)?;
     let large = vec![1_u8; 1 << 30];
-    race_from("from a parent of 1 GiB", &walls, &keeping, &folder)?;
+    race_from("from a parent of 1 GiB", &walls, &keeping, named.as_ref(), &folder)?;
     drop(std::hint::black_box(large));
     std::fs::remove_dir_all(folder)?;
     Ok(())
 }
 
-fn race_from(label: &str, walls: &Walls, keeping: &Walls, folder: &Path) -> Result<(), Failure> {
+/// Walls that another program makes.
+fn named(path: &Path) -> Result<Walls, Failure> {
+    let said = Command::new("sha256sum").arg(path).output()?;
+    let digest = String::from_utf8(said.stdout)?;
+    let helper = Helper::at(path, digest.split_whitespace().next().unwrap_or_default())?;
+    Ok(Walls::probe(helper, Tier::Full)?)
+}
+
+fn race_from(
+    label: &str,
+    walls: &Walls,
+    keeping: &Walls,
+    named: Option<&Walls>,
+    folder: &Path,
+) -> Result<(), Failure> {
     let work = folder.join("work");
     let profile = OSProfile { writable: vec![Grant::of(&work)?], ..OSProfile::nothing() };
     let spec = Spec::new("/bin/true", &work);
@@ -47,6 +63,10 @@ fn race_from(label: &str, walls: &Walls, keeping: &Walls, folder: &Path) -> Resu
         Contestant::waiting("our walls", |_| behind(walls, &profile, &spec)),
         Contestant::waiting("our walls, helper kept", |_| behind(keeping, &profile, &spec)),
     ];
+    if let Some(named) = named {
+        contestants
+            .push(Contestant::waiting("our walls, askfirst the helper", |_| behind(named, &profile, &spec)));
+    }
     for (name, (program, words)) in &others {
         let start = move |_| started(Command::new(program).args(words).current_dir(folder));
         contestants.push(Contestant::waiting(name, start));

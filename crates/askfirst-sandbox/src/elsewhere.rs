@@ -127,6 +127,15 @@ impl Walls {
         self
     }
 
+    /// The same as [`probe`](Self::probe): there is nothing to keep here.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn probe_keeping(helper: Helper, least: Tier) -> Result<Self, NoWalls> {
+        Self::probe(helper, least)
+    }
+
     /// There are none.
     pub fn end_helpers(&self) {}
 

@@ -1,7 +1,6 @@
 //! The random variable by which a launch knows its own processes again; it proves descent, it protects nothing.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 
 /// The name of the variable.
 pub(crate) const VARIABLE: &str = "ASKFIRST_LAUNCH";
@@ -18,8 +17,7 @@ pub(crate) struct Marker {
 
 impl Marker {
     pub(crate) fn fresh() -> io::Result<Self> {
-        let mut random = [0; 16];
-        File::open("/dev/urandom")?.read_exact(&mut random)?;
+        let random = random()?;
         let outer = std::env::var_os(VARIABLE).and_then(|value| value.into_string().ok());
         Ok(Self::inside(outer.as_deref().unwrap_or_default(), u128::from_ne_bytes(random)))
     }
@@ -43,6 +41,25 @@ impl Marker {
             .filter_map(|entry| entry.strip_prefix(VARIABLE.as_bytes())?.strip_prefix(b"="))
             .any(|value| value.split(|byte| *byte == b':').any(|id| id == self.id.as_bytes()))
     }
+}
+
+#[cfg(target_os = "linux")]
+fn random() -> io::Result<[u8; 16]> {
+    let mut random = [0; 16];
+    // So few bytes are never given in part.
+    let flags = rustix::rand::GetRandomFlags::empty();
+    match rustix::io::retry_on_intr(|| rustix::rand::getrandom(&mut random, flags))? {
+        16 => Ok(random),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn random() -> io::Result<[u8; 16]> {
+    use std::io::Read;
+    let mut random = [0; 16];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(random)
 }
 
 fn is_id(text: &str) -> bool {

@@ -51,8 +51,8 @@ pub fn machine() -> &'static Machine {
 }
 
 fn look(helper: Helper) -> Machine {
-    let kept = |walls: Walls| if KEEPING.load(Ordering::Relaxed) { walls.keeping_helpers() } else { walls };
-    match Walls::probe(helper, Tier::ContentOnly).map(kept).map(Arc::new) {
+    let probe = if KEEPING.load(Ordering::Relaxed) { Walls::probe_keeping } else { Walls::probe };
+    match probe(helper, Tier::ContentOnly).map(Arc::new) {
         Ok(walls) => match walls.tier() {
             Tier::Full => Machine { full: Ok(Arc::clone(&walls)), any: Ok(walls) },
             Tier::ContentOnly => Machine { full: Err(walls.passed_over().join("; ")), any: Ok(walls) },

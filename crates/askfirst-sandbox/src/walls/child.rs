@@ -46,9 +46,13 @@ enum Outcome {
     NotStarted(i32),
 }
 
-/// Starts the program. The child borrows our memory and our descriptors until the program takes over, and we stand
-/// still meanwhile: nothing is copied.
-pub(super) fn start(order: &Order, turns: Option<Turns>) -> Result<Started, Failed> {
+/// Starts the program when all is ready and `wait` is done. The child borrows our memory and our descriptors until the
+/// program takes over, and we stand still meanwhile: nothing is copied.
+pub(super) fn start(
+    order: &Order,
+    turns: Option<Turns>,
+    wait: impl FnOnce() -> Result<(), Failed>,
+) -> Result<Started, Failed> {
     let args = std::iter::once(&order.program).chain(&order.args);
     let argv = c_strings(args.map(|arg| arg.as_bytes().to_vec()))?;
     let passed = |name: &OsStr| {
@@ -58,15 +62,6 @@ pub(super) fn start(order: &Order, turns: Option<Turns>) -> Result<Started, Fail
     };
     let env = order.env.iter().filter(|(name, _)| passed(name));
     let envp = c_strings(env.map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat()))?;
-    let folder = sys::c_path(&order.folder).map_err(Failed::at("entering the folder"))?;
-    // SAFETY: the path is NUL-ended.
-    if unsafe { libc::chdir(folder.as_ptr()) } != 0 {
-        let cause = io::Error::last_os_error();
-        return Err(Failed {
-            step: format!("entering the folder `{}`", crate::error::shown(&order.folder)),
-            cause,
-        });
-    }
     let pointers = |strings: &[CString]| {
         strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect::<Vec<_>>()
     };
@@ -87,6 +82,17 @@ pub(super) fn start(order: &Order, turns: Option<Turns>) -> Result<Started, Fail
         result: Outcome::Untold,
         listener: None,
     };
+    // Nothing runs before the old tree is left, which is the working folder until then.
+    wait()?;
+    let folder = sys::c_path(&order.folder).map_err(Failed::at("entering the folder"))?;
+    // SAFETY: the path is NUL-ended.
+    if unsafe { libc::chdir(folder.as_ptr()) } != 0 {
+        let cause = io::Error::last_os_error();
+        return Err(Failed {
+            step: format!("entering the folder `{}`", crate::error::shown(&order.folder)),
+            cause,
+        });
+    }
     let mut stack = vec![0_u8; 256 << 10];
     let top = stack.as_mut_ptr_range().end;
     // SAFETY: the end of the stack, brought down to the alignment that both architectures want.

@@ -153,11 +153,16 @@ fn go_on(pid: pid_t, signal: c_int) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Starts the program and stays until it has ended.
-pub(super) fn run(order: &Order, answer: &Answer, turns: Option<Turns>) -> Result<Infallible, Failed> {
+/// Starts the program, once what it is to wait for is done, and stays until it has ended.
+pub(super) fn run(
+    order: &Order,
+    answer: &Answer,
+    turns: Option<Turns>,
+    wait: impl FnOnce() -> Result<(), Failed>,
+) -> Result<Infallible, Failed> {
     let failed = || Failed::at::<io::Error>("following the program");
     let signals = signals().map_err(failed())?;
-    let (program, listener) = match child::start(order, turns)? {
+    let (program, listener) = match child::start(order, turns, wait)? {
         Started::Running(pid, listener) => (pid, listener),
         Started::Not(word) => {
             answer.say(&word);
@@ -166,8 +171,10 @@ pub(super) fn run(order: &Order, answer: &Answer, turns: Option<Turns>) -> Resul
     };
     let mut seat = Seat::of(order);
     let mut notices = listener.map(Notices::new);
-    let mut counters = has_own_network(order).then(Counters::open);
+    let counters = has_own_network(order).then(Counters::open);
     let mut missed = None;
+    // Not closed: that takes time in which somebody waits, and this process is about to end.
+    let mut silent = None;
     loop {
         let mut polls = vec![poll_of(&signals)];
         polls.extend(notices.as_ref().map(|notices| poll_of(notices.listener())));
@@ -190,8 +197,8 @@ pub(super) fn run(order: &Order, answer: &Answer, turns: Option<Turns>) -> Resul
             }
         } else if noticed != 0 {
             // Nobody is left whom it watches, so nothing more will be counted; the program is still being taken down.
-            missed = counters.take().and_then(outside);
-            notices = None;
+            missed = counters.as_ref().map(outside);
+            silent = notices.take();
         }
         let ended = if signalled || called {
             attend(&signals, program, seat.as_mut(), answer).map_err(failed())?
@@ -202,7 +209,7 @@ pub(super) fn run(order: &Order, answer: &Answer, turns: Option<Turns>) -> Resul
             seat = None;
         }
         if let Some(status) = ended {
-            if let Some(told) = missed.or_else(|| counters.take().and_then(outside)) {
+            if let Some(told) = missed.or_else(|| counters.as_ref().map(outside)).flatten() {
                 answer.say(&Word::Refused(told));
             }
             if is_first(order) {
@@ -211,6 +218,7 @@ pub(super) fn run(order: &Order, answer: &Answer, turns: Option<Turns>) -> Resul
             } else {
                 answer.say(&Word::Status(status));
             }
+            drop(silent);
             end(0);
         }
     }
@@ -248,7 +256,7 @@ fn has_own_network(order: &Order) -> bool {
 }
 
 /// What was tried there.
-fn outside(counters: Counters) -> Option<Violation> {
+fn outside(counters: &Counters) -> Option<Violation> {
     let missed = counters.missed();
     (missed > 0).then(|| Violation { tried: Tried::Outside(missed), program: String::new() })
 }

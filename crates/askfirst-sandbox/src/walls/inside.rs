@@ -8,15 +8,18 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
+use std::thread::Scope;
 
 use libc::{c_int, c_ulong};
 
 use super::landlock::{self, Rights, Rules, Tcp};
 use super::mechanism::Mechanism;
+use super::mounts::OfKernel;
+use super::network::{self, Second};
 use super::order::{Failed, Order, Way, Word};
 use super::turns::Turns;
-use super::{init, mounts, network, streams, sys, wire};
+use super::{init, mounts, streams, sys, wire};
 use crate::profile::User;
 
 /// Where the launcher puts the order and the pipe for the answer.
@@ -127,8 +130,10 @@ pub(super) fn begin(order: &Order, answer: &Answer, ours: &[RawFd]) -> Result<Be
         0 => {
             drop(hold);
             ours.iter().for_each(|fd| sys::close(*fd));
-            let done = first(order, &outside, alive.as_raw_fd(), &turns)
-                .and_then(|()| init::run(order, answer, Some(turns)));
+            let done = std::thread::scope(|scope| {
+                let second = first(order, &outside, alive.as_raw_fd(), &turns, scope)?;
+                init::run(order, answer, Some(turns), || second.end())
+            });
             match done {
                 Ok(never) => match never {},
                 Err(failed) => answer.fail(&failed),
@@ -195,11 +200,31 @@ fn namespaces(order: &Order) -> c_int {
     kinds.into_iter().filter(|(kind, _)| order.has(*kind)).fold(always, |all, (_, flag)| all | flag)
 }
 
-/// PID 1, before anything runs: all that needs rights which are given up at the end.
-fn first(order: &Order, outside: &Outside, alive: RawFd, turns: &Turns) -> Result<(), Failed> {
+/// PID 1, before anything runs: all that needs rights which are given up at the end. Gives a second thread, whose end is to
+/// be waited for.
+fn first<'scope>(
+    order: &'scope Order,
+    outside: &Outside,
+    alive: RawFd,
+    turns: &Turns,
+    scope: &'scope Scope<'scope, '_>,
+) -> Result<Second<'scope>, Failed> {
     if order.has(Mechanism::Tie) {
         die_with_parent(alive)?;
     }
+    // SAFETY: sets a number of this process, which both threads use.
+    let mask = unsafe { libc::umask(0) };
+    let (moved, have_moved) = mpsc::channel::<Option<Arc<OfKernel>>>();
+    let leave = move || match have_moved.recv() {
+        Ok(of_kernel) => {
+            mounts::leave_old()?;
+            of_kernel.map_or(Ok(()), |of_kernel| of_kernel.put(order))
+        }
+        // Nothing is mounted; then either nothing is to be, or it has failed and is told there.
+        Err(mpsc::RecvError) => Ok(()),
+    };
+    // First of all, since it takes longest.
+    let network = network::begin(order, turns, scope, leave)?;
     let Outside { user, group } = outside;
     let map = |file: &str, text: String| {
         sys::tell(&format!("/proc/self/{file}"), &text).map_err(Failed::at(format!("writing `{file}`")))
@@ -208,28 +233,18 @@ fn first(order: &Order, outside: &Outside, alive: RawFd, turns: &Turns) -> Resul
     map("uid_map", format!("{user} {user} 1"))?;
     map("gid_map", format!("{group} {group} 1"))?;
     streams::terminals()?;
-    std::thread::scope(|scope| {
-        let (moved, have_moved) = mpsc::channel();
-        let leave = move || match have_moved.recv() {
-            Ok(()) => mounts::leave_old(),
-            // Nothing is mounted; then either nothing is to be, or it has failed and is told there.
-            Err(mpsc::RecvError) => Ok(()),
-        };
-        let network = network::begin(order, turns, scope, leave)?;
-        // SAFETY: sets a number of this process.
-        let mask = unsafe { libc::umask(0) };
-        if order.has(Mechanism::Mounts) {
-            // There is somebody to hear it unless the network has failed, which is told at the end.
-            mounts::build(order, move || moved.send(()).unwrap_or(()))?;
-        } else {
-            drop(moved);
-        }
-        // SAFETY: as above.
-        unsafe { libc::umask(mask) };
-        network.enter()
-    })?;
+    if order.has(Mechanism::Mounts) {
+        // There is somebody to hear it unless the network has failed, which is told at the end.
+        mounts::build(order, move |of_kernel| moved.send(of_kernel).unwrap_or(()))?;
+    } else {
+        drop(moved);
+    }
+    // SAFETY: as above.
+    unsafe { libc::umask(mask) };
+    let second = network.enter()?;
     streams::devices()?;
-    give_up(order)
+    give_up(order)?;
+    Ok(second)
 }
 
 /// Gives up every right, for this thread and all that it starts.
@@ -251,7 +266,7 @@ fn inner(order: &Order, answer: &Answer) -> Result<i32, Failed> {
     mounts::close_devices()?;
     streams::devices()?;
     give_up(order)?;
-    match init::run(order, answer, None)? {}
+    match init::run(order, answer, None, || Ok(()))? {}
 }
 
 /// Landlock and seccomp alone: the launcher itself is the parent, and ends the tree.
@@ -267,7 +282,7 @@ fn content_only(order: &Order, answer: &Answer) -> Result<i32, Failed> {
         sys::drop_capabilities().map_err(Failed::at("giving up capabilities"))?;
     }
     sys::control(libc::PR_SET_DUMPABLE, 0).map_err(Failed::at("closing this process"))?;
-    match init::run(order, answer, None)? {}
+    match init::run(order, answer, None, || Ok(()))? {}
 }
 
 /// The rules of Landlock for a program. Before the filter, which refuses what this needs.

@@ -92,11 +92,26 @@ impl Walls {
     ///
     /// If none holds, with what each said.
     pub fn probe(helper: Helper, least: Tier) -> Result<Self, NoWalls> {
-        let mut walls = Self { helper, way: Way::Own, bubblewrap: None, passed_over: Vec::new(), pool: None };
+        Self::find(helper, least, None)
+    }
+
+    /// The same as with [`keeping_helpers`](Self::keeping_helpers) afterwards, and the helper that has made the walls for
+    /// the try is the first that is kept.
+    ///
+    /// # Errors
+    ///
+    /// As [`probe`](Self::probe).
+    pub fn probe_keeping(helper: Helper, least: Tier) -> Result<Self, NoWalls> {
+        Self::find(helper, least, Some(pool::Pool::default()))
+    }
+
+    fn find(helper: Helper, least: Tier, pool: Option<pool::Pool>) -> Result<Self, NoWalls> {
+        let mut walls = Self { helper, way: Way::Own, bubblewrap: None, passed_over: Vec::new(), pool };
         match walls.holds() {
             Ok(()) => return Ok(walls),
             Err(why) => walls.passed_over.push(format!("own namespaces: {why}")),
         }
+        walls.pool = None;
         match bubblewrap::find() {
             Ok(path) => {
                 walls.way = Way::Bubblewrap;

@@ -1,6 +1,8 @@
 //! Builds the tree of files that a program sees, by descriptors: an empty root of our own, and in it only what is
 //! granted. Nothing is made in a tree that somebody else can write, and no link is followed.
 
+mod of_kernel;
+
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr};
 use std::fs;
@@ -8,6 +10,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+pub(super) use of_kernel::OfKernel;
 
 use super::mechanism::Mechanism;
 use super::order::{Failed, Order};
@@ -53,9 +58,9 @@ struct Building<'a> {
     folders: HashMap<PathBuf, OwnedFd>,
 }
 
-/// Builds the tree and moves into it, which is told at once: the old one is to be left with [`leave_old`] then, by
-/// whoever has the time. In a process with new mount and process namespaces.
-pub(super) fn build(order: &Order, moved: impl FnOnce()) -> Result<(), Failed> {
+/// Builds the tree and moves into it, which is told at once, with what another thread may do meanwhile: the old one is to
+/// be left with [`leave_old`] then. In a process with new mount and process namespaces.
+pub(super) fn build(order: &Order, moved: impl FnOnce(Option<Arc<OfKernel>>)) -> Result<(), Failed> {
     let profile = &order.profile;
     sys::keep_mounts_private().map_err(Failed::at("keeping the mounts apart"))?;
     // All that is needed from the old tree is picked up before anything is covered.
@@ -74,8 +79,11 @@ pub(super) fn build(order: &Order, moved: impl FnOnce()) -> Result<(), Failed> {
     sys::attach(root.as_fd(), place.as_fd()).map_err(made("attaching the root"))?;
     let ours = vec![device_of(root.as_fd()).map_err(made("looking at the root"))?];
     sys::change_root(root.as_fd()).map_err(made("changing the root"))?;
-    moved();
     let mut building = Building { order, root, ours, folders: HashMap::new() };
+    building.covers()?;
+    let root = building.root.try_clone().map_err(made("holding the root"))?;
+    let of_kernel = Arc::new(OfKernel::new(root, devices, proc));
+    moved(of_kernel::is_apart(order).then(|| of_kernel.clone()));
 
     building.system(system)?;
     building.private()?;
@@ -84,11 +92,10 @@ pub(super) fn build(order: &Order, moved: impl FnOnce()) -> Result<(), Failed> {
         let onto = building.place(&grant.path, is_folder).map_err(mounting(&grant.path))?;
         sys::attach(mount.as_fd(), onto.as_fd()).map_err(mounting(&grant.path))?;
     }
-    building.covers()?;
     building.denials()?;
-    building.dev(devices)?;
-    building.proc(proc)?;
+    of_kernel.put(order)?;
     building.place(&order.folder, Kind::Folder).map_err(mounting(&order.folder))?;
+    of_kernel.wait();
     building.close()
 }
 
@@ -439,9 +446,17 @@ impl Building<'_> {
                 return Ok(());
             }
             let of_root = rustix::process::geteuid().is_root().then_some(PROC_OF_ROOT);
-            for name in PROC_COVERED.into_iter().chain(of_root.into_iter().flatten()) {
-                if sys::is_there(proc.as_fd(), name)? {
-                    sys::attach_at(self.new_cover(Kind::File)?.as_fd(), proc.as_fd(), name)?;
+            // What is not there leaves its cover to the next: the kernel takes long to let go of one that is not used.
+            let mut names = PROC_COVERED.into_iter().chain(of_root.into_iter().flatten()).peekable();
+            let mut cover = None;
+            while let Some(name) = names.next() {
+                if names.peek().is_none() && !sys::is_there(proc.as_fd(), name)? {
+                    break;
+                }
+                let with = cover.take().map_or_else(|| self.new_cover(Kind::File), Ok)?;
+                match sys::attach_at(with.as_fd(), proc.as_fd(), name) {
+                    Err(cause) if cause.kind() == io::ErrorKind::NotFound => cover = Some(with),
+                    done => done?,
                 }
             }
             Ok(())

@@ -13,7 +13,7 @@ use crate::spawn::Ends;
 use crate::spec::{End, Spec};
 use crate::stop::Stop;
 use crate::walls::order::Inside;
-use crate::walls::{Behind, Walls, behind, launch_behind, wire};
+use crate::walls::{Behind, Tier, Walls, behind, launch_behind, wire};
 
 fn keeping() -> Walls {
     walls().keeping_helpers()
@@ -45,6 +45,16 @@ fn one_helper_serves_several_and_each_finds_what_the_first_found() {
         assert_eq!(text(&run(&walls, &home, script)), first);
         assert_eq!(waiting(&walls), helper, "another was started");
     }
+}
+
+#[test]
+fn the_helper_of_the_try_serves_the_first_program() {
+    let helper = walls().helper;
+    let (walls, home) = (Walls::probe_keeping(helper, Tier::Full).unwrap(), home());
+    let helper = waiting(&walls);
+    assert_eq!(helper.len(), 1);
+    text(&run(&walls, &home, "true"));
+    assert_eq!(waiting(&walls), helper, "another was started");
 }
 
 #[test]
