@@ -7,7 +7,6 @@ use std::process::Command;
 const LIBRARY: &str = "libgcc_eh.a";
 
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=RUSTC_LINKER");
     let is = |key: &str, value: &str| std::env::var(key).is_ok_and(|set| set == value);
     let elsewhere = std::env::var_os("HOST") != std::env::var_os("TARGET");
