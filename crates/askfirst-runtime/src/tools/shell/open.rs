@@ -26,7 +26,6 @@ use super::programs;
 use super::programs::used::{Class, Fed, Given, Nested, Used, Yields};
 use super::secrets::sought;
 use super::start::{Kind, Opened, Start, Target, exported, is_defined, printed, shown};
-use super::variables;
 
 /// So deep are commands inside commands looked at.
 const MAX_DEPTH: usize = 16;
@@ -361,7 +360,7 @@ impl Opener<'_> {
         place: &Range<usize>,
         script: &str,
     ) {
-        let recodes = |it: &Assignment| variables::recodes(&it.name, it.value.literal());
+        let recodes = |it: &Assignment| line::recodes(&it.name, it.value.literal());
         if !script.is_ascii() && part.assignments.iter().any(recodes) {
             self.gap(place.clone(), "a change of how letters are read that are not ASCII");
         }

@@ -388,15 +388,6 @@ pub(super) fn kept(name: &str) -> Standing {
     }
 }
 
-/// Whether a variable may make other letters of the bytes of a text. `value` is nothing where it is not known.
-pub(super) fn recodes(name: &str, value: Option<&str>) -> bool {
-    let usual = |value: &str| {
-        let value = value.to_ascii_lowercase();
-        matches!(value.as_str(), "" | "c" | "posix") || value.ends_with(".utf-8") || value.ends_with(".utf8")
-    };
-    (name == "LANG" || name.starts_with("LC_")) && !value.is_some_and(usual)
-}
-
 fn is_never(name: &str) -> bool {
     NEVER.binary_search(&name).is_ok() || NEVER_HEADS.iter().any(|head| name.starts_with(head))
 }

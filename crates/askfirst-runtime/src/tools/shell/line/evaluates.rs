@@ -111,7 +111,7 @@ impl Walker<'_> {
 
     /// A change of how bytes are taken for letters: some of those that others have end in a backslash.
     pub(super) fn recodes(&mut self, name: &str, value: &Word, span: &Span) {
-        if !self.text.is_ascii() && super::super::variables::recodes(name, value.literal()) {
+        if !self.text.is_ascii() && super::recodes(name, value.literal()) {
             self.gap(span, "a change of how letters are read that are not ASCII");
         }
     }

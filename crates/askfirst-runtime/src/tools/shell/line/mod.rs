@@ -24,6 +24,7 @@ mod wild;
 mod word;
 
 pub(crate) use close::arithmetic;
+pub(crate) use names::recodes;
 
 use std::ops::Range;
 

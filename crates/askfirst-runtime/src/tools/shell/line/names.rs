@@ -162,3 +162,12 @@ pub(super) const ZSH: [&str; 26] = [
 pub(super) fn reserved(name: &str) -> bool {
     NAMES.contains(&name) || ZSH.contains(&name) || name.contains('/')
 }
+
+/// Whether a variable may make other letters of the bytes of a text. `value` is nothing where it is not known.
+pub(crate) fn recodes(name: &str, value: Option<&str>) -> bool {
+    let usual = |value: &str| {
+        let value = value.to_ascii_lowercase();
+        matches!(value.as_str(), "" | "c" | "posix") || value.ends_with(".utf-8") || value.ends_with(".utf8")
+    };
+    (name == "LANG" || name.starts_with("LC_")) && !value.is_some_and(usual)
+}
