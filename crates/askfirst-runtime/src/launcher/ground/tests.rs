@@ -43,7 +43,7 @@ fn nothing_more_is_started_while_something_cannot_be_searched_and_the_rest_is_mo
         rustix::fs::mkdirat(&at, "d".repeat(200), Mode::RWXU).unwrap();
         at = rustix::fs::openat(&at, "d".repeat(200), flags, Mode::empty()).unwrap();
     }
-    let told = ground.clean_up(&derived.before, &derived.writable, &roots);
+    let told = ground.clean_up(&derived.before, &derived, &roots);
     assert!(told.iter().any(|line| line.contains(".bashrc` appeared")), "{told:?}");
     assert!(told.iter().any(|line| line.contains("cannot be searched for protected names")), "{told:?}");
     assert!(told.iter().any(|line| line.contains("nothing more is started")), "{told:?}");

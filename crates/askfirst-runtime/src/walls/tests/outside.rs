@@ -157,7 +157,7 @@ fn of_much_that_appears_only_the_first_are_told_one_by_one() {
     for number in 0..5000 {
         world.write(&format!("w/{number}.code-workspace"), "");
     }
-    let since = Since { before: &before, roots: &roots, writable: &roots };
+    let since = Since { before: &before, roots: &roots, writable: &roots, held: &[] };
     let moved = quarantine(&protected, since, |_| false);
     assert_eq!((moved.said.len(), moved.more), (32, 5000 - 32));
 }
