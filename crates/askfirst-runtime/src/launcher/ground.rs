@@ -21,6 +21,8 @@ pub(super) struct Ground {
     left: Mutex<Vec<Before>>,
     flight: Mutex<Flight>,
     journal: Option<Journal>,
+    /// Entries about commands that left something: if it is there when this session ends, the next finds them.
+    kept: Mutex<Vec<Entry>>,
     /// The roots that some command may write in.
     writable: Vec<PathBuf>,
     /// Those that none may: some lie in these.
@@ -50,8 +52,11 @@ impl Drop for Aboard<'_> {
         if flight.count == 0 {
             let over = std::mem::take(&mut *flight);
             drop(over.turn);
-            if let Some(journal) = &self.0.journal {
-                journal.end(over.entry, &[]);
+            let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.extend(over.entry);
+            let is_left = !self.0.left.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+            if let Some(journal) = self.0.journal.as_ref().filter(|_| !is_left) {
+                kept.drain(..).for_each(|entry| journal.end(Some(entry), &[]));
             }
         }
     }
@@ -80,6 +85,7 @@ impl Ground {
             left: Mutex::default(),
             flight: Mutex::default(),
             journal: state.and_then(|state| Journal::new(state, config)),
+            kept: Mutex::default(),
             writable: writable.collect(),
             held: held.collect(),
         })
@@ -145,8 +151,12 @@ impl Ground {
         if count > 0 {
             said.push("nothing more is started in this session while that is there".to_owned());
             self.left.lock().unwrap_or_else(PoisonError::into_inner).push(before);
-        } else if let Some(journal) = &self.journal {
-            journal.end(None, &left);
+        } else {
+            if let Some(journal) = &self.journal {
+                journal.end(None, &left);
+            }
+            // What another command that is over now kept from being moved may be movable.
+            said.extend(self.settle(roots).unwrap_or_default());
         }
         said
     }
