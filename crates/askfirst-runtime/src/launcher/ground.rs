@@ -168,7 +168,7 @@ impl Ground {
         let Before { known, writable, held } = before;
         let since = Since { before: known, roots, writable, held };
         let mut moved = quarantine(&self.protected, since, |path| {
-            if was_closed(path) || !before.writable.iter().any(|root| path.starts_with(root)) {
+            if was_closed(path) || !since.is_open(path) {
                 return false;
             }
             let done = reopen(path);

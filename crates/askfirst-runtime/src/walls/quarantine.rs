@@ -69,7 +69,7 @@ pub struct Since<'a> {
 
 impl Since<'_> {
     /// Whether the innermost place around a path was open to writing.
-    fn is_open(&self, path: &Path) -> bool {
+    pub(crate) fn is_open(&self, path: &Path) -> bool {
         let innermost = |places: &[PathBuf]| {
             let around = places.iter().filter(|place| path.starts_with(place));
             around.map(|place| place.components().count()).max()
