@@ -183,7 +183,7 @@ impl WalledLauncher {
             let since = ground.since(&derived.before, &self.roots()).map_err(unnoted)?;
             let done = self.running.with(|stop| run(&derived, stop));
             // Also where it could not be started, or nobody knows how it ended: something may have run.
-            let moved_aside = ground.clean_up(&since, &derived.writable, &self.roots());
+            let moved_aside = ground.clean_up(&since, &derived, &self.roots());
             self.running.tell(&moved_aside);
             earlier.extend(moved_aside);
             match done {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::journal::{Entry, Journal, Turn};
 use crate::config::{Config, PathMode};
-use crate::walls::{Known, Links, Moved, Protected, Since, Sort, WallsError, quarantine, reopen};
+use crate::walls::{Derived, Known, Links, Moved, Protected, Since, Sort, WallsError, quarantine, reopen};
 
 /// So many folders that were opened again, and so many things that are left, are told of.
 const MOST_TOLD: usize = 32;
@@ -21,8 +21,12 @@ pub(super) struct Ground {
     left: Mutex<Vec<Before>>,
     flight: Mutex<Flight>,
     journal: Option<Journal>,
+    /// Entries about commands that left something: if it is there when this session ends, the next finds them.
+    kept: Mutex<Vec<Entry>>,
     /// The roots that some command may write in.
     writable: Vec<PathBuf>,
+    /// Those that none may: some lie in these.
+    held: Vec<PathBuf>,
 }
 
 /// The commands that run now. What appears during one of them is nobody's until all are over that overlap.
@@ -48,8 +52,11 @@ impl Drop for Aboard<'_> {
         if flight.count == 0 {
             let over = std::mem::take(&mut *flight);
             drop(over.turn);
-            if let Some(journal) = &self.0.journal {
-                journal.end(over.entry, &[]);
+            let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.extend(over.entry);
+            let is_left = !self.0.left.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+            if let Some(journal) = self.0.journal.as_ref().filter(|_| !is_left) {
+                kept.drain(..).for_each(|entry| journal.end(Some(entry), &[]));
             }
         }
     }
@@ -60,6 +67,7 @@ impl Drop for Aboard<'_> {
 struct Before {
     known: Known,
     writable: Vec<PathBuf>,
+    held: Vec<PathBuf>,
 }
 
 impl Ground {
@@ -68,13 +76,18 @@ impl Ground {
         let paths = || config.main.sandbox.paths.values();
         let roots: Vec<PathBuf> = paths().map(|path| path.root.clone()).collect();
         let writable = paths().filter(|path| path.mode == PathMode::Rw).map(|path| path.root.clone());
+        let layers = std::iter::once(&config.main).chain(&config.floors);
+        let held = layers.flat_map(|layer| layer.sandbox.paths.values());
+        let held = held.filter(|path| path.mode != PathMode::Rw).map(|path| path.root.clone());
         Ok(Self {
             protected: Protected::new(config)?,
             links: Links::search(&roots)?,
             left: Mutex::default(),
             flight: Mutex::default(),
             journal: state.and_then(|state| Journal::new(state, config)),
+            kept: Mutex::default(),
             writable: writable.collect(),
+            held: held.collect(),
         })
     }
 
@@ -121,11 +134,14 @@ impl Ground {
 
     /// Moves aside what appeared during a command, and says what it did in words. What could not be moved or searched is
     /// told of, and looked for again before the next.
-    pub(super) fn clean_up(&self, since: &Known, writable: &[PathBuf], roots: &[PathBuf]) -> Vec<String> {
+    pub(super) fn clean_up(&self, since: &Known, derived: &Derived, roots: &[PathBuf]) -> Vec<String> {
         // What a process that was killed left may be in any root.
         let left = std::mem::take(&mut self.flight().left);
-        let writable = if left.is_empty() { writable } else { &self.writable };
-        let before = Before { known: since.clone(), writable: writable.to_vec() };
+        let (writable, held) = match left.is_empty() {
+            true => (&derived.writable, &derived.held),
+            false => (&self.writable, &self.held),
+        };
+        let before = Before { known: since.clone(), writable: writable.clone(), held: held.clone() };
         let Moved { mut said, failed, .. } = self.move_aside(&before, roots);
         let count = failed.len();
         said.extend(failed.iter().take(MOST_TOLD).map(ToString::to_string));
@@ -135,8 +151,12 @@ impl Ground {
         if count > 0 {
             said.push("nothing more is started in this session while that is there".to_owned());
             self.left.lock().unwrap_or_else(PoisonError::into_inner).push(before);
-        } else if let Some(journal) = &self.journal {
-            journal.end(None, &left);
+        } else {
+            if let Some(journal) = &self.journal {
+                journal.end(None, &left);
+            }
+            // What another command that is over now kept from being moved may be movable.
+            said.extend(self.settle(roots).unwrap_or_default());
         }
         said
     }
@@ -145,9 +165,10 @@ impl Ground {
         let mut opened = Vec::new();
         let was_closed =
             |path: &Path| before.known.found.get(path).is_some_and(|old| old.sort == Sort::Closed);
-        let since = Since { before: &before.known, roots, writable: &before.writable };
+        let Before { known, writable, held } = before;
+        let since = Since { before: known, roots, writable, held };
         let mut moved = quarantine(&self.protected, since, |path| {
-            if was_closed(path) || !before.writable.iter().any(|root| path.starts_with(root)) {
+            if was_closed(path) || !since.is_open(path) {
                 return false;
             }
             let done = reopen(path);

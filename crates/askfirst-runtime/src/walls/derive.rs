@@ -29,6 +29,8 @@ pub struct Derived {
     pub before: Known,
     /// The roots that it can write in.
     pub writable: Vec<PathBuf>,
+    /// The places that it cannot: some lie in those.
+    pub held: Vec<PathBuf>,
 }
 
 /// How much of a place is granted.
@@ -133,9 +135,9 @@ pub fn derive_os_sandbox_profile(
     profile.limits = limits(config.main.shell.as_ref());
     profile.user = user(&given);
     private(&mut profile);
-    let writable = given.iter().filter(|(_, given)| *given == Given::Write).map(|(path, _)| path.clone());
-    let writable = writable.collect();
-    Ok(Derived { profile, before: known, writable })
+    let (writable, held): (Vec<_>, Vec<_>) = given.into_iter().partition(|(_, it)| *it == Given::Write);
+    let paths = |points: Vec<(PathBuf, Given)>| points.into_iter().map(|(path, _)| path).collect();
+    Ok(Derived { profile, before: known, writable: paths(writable), held: paths(held) })
 }
 
 /// What protected names around a point leave of it.

@@ -18,10 +18,13 @@ use rustix::fs::FileType;
 
 use super::found::{Found, Sort};
 use super::reading::{is_nowhere, read, real};
-use settings::{Value, values};
+use settings::{Names, Value, values};
 
 /// So many settings that name each other are followed.
 const INCLUDED: usize = 64;
+
+/// So many bytes of what settings say are remembered for as long as a search takes; more is read again.
+const REMEMBERED: usize = 4096;
 
 /// What git runs or obeys in the folder of a repository, whatever that folder is called.
 pub(super) const OF_GIT: [&str; 5] = ["hooks", "config", "config.worktree", "commondir", "info/attributes"];
@@ -291,19 +294,16 @@ impl<'a> Ways<'a> {
     /// `init.templateDir`, and `include.path` and `includeIf.….path` from the settings.
     fn by_settings(&mut self, settings: &Path, of: Of<'_>) -> Vec<(PathBuf, Leads)> {
         let mut led = Vec::new();
-        for Value { section, key, value } in self.values(settings).iter() {
-            let (base, leads) = match (section.as_str(), key.as_str(), of) {
-                ("core", "hookspath", Of::Tree(tree)) => (Some(tree), Leads::ToHooks),
-                ("core", "hookspath", Of::All) => {
+        for Value { names, value } in self.values(settings).iter() {
+            let (base, leads) = match (names, of) {
+                (Names::Hooks, Of::Tree(tree)) => (Some(tree), Leads::ToHooks),
+                (Names::Hooks, Of::All) => {
                     self.everywhere.push((settings.to_owned(), value.clone()));
                     (None, Leads::ToHooks)
                 }
                 // From there hooks are copied into every repository that is made.
-                ("init", "templatedir", Of::Tree(_) | Of::All) => (None, Leads::ToHooks),
-                ("include" | "includeif", "path", Of::Tree(_) | Of::All) => {
-                    (settings.parent(), Leads::ToSettings)
-                }
-                _ => continue,
+                (Names::Template, Of::Tree(_) | Of::All) => (None, Leads::ToHooks),
+                (Names::Settings, Of::Tree(_) | Of::All) => (settings.parent(), Leads::ToSettings),
             };
             let Some(path) = self.place(value, base) else { continue };
             led.extend(places(&path, leads, of).into_iter().map(|path| (path, leads)));
@@ -334,8 +334,16 @@ impl<'a> Ways<'a> {
         if let Some(said) = self.said.get(&at) {
             return Rc::clone(said);
         }
-        let said: Rc<[Value]> = self.read(&at).map(|bytes| values(&bytes)).unwrap_or_default().into();
-        self.said.insert(at, Rc::clone(&said));
+        let Some(bytes) = self.read(&at) else { return Rc::new([]) };
+        let Some(said) = values(&bytes, INCLUDED) else {
+            self.fail::<()>(settings, io::Error::other(format!("it leads to more than {INCLUDED} places")));
+            return Rc::new([]);
+        };
+        let said: Rc<[Value]> = said.into();
+        // A program can make as many as it likes, by hard links almost for nothing.
+        if said.iter().map(|it| it.value.len()).sum::<usize>() <= REMEMBERED {
+            self.said.insert(at, Rc::clone(&said));
+        }
         said
     }
 

@@ -2,7 +2,7 @@
 //! change it there, and so would another name of what is protected. All files are looked at once, since nothing behind
 //! walls can make a name for what it cannot write; and again when a protected file has names that are not known.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -47,7 +47,7 @@ impl Links {
     /// Fails if a folder cannot be searched that a process might be able to.
     pub fn names(&self, linked: &[PathBuf]) -> Result<Arc<Names>, WallsError> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if !linked.iter().all(|path| last.knows(path)) {
+        if !last.know(linked) {
             *last = Arc::new(Names::search(&self.roots)?);
         }
         Ok(Arc::clone(&last))
@@ -102,13 +102,24 @@ impl Names {
         Ok(links)
     }
 
-    /// Whether the names of a file are those that were found, and no more.
-    fn knows(&self, path: &Path) -> bool {
-        let Ok(stat) = path.symlink_metadata() else { return true };
-        let is_it =
-            |name: &PathBuf| name.symlink_metadata().is_ok_and(|found| number(&found) == number(&stat));
-        self.of.get(&number(&stat)).is_some_and(|(count, names)| {
-            *count == stat.nlink() && names.iter().any(|name| name == path) && names.iter().all(is_it)
+    /// Whether the names of these files are those that were found, and no more. Each file is looked at once, however many
+    /// of its names are among them.
+    fn know(&self, linked: &[PathBuf]) -> bool {
+        let mut seen: HashMap<(u64, u64), HashSet<&Path>> = HashMap::new();
+        linked.iter().all(|path| {
+            let Ok(stat) = path.symlink_metadata() else { return true };
+            let number_of_it = number(&stat);
+            if let Some(names) = seen.get(&number_of_it) {
+                return names.contains(path.as_path());
+            }
+            let is_it =
+                |name: &PathBuf| name.symlink_metadata().is_ok_and(|found| number(&found) == number_of_it);
+            let known = self.of.get(&number_of_it);
+            let Some((_, names)) = known.filter(|(count, _)| *count == stat.nlink()) else { return false };
+            let all: HashSet<&Path> = names.iter().map(PathBuf::as_path).collect();
+            let is_known = all.contains(path.as_path()) && names.iter().all(is_it);
+            seen.insert(number_of_it, all);
+            is_known
         })
     }
 

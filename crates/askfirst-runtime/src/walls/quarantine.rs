@@ -63,6 +63,29 @@ pub struct Since<'a> {
     pub roots: &'a [PathBuf],
     /// Those that it could write in.
     pub writable: &'a [PathBuf],
+    /// Places that it could not write in: some lie in those.
+    pub held: &'a [PathBuf],
+}
+
+impl Since<'_> {
+    /// Whether the innermost place around a path was open to writing.
+    pub(crate) fn is_open(&self, path: &Path) -> bool {
+        let innermost = |places: &[PathBuf]| {
+            let around = places.iter().filter(|place| path.starts_with(place));
+            around.map(|place| place.components().count()).max()
+        };
+        innermost(self.writable) > innermost(self.held)
+    }
+
+    /// Whether something that was not there lies in a folder that was covered all the time: no command put it there.
+    fn was_covered(&self, path: &Path) -> bool {
+        let covered = |above: &Path| {
+            let old = self.before.found.get(above).filter(|old| !old.is_link());
+            let old = old.filter(|old| matches!(old.sort, Sort::Name | Sort::Aside | Sort::Closed));
+            old.is_some_and(|old| above.symlink_metadata().is_ok_and(|now| now.ino() == old.inode))
+        };
+        !self.before.found.contains_key(path) && path.ancestors().skip(1).any(covered)
+    }
 }
 
 /// Which ways count when it is asked what leads git to something.
@@ -100,9 +123,9 @@ pub(super) fn one_round(
     after: Searched,
     counting: Counting,
 ) -> Moved {
-    let Since { before, roots, writable } = since;
+    let Since { before, roots, writable, held: _ } = since;
     let Searched { known: Known { found: now, ways, .. }, failed, unreadable } = after;
-    let can_write = |path: &Path| writable.iter().any(|root| path.starts_with(root));
+    let can_write = |path: &Path| since.is_open(path);
     let is_old = |way: &PathBuf| before.ways.get(way).is_some_and(|old| old.is_still(ways.get(way)));
     let before = &before.found;
     let may_stay = |way: &PathBuf| can_write(way) && ways.get(way).is_none_or(Way::may_stay);
@@ -142,6 +165,10 @@ pub(super) fn one_round(
         }
         if !found.by.is_empty() && !found.by.iter().any(leads) {
             done.passed_over = true;
+            continue;
+        }
+        // Whatever leads there now, it is the owner's.
+        if !found.by.is_empty() && since.was_covered(path) {
             continue;
         }
         let Some(at) = gone.place_of(path, found, protected) else { continue };

@@ -79,7 +79,7 @@ impl World {
         let roots = [self.path("w")];
         let before = protected.search(&roots).unwrap();
         done();
-        let since = Since { before: &before, roots: &roots, writable: &roots };
+        let since = Since { before: &before, roots: &roots, writable: &roots, held: &[] };
         let Moved { said, failed, .. } = quarantine(&protected, since, |_| false);
         assert!(failed.is_empty(), "{failed:?}");
         said
@@ -338,7 +338,7 @@ fn a_protected_link_that_leads_elsewhere_now_is_moved_aside_whatever_its_number(
     // As if the disk had given it the number of the old one.
     let number = before.found[&world.path("w/.bashrc")].inode;
     after.known.found.get_mut(&world.path("w/.bashrc")).unwrap().inode = number;
-    let since = Since { before: &before, roots: &roots, writable: &roots };
+    let since = Since { before: &before, roots: &roots, writable: &roots, held: &[] };
     assert_eq!(one_round(&protected, since, after, Counting::Old).said.len(), 1);
 }
 

@@ -3,6 +3,8 @@
 //!
 //! Calls of another architecture, of the other numbering of this one, and those added by later kernels are refused too.
 
+mod lists;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -13,6 +15,7 @@ use super::mechanism::Mechanism;
 use super::order::{Order, Way};
 use super::steps::{Ask, Step, Steps};
 use crate::profile::{Descriptors, Network};
+use lists::{MACHINE, SHARED};
 
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xc000_003e;
@@ -112,6 +115,10 @@ impl Filter {
         }
         if order.has(Mechanism::Machine) {
             making.refuse(&MACHINE, EPERM);
+        }
+        // Where it has no room of its own for them, they are those of everybody.
+        if order.way == Way::ContentOnly && order.has(Mechanism::IpcNamespace) {
+            making.refuse(&SHARED, ENOSYS);
         }
         if order.has(Mechanism::MemoryPrograms) {
             const NO_EXEC_SEAL: u32 = 8;
@@ -219,12 +226,20 @@ impl Making {
     }
 
     /// PID 1 is not slowed down, nor whoever waits outside: not by its number, not as one of a user's, and not as one
-    /// of a group, which it shares with a program that stays attached to a terminal.
+    /// of a group, which it shares with a program that stays attached to a terminal. Where numbers are those of everybody,
+    /// a process names itself and its group alone, as zero.
     fn pace(&mut self, order: &Order) {
         const FIRST: u32 = 1;
         const OWN: u32 = 0;
         const PROCESS: u32 = 0;
         const PROCESS_OF_DISK: u32 = 1;
+        let decide = |steps: &mut Steps| {
+            let (refused, allowed) = (steps.answer(EPERM), steps.answer(ALLOW));
+            match order.way {
+                Way::Own | Way::Bubblewrap => steps.ask(Ask::Equal(FIRST), refused, allowed),
+                Way::ContentOnly => steps.ask(Ask::Equal(OWN), allowed, refused),
+            }
+        };
         let by_number = [
             libc::SYS_sched_setscheduler,
             libc::SYS_sched_setparam,
@@ -232,20 +247,19 @@ impl Making {
             libc::SYS_sched_setaffinity,
         ];
         for call in by_number {
-            self.look_at(call, 0, |steps| {
-                let (refused, other) = (steps.answer(EPERM), steps.answer(ALLOW));
-                steps.ask(Ask::Equal(FIRST), refused, other)
-            });
+            self.look_at(call, 0, decide);
         }
         // The first argument says what the second names: a process, or one more a group, or two more a user.
         for (call, process) in [(libc::SYS_setpriority, PROCESS), (libc::SYS_ioprio_set, PROCESS_OF_DISK)] {
             self.look_at(call, 0, |steps| {
                 let (refused, other) = (steps.answer(EPERM), steps.answer(ALLOW));
-                let named = steps.ask(Ask::Equal(FIRST), refused, other);
+                let named = decide(steps);
                 let named = steps.load(argument(1), named);
-                let group = match order.profile.descriptors {
-                    Descriptors::Standard => other,
-                    Descriptors::Terminal => {
+                let group = match (order.profile.descriptors, order.way) {
+                    (Descriptors::Standard, Way::Own | Way::Bubblewrap) => other,
+                    (Descriptors::Standard, Way::ContentOnly) => named,
+                    (Descriptors::Terminal, Way::ContentOnly) => refused,
+                    (Descriptors::Terminal, Way::Own | Way::Bubblewrap) => {
                         let group = steps.ask(Ask::Equal(OWN), refused, other);
                         steps.load(argument(1), group)
                     }
@@ -433,51 +447,6 @@ const HIDING: [u32; 4] = [0x800c_6613, 0xc050_6617, 0xc040_6618, 0xc040_6619];
 
 const IO_URING: [c_long; 3] =
     [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
-
-#[cfg(target_arch = "x86_64")]
-const MACHINE: [c_long; 20] = [
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_acct,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_syslog,
-    libc::SYS_vhangup,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    libc::SYS_iopl,
-    libc::SYS_ioperm,
-    libc::SYS_modify_ldt,
-];
-
-#[cfg(not(target_arch = "x86_64"))]
-const MACHINE: [c_long; 17] = [
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_acct,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_syslog,
-    libc::SYS_vhangup,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-];
 
 #[cfg(test)]
 #[path = "filter/tests.rs"]

@@ -4,19 +4,40 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-/// One value in settings.
+/// One value in settings that leads somewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Value {
-    /// The first part of the section's name, in small letters.
-    pub(super) section: String,
-    /// The key, in small letters.
-    pub(super) key: String,
+    /// What it names.
+    pub(super) names: Names,
     /// What stands behind it, without quotes, escapes and remarks.
     pub(super) value: OsString,
 }
 
-/// Every value in settings.
-pub(super) fn values(bytes: &[u8]) -> Vec<Value> {
+/// What a value names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// A folder of hooks (`core.hooksPath`).
+    Hooks,
+    /// A folder that new repositories are made from (`init.templateDir`).
+    Template,
+    /// Other settings (`include.path`, `includeIf.….path`).
+    Settings,
+}
+
+impl Names {
+    /// By the first part of the section's name and the key, both in small letters.
+    fn of(section: &str, key: &str) -> Option<Self> {
+        match (section, key) {
+            ("core", "hookspath") => Some(Self::Hooks),
+            ("init", "templatedir") => Some(Self::Template),
+            ("include" | "includeif", "path") => Some(Self::Settings),
+            _ => None,
+        }
+    }
+}
+
+/// Every value in settings that leads somewhere; nothing if there are more than `most`.
+pub(super) fn values(bytes: &[u8], most: usize) -> Option<Vec<Value>> {
     let mut text = Text { rest: bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) };
     let mut all = Vec::new();
     let mut section = String::new();
@@ -27,13 +48,20 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Value> {
             byte if byte.is_ascii_whitespace() || byte == b'\x0b' => {}
             byte => {
                 let (key, has_value) = text.key(byte);
-                if has_value {
-                    all.push(Value { section: section.clone(), key, value: text.value() });
+                if !has_value {
+                    continue;
+                }
+                let value = text.value();
+                if let Some(names) = Names::of(&section, &key) {
+                    if all.len() >= most {
+                        return None;
+                    }
+                    all.push(Value { names, value });
                 }
             }
         }
     }
-    all
+    Some(all)
 }
 
 /// What is still to be read.

@@ -125,7 +125,7 @@ fn what_is_the_owners_is_not_moved_because_a_link_that_appeared_leads_to_it() {
     let roots = [world.path("w")];
     world.write("w/src/code", "x");
     let before = protected.search(&roots).unwrap();
-    let since = Since { before: &before, roots: &roots, writable: &roots };
+    let since = Since { before: &before, roots: &roots, writable: &roots, held: &[] };
     // A command that still runs makes it anew as often as it is moved.
     for counting in [Counting::Old, Counting::Staying] {
         symlink("src", world.path("w/.env")).unwrap();
@@ -183,4 +183,39 @@ fn folders_that_change_places_while_they_are_searched_are_not_taken_for_each_oth
         let missed = (0..COUNT).filter(|it| !found.contains_key(&one.join(it.to_string()).join(".bashrc")));
         assert_eq!(missed.count(), 0);
     }
+}
+
+#[test]
+fn what_no_command_could_write_is_never_moved_aside() {
+    let mut world = world();
+    world.config.main.sandbox.never_read = vec!["secrets".to_owned()];
+    for name in ["objects/x", "refs/x", "HEAD"] {
+        world.write(&format!("w/bare/{name}"), "x");
+    }
+    for folder in ["only-read", "secrets", ".vscode", "open"] {
+        world.write(&format!("w/{folder}/config"), "x");
+        world.write(&format!("w/{folder}/hooks/pre-push"), "x");
+    }
+    fs::create_dir(world.path("w/to")).unwrap();
+    symlink("to", world.path("w/.git")).unwrap();
+    let protected = world.protected();
+    let roots = [world.path("w"), world.path("w/only-read")];
+    let before = protected.search(&roots).unwrap();
+    let since = Since { before: &before, roots: &roots, writable: &roots[..1], held: &roots[1..] };
+    // What was there leads elsewhere: the folder that a repository shares, and a link.
+    for folder in ["only-read", "secrets", ".vscode"] {
+        world.write("w/bare/commondir", &format!("../{folder}\n"));
+        fs::remove_file(world.path("w/.git")).unwrap();
+        symlink(folder, world.path("w/.git")).unwrap();
+        let Moved { failed, .. } = quarantine(&protected, since, |_| false);
+        assert!(failed.is_empty(), "{failed:?}");
+        assert!(!world.path("w/bare/commondir").exists() && !world.path("w/.git").is_symlink());
+        assert!(world.path("w").join(folder).join("config").exists(), "{folder}");
+        assert!(world.path("w").join(folder).join("hooks/pre-push").exists(), "{folder}");
+        symlink("to", world.path("w/.git")).unwrap();
+    }
+    // What a command could write is.
+    world.write("w/bare/commondir", "../open\n");
+    quarantine(&protected, since, |_| false);
+    assert!(!world.path("w/open/config").exists() && !world.path("w/open/hooks").exists());
 }

@@ -99,7 +99,7 @@ fn settings_that_turn_into_a_pipe_are_not_waited_for() {
         for _ in 0..2000 {
             let known = after.known.clone();
             let after = super::super::Searched { known, failed: Vec::new(), unreadable: Vec::new() };
-            let since = Since { before: &before, roots: &roots, writable: &roots };
+            let since = Since { before: &before, roots: &roots, writable: &roots, held: &[] };
             one_round(&protected, since, after, Counting::Old);
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);

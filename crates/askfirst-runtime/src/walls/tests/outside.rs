@@ -1,5 +1,7 @@
 //! Where git is led from outside of the roots, and other names of what is protected.
 
+use std::time::Duration;
+
 use super::*;
 
 const HOOKS: &str = "[core]\n\thooksPath = tools/hooks\n";
@@ -157,7 +159,21 @@ fn of_much_that_appears_only_the_first_are_told_one_by_one() {
     for number in 0..5000 {
         world.write(&format!("w/{number}.code-workspace"), "");
     }
-    let since = Since { before: &before, roots: &roots, writable: &roots };
+    let since = Since { before: &before, roots: &roots, writable: &roots, held: &[] };
     let moved = quarantine(&protected, since, |_| false);
     assert_eq!((moved.said.len(), moved.more), (32, 5000 - 32));
+}
+
+#[test]
+fn a_file_with_many_protected_names_is_looked_at_once() {
+    let world = world();
+    world.write("w/one", "x");
+    let names: Vec<PathBuf> = (0..4000).map(|number| world.path(&format!("w/{number}"))).collect();
+    for name in &names {
+        fs::hard_link(world.path("w/one"), name).unwrap();
+    }
+    let links = Links::search(&[world.path("w")]).unwrap();
+    let begun = std::time::Instant::now();
+    links.names(&names).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
 }

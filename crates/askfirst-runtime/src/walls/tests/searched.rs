@@ -50,7 +50,7 @@ fn one_thing_that_cannot_be_moved_keeps_no_other_from_being_moved() {
     // A file where the folder was.
     fs::remove_dir_all(world.path("w/a")).unwrap();
     symlink("c", world.path("w/a")).unwrap();
-    let since = Since { before: &before, roots: &roots, writable: &roots };
+    let since = Since { before: &before, roots: &roots, writable: &roots, held: &[] };
     let Moved { said, failed, .. } = one_round(&protected, since, after, Counting::Old);
     assert_eq!(said.len(), 1, "{said:?}");
     let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();

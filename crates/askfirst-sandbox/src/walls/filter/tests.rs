@@ -181,6 +181,48 @@ fn nobody_slows_the_first_process() {
 }
 
 #[test]
+fn without_namespaces_nobody_else_is_slowed_and_nothing_is_shared() {
+    let own = Filter::new(&order(Way::ContentOnly, Network::Own), Telling::Told);
+    let attached = {
+        let mut order = order(Way::ContentOnly, Network::Own);
+        order.profile.descriptors = Descriptors::Terminal;
+        Filter::new(&order, Telling::Told)
+    };
+    for filter in [&own, &attached] {
+        for call in SHARED {
+            assert_eq!(answer(filter, call, [0; 3]), ENOSYS, "{call}");
+            assert_eq!(answer(&full(), call, [0; 3]), ALLOW, "{call}");
+        }
+        let by_number = [
+            libc::SYS_sched_setscheduler,
+            libc::SYS_sched_setparam,
+            libc::SYS_sched_setattr,
+            libc::SYS_sched_setaffinity,
+        ];
+        for call in by_number {
+            for (pid, expected) in [(0, ALLOW), (1, EPERM), (2, EPERM), (u32::MAX, EPERM)] {
+                assert_eq!(answer(filter, call, [pid, 1, 1]), expected, "{call} {pid}");
+            }
+        }
+        for (call, process) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
+            for (which, who, expected) in [
+                (process, 0, ALLOW),
+                (process, 2, EPERM),
+                (process + 1, 7, EPERM),
+                (process + 2, 0, EPERM),
+                (process + 2, 60001, EPERM),
+            ] {
+                assert_eq!(answer(filter, call, [which, who, 1]), expected, "{call} {which} {who}");
+            }
+        }
+    }
+    for (call, group) in [(libc::SYS_setpriority, 1), (libc::SYS_ioprio_set, 2)] {
+        assert_eq!(answer(&own, call, [group, 0, 1]), ALLOW);
+        assert_eq!(answer(&attached, call, [group, 0, 1]), EPERM);
+    }
+}
+
+#[test]
 fn a_mode_counts_only_where_something_is_made() {
     let filter = full();
     let made = |flags: c_int, mode: u32| {
