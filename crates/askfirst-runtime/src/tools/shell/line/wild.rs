@@ -51,6 +51,15 @@ impl Wilds {
         self.copies.extend(unknowns(word).map(|from| (named(name), named(from))));
     }
 
+    /// A word is added to what a variable holds.
+    pub(super) fn add(&mut self, name: &str, word: &Word) {
+        let wild = written(word).is_some() || self.given.contains_key(&named(name));
+        self.give(name, word);
+        if wild {
+            self.note(name, Leads::ANYWHERE);
+        }
+    }
+
     /// A variable is given what a substitution printed.
     pub(super) fn note(&mut self, name: &str, leads: Leads) {
         let given = self.given.entry(named(name)).or_default();
@@ -193,18 +202,39 @@ fn written(word: &Word) -> Option<Leads> {
 /// Whether a command prints a wildcard.
 fn printed(command: &Command) -> Option<Leads> {
     let name = command.words.first().and_then(Word::literal)?;
-    if !PRINTS.contains(&name) {
-        return None;
-    }
     let read = match &command.stdin {
         Stdin::Text(text) => written(text),
         Stdin::Inherited | Stdin::Pipe(_) | Stdin::Unknown => None,
     };
+    // Of others only what they read may come out again.
+    if !PRINTS.contains(&name) {
+        return read;
+    }
     let words = || command.words.iter().skip(1);
+    if matches!(name, "printf" | "echo") && words().any(spelled) {
+        return Some(Leads::ANYWHERE);
+    }
     let wild = words().filter_map(written).chain(read).reduce(Leads::or)?;
     let slash = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains('/'));
     let path = |word: &Word| word.is_unknown() || word.pieces.iter().any(slash);
     Some(if words().any(path) { Leads::ANYWHERE } else { wild })
+}
+
+/// Whether a text spells a wildcard by its number.
+fn spelled(word: &Word) -> bool {
+    const NUMBERS: [&str; 9] = ["52", "052", "x2a", "77", "077", "x3f", "133", "0133", "x5b"];
+    word.pieces.iter().any(|piece| match piece {
+        Piece::Text(text) => {
+            let text = text.to_ascii_lowercase();
+            text.split('\\').skip(1).any(|rest| {
+                let unicode = rest.strip_prefix('u').map(|rest| rest.trim_start_matches('0'));
+                let unicode =
+                    unicode.is_some_and(|rest| ["2a", "3f", "5b"].iter().any(|it| rest.starts_with(it)));
+                unicode || NUMBERS.iter().any(|number| rest.starts_with(number))
+            })
+        }
+        Piece::Glob(_) | Piece::Home | Piece::Unknown(_) => false,
+    })
 }
 
 /// What was given in places is one.
@@ -215,7 +245,9 @@ fn named(name: &str) -> String {
 
 /// The names in an expansion.
 fn names(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || "_@*".contains(c))).filter(|name| !name.is_empty())
+    let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let places = text.contains('@').then_some("@").into_iter().chain(text.contains('*').then_some("*"));
+    text.split(move |c: char| !name(c)).filter(|name| !name.is_empty()).chain(places)
 }
 
 /// The variables in a word that are not known.
