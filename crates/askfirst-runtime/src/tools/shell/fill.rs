@@ -297,6 +297,11 @@ impl Filler<'_> {
             return Told::Hash;
         }
         let used = programs::used(&filled.words);
+        // Its own description may have anything in it.
+        let describes = |name: &String| matches!(name.as_str(), "--help" | "--version");
+        if used.options.iter().any(|given| given.names.iter().any(describes)) {
+            return Told::Nothing;
+        }
         match used.yields {
             Yields::Text => Told::Nothing,
             Yields::Number => Told::PerhapsLike("0".to_owned()),

@@ -37,13 +37,15 @@ pub(super) fn is_object(words: &[Word]) -> bool {
     let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
     let Some(["git", "rev-parse", rest @ ..]) = words.as_deref() else { return false };
     let plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '~' | '^'));
-    let found = rest.iter().any(|word| matches!(*word, "--short" | "--verify"));
     let head = |word: &&str| {
         word.strip_prefix("HEAD").is_some_and(|rest| rest.chars().all(|c| !c.is_ascii_alphabetic()))
     };
-    rest.iter().all(|word| {
-        (plain(word) && (found || head(word))) || matches!(*word, "--short" | "--verify" | "-q" | "--quiet")
-    })
+    // An option behind a word is printed as it stands.
+    let count = rest.iter().take_while(|word| word.starts_with('-')).count();
+    let (options, words) = rest.split_at_checked(count).unwrap_or_default();
+    let found = options.iter().any(|word| matches!(*word, "--short" | "--verify"));
+    options.iter().all(|word| matches!(*word, "--short" | "--verify" | "-q" | "--quiet"))
+        && words.iter().all(|word| plain(word) && (found || head(word)))
 }
 
 /// What `dirname` and `basename` print of a path that is known.
