@@ -70,7 +70,10 @@ impl Walker<'_> {
                             });
                         }
                     }
-                    None if !pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_))) => {
+                    // Blanks and further wildcards in its text would make several words of it.
+                    None if !pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_)))
+                        && !(bare && pieces.iter().any(falls_apart)) =>
+                    {
                         out.extend(pieces.iter().cloned().map(Atom::of));
                         if !bare {
                             out.push(Atom::of(Piece::one_word()));
@@ -231,6 +234,11 @@ impl Walker<'_> {
         pieces.extend([Piece::one_word(), Piece::one_word()]);
         (whole && wild && known).then_some(pieces)
     }
+}
+
+/// Whether a text outside quotes may become several words.
+fn falls_apart(piece: &Piece) -> bool {
+    matches!(piece, Piece::Text(text) if text.contains([' ', '\t', '\n', '*', '?', '[', '\\']))
 }
 
 /// Whether bash surely makes something of `${…}` with this in it. Over most other forms it stops, if not always.

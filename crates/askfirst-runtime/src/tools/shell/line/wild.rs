@@ -133,12 +133,22 @@ impl Walker<'_> {
                 names().for_each(|name| self.wilds.give(name, text));
                 return;
             }
-            Stdin::Pipe(from) => self.commands.get(*from).and_then(printed),
+            Stdin::Pipe(from) => self.piped(*from),
             Stdin::Inherited | Stdin::Unknown => None,
         };
         if let Some(leads) = leads {
             names().for_each(|name| self.wilds.note(name, leads));
         }
+    }
+
+    /// Whether a command prints a wildcard, or one before it in the pipe.
+    fn piped(&self, from: usize) -> Option<Leads> {
+        let command = self.commands.get(from)?;
+        let before = match command.stdin {
+            Stdin::Pipe(before) if before < from => self.piped(before),
+            Stdin::Pipe(_) | Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => None,
+        };
+        printed(command).into_iter().chain(before).reduce(Leads::or)
     }
 
     /// A wildcard in the word of `${x:-word}`, which stands outside quotes.
@@ -166,6 +176,13 @@ impl Walker<'_> {
 
     /// What a list holds.
     pub(super) fn give_list(&mut self, name: &str, elements: &[Word]) {
+        let slash = |word: &Word| {
+            word.pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains('/')))
+        };
+        // One may be put in front of another.
+        if elements.iter().any(|word| written(word).is_some()) && elements.iter().any(slash) {
+            self.wilds.note(name, Leads { outside: false, path: true });
+        }
         for element in elements {
             self.wilds.give(name, element);
             // These are looked for at once.
