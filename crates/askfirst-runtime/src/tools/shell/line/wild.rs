@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::syntax::{Pick, Span};
+use super::state::{Known, State};
+use super::syntax::{Pick, Raw, Span};
 use super::tree::{Command, Piece, Stdin, Word};
 use super::walk::Walker;
 
@@ -172,6 +173,17 @@ impl Walker<'_> {
             Pick::Each => values.iter().for_each(|value| self.wilds.give(name, value)),
             Pick::Person => self.give_list(name, values),
         }
+    }
+
+    /// Whether a word is what a wildcard found, by a variable outside quotes: names with blanks fall apart.
+    pub(super) fn over_wildcard(&self, raw: &Raw, state: &State) -> bool {
+        let Raw::Word(span) = raw else { return false };
+        let text = self.slice(span);
+        let wild = |name: &str| match state.get(name) {
+            Some(Known::Value(pieces)) => pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))),
+            Some(Known::Number | Known::List(_)) | None => false,
+        };
+        text.contains('$') && !text.contains('"') && names(text).any(wild)
     }
 
     /// What a list holds.
