@@ -70,10 +70,7 @@ impl Walker<'_> {
                             });
                         }
                     }
-                    // Blanks and further wildcards in its text would make several words of it.
-                    None if !pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_)))
-                        && !(bare && pieces.iter().any(falls_apart)) =>
-                    {
+                    None if !pieces.iter().any(|piece| is_doubtful(piece, bare)) => {
                         out.extend(pieces.iter().cloned().map(Atom::of));
                         if !bare {
                             out.push(Atom::of(Piece::one_word()));
@@ -236,9 +233,13 @@ impl Walker<'_> {
     }
 }
 
-/// Whether a text outside quotes may become several words.
-fn falls_apart(piece: &Piece) -> bool {
-    matches!(piece, Piece::Text(text) if text.contains([' ', '\t', '\n', '*', '?', '[', '\\']))
+/// Whether a part of a value is not known, or outside quotes may become several words.
+fn is_doubtful(piece: &Piece, bare: bool) -> bool {
+    match piece {
+        Piece::Unknown(_) => true,
+        Piece::Text(text) => bare && text.contains([' ', '\t', '\n', '*', '?', '[', '\\']),
+        Piece::Glob(_) | Piece::Home => false,
+    }
 }
 
 /// Whether bash surely makes something of `${…}` with this in it. Over most other forms it stops, if not always.

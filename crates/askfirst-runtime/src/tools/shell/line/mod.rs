@@ -24,6 +24,7 @@ mod wild;
 mod word;
 
 pub(crate) use close::arithmetic;
+pub(super) use wild::fills_bare;
 
 use std::ops::Range;
 

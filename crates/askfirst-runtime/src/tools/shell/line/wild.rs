@@ -183,7 +183,7 @@ impl Walker<'_> {
             Some(Known::Value(pieces)) => pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))),
             Some(Known::Number | Known::List(_)) | None => false,
         };
-        text.contains('$') && !text.contains('"') && names(text).any(wild)
+        fills_bare(text) && names(text).any(wild)
     }
 
     /// What a list holds.
@@ -264,6 +264,11 @@ fn spelled(word: &Word) -> bool {
         }
         Piece::Glob(_) | Piece::Home | Piece::Unknown(_) => false,
     })
+}
+
+/// Whether something is filled in outside double quotes.
+pub(in super::super) fn fills_bare(text: &str) -> bool {
+    text.split('"').step_by(2).any(|part| part.contains('$'))
 }
 
 /// What was given in places is one.

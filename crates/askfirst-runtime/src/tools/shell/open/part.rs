@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::super::fill::Filled;
+use super::super::line::fills_bare;
 use super::super::line::tree::{Assignment, Command, Line, Piece, Stdin, Way, Word};
 use super::super::paths;
 use super::super::programs::used::{Effect, Nested, Role, Used};
@@ -143,11 +144,7 @@ pub(super) fn falls_apart(
     home: Option<&Path>,
 ) -> Option<String> {
     let prints = matches!(command.words.first().and_then(Word::literal), Some("echo" | "printf"));
-    let bare = |word: &&Word| {
-        let written = text.get(word.span.clone()).unwrap_or_default();
-        let whole = word.pieces.contains(&Piece::one_word());
-        word.has_glob() && !whole && written.contains('$') && !written.contains('"')
-    };
+    let bare = |word: &&Word| word.has_glob() && text.get(word.span.clone()).is_some_and(fills_bare);
     let odd = |folder: &Path, name: &str| {
         name.contains(|c: char| c.is_whitespace() || "*?[".contains(c))
             && folder.join(name).symlink_metadata().is_ok()

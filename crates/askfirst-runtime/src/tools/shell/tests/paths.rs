@@ -375,6 +375,8 @@ fn names_with_blanks_fall_apart_outside_quotes() {
         "for f in g/k*; do cat $f; done",
         "for f in g/l*; do cat ${f}; done",
         "for f in g/*; do x=$f; wc $x; done",
+        "for f in g/k*; do cat \"\"$f; done",
+        "for f in g/k*; do cat $f\"\"; done",
         "for f in g/k*; do for g in $f; do cat \"$g\"; done; done",
         "for f in g/k*; do for g in ./$f; do cat \"$g\"; done; done",
         "bash -c 'for f in g/k*; do cat $f; done'",
