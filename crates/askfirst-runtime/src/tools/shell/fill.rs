@@ -201,7 +201,8 @@ impl Filler<'_> {
                         }
                         // Letters and digits are no code, whichever they are.
                         Told::Hash if place > 0 || behind.is_none_or(goes_on) => {
-                            likeness.stand_in("[0-9a-f][0-9a-f][0-9a-f][0-9a-f]*");
+                            // Before the first commit git prints `HEAD` as it stands.
+                            likeness.stand_in("[0-9a-fH][0-9a-fE][0-9a-fA][0-9a-fD]*");
                             push(&mut pieces, "0a1b2c3".to_owned());
                         }
                         Told::Perhaps(_)
@@ -296,6 +297,11 @@ impl Filler<'_> {
             return Told::Hash;
         }
         let used = programs::used(&filled.words);
+        // Its own description may have anything in it.
+        let describes = |name: &String| matches!(name.as_str(), "--help" | "--version");
+        if used.options.iter().any(|given| given.names.iter().any(describes)) {
+            return Told::Nothing;
+        }
         match used.yields {
             Yields::Text => Told::Nothing,
             Yields::Number => Told::PerhapsLike("0".to_owned()),

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use self::folders::Entered;
 use self::part::{
-    Part, found_below, hand_on, is_code, is_placeholder, only_says, place, remarks, stdin, takes_first,
-    too_doubtful,
+    Part, falls_apart, found_below, hand_on, is_code, is_placeholder, only_says, place, remarks, stdin,
+    takes_first, too_doubtful,
 };
 use super::fill::{Filled, Filler, Likeness, dashless, fill_is_tame, roles_shift, tops};
 use super::filters::{makes_function, spelled_out, unfiltered};
@@ -155,7 +155,8 @@ impl Opener<'_> {
         let filler = Filler { line, home: self.home, folders: &folders, own, linked };
         let filled = filler.fill(&command.words);
         let others = filler.others(&command.words, &filled);
-        let doubt = too_doubtful(&filled, command);
+        let doubt = too_doubtful(&filled, command)
+            .or_else(|| falls_apart(command, setting.text, &folders, self.home));
         let Filled { words, below, some_name, .. } = filled;
         let targets = command.redirections.iter().map(|redirection| {
             let (word, below) = filler.target(&redirection.target);

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use askfirst::Approval;
 
 use super::judged::Reason;
-use super::line::tree::{Way, Word};
+use super::line::tree::{Piece, Way, Word};
 use super::paths::{self, Named, Place, entered_all, word_text};
 use super::programs::guards::is_remote;
 use super::programs::used::{Class, Known, Role, Used};
@@ -237,6 +237,9 @@ impl<'a> Looker<'a> {
         self.mentioned(used, &folders);
         // Whoever is given what a wildcard finds, somebody looks through the folder.
         for word in self.start.words.iter().skip(1).filter(|word| word.has_glob()) {
+            if matches!(word.pieces.first(), Some(Piece::Unknown(_))) {
+                self.ask(format!("`{}` may list any folder", word_text(word)));
+            }
             folders.iter().for_each(|folder| self.looks_through(word, folder));
         }
         self.taken_in(used, &folders);

@@ -31,12 +31,21 @@ pub(super) fn is_hash(words: &[Word]) -> bool {
     formed && before.into_iter().all(|word| known(word) || (*sub == "log" && form(word)))
 }
 
-/// `git rev-parse --short HEAD`: a hash, or what it was given.
+/// `git rev-parse --short HEAD`: a hash, or nothing. Without such an option it prints what it does not find as it was given,
+/// so that it must be `HEAD`.
 pub(super) fn is_object(words: &[Word]) -> bool {
     let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
     let Some(["git", "rev-parse", rest @ ..]) = words.as_deref() else { return false };
     let plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '~' | '^'));
-    rest.iter().all(|word| plain(word) || matches!(*word, "--short" | "--verify" | "-q" | "--quiet"))
+    let head = |word: &&str| {
+        word.strip_prefix("HEAD").is_some_and(|rest| rest.chars().all(|c| !c.is_ascii_alphabetic()))
+    };
+    // An option behind a word is printed as it stands.
+    let count = rest.iter().take_while(|word| word.starts_with('-')).count();
+    let (options, words) = rest.split_at_checked(count).unwrap_or_default();
+    let found = options.iter().any(|word| matches!(*word, "--short" | "--verify"));
+    options.iter().all(|word| matches!(*word, "--short" | "--verify" | "-q" | "--quiet"))
+        && words.iter().all(|word| plain(word) && (found || head(word)))
 }
 
 /// What `dirname` and `basename` print of a path that is known.
@@ -59,9 +68,8 @@ pub(super) fn part_of_path(words: &[Word]) -> Option<String> {
 pub(super) fn moment(words: &[Word]) -> Option<String> {
     let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
     let form = match words?.as_slice() {
-        ["date", form] | ["date", "-u", form] | ["date", "-d" | "--date", _, form] => {
-            form.strip_prefix('+')?
-        }
+        ["date", form] | ["date", "-u", form] => form.strip_prefix('+')?,
+        ["date", "-d" | "--date", when, form] if is_recent(when) => form.strip_prefix('+')?,
         _ => return None,
     };
     let mut text = String::new();
@@ -84,6 +92,65 @@ pub(super) fn moment(words: &[Word]) -> Option<String> {
         }
     }
     (!text.is_empty() && !text.starts_with('.')).then_some(text)
+}
+
+/// Whether a moment in words surely lies in years of four digits behind 1970: others have fewer digits, or a sign in front.
+fn is_recent(when: &str) -> bool {
+    const WORDS: [&str; 31] = [
+        "now",
+        "today",
+        "yesterday",
+        "tomorrow",
+        "ago",
+        "last",
+        "next",
+        "utc",
+        "day",
+        "days",
+        "week",
+        "weeks",
+        "month",
+        "months",
+        "year",
+        "years",
+        "hour",
+        "hours",
+        "minute",
+        "minutes",
+        "min",
+        "mins",
+        "second",
+        "seconds",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+    ];
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let when = when.to_ascii_lowercase();
+    // No more than twenty years or months, nor a thousand of anything else.
+    let most = if when.contains("year") || when.contains("month") { 20 } else { 999 };
+    let mut left: u32 = most;
+    let mut fits = |word: &str| {
+        let parts: Vec<&str> = word.split('-').collect();
+        if let [year, month, day] = parts.as_slice()
+            && year.len() == 4
+            && year.starts_with("20")
+        {
+            return [year, month, day].into_iter().all(|part| !part.is_empty() && digits(part));
+        }
+        let number = word.strip_prefix(['-', '+']).unwrap_or(word);
+        if !number.is_empty() && digits(number) {
+            let fewer = number.parse().ok().and_then(|number| left.checked_sub(number));
+            left = fewer.unwrap_or_default();
+            return fewer.is_some();
+        }
+        WORDS.contains(&word)
+    };
+    when.split_whitespace().count() <= 6 && when.split_whitespace().all(&mut fits)
 }
 
 /// What `seq` prints, where that is something.

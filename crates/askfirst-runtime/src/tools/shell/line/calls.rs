@@ -52,7 +52,7 @@ impl Walker<'_> {
             words.iter().map(|word| word.literal().map(str::to_owned)).collect();
         // Only a name that stands here as it is counts as a mention.
         let plain = self.slice(span).starts_with(name);
-        words.iter().for_each(|word| self.wilds.give("@", word));
+        self.give_list("@", words);
         let Some(body) = self.bodies.get_mut(name) else { return };
         // One that calls itself is read where it is made.
         let calls = self.calling.len() < CALLS && !self.calling.iter().any(|outer| outer == name);

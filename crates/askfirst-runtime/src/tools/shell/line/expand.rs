@@ -70,7 +70,7 @@ impl Walker<'_> {
                             });
                         }
                     }
-                    None if !pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_))) => {
+                    None if !pieces.iter().any(|piece| is_doubtful(piece, bare)) => {
                         out.extend(pieces.iter().cloned().map(Atom::of));
                         if !bare {
                             out.push(Atom::of(Piece::one_word()));
@@ -230,6 +230,15 @@ impl Walker<'_> {
         let known = pieces.iter().all(|piece| !matches!(piece, Piece::Unknown(_)));
         pieces.extend([Piece::one_word(), Piece::one_word()]);
         (whole && wild && known).then_some(pieces)
+    }
+}
+
+/// Whether a part of a value is not known, or outside quotes may become several words.
+fn is_doubtful(piece: &Piece, bare: bool) -> bool {
+    match piece {
+        Piece::Unknown(_) => true,
+        Piece::Text(text) => bare && text.contains([' ', '\t', '\n', '*', '?', '[', '\\']),
+        Piece::Glob(_) | Piece::Home => false,
     }
 }
 

@@ -293,12 +293,13 @@ impl Walker<'_> {
         self.slip(name, &(0..self.text.len()));
         self.stdin_is_used();
         let mut values = Vec::new();
+        let whole = !words.unwrap_or_default().iter().any(|raw| self.over_wildcard(raw, &state));
         for raw in words.unwrap_or_default() {
             values.extend(self.raw(raw, Place::Operand, &mut state));
         }
         self.give_each(name, pick, &values);
-        let known =
-            words.is_some() && (1..=VALUES).contains(&values.len()) && !values.iter().any(Word::is_unknown);
+        let few = words.is_some() && (1..=VALUES).contains(&values.len());
+        let known = few && whole && !values.iter().any(Word::is_unknown);
         if known && pick == Pick::Each {
             // `continue` and `break` leave from anywhere in the body.
             let jumps = self.mentions(body, &["break", "continue"]);
@@ -327,7 +328,7 @@ impl Walker<'_> {
         self.weaken(&[body], &mut state);
         let one = match values.as_slice() {
             // Each value comes from one command: the variable is a word of its output.
-            [value] if pick == Pick::Each => {
+            [value] if pick == Pick::Each && whole => {
                 let mut value = value.clone();
                 for piece in value.edit().iter_mut() {
                     if let Piece::Unknown(unknown) = piece

@@ -25,6 +25,7 @@ mod word;
 
 pub(crate) use close::arithmetic;
 pub(crate) use names::recodes;
+pub(super) use wild::fills_bare;
 
 use std::ops::Range;
 

@@ -51,7 +51,10 @@ impl Walker<'_> {
             Value::One(span) => {
                 let outer = self.wilds.printed.take();
                 let value = self.value(span, Wild::Text, state);
-                self.wilds.give(&assign.name, &value);
+                match assign.append {
+                    true => self.wilds.add(&assign.name, &value),
+                    false => self.wilds.give(&assign.name, &value),
+                }
                 if let Some(leads) = std::mem::replace(&mut self.wilds.printed, outer) {
                     self.wilds.note(&assign.name, leads);
                 }

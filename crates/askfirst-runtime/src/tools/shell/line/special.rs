@@ -11,11 +11,17 @@ use super::walk::Walker;
 
 /// Whether a text may assign a variable without `=`.
 pub(super) fn assigns(text: &str) -> bool {
-    const WORDS: [&str; 14] = [
-        "read", "mapfile", "declare", "typeset", "local", "unset", "getopts", "printf -", "eval", "source",
-        ". ", "for ", "select ", "wait",
+    const WORDS: [&str; 13] = [
+        "read", "mapfile", "declare", "typeset", "local", "unset", "getopts", "eval", "source", ". ", "for ",
+        "select ", "wait",
     ];
-    WORDS.iter().any(|word| text.contains(word))
+    // `printf -v`, unless the first word behind it is surely a format.
+    let printf = text.match_indices("printf").any(|(at, name)| {
+        let rest = text.get(at + name.len()..).unwrap_or_default().trim_start();
+        let word = rest.split_whitespace().next().unwrap_or_default();
+        !word.starts_with(|c: char| c == '%' || c.is_ascii_alphanumeric()) || word.contains(['<', '>', '&'])
+    });
+    printf || WORDS.iter().any(|word| text.contains(word))
 }
 
 impl Walker<'_> {

@@ -142,17 +142,26 @@ impl State {
                     .any(|sign| text.contains(sign)));
         for (name, known) in Arc::make_mut(&mut self.vars) {
             let (mut assigned, mut numbers);
+            // There blanks may stand in front of the sign.
+            let behind = |text: &str, at: usize| {
+                let rest = text.get(at + name.len()..).unwrap_or_default();
+                let own = !text.get(..at).is_some_and(|before| before.ends_with(['$', '{']));
+                let trimmed = rest.trim_start();
+                let sets = trimmed.starts_with(['=', '+']) && !trimmed.starts_with("==");
+                let blanks = if places && own && sets { rest.len() - trimmed.len() } else { 0 };
+                at + name.len() + blanks
+            };
             // Where quotes or backslashes spell more of them, none counts.
             let sets = |text: &str| {
                 let set = |at: usize| {
-                    text.get(at + name.len()..).is_some_and(|rest| rest.starts_with(['=', '+', ':', '[']))
+                    text.get(behind(text, at)..).is_some_and(|rest| rest.starts_with(['=', '+', ':', '[']))
                 };
                 text.match_indices(name.as_str()).filter(|(at, _)| set(*at)).count()
             };
             let spelled = sets(raw) == sets(text);
             (assigned, numbers) = (!spelled, spelled);
             for (at, _) in raw.match_indices(name.as_str()) {
-                let rest = raw.get(at + name.len()..).unwrap_or("");
+                let rest = raw.get(behind(raw, at)..).unwrap_or("");
                 // Digits behind digits may be octal.
                 numbers &= !rest.starts_with("+=");
                 let rest = rest.strip_prefix('+').unwrap_or(rest);

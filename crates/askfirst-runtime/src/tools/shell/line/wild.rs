@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::syntax::{Pick, Span};
+use super::state::{Known, State};
+use super::syntax::{Pick, Raw, Span};
 use super::tree::{Command, Piece, Stdin, Word};
 use super::walk::Walker;
 
@@ -49,6 +50,15 @@ impl Wilds {
             self.note(name, leads);
         }
         self.copies.extend(unknowns(word).map(|from| (named(name), named(from))));
+    }
+
+    /// A word is added to what a variable holds.
+    pub(super) fn add(&mut self, name: &str, word: &Word) {
+        let wild = written(word).is_some() || self.given.contains_key(&named(name));
+        self.give(name, word);
+        if wild {
+            self.note(name, Leads::ANYWHERE);
+        }
     }
 
     /// A variable is given what a substitution printed.
@@ -124,12 +134,22 @@ impl Walker<'_> {
                 names().for_each(|name| self.wilds.give(name, text));
                 return;
             }
-            Stdin::Pipe(from) => self.commands.get(*from).and_then(printed),
+            Stdin::Pipe(from) => self.piped(*from),
             Stdin::Inherited | Stdin::Unknown => None,
         };
         if let Some(leads) = leads {
             names().for_each(|name| self.wilds.note(name, leads));
         }
+    }
+
+    /// Whether a command prints a wildcard, or one before it in the pipe.
+    fn piped(&self, from: usize) -> Option<Leads> {
+        let command = self.commands.get(from)?;
+        let before = match command.stdin {
+            Stdin::Pipe(before) if before < from => self.piped(before),
+            Stdin::Pipe(_) | Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => None,
+        };
+        printed(command).into_iter().chain(before).reduce(Leads::or)
     }
 
     /// A wildcard in the word of `${x:-word}`, which stands outside quotes.
@@ -155,8 +175,26 @@ impl Walker<'_> {
         }
     }
 
+    /// Whether a word is what a wildcard found, by a variable outside quotes: names with blanks fall apart.
+    pub(super) fn over_wildcard(&self, raw: &Raw, state: &State) -> bool {
+        let Raw::Word(span) = raw else { return false };
+        let text = self.slice(span);
+        let wild = |name: &str| match state.get(name) {
+            Some(Known::Value(pieces)) => pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))),
+            Some(Known::Number | Known::List(_)) | None => false,
+        };
+        fills_bare(text) && names(text).any(wild)
+    }
+
     /// What a list holds.
     pub(super) fn give_list(&mut self, name: &str, elements: &[Word]) {
+        let slash = |word: &Word| {
+            word.pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains('/')))
+        };
+        // One may be put in front of another.
+        if elements.iter().any(|word| written(word).is_some()) && elements.iter().any(slash) {
+            self.wilds.note(name, Leads { outside: false, path: true });
+        }
         for element in elements {
             self.wilds.give(name, element);
             // These are looked for at once.
@@ -193,18 +231,44 @@ fn written(word: &Word) -> Option<Leads> {
 /// Whether a command prints a wildcard.
 fn printed(command: &Command) -> Option<Leads> {
     let name = command.words.first().and_then(Word::literal)?;
-    if !PRINTS.contains(&name) {
-        return None;
-    }
     let read = match &command.stdin {
         Stdin::Text(text) => written(text),
         Stdin::Inherited | Stdin::Pipe(_) | Stdin::Unknown => None,
     };
+    // Of others only what they read may come out again.
+    if !PRINTS.contains(&name) {
+        return read;
+    }
     let words = || command.words.iter().skip(1);
+    if matches!(name, "printf" | "echo") && words().any(spelled) {
+        return Some(Leads::ANYWHERE);
+    }
     let wild = words().filter_map(written).chain(read).reduce(Leads::or)?;
     let slash = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains('/'));
     let path = |word: &Word| word.is_unknown() || word.pieces.iter().any(slash);
     Some(if words().any(path) { Leads::ANYWHERE } else { wild })
+}
+
+/// Whether a text spells a wildcard by its number.
+fn spelled(word: &Word) -> bool {
+    const NUMBERS: [&str; 9] = ["52", "052", "x2a", "77", "077", "x3f", "133", "0133", "x5b"];
+    word.pieces.iter().any(|piece| match piece {
+        Piece::Text(text) => {
+            let text = text.to_ascii_lowercase();
+            text.split('\\').skip(1).any(|rest| {
+                let unicode = rest.strip_prefix('u').map(|rest| rest.trim_start_matches('0'));
+                let unicode =
+                    unicode.is_some_and(|rest| ["2a", "3f", "5b"].iter().any(|it| rest.starts_with(it)));
+                unicode || NUMBERS.iter().any(|number| rest.starts_with(number))
+            })
+        }
+        Piece::Glob(_) | Piece::Home | Piece::Unknown(_) => false,
+    })
+}
+
+/// Whether something is filled in outside double quotes.
+pub(in super::super) fn fills_bare(text: &str) -> bool {
+    text.split('"').step_by(2).any(|part| part.contains('$'))
 }
 
 /// What was given in places is one.
@@ -215,7 +279,9 @@ fn named(name: &str) -> String {
 
 /// The names in an expansion.
 fn names(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || "_@*".contains(c))).filter(|name| !name.is_empty())
+    let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let places = text.contains('@').then_some("@").into_iter().chain(text.contains('*').then_some("*"));
+    text.split(move |c: char| !name(c)).filter(|name| !name.is_empty()).chain(places)
 }
 
 /// The variables in a word that are not known.

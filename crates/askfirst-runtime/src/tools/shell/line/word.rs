@@ -10,6 +10,7 @@ use super::state::{Known, State};
 use super::syntax::Span;
 use super::tree::{Piece, Unknown, Word};
 use super::walk::Walker;
+use super::wild::fills_bare;
 
 /// What surrounds a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +100,7 @@ impl Walker<'_> {
     /// A name without quotes over a wildcard may fall apart: what follows is names of the folder.
     fn spread(&mut self, atoms: &[Atom], span: &Span, made: &mut Vec<Word>) {
         let wild = |atom: &Atom| matches!(atom, Atom::Piece(piece) if matches!(**piece, Piece::Glob(_)));
-        let Some(at) = atoms.iter().position(wild).filter(|_| !self.slice(span).contains('"')) else {
+        let Some(at) = atoms.iter().position(wild).filter(|_| fills_bare(self.slice(span))) else {
             return;
         };
         let deeper = atoms.iter().skip(at).any(|atom| match atom {

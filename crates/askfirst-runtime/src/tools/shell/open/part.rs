@@ -1,9 +1,12 @@
 //! One command on its way to be looked at, and what stands in for words that are not known yet.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use super::super::fill::Filled;
+use super::super::line::fills_bare;
 use super::super::line::tree::{Assignment, Command, Line, Piece, Stdin, Way, Word};
+use super::super::paths;
 use super::super::programs::used::{Effect, Nested, Role, Used};
 use super::super::secrets::{included, secrets};
 use super::super::start::{Kind, Target};
@@ -130,6 +133,35 @@ pub(super) fn too_doubtful(filled: &Filled, command: &Command) -> Option<String>
     let prints = matches!(command.words.first().and_then(Word::literal), Some("echo" | "printf"));
     let doubtful = filled.is_too_doubtful() && !prints;
     doubtful.then(|| "too many parts of it may turn out to be nothing".to_owned())
+}
+
+/// Why a command cannot be judged that is given what a wildcard found by a variable outside quotes: names on the disk with
+/// blanks or wildcards in them become others. What only prints may print any of them.
+pub(super) fn falls_apart(
+    command: &Command,
+    text: &str,
+    folders: &[PathBuf],
+    home: Option<&Path>,
+) -> Option<String> {
+    let prints = matches!(command.words.first().and_then(Word::literal), Some("echo" | "printf"));
+    let bare = |word: &&Word| word.has_glob() && text.get(word.span.clone()).is_some_and(fills_bare);
+    let odd = |folder: &Path, name: &str| {
+        name.contains(|c: char| c.is_whitespace() || "*?[".contains(c))
+            && folder.join(name).symlink_metadata().is_ok()
+    };
+    // The names of the folder behind it stand for what it falls apart into.
+    let own = command.words.iter().enumerate().filter(|(at, word)| {
+        let before = at.checked_sub(1).and_then(|at| command.words.get(at));
+        !(matches!(&*word.pieces, [Piece::Glob(_)]) && before.is_some_and(|before| before.span == word.span))
+    });
+    let mut words = own.map(|(_, word)| word).filter(|_| !prints).filter(bare);
+    let apart = words.any(|word| {
+        folders.iter().any(|folder| {
+            let names = paths::texts(word, folder, home).unwrap_or_default();
+            names.iter().any(|name| odd(folder, name))
+        })
+    });
+    apart.then(|| "a name on the disk has blanks or wildcards in it, and would fall apart".to_owned())
 }
 
 /// Whether a command prints nothing but what stands in the line: `cat` of a here-document.

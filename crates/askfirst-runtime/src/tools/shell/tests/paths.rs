@@ -365,3 +365,34 @@ fn a_list_is_taken_apart_as_it_was_put_together() {
         assert_eq!(world.says(command), Free, "{command}");
     }
 }
+
+#[test]
+fn names_with_blanks_fall_apart_outside_quotes() {
+    let world = world(READS);
+    world.write("g/k .x", "").write("g/l *", "").write(".x", "");
+    std::os::unix::fs::symlink("/etc", world.folder.path().join("sub/out")).unwrap();
+    for command in [
+        "for f in g/k*; do cat $f; done",
+        "for f in g/l*; do cat ${f}; done",
+        "for f in g/*; do x=$f; wc $x; done",
+        "for f in g/k*; do cat \"\"$f; done",
+        "for f in g/k*; do cat $f\"\"; done",
+        "for f in g/k*; do for g in $f; do cat \"$g\"; done; done",
+        "for f in g/k*; do for g in ./$f; do cat \"$g\"; done; done",
+        "bash -c 'for f in g/k*; do cat $f; done'",
+        "for f in *.txt; do x=\".x $f\"; cat $x; done",
+        "echo sub/out/*",
+        "for f in sub/out/*; do echo \"$f\"; done",
+    ] {
+        assert_eq!(world.says(command), Required, "{command}");
+    }
+    for command in [
+        "for f in g/k*; do cat \"$f\"; done",
+        "for f in src/*.rs; do cat $f; done",
+        "for f in g/*; do echo $f; done",
+        "cat g/k*",
+        "echo g/*",
+    ] {
+        assert_eq!(world.says(command), Free, "{command}");
+    }
+}

@@ -289,7 +289,10 @@ impl Looker<'_> {
         }) {
             self.ask(format!("`{text}` may lead to the folder above"));
         }
-        let before = text.find(['*', '?', '[']).and_then(|at| text.get(..at)).unwrap_or_default();
+        let (before, behind) = text.split_at(text.find(['*', '?', '[']).unwrap_or_default());
+        if behind.split('/').any(|part| part == "..") {
+            self.ask(format!("`{text}` may lead to the folder above"));
+        }
         let Some((head, _)) = before.rsplit_once('/') else { return };
         let rest = head.strip_prefix('~').filter(|_| word.pieces.first() == Some(&Piece::Home));
         let at = match (rest, self.home) {
@@ -298,10 +301,8 @@ impl Looker<'_> {
             (_, _) => folder.join(head),
         };
         let climbs = rest.is_some() || head.is_empty() || head.starts_with('/');
-        if !climbs && !head.split('/').any(|part| part == "..") {
-            return;
-        }
-        if let Some(real) = real(&at) {
+        let within = |real: &Path| !climbs && real.starts_with(folder);
+        if let Some(real) = real(&at).filter(|real| !within(real)) {
             self.place(&Place { text: head.to_owned(), plain: at, real }, Touch::Names);
         }
     }
