@@ -1,6 +1,10 @@
 //! Any text read as a command line: no panic, every place inside the text, and the same answer twice.
 #![no_main]
-#![allow(dead_code, reason = "the room is compiled here without the rooms that use the rest of it")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the room is compiled here without the rooms that use the rest of it"
+)]
 
 use libfuzzer_sys::fuzz_target;
 
