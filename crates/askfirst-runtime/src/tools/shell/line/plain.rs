@@ -265,6 +265,8 @@ fn word(text: &str, start: usize, first: bool) -> Option<(Word, usize)> {
                 made.push(char::from(next));
                 at += 2;
             }
+            // A home behind a sign, as at the word's beginning.
+            Some(b'~') if made.ends_with(['=', ':']) => return None,
             Some(byte) if harmless(*byte) => {
                 made.push(char::from(*byte));
                 at += 1;

@@ -94,6 +94,7 @@ fn the_fast_way_says_of_every_case_what_the_parser_says() {
 #[test]
 fn what_a_shell_acts_on_is_never_plain() {
     for text in [
+        "a b='c':~/d",
         "a&",
         "a&b",
         "a|&b",
