@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use askfirst::{Approval, ApprovalPresentation, ApprovalRequest, Mode, PresentationKind, Risk};
+use askfirst::{Approval, ApprovalPresentation, ApprovalRequest, Fact, Mode, PresentationKind, Risk};
 use askfirst_runtime::ApprovalController;
 use askfirst_runtime::config::{Layer, LoadOptions, Places, ProjectTrust, load_with, trust as trusting};
 use askfirst_terminal::{Options, Style, TerminalApprover};
@@ -40,14 +40,12 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
         presentation: Some(ApprovalPresentation::new(PresentationKind::Text, text)),
         approval: Approval::Human,
         risk: Risk::High,
+        // No agent says anything here: what is asked about is known.
+        facts: vec![Fact::new("config", file.path.display().to_string())],
         args: [("file".to_owned(), json!(file.path)), ("digest".to_owned(), json!(file.digest))]
             .into_iter()
             .collect(),
-        ..ApprovalRequest::new(
-            "trust",
-            format!("Trust {}", file.path.display()),
-            json!({"digest": file.digest}),
-        )
+        ..ApprovalRequest::new("trust", "", json!({"digest": file.digest}))
     };
     let style = if common.plain { Style::Plain } else { Style::of_environment() };
     let options = Options { style, preview_lines: usize::MAX, redactor: Arc::new(redactor(&config)?) };
