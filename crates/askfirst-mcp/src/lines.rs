@@ -1,6 +1,9 @@
 //! Lines of a stream, one document each. A line that is too long ends the stream: nothing is buffered without bound.
 
+use std::fmt;
 use std::io::{self, ErrorKind, Read};
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 /// The longest line that is taken.
 pub const MAX_LINE: usize = 32 << 20;
@@ -16,21 +19,89 @@ const KEPT: usize = 2 << 20;
 #[error("a message is longer than {MAX_LINE} bytes")]
 pub struct TooLong;
 
+/// A message, without its end, where it was read to.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<'a> {
+    bytes: &'a [u8],
+    /// What it was read to and where it begins there, if it is most of that.
+    held: Option<(&'a Arc<Vec<u8>>, usize)>,
+}
+
+impl Line<'_> {
+    /// The line for longer than it stays where it is. A long one is not copied for that.
+    pub(crate) fn keep(&self) -> Kept {
+        match self.held {
+            Some((held, start)) => Kept::Shared(Arc::clone(held), start..start + self.bytes.len()),
+            None => Kept::Own(self.bytes.to_vec()),
+        }
+    }
+}
+
+impl<'a> From<&'a [u8]> for Line<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self { bytes, held: None }
+    }
+}
+
+impl Deref for Line<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.bytes
+    }
+}
+
+impl PartialEq for Line<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl fmt::Debug for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.bytes.escape_ascii().to_string())
+    }
+}
+
+/// A line that was kept.
+pub(crate) enum Kept {
+    Own(Vec<u8>),
+    /// Most of what was read to.
+    Shared(Arc<Vec<u8>>, Range<usize>),
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self::Own(Vec::new())
+    }
+}
+
+impl Deref for Kept {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Own(line) => line,
+            Self::Shared(held, range) => held.get(range.clone()).unwrap_or_default(),
+        }
+    }
+}
+
 /// What came next.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Next<'a> {
     /// A line, without its end.
-    Line(&'a [u8]),
+    Line(Line<'a>),
     /// The stream ended. What stood before the end without a line break is no message.
     End,
     /// The line is too long.
     TooLong,
 }
 
-/// The lines of a stream. A line is looked at where it was read to.
+/// The lines of a stream. A line is looked at where it was read to; while one is kept there, the next is read elsewhere.
 pub(crate) struct Lines<R> {
     input: R,
-    held: Vec<u8>,
+    held: Arc<Vec<u8>>,
     /// Where what has not been given away begins, and where it ends.
     start: usize,
     end: usize,
@@ -38,7 +109,7 @@ pub(crate) struct Lines<R> {
 
 impl<R: Read> Lines<R> {
     pub(crate) fn new(input: R) -> Self {
-        Self { input, held: Vec::new(), start: 0, end: 0 }
+        Self { input, held: Arc::default(), start: 0, end: 0 }
     }
 
     /// The next line.
@@ -54,20 +125,23 @@ impl<R: Read> Lines<R> {
                 return Ok(Next::TooLong);
             }
             searched -= self.make_room();
-            let room = self.held.get_mut(self.end..).unwrap_or_default();
-            match self.input.read(room) {
+            let held = Arc::get_mut(&mut self.held).map(Vec::as_mut_slice).unwrap_or_default();
+            match self.input.read(held.get_mut(self.end..).unwrap_or_default()) {
                 Ok(0) => return Ok(Next::End),
                 Ok(count) => self.end += count,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
             }
         };
-        let line = self.held.get(self.start..end).unwrap_or_default();
-        self.start = end + 1;
+        let start = std::mem::replace(&mut self.start, end + 1);
+        let line = self.held.get(start..end).unwrap_or_default();
         if line.len() > MAX_LINE {
             return Ok(Next::TooLong);
         }
-        Ok(Next::Line(line.strip_suffix(b"\r").unwrap_or(line)))
+        let bytes = line.strip_suffix(b"\r").unwrap_or(line);
+        // What is kept holds at most twice as much as is wanted of it.
+        let held = (bytes.len() * 2 >= self.held.len()).then_some((&self.held, start));
+        Ok(Next::Line(Line { bytes, held }))
     }
 
     /// Makes room to read to. Says by how much what is held has moved to the front.
@@ -75,15 +149,23 @@ impl<R: Read> Lines<R> {
         let moved = self.start;
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
-            if self.held.len() > KEPT {
-                self.held = Vec::new();
-            }
         }
-        if self.end == self.held.len() {
-            self.held.copy_within(self.start..self.end, 0);
+        let begun = self.start..self.end;
+        let Some(held) = Arc::get_mut(&mut self.held).filter(|held| !begun.is_empty() || held.len() <= KEPT)
+        else {
+            let begun = self.held.get(begun).unwrap_or_default();
+            let mut held = Vec::with_capacity((begun.len() * 2).clamp(LEAST, MAX_LINE + LEAST));
+            held.extend_from_slice(begun);
+            (self.start, self.end) = (0, held.len());
+            held.resize(held.capacity(), 0);
+            self.held = Arc::new(held);
+            return moved;
+        };
+        if self.end == held.len() {
+            held.copy_within(begun, 0);
             (self.start, self.end) = (0, self.end - self.start);
-            if self.held.len() < self.end * 2 || self.held.is_empty() {
-                self.held.resize((self.held.len() * 2).clamp(LEAST, MAX_LINE + LEAST), 0);
+            if held.len() < self.end * 2 || held.is_empty() {
+                held.resize((held.len() * 2).clamp(LEAST, MAX_LINE + LEAST), 0);
             }
         }
         moved - self.start

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::http::mirror;
+use crate::lines::Kept;
 use crate::message::Id;
 use crate::out::Out;
 use crate::pins::Pins;
@@ -56,8 +57,8 @@ struct Known {
 
 /// A call on its way.
 pub(crate) struct Flight {
-    /// Its arguments.
-    args: Args,
+    /// How often arguments were looked at before they may go: more than once, if a person changed them.
+    looked_at: AtomicUsize,
     /// How much it holds, counted in values.
     weight: usize,
     state: Mutex<State>,
@@ -66,7 +67,7 @@ pub(crate) struct Flight {
 /// The server's answer to a call.
 pub(crate) struct Answer {
     /// As it came.
-    pub(crate) line: Vec<u8>,
+    pub(crate) line: Kept,
     /// Where what came with it goes.
     pub(crate) back: Arc<dyn Out>,
     /// Whether a person had changed the arguments.
@@ -75,19 +76,19 @@ pub(crate) struct Answer {
 
 struct State {
     /// The message as the client wrote it.
-    line: Vec<u8>,
+    line: Kept,
     to_server: Arc<dyn Out>,
     sent: bool,
     edited: bool,
-    answer: Option<(Vec<u8>, Arc<dyn Out>)>,
+    answer: Option<(Kept, Arc<dyn Out>)>,
     says: Says,
     /// Why there will be no answer.
     failed: Option<String>,
 }
 
 impl Flight {
-    pub(crate) fn new(line: Vec<u8>, args: Args, to_server: Arc<dyn Out>) -> Self {
-        let weight = count_object(&args) + line.len() / BYTES;
+    pub(crate) fn new(line: Kept, args: &Args, to_server: Arc<dyn Out>) -> Self {
+        let weight = count_object(args) + line.len() / BYTES;
         let state = State {
             line,
             to_server,
@@ -97,7 +98,7 @@ impl Flight {
             says: Says::Error,
             failed: None,
         };
-        Self { args, weight, state: Mutex::new(state) }
+        Self { looked_at: AtomicUsize::new(0), weight, state: Mutex::new(state) }
     }
 
     /// The client makes the same call again, which is sent from where it is now. False if it has been sent.
@@ -110,7 +111,7 @@ impl Flight {
         });
         match line {
             Some(line) if !state.sent => {
-                (state.line, state.to_server) = (line, to_server);
+                (state.line, state.to_server) = (Kept::Own(line), to_server);
                 true
             }
             Some(_) | None => false,
@@ -122,7 +123,7 @@ impl Flight {
     }
 
     /// The server's answer has come.
-    pub(crate) fn answer(&self, line: Vec<u8>, says: Says, back: Arc<dyn Out>) {
+    pub(crate) fn answer(&self, line: Kept, says: Says, back: Arc<dyn Out>) {
         let mut state = self.state();
         (state.answer, state.says) = (Some((line, back)), says);
     }
@@ -144,18 +145,22 @@ impl Flight {
         state.answer.take().map(|(line, back)| Answer { line, back, edited })
     }
 
-    /// The message with these arguments: as the client wrote it, if they are its own.
-    fn line_for(&self, args: &Args) -> Result<(Vec<u8>, bool), ToolError> {
+    /// The message with these arguments: as the client wrote it, if they are its own. The first that are looked at are.
+    fn line_for(&self, args: &Args) -> Result<(Kept, bool), ToolError> {
         let mut state = self.state();
-        if *args == self.args {
+        if self.looked_at.load(Ordering::Acquire) == 1 {
             return Ok((std::mem::take(&mut state.line), false));
         }
         let broken = |e: String| ToolError::Failed(format!("the call could not be written anew: {e}"));
         let mut message = askfirst::json::parse_object(&state.line).map_err(|e| broken(e.to_string()))?;
         let params = message.get_mut("params").and_then(Value::as_object_mut);
         let params = params.ok_or_else(|| broken("it has no `params`".to_owned()))?;
-        params.insert("arguments".to_owned(), Value::Object(args.clone()));
-        Ok((Value::Object(message).to_string().into_bytes(), true))
+        let new = Value::Object(args.clone());
+        let old = params.insert("arguments".to_owned(), new.clone());
+        if old.unwrap_or_else(|| json!({})) == new {
+            return Ok((std::mem::take(&mut state.line), false));
+        }
+        Ok((Kept::Own(Value::Object(message).to_string().into_bytes()), true))
     }
 }
 
@@ -463,6 +468,9 @@ fn outcome(line: &[u8], says: Says) -> Result<Value, ToolError> {
 
 impl ApprovalAware for Upstream {
     fn check_approval(&self, call: &ApprovalContext) -> Assessment {
+        if let Some(flight) = self.flight(call) {
+            flight.looked_at.fetch_add(1, Ordering::AcqRel);
+        }
         let Some(known) = self.known(&call.tool_name) else { return Assessment::silent() };
         let name = known.json.get("name").and_then(Value::as_str).unwrap_or_default();
         let mut facts = vec![Fact::new("server", &self.server), Fact::new("its name", name)];

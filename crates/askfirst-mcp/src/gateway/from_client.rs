@@ -13,6 +13,7 @@ use super::{Call, Link, MAX_IN_FLIGHT, Results, Waiting, refuse};
 use crate::elicit::{Offer, is_own, offers};
 use crate::fold::folded;
 use crate::http::mirror::{is_stateless, version_of};
+use crate::lines::Line;
 use crate::message::{self, Fault, From, Id, Message, read};
 use crate::out::Ways;
 use crate::task::Task;
@@ -23,14 +24,14 @@ const CALL_KEYS: [&str; 5] = ["name", "arguments", "_meta", "requestState", "inp
 
 impl Link {
     /// Takes one message. Fails only if one of the sides cannot be written any more.
-    pub(crate) fn from_client(self: &Arc<Self>, ways: &Ways, line: &[u8]) -> std::io::Result<()> {
+    pub(crate) fn from_client(self: &Arc<Self>, ways: &Ways, line: Line<'_>) -> std::io::Result<()> {
         if line.is_empty() {
             return Ok(());
         }
-        if let Some((id, params)) = message::call(line) {
+        if let Some((id, params)) = message::call(&line) {
             return self.begin(ways, id, params, line);
         }
-        match read(line, From::Caller) {
+        match read(&line, From::Caller) {
             Err(fault) => refuse(&*ways.to_client, fault.id(), fault.code(), &fault.to_string()),
             Ok(message) => self.read_from_client(ways, message, line),
         }
@@ -41,7 +42,7 @@ impl Link {
         self: &Arc<Self>,
         ways: &Ways,
         message: Message<'_>,
-        line: &[u8],
+        line: Line<'_>,
     ) -> std::io::Result<()> {
         let to_client = &*ways.to_client;
         match message {
@@ -52,7 +53,7 @@ impl Link {
                     self.tell("the client answered what the server did not ask: dropped");
                     return Ok(());
                 }
-                ways.to_server.line(line)
+                ways.to_server.line(&line)
             }
             Message::Request { id, method, .. } if looks_like_a_call(&method) => {
                 refuse(to_client, Some(&id), -32601, "there is no such method")
@@ -64,7 +65,7 @@ impl Link {
                     "tools/call" => return refuse(to_client, None, -32600, "a tool call needs an id"),
                     _ => {}
                 }
-                ways.to_server.line(line)
+                ways.to_server.line(&line)
             }
             Message::Request { id, method, params } => {
                 if let Err(why) = self.may_begin(&id) {
@@ -85,7 +86,7 @@ impl Link {
                     }
                     _ => self.state().waiting.insert(id, Waiting::Passed(back)),
                 };
-                ways.to_server.line(line)
+                ways.to_server.line(&line)
             }
         }
     }
@@ -132,7 +133,7 @@ impl Link {
     }
 
     /// Takes a call whose every value has been looked at.
-    fn begin(self: &Arc<Self>, ways: &Ways, id: Id, params: Value, line: &[u8]) -> std::io::Result<()> {
+    fn begin(self: &Arc<Self>, ways: &Ways, id: Id, params: Value, line: Line<'_>) -> std::io::Result<()> {
         match self.may_begin(&id) {
             Ok(()) => self.call(ways, id, params, line),
             Err(why) => refuse(&*ways.to_client, Some(&id), -32600, why),
@@ -145,7 +146,7 @@ impl Link {
         ways: &Ways,
         id: Id,
         params: Option<&RawValue>,
-        line: &[u8],
+        line: Line<'_>,
     ) -> std::io::Result<()> {
         let Some(params) = params else {
             return refuse(&*ways.to_client, Some(&id), -32602, "a tool call needs `params`");
@@ -160,7 +161,7 @@ impl Link {
     }
 
     /// Takes a call as far as it goes without waiting: an allowed one is on its way to the server then.
-    fn call(self: &Arc<Self>, ways: &Ways, id: Id, params: Value, line: &[u8]) -> std::io::Result<()> {
+    fn call(self: &Arc<Self>, ways: &Ways, id: Id, params: Value, line: Line<'_>) -> std::io::Result<()> {
         let Wanted { name, args, progress, meta, again } = match wanted(params) {
             Ok(wanted) => wanted,
             Err(why) => return refuse(&*ways.to_client, Some(&id), -32602, &why),
@@ -171,7 +172,7 @@ impl Link {
             return self.take_up(ways, &id, &again);
         }
         let to_server = Arc::clone(&ways.to_server);
-        let flight = Arc::new(Flight::new(line.to_vec(), args.clone(), Arc::clone(&to_server)));
+        let flight = Arc::new(Flight::new(line.keep(), &args, Arc::clone(&to_server)));
         let Some(key) = self.gateway.upstream.begin(self.key(&id), Arc::clone(&flight)) else {
             return refuse(
                 &*ways.to_client,

@@ -7,6 +7,7 @@ use askfirst_runtime::present::escape::escaped;
 use serde_json::Value;
 
 use super::{Link, MAX_IN_FLIGHT, Waiting};
+use crate::lines::Line;
 use crate::message::{From, Id, Message, read};
 use crate::out::{Out, Ways};
 use crate::upstream::Says;
@@ -25,12 +26,12 @@ pub(crate) enum Took {
 
 impl Link {
     /// Takes one message. Fails only if one of the sides cannot be written any more.
-    pub(crate) fn from_server(self: &Arc<Self>, ways: &Ways, line: &[u8]) -> std::io::Result<Took> {
+    pub(crate) fn from_server(self: &Arc<Self>, ways: &Ways, line: Line<'_>) -> std::io::Result<Took> {
         if line.is_empty() {
             return Ok(Took::Kept);
         }
-        let pass = || ways.to_client.line(line).map(|()| Took::Passed);
-        match read(line, From::Server) {
+        let pass = || ways.to_client.line(&line).map(|()| Took::Passed);
+        match read(&line, From::Server) {
             Err(fault) => {
                 self.tell(&format!("the server sent what is no message: dropped ({fault})"));
                 Ok(Took::Kept)
@@ -70,7 +71,7 @@ impl Link {
         ways: &Ways,
         id: &Id,
         result: Option<&[u8]>,
-        line: &[u8],
+        line: Line<'_>,
     ) -> std::io::Result<Took> {
         if super::list::is_own(id) {
             self.own_list(&ways.to_server, id, result);
@@ -84,7 +85,7 @@ impl Link {
                     let waiting = state.waiting.remove(id);
                     drop(state);
                     let (to_client, line) = match waiting {
-                        Some(Waiting::List(to_client)) => (to_client, self.client_list(result, line)),
+                        Some(Waiting::List(to_client)) => (to_client, self.client_list(result, &line)),
                         Some(Waiting::Passed(to_client)) => (to_client, line.to_vec()),
                         Some(Waiting::Call(_)) | None => return Ok(Took::Kept),
                     };
@@ -103,7 +104,7 @@ impl Link {
             }
         };
         let took = if elsewhere(&call.to_client, ways) { Took::Kept } else { Took::Passed };
-        call.flight.answer(line.to_vec(), Says::of(result), Arc::clone(&ways.to_client));
+        call.flight.answer(line.keep(), Says::of(result), Arc::clone(&ways.to_client));
         call.drive();
         Ok(took)
     }

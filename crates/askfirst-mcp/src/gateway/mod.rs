@@ -21,7 +21,7 @@ use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
 
 use crate::elicit::Elicit;
-use crate::lines::{Lines, Next, TooLong};
+use crate::lines::{Kept, Lines, Next, TooLong};
 use crate::message::Id;
 use crate::out::{Out, Ways};
 use crate::pins::Pins;
@@ -326,7 +326,7 @@ impl Link {
     /// A call has come to its end: the client gets the server's answer as it came, or the reason why there is none.
     pub(crate) fn finish(&self, id: &Id, outcome: Outcome) {
         let Some(Waiting::Call(call)) = self.state().waiting.remove(id) else { return };
-        let say = |why: &str| failure(id, why, call.results);
+        let say = |why: &str| Kept::Own(failure(id, why, call.results));
         let (answer, back) = match call.flight.take_answer() {
             Some(answer) => (Some((answer.line, answer.edited)), Some(answer.back)),
             None => (None, None),
@@ -335,7 +335,7 @@ impl Link {
             (_, Outcome::Failed(error @ ToolError::Unrecorded(_))) => say(&error.to_string()),
             (Some((line, false)), Outcome::Done(_) | Outcome::Failed(_)) => line,
             (Some((line, true)), Outcome::Done(_) | Outcome::Failed(_)) => {
-                with_note(&line, "a person changed the arguments before it ran")
+                Kept::Own(with_note(&line, "a person changed the arguments before it ran"))
             }
             (_, Outcome::Denied(refusal)) => say(&format!("{}\n{}", refused(&refusal), self.allowed())),
             (None, Outcome::Failed(error)) => say(&error.to_string()),

@@ -127,7 +127,7 @@ impl Peer for Bridge {
     fn take(&self, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
         let to_server = ToServer { messages: self.messages.clone(), to_client: Arc::clone(to_client) };
         let ways = Ways { to_client: Arc::clone(to_client), to_server: Arc::new(to_server) };
-        self.core.link.from_client(&ways, line)
+        self.core.link.from_client(&ways, line.into())
     }
 
     fn withdraw(&self, id: &Id) -> bool {
@@ -372,7 +372,7 @@ impl Core {
         match read(&body, From::Server) {
             Ok(Message::Response { id: Some(of), .. }) if of == *id => {
                 self.learn(&body, first);
-                self.link.from_server(ways, &body).map(drop).map_err(|e| e.to_string())
+                self.link.from_server(ways, body[..].into()).map(drop).map_err(|e| e.to_string())
             }
             Ok(Message::Response { id: None, .. }) => {
                 let said = askfirst::json::parse_object(&body).ok();
@@ -418,7 +418,7 @@ impl Core {
                 if answers {
                     self.learn(&data, first);
                 }
-                self.link.from_server(ways, &data).map_err(|e| e.to_string())?;
+                self.link.from_server(ways, data[..].into()).map_err(|e| e.to_string())?;
                 if answers {
                     return Ok(true);
                 }

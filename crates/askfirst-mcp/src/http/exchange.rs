@@ -131,7 +131,7 @@ impl Exchange {
 
     /// A message of the client's.
     pub(crate) async fn post(mut self, message: Message<'_>, body: &Bytes, first: bool) -> Reply {
-        if self.link.read_from_client(&self.ways, message, body).is_err() {
+        if self.link.read_from_client(&self.ways, message, body[..].into()).is_err() {
             return reply::empty(StatusCode::INTERNAL_SERVER_ERROR);
         }
         if self.id.is_none() {
@@ -331,7 +331,7 @@ impl Exchange {
             let why = format!("the server refuses us: {}", head.status);
             return self.fail_with(StatusCode::BAD_GATEWAY, &why).await;
         }
-        let told = self.link.from_server(&self.ways, &body);
+        let told = self.link.from_server(&self.ways, body[..].into());
         let line = match told {
             Ok(Took::Passed) => self.answer().await,
             Ok(Took::Kept) | Err(_) => None,

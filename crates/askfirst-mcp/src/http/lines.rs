@@ -43,7 +43,7 @@ pub fn serve_lines(
             loop {
                 match lines.next() {
                     Ok(Next::Line(line)) => {
-                        if taking.take(&hearing, line).is_err() {
+                        if taking.take(&hearing, &line).is_err() {
                             break;
                         }
                     }

@@ -128,7 +128,7 @@ impl Program {
 impl Peer for Program {
     fn take(&self, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
         let ways = Ways { to_client: Arc::clone(to_client), to_server: Arc::clone(&self.to_server) };
-        self.link.from_client(&ways, line)
+        self.link.from_client(&ways, line.into())
     }
 
     fn withdraw(&self, id: &Id) -> bool {

@@ -178,7 +178,7 @@ impl Reader {
         loop {
             match lines.next() {
                 Ok(Next::Line(line)) => {
-                    if self.take(line, None).is_err() {
+                    if self.take(&line, None).is_err() {
                         return;
                     }
                 }

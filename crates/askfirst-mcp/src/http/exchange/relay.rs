@@ -107,7 +107,7 @@ impl Exchange {
             Ok(Message::Response { id, .. }) => id.is_some() && *id == self.id,
             Ok(Message::Request { .. } | Message::Notification { .. }) | Err(_) => false,
         };
-        if !matches!(self.link.from_server(&self.ways, data), Ok(Took::Passed)) {
+        if !matches!(self.link.from_server(&self.ways, data.into()), Ok(Took::Passed)) {
             return;
         }
         let Some(line) = self.answer().await else { return };
@@ -143,7 +143,7 @@ pub(super) async fn take_aside(
         while let Some(event) = splitter.next().map_err(|e| e.to_string())? {
             let data = event.data.unwrap_or_default();
             let answers = matches!(read(&data, From::Server), Ok(Message::Response { .. }));
-            link.from_server(ways, &data).map_err(|e| e.to_string())?;
+            link.from_server(ways, data[..].into()).map_err(|e| e.to_string())?;
             if answers {
                 return Ok(());
             }
@@ -154,7 +154,7 @@ pub(super) async fn take_aside(
     }
     match read(&whole, From::Server) {
         Ok(Message::Response { id: Some(_), .. }) => {
-            link.from_server(ways, &whole).map(drop).map_err(|e| e.to_string())
+            link.from_server(ways, whole[..].into()).map(drop).map_err(|e| e.to_string())
         }
         Ok(_) | Err(_) => Err("no answer".to_owned()),
     }
