@@ -24,6 +24,7 @@
 compile_error!("processes can only be started behind walls on Unix systems");
 
 mod capture;
+mod code;
 mod collect;
 mod error;
 mod feed;
@@ -51,6 +52,7 @@ mod walls;
 mod walls;
 
 pub use capture::{Captured, Keeper};
+pub use code::let_go_of_code;
 pub use error::{LaunchError, Place};
 pub use launch::launch;
 pub use profile::{Denial, Denied, Descriptors, Grant, Identity, Network, OSProfile, SYSTEM_PATHS, User};

@@ -17,6 +17,7 @@ use askfirst_mcp::{Gateway, Pins, Setup, Ways, widen};
 use askfirst_runtime::ApprovalController;
 use askfirst_runtime::config::{Config, McpServer, Places, Upstream};
 use askfirst_runtime::sessions::{self, Listening};
+use askfirst_runtime::walls::let_go_of_code;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::known::Known;
@@ -189,6 +190,8 @@ fn serve(
         link.serve_server(&server_ways, from_server);
         let _ = ends.send(Side::Server);
     });
+    // A gateway stays as long as its client, and there is one for each server.
+    let_go_of_code();
     for beat in 1.. {
         match ended.recv_timeout(BEAT) {
             Err(RecvTimeoutError::Timeout) if hangs(&ways) => {

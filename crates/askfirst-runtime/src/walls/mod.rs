@@ -25,7 +25,7 @@ pub use quarantine::{Moved, Since, quarantine, reopen};
 
 pub use askfirst_sandbox::{
     Denial, Descriptors, Grant, Helper, HelperError, Network, OSProfile, SYSTEM_PATHS, landlock_version,
-    main_if_helper,
+    let_go_of_code, main_if_helper,
 };
 
 /// Whether this process is root, for whom some of the walls are thinner.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use askfirst_mcp::Gateway;
 use askfirst_mcp::http::{self, Backend, Front, Listen, Names, Target, Token};
 use askfirst_runtime::config::{Config, McpServer, Upstream};
+use askfirst_runtime::walls::let_go_of_code;
 
 use super::{Opened, TOKEN, UPSTREAM_TOKEN, start};
 use crate::args::{Common, HttpFlags, ListenFlags, ModeFlags};
@@ -32,6 +33,7 @@ pub fn serve(
         gated.push((server, opened.gateway(server)?, target));
     }
     let front = front(&flags.listen)?;
+    let_go_of_code();
     match (front, gated.pop()) {
         (Some(front), Some((_, gateway, Some(target)))) if gated.is_empty() && !flags.all => {
             http::serve(front, gateway, target)?;
