@@ -29,10 +29,13 @@ pub(super) fn push(
     redactor: &Redactor,
 ) -> Result<Option<Apart>, LedgerError> {
     let start = out.len();
-    match call_of(record).filter(|call| long::is_there(&call.call.args)) {
+    let known = match call_of(record).filter(|call| long::is_there(&call.call.args)) {
         Some(call) => with_long_args(out, record, &call.call)?,
-        None => fields(out, record)?,
-    }
+        None => {
+            fields(out, record)?;
+            None
+        }
+    };
     let clean = redactor.is_clean(out.get(start..).unwrap_or_default()) && has_plain_names(record, redactor);
     let mut hidden = Hidden::default();
     if !clean {
@@ -49,7 +52,7 @@ pub(super) fn push(
     if hidden.in_args == 0 && call.left_out.is_empty() {
         // What was written already need not be written again to be hashed.
         let written = out.get(start..).unwrap_or_default();
-        let place = args_in(written).filter(|_| clean);
+        let place = known.or_else(|| args_in(written)).filter(|_| clean);
         let digest = match place.clone().and_then(|args| written.get(args)) {
             Some(args) => ContentDigest::of(args),
             None => ContentDigest::of(&serde_json::to_vec(&call.call.args)?),
@@ -75,12 +78,12 @@ pub(super) fn fields(out: &mut Vec<u8>, object: &impl Serialize) -> Result<(), L
     Ok(())
 }
 
-/// The same as [`fields`]: all but the arguments first, and those put in where they belong.
+/// The same as [`fields`]: all but the arguments first, and those put in where they belong. Says where that is.
 fn with_long_args(
     out: &mut Vec<u8>,
     record: &Record,
     call: &Arc<ApprovalContext>,
-) -> Result<(), LedgerError> {
+) -> Result<Option<Range<usize>>, LedgerError> {
     let ApprovalContext { tool_name, args, metadata, definition, resolved: _ } = &**call;
     let bare = ApprovalContext {
         tool_name: tool_name.clone(),
@@ -96,13 +99,15 @@ fn with_long_args(
     fields(out, &without)?;
     let Some(place) = args_in(out.get(start..).unwrap_or_default()) else {
         out.truncate(start);
-        return fields(out, record);
+        fields(out, record)?;
+        return Ok(None);
     };
     let rest = out.split_off(start + place.end);
     out.truncate(start + place.start);
     long::push(out, args)?;
+    let end = out.len() - start;
     out.extend_from_slice(&rest);
-    Ok(())
+    Ok(Some(place.start..end))
 }
 
 /// Where the arguments stand in the fields of a record about a call. A quote inside of a text is always escaped, so what stands

@@ -41,32 +41,40 @@ pub(super) fn push(out: &mut Vec<u8>, args: &Args) -> serde_json::Result<()> {
 fn push_text(out: &mut Vec<u8>, text: &str) {
     out.reserve(text.len() + 2);
     out.push(b'"');
-    let mut rest = text.as_bytes();
-    loop {
-        let (plain, others) = rest.split_at_checked(plain(rest)).unwrap_or((rest, &[]));
+    let mut rest = push_words(out, text.as_bytes());
+    while rest.len() >= WORD {
+        // Nothing is escaped near by, so perhaps nothing is for long.
+        let clean = |piece: &&[u8]| !piece.iter().fold(false, |any, byte| any | is_escaped(byte));
+        let plain = rest.chunks_exact(TOGETHER).take_while(clean).count() * TOGETHER;
+        let (plain, others) = rest.split_at_checked(plain).unwrap_or((rest, &[]));
         out.extend_from_slice(plain);
-        let Some((byte, others)) = others.split_first() else { break };
-        escape(out, *byte);
-        rest = others;
+        rest = push_words(out, others);
+    }
+    for byte in rest {
+        if is_escaped(byte) { escape(out, *byte) } else { out.push(*byte) }
     }
     out.push(b'"');
 }
 
-/// How many bytes stand before the first that is escaped. Where lines are short, that one is near.
-fn plain(bytes: &[u8]) -> usize {
-    let (words, _) = bytes.as_chunks();
-    let mut at = 0;
-    for word in words.iter().take(TOGETHER / WORD) {
-        let first = first_escaped(*word);
-        at += first;
-        if first < WORD {
-            return at;
+/// Pushes word by word until nothing was escaped in some of them. Gives back what is left.
+fn push_words<'a>(out: &mut Vec<u8>, text: &'a [u8]) -> &'a [u8] {
+    let (mut rest, mut clean) = (text, 0);
+    while clean < TOGETHER
+        && let Some((word, others)) = rest.split_first_chunk()
+    {
+        let (first, at) = (first_escaped(*word), out.len());
+        // All of it is one step, and what is too much of it another: less than a copy of the right length.
+        out.extend_from_slice(word);
+        match word.get(first) {
+            None => (rest, clean) = (others, clean + WORD),
+            Some(byte) => {
+                out.truncate(at + first);
+                escape(out, *byte);
+                (rest, clean) = (rest.get(first + 1..).unwrap_or_default(), 0);
+            }
         }
     }
-    let rest = |at: usize| bytes.get(at..).unwrap_or_default();
-    let clean = |piece: &&[u8]| !piece.iter().fold(false, |any, byte| any | is_escaped(byte));
-    at += rest(at).chunks_exact(TOGETHER).take_while(clean).count() * TOGETHER;
-    at + rest(at).iter().position(is_escaped).unwrap_or(rest(at).len())
+    rest
 }
 
 fn is_escaped(byte: &u8) -> bool {
