@@ -6,6 +6,7 @@ use askfirst::json::{JsonFault, Strictly};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use simdutf8::compat::from_utf8;
 
 /// What a message is. It borrows from the line that it stands in.
 #[derive(Debug)]
@@ -132,7 +133,7 @@ pub(crate) enum From {
 
 /// Reads a line.
 pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
-    let text = std::str::from_utf8(line).map_err(|e| Fault::Syntax(e.to_string()))?;
+    let text = from_utf8(line).map_err(|e| Fault::Syntax(e.to_string()))?;
     if text.trim_start().starts_with('[') {
         return Err(Fault::Shape("batches are not taken".to_owned()));
     }
@@ -193,7 +194,7 @@ pub(crate) fn call(line: &[u8]) -> Option<(Id, Value)> {
         params: Strictly,
     }
     memchr::memmem::find(line, b"tools/call")?;
-    let text = std::str::from_utf8(line).ok()?;
+    let text = from_utf8(line).ok()?;
     // A list of values would be taken for the fields in their order.
     let object = text.trim_start().starts_with('{');
     let calling: Calling<'_> = serde_json::from_str(text).ok().filter(|_| object)?;
