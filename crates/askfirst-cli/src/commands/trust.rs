@@ -53,6 +53,10 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
         .approver(Arc::new(TerminalApprover::new(options)))
         .build();
     let decision = controller.request_approval_sync(request);
+    if decision.edited_args.is_some() {
+        out("not trusted: what was edited is not this config; hint: edit the file, and trust it then");
+        return Ok(Exit::of_cause(askfirst::Cause::Person));
+    }
     if !decision.approved {
         out(&format!("not trusted ({})", decision.cause));
         return Ok(Exit::of_cause(decision.cause));

@@ -260,6 +260,11 @@ fn a_project_is_trusted_by_a_person_and_no_longer_when_it_changes() {
     assert!(page.contains("lookup"), "what it loosens is shown: {page}");
     assert_eq!(terminal.end().0, 4);
     assert_eq!(verdict(), "ask");
+    let mut terminal =
+        Terminal::with(&place, &["trust"], &[("EDITOR", "sed -i s/askfirst.yaml/other.yaml/")]);
+    terminal.press("e");
+    assert_eq!(terminal.end().0, 4, "what was edited is another question");
+    assert_eq!(verdict(), "ask");
     let mut terminal = Terminal::start(&place, &["trust"]);
     terminal.press("y");
     let (code, rest) = terminal.end();
