@@ -22,6 +22,7 @@ impl Walker<'_> {
             folders: state.folders.as_deref().cloned(),
             stdin: self.stdin.clone(),
             mixes: false,
+            loose: Vec::new(),
             reached: self.reached.clone(),
         });
         index
@@ -131,8 +132,14 @@ impl Walker<'_> {
         }
         let mut assignments = Vec::with_capacity(assigns.len());
         let scope = if raws.is_empty() { Exported::No } else { Exported::ToThis };
-        for assign in assigns {
+        for (at, assign) in assigns.iter().enumerate() {
             end = end.max(assign.span.end);
+            // What stands before it holds already.
+            let text = self.slice(&assign.span);
+            let taken = |before: &Assign| text.contains('$') && text.contains(before.name.as_str());
+            if scope == Exported::ToThis && assigns.iter().take(at).any(taken) {
+                self.gap(&assign.span, "a value that is taken from another in front of the same command");
+            }
             let (value, known) = self.assigned(assign, &mut state);
             if assign.name == "IFS" && scope == Exported::ToThis && is_read(&words) {
                 continue;

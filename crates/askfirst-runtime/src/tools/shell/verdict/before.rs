@@ -176,6 +176,8 @@ impl Before {
             "it changes whatever lies there, and this line may bring more"
         } else if !start.below.is_empty() && (self.odd || self.replaced) {
             "it is given whatever lies there, and this line may bring names that are options"
+        } else if start.loose && (self.odd || self.brought || self.replaced) {
+            "it is given what a wildcard finds, and this line may bring names that fall apart"
         } else if runs && self.filled.iter().any(|filled| steers(filled)) {
             "it may run what this line itself writes"
         } else {
