@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use askfirst::Approval;
 
 use super::{Class, Known, Reason, Start, Touched, Used};
+use crate::tools::shell::glob::{Glob, Reach};
+use crate::tools::shell::line::tree::Piece;
+use crate::tools::shell::paths;
 
 /// Files that say what builds, tests and scripts of a project run.
 const STEERING: [&str; 61] = [
@@ -149,7 +152,7 @@ impl Before {
         // `./gradlew` runs what the project configures, as `npm test` does.
         let tool = start.used.as_ref().is_some_and(|used| used.path.is_some() && used.known == Known::Table);
         let below = |path: &PathBuf, tops: &[PathBuf]| tops.iter().any(|top| path.starts_with(top));
-        let why = if uses.any(|path| below(path, &self.made)) {
+        let why = if uses.any(|path| below(path, &self.made)) || self.may_be_found(start) {
             "it uses what this line moves or copies there, and that may lead elsewhere"
         } else if writes.any(|path| self.made.iter().any(|made| path != made && path.starts_with(made))) {
             "it writes into what this line moves or copies there, and that may lead elsewhere"
@@ -188,6 +191,35 @@ impl Before {
 }
 
 impl Before {
+    /// Whether a wildcard may find what was moved, copied or brought back.
+    fn may_be_found(&self, start: &Start) -> bool {
+        let words = start.words.iter().chain(start.redirections.iter().map(|target| &target.word));
+        let came = || self.made.iter().chain(&self.restored);
+        let mut wild = words.filter(|_| came().next().is_some()).filter(|word| word.has_glob());
+        wild.any(|word| {
+            let parts = word.pieces.iter().map(|piece| match piece {
+                Piece::Text(text) => Some(paths::as_glob(text)),
+                Piece::Glob(text) => Some(text.clone()),
+                Piece::Home | Piece::Unknown(_) => None,
+            });
+            let Some(glob) = parts.collect::<Option<String>>().filter(|glob| !glob.contains("..")) else {
+                return true;
+            };
+            let finds = |folder: &PathBuf, made: &Path| {
+                let made = made.strip_prefix(if glob.starts_with('/') { Path::new("/") } else { folder });
+                let names = made.iter().flat_map(|made| made.components());
+                let names = names.map(|name| name.as_os_str().to_string_lossy().into_owned());
+                let mut globs = glob.split('/').filter(|part| !matches!(*part, "" | "."));
+                made.is_ok()
+                    && names.zip(globs.by_ref()).all(|(name, part)| {
+                        part.contains("**") || Glob::new(part).matches(&name, Reach::Anything)
+                    })
+            };
+            start.folders.is_empty()
+                || start.folders.iter().any(|folder| came().any(|made| finds(folder, made)))
+        })
+    }
+
     /// Whether a file may come about before, or be changed.
     fn may_bring(&self, path: &Path) -> bool {
         let stem = |path: &Path| {
