@@ -114,7 +114,8 @@ impl Walker<'_> {
         }
         // Redirections of a block are a command of their own; what is inside has its streams.
         let index = self.begin(&stmt.span, &state);
-        let stdin = self.redirects(index, &stmt.redirects, &mut state);
+        let led = self.redirects(index, &stmt.redirects, &mut state);
+        let stdin = led.unwrap_or_else(|| self.stdin.clone());
         let reads =
             stmt.redirects.iter().any(|it| matches!(it.kind, Kind::Read(_) | Kind::Both(_) | Kind::DupIn(_)));
         let inner = match (reads, stdin) {

@@ -125,7 +125,8 @@ impl Walker<'_> {
                 Raw::Array(assign) => assign.span.end,
             });
         }
-        let stdin = self.redirects(index, redirects, &mut state);
+        let led = self.redirects(index, redirects, &mut state);
+        let stdin = led.clone().unwrap_or_else(|| self.stdin.clone());
         self.takes(&words, &stdin);
         for redirect in redirects {
             end = end.max(redirect.span.end);
@@ -159,6 +160,8 @@ impl Walker<'_> {
             }
             assignments.push(Assignment { name: assign.name.clone(), value, exported: scope });
         }
+        // What stands in front of it may have read some of it.
+        let stdin = led.unwrap_or_else(|| self.stdin.clone());
         self.current = current;
         let from = [
             assigns.first().map(|it| it.span.start),
@@ -224,10 +227,14 @@ impl Walker<'_> {
         outcome
     }
 
-    /// Reads redirections into a command; where its standard input comes from then.
-    pub(super) fn redirects(&mut self, index: usize, redirects: &[Redirect], state: &mut State) -> Stdin {
-        let inherited = self.stdin.clone();
-        let mut stdin = inherited.clone();
+    /// Reads redirections into a command; where they lead its standard input, if they do.
+    pub(super) fn redirects(
+        &mut self,
+        index: usize,
+        redirects: &[Redirect],
+        state: &mut State,
+    ) -> Option<Stdin> {
+        let mut stdin = None;
         for redirect in redirects {
             if let Some(name) = &redirect.named {
                 self.watch(name, &redirect.span);
@@ -242,14 +249,14 @@ impl Walker<'_> {
             let (way, target) = match &redirect.kind {
                 Kind::Read(target) => {
                     if zero {
-                        stdin = Stdin::Inherited;
+                        stdin = Some(Stdin::Inherited);
                     }
                     (Way::Read, target)
                 }
                 Kind::Write(target) => (Way::Write, target),
                 Kind::Both(target) => {
                     if zero {
-                        stdin = Stdin::Inherited;
+                        stdin = Some(Stdin::Inherited);
                     }
                     (Way::Both, target)
                 }
@@ -258,7 +265,7 @@ impl Walker<'_> {
                     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
                     let input = matches!(redirect.kind, Kind::DupIn(_));
                     if input && zero {
-                        stdin = Stdin::Unknown;
+                        stdin = Some(Stdin::Unknown);
                     }
                     if plain {
                         continue;
@@ -268,14 +275,14 @@ impl Walker<'_> {
                 Kind::String(target) => {
                     let word = self.value(target, Wild::Text, state);
                     if zero {
-                        stdin = Stdin::Text(word);
+                        stdin = Some(Stdin::Text(word));
                     }
                     continue;
                 }
                 Kind::Doc { body, expands, strips } => {
                     let word = self.body(body, *expands, *strips, state);
                     if zero {
-                        stdin = Stdin::Text(word);
+                        stdin = Some(Stdin::Text(word));
                     }
                     continue;
                 }
