@@ -182,6 +182,7 @@ impl Opener<'_> {
         let part = Part {
             says: only_says(command),
             loose: is_given_loose(command),
+            guessed: command.words.iter().any(Word::is_unknown),
             words,
             assignments,
             notes,
@@ -251,6 +252,7 @@ impl Opener<'_> {
             says: part.says,
             turned: part.turned,
             loose: part.loose,
+            guessed: part.guessed,
             fed_by,
         });
         if coded {

@@ -29,6 +29,8 @@ pub(super) struct Part {
     pub(super) turned: bool,
     /// Whether names that a wildcard finds may fall apart in it.
     pub(super) loose: bool,
+    /// Whether something stands in it for what is not known.
+    pub(super) guessed: bool,
 }
 
 impl Part {
@@ -47,6 +49,7 @@ impl Part {
             says: false,
             turned: false,
             loose: false,
+            guessed: false,
         }
     }
 }
@@ -123,6 +126,7 @@ pub(super) fn hand_on(outer: &Part, inner: &mut Part) {
     inner.some_name.extend(same);
     inner.turned = outer.turned;
     inner.loose = outer.loose;
+    inner.guessed = outer.guessed;
 }
 
 /// Whether an option stands before the names: it takes the first for its value, and more may follow.
