@@ -118,6 +118,11 @@ impl Walker<'_> {
             if behind.replace(place_of.end) == Some(place_of.start) {
                 self.gap(place_of, "words that the parser cuts apart where bash does not");
             }
+            // `3<<<`: the number of a stream, which the parser takes for a word.
+            let digits = self.slice(place_of).bytes().all(|byte| byte.is_ascii_digit());
+            if digits && redirects.iter().any(|it| it.span.start == place_of.end) {
+                self.gap(place_of, "a number right in front of a stream");
+            }
             let place = if words.is_empty() { Place::Program } else { Place::Operand };
             words.extend(self.raw(raw, place, &mut state));
             end = end.max(match raw {
