@@ -1,5 +1,6 @@
 //! Words whose unknown parts can be told after all: by what the command prints whose output they are.
 
+mod eaten;
 mod likeness;
 mod printed;
 
@@ -265,7 +266,9 @@ impl Filler<'_> {
             };
             return tame(folder.and_then(Path::to_str)).map_or(Told::Nothing, Told::Text);
         }
-        let Some(command) = unknown.output_of.and_then(|at| unfiltered(self.line, at)) else {
+        let read = matches!(unknown.taken, Taken::Line | Taken::Record);
+        let from = unknown.output_of.filter(|from| !read || !eaten::is_eaten(self.line, *from));
+        let Some(command) = from.and_then(|at| unfiltered(self.line, at)) else {
             return Told::Nothing;
         };
         let own = command.words.first().and_then(Word::literal).unwrap_or_default();

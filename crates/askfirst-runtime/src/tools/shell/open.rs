@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use self::folders::Entered;
 use self::part::{
-    Part, falls_apart, found_below, hand_on, is_code, is_placeholder, only_says, place, remarks, stdin,
-    takes_first, too_doubtful,
+    Part, falls_apart, found_below, hand_on, is_code, is_given_loose, is_placeholder, only_says, place,
+    remarks, stdin, takes_first, too_doubtful,
 };
 use super::fill::{Filled, Filler, Likeness, dashless, fill_is_tame, roles_shift, tops};
 use super::filters::{makes_function, spelled_out, unfiltered};
@@ -155,8 +155,7 @@ impl Opener<'_> {
         let filler = Filler { line, home: self.home, folders: &folders, own, linked };
         let filled = filler.fill(&command.words);
         let others = filler.others(&command.words, &filled);
-        let doubt = too_doubtful(&filled, command)
-            .or_else(|| falls_apart(command, setting.text, &folders, self.home));
+        let doubt = too_doubtful(&filled, command).or_else(|| falls_apart(command, &folders, self.home));
         let Filled { words, below, some_name, .. } = filled;
         let targets = command.redirections.iter().map(|redirection| {
             let (word, below) = filler.target(&redirection.target);
@@ -182,6 +181,8 @@ impl Opener<'_> {
         let notes = remarks(command, name).into_iter().chain(doubt).collect();
         let part = Part {
             says: only_says(command),
+            loose: is_given_loose(command),
+            guessed: command.words.iter().any(Word::is_unknown),
             words,
             assignments,
             notes,
@@ -250,6 +251,8 @@ impl Opener<'_> {
             sent,
             says: part.says,
             turned: part.turned,
+            loose: part.loose,
+            guessed: part.guessed,
             fed_by,
         });
         if coded {

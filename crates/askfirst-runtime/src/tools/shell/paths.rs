@@ -43,7 +43,8 @@ pub(super) fn texts(word: &Word, folder: &Path, home: Option<&Path>) -> Result<V
     if let Some(text) = plainly(word) {
         return Ok(vec![text.to_owned()]);
     }
-    let mut glob = String::new();
+    // As a wildcard, and as it stands where that finds nothing.
+    let (mut glob, mut bare) = (String::new(), String::new());
     let mut wild = false;
     for (at, piece) in word.pieces.iter().enumerate() {
         match piece {
@@ -52,14 +53,17 @@ pub(super) fn texts(word: &Word, folder: &Path, home: Option<&Path>) -> Result<V
                     return Err(format!("`{text}` may be somebody's home"));
                 }
                 glob.push_str(&as_glob(text));
+                bare.push_str(text);
             }
             Piece::Glob(text) => {
                 wild = true;
                 glob.push_str(text);
+                bare.push_str(text);
             }
             Piece::Home => {
                 let home = home.and_then(Path::to_str).ok_or("the home folder is not known")?;
-                glob.push_str(&home.replace('\\', "\\\\"));
+                glob.push_str(&as_glob(home));
+                bare.push_str(home);
             }
             Piece::Unknown(unknown) => {
                 return Err(format!("`{}` is not known before it runs", unknown.text));
@@ -70,12 +74,8 @@ pub(super) fn texts(word: &Word, folder: &Path, home: Option<&Path>) -> Result<V
     if wild && ["[:", "[.", "[="].iter().any(|class| glob.contains(class)) {
         return Err("its wildcards have a class that is not looked at".to_owned());
     }
-    let whole = Glob::new(&glob);
-    if !wild {
-        return Ok(vec![whole.plain().map_or(glob, str::to_owned)]);
-    }
-    let found = expand(&glob, folder)?;
-    Ok(if found.is_empty() { vec![word_text(word).into_owned()] } else { found })
+    let found = if wild { expand(&glob, folder)? } else { Vec::new() };
+    Ok(if found.is_empty() { vec![bare] } else { found })
 }
 
 /// The names on the disk that a wildcard matches.

@@ -40,6 +40,10 @@ pub(super) struct Start {
     pub(super) says: bool,
     /// Whether it is what another one may turn out to be.
     pub(super) turned: bool,
+    /// Whether names that a wildcard finds may fall apart in it.
+    pub(super) loose: bool,
+    /// Whether something stands in it for what is not known: a number, a date, a name.
+    pub(super) guessed: bool,
     /// The command of the line whose output it reads.
     pub(super) fed_by: Option<Range<usize>>,
 }

@@ -57,7 +57,9 @@ pub(super) fn part_of_path(words: &[Word]) -> Option<String> {
         }
         _ => return None,
     };
-    let path = Some(path).filter(|path| !path.starts_with('-')).map(|path| path.trim_end_matches('/'))?;
+    let path = Some(path).filter(|path| !path.starts_with('-')).map(|path| path.trim_end_matches('/'));
+    // Of the topmost folder nothing is left.
+    let path = path.filter(|path| !path.is_empty())?;
     let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
     let folder = folder.trim_end_matches('/');
     let part = if program == "basename" { name } else { folder };

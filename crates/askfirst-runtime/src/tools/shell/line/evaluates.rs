@@ -63,6 +63,10 @@ impl Walker<'_> {
             return false;
         }
         let words: Option<Vec<&str>> = command.words.iter().map(Word::literal).collect();
+        // A pattern that is an option may have it print names: `grep -c -re.`.
+        if matches!(words.as_deref(), Some(["grep", _, pattern]) if pattern.starts_with('-')) {
+            return false;
+        }
         let counts = matches!(
             words.as_deref(),
             Some(
@@ -221,6 +225,7 @@ impl Walker<'_> {
                 let exported = if exported { Exported::ToAll } else { Exported::No };
                 exports.push(Assignment { name: variable.to_owned(), value, exported });
             } else if name != "export" {
+                self.vanish(variable, span);
                 state.set(variable, None);
             }
             if evaluates || name == "readonly" {

@@ -1,10 +1,12 @@
 //! Variables and escapes inside a word: known values put in, everything else named.
 
+use std::sync::Arc;
+
 use super::atoms::Atom;
 use super::number::Alone;
 use super::state::{Known, State};
 use super::syntax::Span;
-use super::tree::{Piece, Unknown};
+use super::tree::{Piece, Unknown, Word};
 use super::walk::Walker;
 use super::word::Around;
 
@@ -74,6 +76,9 @@ impl Walker<'_> {
                         out.extend(pieces.iter().cloned().map(Atom::of));
                         if !bare {
                             out.push(Atom::of(Piece::one_word()));
+                        } else if let Some(command) = self.current.and_then(|at| self.commands.get_mut(at)) {
+                            let found = Word { span: span.clone(), pieces: Arc::clone(pieces) };
+                            command.loose.extend(found.has_glob().then_some(found));
                         }
                     }
                     Some(_) | None => {

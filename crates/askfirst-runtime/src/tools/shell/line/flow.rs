@@ -6,8 +6,8 @@ use super::atoms::Wild;
 use super::evaluates::plain_name;
 use super::guard::Place;
 use super::number::{Alone, numeric};
-use super::state::{Known, State, squeezed};
-use super::syntax::{Assign, Check, Kind, Node, Pick, Raw, Span, Stmt, Turn, Value};
+use super::state::{Known, State};
+use super::syntax::{Assign, Check, Kind, Node, Pick, Raw, Redirect, Span, Stmt, Turn, Value};
 use super::tree::{Piece, Stdin, Step, Taken, Unknown, Word};
 use super::walk::Walker;
 use super::word::Around;
@@ -114,7 +114,8 @@ impl Walker<'_> {
         }
         // Redirections of a block are a command of their own; what is inside has its streams.
         let index = self.begin(&stmt.span, &state);
-        let stdin = self.redirects(index, &stmt.redirects, &mut state);
+        let led = self.redirects(index, &stmt.redirects, &mut state);
+        let stdin = led.unwrap_or_else(|| self.stdin.clone());
         let reads =
             stmt.redirects.iter().any(|it| matches!(it.kind, Kind::Read(_) | Kind::Both(_) | Kind::DupIn(_)));
         let inner = match (reads, stdin) {
@@ -127,7 +128,8 @@ impl Walker<'_> {
         self.stdin = outer;
         // Where a file cannot be opened nothing of it happens.
         outcome.fail = join(outcome.fail, Some(&before));
-        if stmt.redirects.iter().any(super::simple::is_mixing) {
+        let feeds = |it: &Redirect| matches!(it.kind, Kind::Read(_) | Kind::String(_) | Kind::Doc { .. });
+        if !stmt.redirects.iter().all(|it| feeds(it) && it.fd.is_none_or(|fd| fd == 0)) {
             outcome.output = None;
         }
         outcome
@@ -137,9 +139,7 @@ impl Walker<'_> {
         match &stmt.node {
             Node::Simple(..) => Outcome::both(state),
             Node::And(left, right) => {
-                let quiet = matches!(&left.node, Node::Simple(_, words) if matches!(words.first(),
-                    Some(Raw::Word(word)) if matches!(self.slice(word), "cd" | "test" | "[")));
-                let quiet = quiet || matches!(left.node, Node::Test(_));
+                let quiet = self.is_quiet(left);
                 let first = self.stmt(left, state.clone());
                 if !quiet {
                     self.stdin_is_used();
@@ -228,6 +228,21 @@ impl Walker<'_> {
                 self.define(name, body, &stmt.span, &mut state);
                 Outcome::both(state)
             }
+        }
+    }
+
+    /// Whether a statement surely prints nothing: `cd -` says where it leads.
+    fn is_quiet(&self, stmt: &Stmt) -> bool {
+        let Node::Simple(_, raws) = &stmt.node else { return matches!(stmt.node, Node::Test(_)) };
+        let words = raws.iter().map(|raw| match raw {
+            Raw::Word(word) => self.slice(word),
+            Raw::Array(assign) => self.slice(&assign.span),
+        });
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '_');
+        match words.collect::<Vec<_>>().as_slice() {
+            ["cd", folder] => folder.starts_with(plain),
+            ["test" | "[", ..] => true,
+            [..] => false,
         }
     }
 
@@ -468,33 +483,5 @@ impl Walker<'_> {
         if let Some(command) = self.commands.get_mut(index) {
             command.words = words;
         }
-    }
-
-    fn mentions(&self, block: &[Stmt], words: &[&str]) -> bool {
-        let (Some(first), Some(last)) = (block.first(), block.last()) else { return false };
-        let text = self.slice(&(first.span.start.min(last.span.end)..last.span.end));
-        words.iter().any(|word| text.contains(word))
-    }
-
-    /// Forgets what these blocks may change, since they run more than once.
-    fn weaken(&mut self, blocks: &[&[Stmt]], state: &mut State) {
-        let mut text = String::new();
-        for block in blocks {
-            if let (Some(first), Some(last)) = (block.first(), block.last()) {
-                text.push_str(self.slice(&(first.span.start.min(last.span.end)..last.span.end)));
-                text.push('\n');
-            }
-        }
-        let raw = text;
-        let text = squeezed(&raw);
-        for word in ["cd", "pushd", "popd", "eval"] {
-            if text.contains(word) || !self.functions.is_empty() {
-                state.lose_folders();
-            }
-        }
-        if !self.functions.is_empty() || super::special::assigns(&text) {
-            state.forget();
-        }
-        state.loosen(&raw, &text);
     }
 }

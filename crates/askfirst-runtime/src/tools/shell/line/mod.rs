@@ -1,5 +1,6 @@
 //! From the text of a command line to a [`tree::Line`]: never guesses; what is not surely understood is a gap.
 
+mod again;
 mod atoms;
 mod calls;
 mod close;
@@ -25,7 +26,6 @@ mod word;
 
 pub(crate) use close::arithmetic;
 pub(crate) use names::recodes;
-pub(super) use wild::fills_bare;
 
 use std::ops::Range;
 
@@ -80,6 +80,7 @@ pub(crate) fn argv(words: &[String]) -> Command {
         folders: Some(vec![Folder::default()]),
         stdin: Stdin::Inherited,
         mixes: false,
+        loose: Vec::new(),
         reached: Vec::new(),
     }
 }

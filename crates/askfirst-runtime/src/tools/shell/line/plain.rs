@@ -67,6 +67,7 @@ pub(super) fn read(text: &str) -> Option<Line> {
             folders: Some(vec![folder.clone()]),
             stdin,
             mixes,
+            loose: Vec::new(),
             reached,
         });
         if let Some(word) = entered {

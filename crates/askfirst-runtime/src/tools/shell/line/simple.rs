@@ -22,6 +22,7 @@ impl Walker<'_> {
             folders: state.folders.as_deref().cloned(),
             stdin: self.stdin.clone(),
             mixes: false,
+            loose: Vec::new(),
             reached: self.reached.clone(),
         });
         index
@@ -117,6 +118,11 @@ impl Walker<'_> {
             if behind.replace(place_of.end) == Some(place_of.start) {
                 self.gap(place_of, "words that the parser cuts apart where bash does not");
             }
+            // `3<<<`: the number of a stream, which the parser takes for a word.
+            let digits = self.slice(place_of).bytes().all(|byte| byte.is_ascii_digit());
+            if digits && redirects.iter().any(|it| it.span.start == place_of.end) {
+                self.gap(place_of, "a number right in front of a stream");
+            }
             let place = if words.is_empty() { Place::Program } else { Place::Operand };
             words.extend(self.raw(raw, place, &mut state));
             end = end.max(match raw {
@@ -124,15 +130,22 @@ impl Walker<'_> {
                 Raw::Array(assign) => assign.span.end,
             });
         }
-        let stdin = self.redirects(index, redirects, &mut state);
+        let led = self.redirects(index, redirects, &mut state);
+        let stdin = led.clone().unwrap_or_else(|| self.stdin.clone());
         self.takes(&words, &stdin);
         for redirect in redirects {
             end = end.max(redirect.span.end);
         }
         let mut assignments = Vec::with_capacity(assigns.len());
         let scope = if raws.is_empty() { Exported::No } else { Exported::ToThis };
-        for assign in assigns {
+        for (at, assign) in assigns.iter().enumerate() {
             end = end.max(assign.span.end);
+            // What stands before it holds already.
+            let text = self.slice(&assign.span);
+            let taken = |before: &Assign| text.contains('$') && text.contains(before.name.as_str());
+            if scope == Exported::ToThis && assigns.iter().take(at).any(taken) {
+                self.gap(&assign.span, "a value that is taken from another in front of the same command");
+            }
             let (value, known) = self.assigned(assign, &mut state);
             if assign.name == "IFS" && scope == Exported::ToThis && is_read(&words) {
                 continue;
@@ -152,6 +165,8 @@ impl Walker<'_> {
             }
             assignments.push(Assignment { name: assign.name.clone(), value, exported: scope });
         }
+        // What stands in front of it may have read some of it.
+        let stdin = led.unwrap_or_else(|| self.stdin.clone());
         self.current = current;
         let from = [
             assigns.first().map(|it| it.span.start),
@@ -217,10 +232,14 @@ impl Walker<'_> {
         outcome
     }
 
-    /// Reads redirections into a command; where its standard input comes from then.
-    pub(super) fn redirects(&mut self, index: usize, redirects: &[Redirect], state: &mut State) -> Stdin {
-        let inherited = self.stdin.clone();
-        let mut stdin = inherited.clone();
+    /// Reads redirections into a command; where they lead its standard input, if they do.
+    pub(super) fn redirects(
+        &mut self,
+        index: usize,
+        redirects: &[Redirect],
+        state: &mut State,
+    ) -> Option<Stdin> {
+        let mut stdin = None;
         for redirect in redirects {
             if let Some(name) = &redirect.named {
                 self.watch(name, &redirect.span);
@@ -235,14 +254,14 @@ impl Walker<'_> {
             let (way, target) = match &redirect.kind {
                 Kind::Read(target) => {
                     if zero {
-                        stdin = Stdin::Inherited;
+                        stdin = Some(Stdin::Inherited);
                     }
                     (Way::Read, target)
                 }
                 Kind::Write(target) => (Way::Write, target),
                 Kind::Both(target) => {
                     if zero {
-                        stdin = Stdin::Inherited;
+                        stdin = Some(Stdin::Inherited);
                     }
                     (Way::Both, target)
                 }
@@ -251,7 +270,7 @@ impl Walker<'_> {
                     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
                     let input = matches!(redirect.kind, Kind::DupIn(_));
                     if input && zero {
-                        stdin = Stdin::Unknown;
+                        stdin = Some(Stdin::Unknown);
                     }
                     if plain {
                         continue;
@@ -261,14 +280,14 @@ impl Walker<'_> {
                 Kind::String(target) => {
                     let word = self.value(target, Wild::Text, state);
                     if zero {
-                        stdin = Stdin::Text(word);
+                        stdin = Some(Stdin::Text(word));
                     }
                     continue;
                 }
                 Kind::Doc { body, expands, strips } => {
                     let word = self.body(body, *expands, *strips, state);
                     if zero {
-                        stdin = Stdin::Text(word);
+                        stdin = Some(Stdin::Text(word));
                     }
                     continue;
                 }

@@ -58,6 +58,15 @@ impl Walker<'_> {
         }
     }
 
+    /// A variable that is taken away, or hidden in a function.
+    pub(super) fn vanish(&mut self, name: &str, span: &Span) {
+        match name {
+            "PATH" => self.gap(span, "`PATH` without a value, which makes programs of files in the folder"),
+            "HOME" => self.gap(span, "`HOME` without a value"),
+            _ => self.watch(name, span),
+        }
+    }
+
     /// What a command of the shell does to what is known; gaps for what it evaluates.
     pub(super) fn special(
         &mut self,
@@ -159,6 +168,10 @@ impl Walker<'_> {
                 self.gap(span, &format!("`{name}`, which changes or evaluates what the shell runs"));
             }
             "trap" => {
+                let operands = match operands {
+                    [dashes, rest @ ..] if dashes.literal() == Some("--") => rest,
+                    all => all,
+                };
                 let signals = operands.iter().skip(1);
                 let late = |word: &Word| match word.literal() {
                     Some(text) => matches!(
@@ -179,8 +192,8 @@ impl Walker<'_> {
                 let ends = |word: &Word| matches!(word.literal(), Some("EXIT" | "0" | "exit"));
                 let sets = operands.first().is_some_and(|word| {
                     let text = squeezed(word.prefix());
-                    text.contains('=')
-                        || ["cd", "read", "pushd", "popd", "eval"].iter().any(|it| text.contains(it))
+                    let others = ["=", "((", "cd", "let ", "popd", "pushd", "set", "shift"];
+                    assigns(&text) || others.iter().any(|it| text.contains(it))
                 });
                 if (sets && !operands.iter().skip(1).all(ends))
                     || signals.into_iter().any(late)
@@ -305,8 +318,8 @@ impl Walker<'_> {
                 }
                 if name != "unset" {
                     operands.iter().filter_map(Word::literal).for_each(|text| self.slip(text, span));
-                } else if operands.iter().any(|word| word.literal() == Some("IFS")) {
-                    self.watch("IFS", span);
+                } else {
+                    operands.iter().filter_map(Word::literal).for_each(|text| self.vanish(text, span));
                 }
                 if name == "wait" && operands.is_empty() {
                     return Outcome::both(state);
@@ -421,7 +434,7 @@ impl Walker<'_> {
 /// Whether a text, which runs in this very shell, may change what variables keep or what wildcards become.
 fn rereads(text: &str) -> bool {
     let text = squeezed(text);
-    ["shopt", "declare", "typeset", "local", "readonly"].iter().any(|word| text.contains(word))
+    ["shopt", "declare", "typeset", "local", "readonly", "trap"].iter().any(|word| text.contains(word))
 }
 
 /// Whether a word is digits and nothing else.

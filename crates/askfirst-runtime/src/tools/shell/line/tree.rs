@@ -51,6 +51,8 @@ pub(crate) struct Command {
     pub(crate) stdin: Stdin,
     /// Whether what it says of failures may go where its output goes.
     pub(crate) mixes: bool,
+    /// What a wildcard found and a variable brings here outside quotes: names that fall apart.
+    pub(crate) loose: Vec<Word>,
     /// How it is reached, outermost first.
     pub(crate) reached: Vec<Step>,
 }

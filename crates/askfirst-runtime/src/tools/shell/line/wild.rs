@@ -266,9 +266,10 @@ fn spelled(word: &Word) -> bool {
     })
 }
 
-/// Whether something is filled in outside double quotes.
-pub(in super::super) fn fills_bare(text: &str) -> bool {
-    text.split('"').step_by(2).any(|part| part.contains('$'))
+/// Whether something may be filled in outside double quotes. Where other quotes stand beside it, that is not looked at closer.
+pub(super) fn fills_bare(text: &str) -> bool {
+    let counts = !text.contains(['\'', '\\', '`']);
+    text.contains('$') && (!counts || text.split('"').step_by(2).any(|part| part.contains('$')))
 }
 
 /// What was given in places is one.

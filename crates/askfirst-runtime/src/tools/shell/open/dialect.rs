@@ -1,5 +1,10 @@
 //! Texts that another shell than bash may read: `sh` may be any. What they read in different ways is not understood.
 
+use super::super::glob::{Glob, Reach};
+use super::super::line;
+use super::super::line::tree::{Piece, Word};
+use super::super::paths::as_glob;
+
 /// Those that hand their text to bash, by the first word of the way.
 const BASH: [&str; 6] = ["bash", "builtin", "command", "eval", "rbash", "trap"];
 
@@ -75,5 +80,25 @@ pub(super) fn is_common(via: &str, text: &str) -> bool {
     };
     let streams = text.match_indices(['<', '>']).any(long);
     let duplicates = text.replace("2>&1", "").replace(">&2", "");
-    !SIGNS.iter().any(|sign| duplicates.contains(sign)) && !words.any(word) && !braces && !streams
+    !SIGNS.iter().any(|sign| duplicates.contains(sign))
+        && !words.any(word)
+        && !braces
+        && !streams
+        && !climbs(text)
+}
+
+/// Whether a wildcard may find the folder above: `.*` does in most shells, and does not in bash.
+fn climbs(text: &str) -> bool {
+    let above = |word: &Word| {
+        let parts = word.pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => as_glob(text),
+            Piece::Glob(text) => text.clone(),
+            Piece::Home | Piece::Unknown(_) => "/".to_owned(),
+        });
+        let whole = parts.collect::<String>();
+        let finds = |part: &str| part.starts_with('.') && Glob::new(part).matches("..", Reach::Anything);
+        word.has_glob() && whole.split('/').any(|part| part != ".." && finds(part))
+    };
+    let commands = if text.contains(['*', '?', '[']) { line::read(text).commands } else { Vec::new() };
+    commands.iter().flat_map(|command| &command.words).any(above)
 }

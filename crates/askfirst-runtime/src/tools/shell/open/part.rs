@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::super::fill::Filled;
-use super::super::line::fills_bare;
 use super::super::line::tree::{Assignment, Command, Line, Piece, Stdin, Way, Word};
 use super::super::paths;
 use super::super::programs::used::{Effect, Nested, Role, Used};
@@ -28,6 +27,10 @@ pub(super) struct Part {
     pub(super) says: bool,
     /// Whether it is what another one may turn out to be.
     pub(super) turned: bool,
+    /// Whether names that a wildcard finds may fall apart in it.
+    pub(super) loose: bool,
+    /// Whether something stands in it for what is not known.
+    pub(super) guessed: bool,
 }
 
 impl Part {
@@ -45,6 +48,8 @@ impl Part {
             kind: Kind::Program,
             says: false,
             turned: false,
+            loose: false,
+            guessed: false,
         }
     }
 }
@@ -120,6 +125,8 @@ pub(super) fn hand_on(outer: &Part, inner: &mut Part) {
     let same: Vec<usize> = same.map(|(at, _)| at).collect();
     inner.some_name.extend(same);
     inner.turned = outer.turned;
+    inner.loose = outer.loose;
+    inner.guessed = outer.guessed;
 }
 
 /// Whether an option stands before the names: it takes the first for its value, and more may follow.
@@ -130,31 +137,26 @@ pub(super) fn takes_first(inner: &Part) -> bool {
 
 /// Why a command cannot be judged where more of it may be nothing than is tried. What only prints may print any of it.
 pub(super) fn too_doubtful(filled: &Filled, command: &Command) -> Option<String> {
-    let prints = matches!(command.words.first().and_then(Word::literal), Some("echo" | "printf"));
-    let doubtful = filled.is_too_doubtful() && !prints;
+    let doubtful = filled.is_too_doubtful() && !prints(command);
     doubtful.then(|| "too many parts of it may turn out to be nothing".to_owned())
 }
 
-/// Why a command cannot be judged that is given what a wildcard found by a variable outside quotes: names on the disk with
-/// blanks or wildcards in them become others. What only prints may print any of them.
-pub(super) fn falls_apart(
-    command: &Command,
-    text: &str,
-    folders: &[PathBuf],
-    home: Option<&Path>,
-) -> Option<String> {
-    let prints = matches!(command.words.first().and_then(Word::literal), Some("echo" | "printf"));
-    let bare = |word: &&Word| word.has_glob() && text.get(word.span.clone()).is_some_and(fills_bare);
+/// Whether a command is given what a wildcard found by a variable outside quotes. What only prints may print any of it.
+pub(super) fn is_given_loose(command: &Command) -> bool {
+    !prints(command) && !command.loose.is_empty()
+}
+
+fn prints(command: &Command) -> bool {
+    matches!(command.words.first().and_then(Word::literal), Some("echo" | "printf"))
+}
+
+/// Why a command cannot be judged that is given such names: those on the disk with blanks or wildcards in them become others.
+pub(super) fn falls_apart(command: &Command, folders: &[PathBuf], home: Option<&Path>) -> Option<String> {
     let odd = |folder: &Path, name: &str| {
         name.contains(|c: char| c.is_whitespace() || "*?[".contains(c))
             && folder.join(name).symlink_metadata().is_ok()
     };
-    // The names of the folder behind it stand for what it falls apart into.
-    let own = command.words.iter().enumerate().filter(|(at, word)| {
-        let before = at.checked_sub(1).and_then(|at| command.words.get(at));
-        !(matches!(&*word.pieces, [Piece::Glob(_)]) && before.is_some_and(|before| before.span == word.span))
-    });
-    let mut words = own.map(|(_, word)| word).filter(|_| !prints).filter(bare);
+    let mut words = command.loose.iter().filter(|_| is_given_loose(command));
     let apart = words.any(|word| {
         folders.iter().any(|folder| {
             let names = paths::texts(word, folder, home).unwrap_or_default();

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use askfirst::Approval;
 
 use super::{Class, Known, Reason, Start, Touched, Used};
+use crate::tools::shell::glob::{Glob, Reach};
+use crate::tools::shell::line::tree::Piece;
+use crate::tools::shell::paths;
 
 /// Files that say what builds, tests and scripts of a project run.
 const STEERING: [&str; 61] = [
@@ -107,6 +110,8 @@ pub(super) struct Before {
     restored: Vec<PathBuf>,
     /// Whether a name was made that is an option, or several words, to whoever lists it.
     odd: bool,
+    /// Whether a branch may be checked out whose name is an option.
+    dashed: bool,
 }
 
 impl Before {
@@ -118,6 +123,11 @@ impl Before {
         if git.and_then(|used| used.subs.first()).is_some_and(|sub| RESTORING.contains(&sub.name.as_str())) {
             self.restored.extend(touched.filled.iter().cloned());
         }
+        let names = git.filter(|used| used.class != Class::Reads).into_iter().flat_map(|used| &used.operands);
+        self.dashed |= names.filter_map(|operand| start.words.get(operand.word)).any(|word| {
+            let text = paths::word_text(word);
+            text.starts_with('-') || text.contains("/-") || text.contains("{-") || word.is_unknown()
+        });
         self.filled.append(&mut touched.filled);
         self.brought |= start
             .used
@@ -136,7 +146,12 @@ impl Before {
 
     /// Whether anything was noted that could hinder a program.
     pub(super) fn has_something(&self) -> bool {
-        self.odd || self.brought || self.replaced || !self.made.is_empty() || !self.filled.is_empty()
+        self.odd
+            || self.dashed
+            || self.brought
+            || self.replaced
+            || !self.made.is_empty()
+            || !self.filled.is_empty()
     }
 
     /// What hinders a program that uses such things.
@@ -149,7 +164,7 @@ impl Before {
         // `./gradlew` runs what the project configures, as `npm test` does.
         let tool = start.used.as_ref().is_some_and(|used| used.path.is_some() && used.known == Known::Table);
         let below = |path: &PathBuf, tops: &[PathBuf]| tops.iter().any(|top| path.starts_with(top));
-        let why = if uses.any(|path| below(path, &self.made)) {
+        let why = if uses.any(|path| below(path, &self.made)) || self.may_be_found(start, touched) {
             "it uses what this line moves or copies there, and that may lead elsewhere"
         } else if writes.any(|path| self.made.iter().any(|made| path != made && path.starts_with(made))) {
             "it writes into what this line moves or copies there, and that may lead elsewhere"
@@ -176,6 +191,10 @@ impl Before {
             "it changes whatever lies there, and this line may bring more"
         } else if !start.below.is_empty() && (self.odd || self.replaced) {
             "it is given whatever lies there, and this line may bring names that are options"
+        } else if self.dashed && !start.some_name.is_empty() {
+            "it is given a branch's name, and this line may check out one that is an option"
+        } else if start.loose && (self.odd || self.brought || self.replaced) {
+            "it is given what a wildcard finds, and this line may bring names that fall apart"
         } else if runs && self.filled.iter().any(|filled| steers(filled)) {
             "it may run what this line itself writes"
         } else {
@@ -186,6 +205,38 @@ impl Before {
 }
 
 impl Before {
+    /// Whether a wildcard may find what was moved, copied or brought back, or a name that is not known be its own.
+    fn may_be_found(&self, start: &Start, touched: &Touched) -> bool {
+        let words = start.words.iter().chain(start.redirections.iter().map(|target| &target.word));
+        let came = || self.made.iter().chain(&self.restored);
+        let mut wild = words.filter(|_| came().next().is_some()).filter(|word| word.has_glob());
+        if start.guessed && came().next().is_some() && !touched.read.is_empty() {
+            return true;
+        }
+        wild.any(|word| {
+            let parts = word.pieces.iter().map(|piece| match piece {
+                Piece::Text(text) => Some(paths::as_glob(text)),
+                Piece::Glob(text) => Some(text.clone()),
+                Piece::Home | Piece::Unknown(_) => None,
+            });
+            let Some(glob) = parts.collect::<Option<String>>().filter(|glob| !glob.contains("..")) else {
+                return true;
+            };
+            let finds = |folder: &PathBuf, made: &Path| {
+                let made = made.strip_prefix(if glob.starts_with('/') { Path::new("/") } else { folder });
+                let names = made.iter().flat_map(|made| made.components());
+                let names = names.map(|name| name.as_os_str().to_string_lossy().into_owned());
+                let mut globs = glob.split('/').filter(|part| !matches!(*part, "" | "."));
+                made.is_ok()
+                    && names.zip(globs.by_ref()).all(|(name, part)| {
+                        part.contains("**") || Glob::new(part).matches(&name, Reach::Anything)
+                    })
+            };
+            start.folders.is_empty()
+                || start.folders.iter().any(|folder| came().any(|made| finds(folder, made)))
+        })
+    }
+
     /// Whether a file may come about before, or be changed.
     fn may_bring(&self, path: &Path) -> bool {
         let stem = |path: &Path| {

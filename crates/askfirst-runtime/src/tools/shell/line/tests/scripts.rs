@@ -257,6 +257,23 @@ impl Maker {
                 ]);
                 format!("n={}; aa {counts}; v=bb\n$v x", self.one(&["-1", "2", "$((0-3))", "$((i-9))"]))
             }
+            47 => {
+                let loops = "w=; i=0; while [ $i -lt 2 ]; do i=$((i+1)); aa \"$w\"";
+                let sets = self.one(&[
+                    "; bb <<E; done\n${w:=cc}\nE\n",
+                    "; { bb; } <<< \"${w:=cc}\"; done\n",
+                    "; (bb) <<< \"${w:=cc}\"; w=dd; done\n",
+                    "; if bb; then aa; fi <<E; done\n${w:=cc}\nE\n",
+                    " 3<<< \"${w:=cc}\"; done\n",
+                ]);
+                let trapped = self.one(&["-- 'v=cc'", "'for v in cc; do aa; done'", "'read v <<< cc'"]);
+                match self.next(2) {
+                    0 => format!("{loops}{sets}"),
+                    _ => {
+                        format!("trap {trapped} USR1; v=bb; kill -USR1 $$; {} x", self.one(&["$v", "aa $v"]))
+                    }
+                }
+            }
             _ => self.command(depth),
         }
     }
