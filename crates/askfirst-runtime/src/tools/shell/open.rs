@@ -345,6 +345,7 @@ impl Opener<'_> {
                     }
                     self.script(setting, part, folders, via(name), place, &script);
                 }
+                Some(script) if programs::only_computes(name, &part.words, &script) => {}
                 Some(_) | None => {
                     self.note(index, format!("`{name}` runs what it reads, and that is not known"));
                 }
