@@ -114,6 +114,12 @@ const READING: [&str; 19] = [
     "check", "describe", "estimate", "filter", "get", "head", "help", "list", "lookup", "ls", "preview",
     "query", "scan", "search", "simulate", "tail", "test", "validate", "wait",
 ];
+/// How the names of those begin that take something away or give rights to it.
+const REMOVING: [&str; 9] =
+    ["add-iam", "delete", "destroy", "purge", "remove", "reset", "set-iam", "stop", "terminate"];
+/// Orders of Django's `manage.py` by which code on the line runs, or a database is emptied.
+const MANAGING: [&str; 7] =
+    ["changepassword", "dbshell", "flush", "reset_db", "runscript", "shell", "shell_plus"];
 /// Where machines in a cloud are handed their keys.
 const METADATA: [&str; 8] = [
     "169.254.169.254",
@@ -145,8 +151,8 @@ pub(super) fn loads(program: &str, names: &[String], value: &str) -> bool {
         // The file's content stands in the value's place.
         "az" => value.starts_with('@'),
         "clang-format" => value.starts_with("file:"),
-        // `-flp:logfile=x`, a log in any place.
-        "dotnet" => named(&["-f"]) && value.starts_with('l'),
+        // `-flp:logfile=x`, `-outputResultsCache:x`: a word of one dash, not a letter with its value.
+        "dotnet" => names.iter().any(|name| name.len() == 2) && value.find(':').is_some_and(|at| at > 0),
         "docker" | "docker-compose" | "podman" => named(&["-f", "--file"]) && value == "-",
         _ if program.starts_with("ansible") => {
             named(&["-i", "--inventory"]) && (code_file || value.ends_with(','))
@@ -323,6 +329,7 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         // Branches of one's own are replaced; what is merged comes from no remote of the project.
         ("git", ["fetch"], _) => word.starts_with('+'),
         ("git", ["pull"], _) => word.starts_with('+') || word.contains("://") || word.contains('@'),
+        ("gcloud", ..) => REMOVING.iter().any(|verb| word.starts_with(verb)),
         // A target of somebody else's.
         ("earthly", [], 0) => !word.starts_with(['+', '.']),
         ("aws", _, _) => !reads_cloud(subs, place, word),
@@ -391,6 +398,12 @@ fn reads_cloud(subs: &[&str], place: usize, word: &str) -> bool {
 fn hands_out_keys(address: &str) -> bool {
     let lower = address.to_lowercase();
     METADATA.iter().any(|host| lower.contains(host))
+}
+
+/// Whether what a script of a well-known name is told reaches beyond what running it grants.
+pub(super) fn manages(program: &str, script: &str, word: &str) -> bool {
+    let python = program.starts_with("python");
+    python && script.rsplit('/').next() == Some("manage.py") && MANAGING.contains(&word)
 }
 
 /// Whether a mode of `chmod` lets a program run as its owner.
