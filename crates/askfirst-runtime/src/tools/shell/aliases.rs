@@ -107,6 +107,13 @@ fn near(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
         }
         _ => {}
     }
+    // `python3 -mpip` in one word.
+    let module =
+        |word: &Word| word.literal()?.strip_prefix("-m").filter(|name| !name.is_empty()).map(str::to_owned);
+    let glued = words.iter().enumerate().skip(1).find_map(|(at, word)| Some((at, module(word)?)));
+    if let Some((at, module)) = glued.filter(|_| name.starts_with("py")) {
+        found.push(made(words, &[&module], at + 1));
+    }
     // A tool that is started by its name: `python3 -m pip`, `npx eslint`, `uv run pytest`.
     let tools = used.subs.iter().filter(|sub| is_starter(name) && programs::table_of(&sub.name).is_some());
     found.extend(tools.filter_map(|tool| words.get(tool.word..)).map(<[Word]>::to_vec));

@@ -143,6 +143,7 @@ const STARTERS: &[(&str, &[&str])] = &[
     ("env-cmd", &[]),
     ("envdir", &[]),
     ("fnm", &["exec"]),
+    ("gdb", &[]),
     ("lerna", &["exec"]),
     ("mamba", &["run"]),
     ("micromamba", &["run"]),
