@@ -24,6 +24,13 @@ const ROUNDS: usize = 3;
 /// Programs whose sub-commands are programs of their own: `git-push`.
 const HYPHENED: [&str; 4] = ["git", "cargo", "docker", "kubectl"];
 
+/// Programs that are installed with a `g` before their names too.
+const CORE: [&str; 26] = [
+    "base64", "cat", "chgrp", "chmod", "chown", "cp", "cut", "dd", "env", "head", "install", "kill", "ln",
+    "mkdir", "mv", "nohup", "rm", "rmdir", "shred", "sort", "split", "tail", "tee", "touch", "truncate",
+    "unlink",
+];
+
 /// The same command in other words.
 pub(super) fn others(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
     let mut found = near(words, used);
@@ -56,6 +63,8 @@ fn near(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
     for other in [(lower != name).then_some(lower.as_str()), head].into_iter().flatten() {
         found.push(made(words, &[other], 1));
     }
+    let own = name.strip_prefix('g').filter(|own| CORE.contains(own));
+    found.extend(own.map(|own| made(words, &[own], 1)));
     for program in HYPHENED {
         let sub = name.strip_prefix(program).and_then(|rest| rest.strip_prefix('-'));
         if let Some(sub) = sub.filter(|sub| !sub.is_empty()) {
@@ -97,6 +106,13 @@ fn near(words: &[Word], used: &Used) -> Vec<Vec<Word>> {
             found.extend(mode.map(|mode| made(words, &["chmod", mode], file)));
         }
         _ => {}
+    }
+    // `python3 -mpip` in one word.
+    let module =
+        |word: &Word| word.literal()?.strip_prefix("-m").filter(|name| !name.is_empty()).map(str::to_owned);
+    let glued = words.iter().enumerate().skip(1).find_map(|(at, word)| Some((at, module(word)?)));
+    if let Some((at, module)) = glued.filter(|_| name.starts_with("py")) {
+        found.push(made(words, &[&module], at + 1));
     }
     // A tool that is started by its name: `python3 -m pip`, `npx eslint`, `uv run pytest`.
     let tools = used.subs.iter().filter(|sub| is_starter(name) && programs::table_of(&sub.name).is_some());

@@ -216,7 +216,8 @@ impl Opener<'_> {
         } else {
             Cow::Borrowed(part.words.as_slice())
         };
-        let used = (!part.words.is_empty()).then(|| Arc::new(programs::used(&words)));
+        let used = (!part.words.is_empty()).then(|| programs::used(&words));
+        let used = used.map(|used| Arc::new(self.without_sums(line, &part, used)));
         let shifts = used.as_ref().is_some_and(|used| roles_shift(&words, &part.below, used));
         let place = setting.within.clone().unwrap_or(part.span.clone());
         let text = match (part.parent, setting.text.get(part.span.clone())) {
@@ -266,6 +267,17 @@ impl Opener<'_> {
         for nested in &used.nested {
             self.nested(setting, line, &part, &used, index, &place, nested);
         }
+    }
+
+    /// An interpreter that reads what only computes starts nothing else by it; it needs a rule of its own.
+    fn without_sums(&self, line: &Line, part: &Part, mut used: Used) -> Used {
+        if matches!(used.nested.as_slice(), [Nested::Stdin { .. }])
+            && let Some(script) = self.input(line, part)
+            && programs::only_computes(&used.program, &part.words, &script)
+        {
+            used.nested.clear();
+        }
+        used
     }
 
     /// Whether it may start others by what it reads.

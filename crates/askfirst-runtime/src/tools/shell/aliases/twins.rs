@@ -40,6 +40,10 @@ pub(super) const TWINS: &[(&str, &[&str])] = &[
     ("dcfldd", &["dd"]),
     ("gdd", &["dd"]),
     ("poweroff", &["shutdown", "-h"]),
+    ("halt", &["shutdown", "-H"]),
+    ("mke2fs", &["mkfs"]),
+    ("mkdosfs", &["mkfs"]),
+    ("mkntfs", &["mkfs"]),
 ];
 
 /// Names of one program: each is all the others.
@@ -74,6 +78,18 @@ const HEADS: &[(&[&str], &[&str])] = &[
     (&["terraform", "destroy"], &["terraform", "apply", "-destroy"]),
     (&["tofu", "destroy"], &["tofu", "apply", "-destroy"]),
     (&["git", "stage"], &["git", "add"]),
+    (&["yarn", "publish"], &["yarn", "npm", "publish"]),
+    (&["npm", "install"], &["npm", "install-test"]),
+    (&["npm", "install"], &["npm", "it"]),
+    (&["npm", "ci"], &["npm", "install-ci-test"]),
+    (&["npm", "ci"], &["npm", "cit"]),
+    (&["reboot"], &["shutdown", "-r"]),
+    (&["systemctl", "reboot"], &["reboot"]),
+    (&["systemctl", "poweroff"], &["poweroff"]),
+    (&["systemctl", "halt"], &["halt"]),
+    (&["minikube", "kubectl"], &["kubectl"]),
+    (&["microk8s", "kubectl"], &["kubectl"]),
+    (&["k3s", "kubectl"], &["kubectl"]),
     (&["gh", "cs"], &["gh", "codespace"]),
 ];
 
@@ -127,6 +143,7 @@ const STARTERS: &[(&str, &[&str])] = &[
     ("env-cmd", &[]),
     ("envdir", &[]),
     ("fnm", &["exec"]),
+    ("gdb", &[]),
     ("lerna", &["exec"]),
     ("mamba", &["run"]),
     ("micromamba", &["run"]),

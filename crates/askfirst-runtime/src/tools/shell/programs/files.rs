@@ -40,7 +40,8 @@ files! {
         "x86_64-linux-gnu-gcc" "ld" "ld.lld" "lld" "mold" "emcc" "em++" "swiftc" "csc" "mcs" "clang-tidy" "cppcheck" "gcov" "lcov" "genhtml"
         "autoreconf" "autoconf" "automake" "aclocal" "libtoolize" "protoc" "just" "task" "go-task"
         "hadolint" "yamllint" "actionlint" "hyperfine" "watchexec" "act" "direnv" "asdf" "mise" "rtx"
-        "nvm" "fnm" "n" "volta" "pyenv" "rbenv" "nodenv" "goenv" "taplo" "dotenv-linter" "gitleaks" "air" "guard";
+        "nvm" "fnm" "n" "volta" "pyenv" "rbenv" "nodenv" "goenv" "taplo" "dotenv-linter" "gitleaks" "air" "guard"
+        "scons" "earthly" "adb";
     "builtins.txt": "cd" "chdir" "pushd" "popd" "dirs" "pwd" "echo" "true" "false" ":" "yes" "printf"
         "test" "[" "[[" "read" "export" "readonly" "declare" "typeset" "local" "unset" "set" "shopt"
         "alias" "unalias" "hash" "type" "which" "whence" "eval" "source" "." "trap" "exit" "return" "break"
@@ -61,7 +62,7 @@ files! {
         "pg_dump" "createdb" "dropdb" "pg_isready" "redis-cli" "sqlplus" "isql" "sqlcmd" "beeline" "spark-sql" "spark-shell" "pyspark" "spark-submit" "hive" "cqlsh" "clickhouse-client" "cypher-shell" "lftp" "ncftp" "bpftrace" "stap";
     "find.txt": "find" "gfind";
     "forges.txt": "gh" "hub" "glab" "svn" "hg";
-    "git.txt": "git";
+    "git.txt": "git" "git-lfs";
     "go.txt": "go" "gofmt" "goimports" "gofumpt" "golangci-lint" "staticcheck" "errcheck" "revive"
         "govulncheck" "gotestsum" "dlv" "buf" "swag";
     "javascript.txt": "node" "nodejs" "deno" "tsx" "ts-node" "bun-node" "tsc" "tsup" "eslint" "prettier"
@@ -110,7 +111,7 @@ files! {
         "sha1sum" "sha224sum" "sha256sum" "sha384sum" "sha512sum" "b2sum" "cksum" "shasum" "sum" "tsort"
         "pr" "dircolors" "rev" "look" "column" "strings" "hexdump" "hd" "xxd" "bat" "batcat" "more" "less"
         "man" "apropos" "whatis" "info" "iconv" "envsubst" "expr" "bc" "dc" "m4" "gron" "diffstat" "cal"
-        "ncal" "md5";
+        "ncal" "md5" "col";
     "system.txt": "lsb_release" "getconf" "date" "uname" "hostname" "whoami" "arch" "logname" "id" "groups" "users" "who" "w"
         "last" "lastlog" "uptime" "nproc" "tty" "printenv" "file" "sleep" "stty" "free" "vmstat" "iostat"
         "mpstat" "lscpu" "lsblk" "lsusb" "lspci" "lsmod" "modinfo" "dmesg" "journalctl" "systemctl"

@@ -27,7 +27,22 @@ const OTHERS: [&str; 14] = [
     "wrappers.txt",
 ];
 /// Programs whose operands are goals, each like a sub-command.
-const GOALS: [&str; 10] = ["ant", "gradle", "gradlew", "lein", "mvn", "mvnd", "mvnw", "rails", "rake", "sbt"];
+const GOALS: [&str; 14] = [
+    "ant",
+    "gradle",
+    "gradlew",
+    "lein",
+    "mvn",
+    "mvnd",
+    "mvnw",
+    "ninja",
+    "ninja-build",
+    "rails",
+    "rake",
+    "samu",
+    "sbt",
+    "scons",
+];
 /// Programs that print what each of their sub-commands is for.
 const EXPLAINING: [&str; 9] =
     ["cargo", "docker", "gh", "git", "go", "helm", "kubectl", "podman", "terraform"];
@@ -92,6 +107,31 @@ const FILTER: [&str; 45] = [
     "raw",
 ];
 
+/// What means a whole working tree to git.
+const WHOLE: [&str; 8] = [".", "./", "*", "./*", ":", ":/", ":/*", ":(top)"];
+/// How the names of operations in a cloud begin that only read.
+const READING: [&str; 19] = [
+    "check", "describe", "estimate", "filter", "get", "head", "help", "list", "lookup", "ls", "preview",
+    "query", "scan", "search", "simulate", "tail", "test", "validate", "wait",
+];
+/// How the names of those begin that take something away or give rights to it.
+const REMOVING: [&str; 9] =
+    ["add-iam", "delete", "destroy", "purge", "remove", "reset", "set-iam", "stop", "terminate"];
+/// Orders of Django's `manage.py` by which code on the line runs, or a database is emptied.
+const MANAGING: [&str; 7] =
+    ["changepassword", "dbshell", "flush", "reset_db", "runscript", "shell", "shell_plus"];
+/// Where machines in a cloud are handed their keys.
+const METADATA: [&str; 8] = [
+    "169.254.169.254",
+    "169.254.170.2",
+    "100.100.100.200",
+    "metadata.google.internal",
+    "fd00:ec2::254",
+    "2852039166",
+    "0xa9fea9fe",
+    "0251.0376.0251.0376",
+];
+
 /// Words of a compiler that start a program or load one.
 const COMPILING: [&str; 7] = ["-fplugin", "-wrapper", "-specs", "-Xclang", "-load", "-fuse-ld", "-B"];
 
@@ -111,6 +151,8 @@ pub(super) fn loads(program: &str, names: &[String], value: &str) -> bool {
         // The file's content stands in the value's place.
         "az" => value.starts_with('@'),
         "clang-format" => value.starts_with("file:"),
+        // `-flp:logfile=x`, `-outputResultsCache:x`: a word of one dash, not a letter with its value.
+        "dotnet" => names.iter().any(|name| name.len() == 2) && value.find(':').is_some_and(|at| at > 0),
         "docker" | "docker-compose" | "podman" => named(&["-f", "--file"]) && value == "-",
         _ if program.starts_with("ansible") => {
             named(&["-i", "--inventory"]) && (code_file || value.ends_with(','))
@@ -261,7 +303,7 @@ pub(super) fn is_project_tool(name: &str) -> bool {
 /// The goals that an operand names.
 pub(super) fn goals<'w>(program: &str, word: &'w str) -> impl Iterator<Item = &'w str> + use<'w> {
     // Of `db:migrate` in Ruby the first half is no goal of its own.
-    let whole = matches!(program, "rails" | "rake");
+    let whole = matches!(program, "rails" | "rake" | "ninja" | "ninja-build" | "samu" | "scons");
     let parts = || [word].into_iter().chain(word.split([':', ' ', ',', ';', '/']).filter(move |_| !whole));
     GOALS.contains(&program).then(parts).into_iter().flatten()
 }
@@ -282,6 +324,16 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         ("git", ["stash", "list"], _) => word.starts_with('-'),
         // A branch that is pushed by force, behind `--`.
         ("git", ["push"], _) => word.starts_with('+'),
+        // All that was changed is lost, not one file.
+        ("git", ["checkout"], _) => WHOLE.contains(&word),
+        // Branches of one's own are replaced; what is merged comes from no remote of the project.
+        ("git", ["fetch"], _) => word.starts_with('+'),
+        ("git", ["pull"], _) => word.starts_with('+') || word.contains("://") || word.contains('@'),
+        ("gcloud", ..) => REMOVING.iter().any(|verb| word.starts_with(verb)),
+        // A target of somebody else's.
+        ("earthly", [], 0) => !word.starts_with(['+', '.']),
+        ("aws", _, _) => !reads_cloud(subs, place, word),
+        ("curl" | "wget" | "wget2" | "http" | "https" | "xh" | "xhs", ..) => hands_out_keys(word),
         // A connection in one word may lead anywhere.
         ("psql", [], _) => word.contains('=') || word.contains("://"),
         ("split", [], 1) => may_become_another(word),
@@ -334,6 +386,24 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         ("chmod", [], 0) => gives_owner(word),
         _ => false,
     }
+}
+
+/// Whether an operand of `aws` does not name an operation that changes something: a service, or what is read.
+fn reads_cloud(subs: &[&str], place: usize, word: &str) -> bool {
+    let verb = word.split('-').next().unwrap_or(word);
+    subs.len() + place != 1 || READING.contains(&verb) || word.starts_with("batch-get-")
+}
+
+/// Whether an address is one where a machine in a cloud is handed its keys.
+fn hands_out_keys(address: &str) -> bool {
+    let lower = address.to_lowercase();
+    METADATA.iter().any(|host| lower.contains(host))
+}
+
+/// Whether what a script of a well-known name is told reaches beyond what running it grants.
+pub(super) fn manages(program: &str, script: &str, word: &str) -> bool {
+    let python = program.starts_with("python");
+    python && script.rsplit('/').next() == Some("manage.py") && MANAGING.contains(&word)
 }
 
 /// Whether a mode of `chmod` lets a program run as its owner.

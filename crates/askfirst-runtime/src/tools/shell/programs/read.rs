@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use askfirst::Risk;
 
+use super::code::only_computes;
 use super::table::{Condition, Operands, OptEffect, Section, Special, Style, Table};
 use super::used::{Class, Doubt, Effect, Given, Known, Lifts, Role, Sub, Used, Yields};
 use super::words::{Lead, lead, shown, splits};
@@ -443,6 +444,13 @@ impl<'t> Reader<'t, '_> {
                 }
                 OptEffect::Alone => {
                     self.alone.push((names(), at));
+                    Effect::Harmless
+                }
+                OptEffect::Asks
+                    if written == "-c"
+                        && value
+                            .is_some_and(|value| only_computes(&self.used.program, self.words, value)) =>
+                {
                     Effect::Harmless
                 }
                 OptEffect::Asks => {

@@ -3,6 +3,7 @@
 mod codes;
 mod hostile;
 mod nested;
+mod python;
 mod rows;
 mod splitter;
 mod styles;

@@ -22,7 +22,11 @@ impl Reader<'_, '_> {
             let mut goals = guards::goals(&self.used.program, text).filter_map(|goal| root.sub(goal));
             let asks = goals.any(|goal| goal.class == Some(Class::Asks));
             let subs: Vec<&str> = self.used.subs.iter().map(|sub| sub.name.as_str()).collect();
-            if asks || guards::leaves(&self.used.program, &subs, place, text) {
+            let script =
+                place.checked_sub(1).filter(|before| *before == 0).and_then(|_| self.operands.first());
+            let script = script.and_then(|at| self.words.get(*at)?.literal()).unwrap_or_default();
+            let manages = guards::manages(&self.used.program, script, text);
+            if asks || manages || guards::leaves(&self.used.program, &subs, place, text) {
                 self.doubt_named(
                     at,
                     vec![text.to_owned()],
