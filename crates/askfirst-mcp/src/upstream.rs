@@ -1,27 +1,26 @@
 //! The server's tools as a toolset: what is known of them, and calls that are on their way there and back.
 
+mod flight;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::task::Poll;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use askfirst::json::{MAX_VALUES, count, count_object};
+use askfirst::json::{MAX_VALUES, count};
 use askfirst::toolset::{BoxFuture, Pinned};
 use askfirst::{
-    ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, ContentDigest,
-    Digest, Fact, Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
+    ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Digest, Fact,
+    Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
 };
 use askfirst_runtime::present::escape::{escaped, visible, visible_line};
 use hyper::header::HeaderMap;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::http::mirror;
-use crate::lines::Kept;
-use crate::message::Id;
-use crate::out::Out;
 use crate::pins::Pins;
-use crate::splice;
+
+pub(crate) use flight::{Flight, Says};
 
 /// The key in a call's metadata under which its flight is found again.
 pub(crate) const FLIGHT: &str = "mcp_request";
@@ -39,9 +38,6 @@ pub(crate) struct Upstream {
 /// So much may all calls on their way hold together, counted in values: ten of the largest that are read.
 const MOST_HELD: usize = 10 * MAX_VALUES;
 
-/// So many bytes of a message count as a value.
-const BYTES: usize = 64;
-
 /// One tool as the server last described it.
 #[derive(Debug, Clone)]
 struct Known {
@@ -53,115 +49,6 @@ struct Known {
     was: Option<Value>,
     /// How many values the server wrote it with.
     values: usize,
-}
-
-/// A call on its way.
-pub(crate) struct Flight {
-    /// How often arguments were looked at before they may go: more than once, if a person changed them.
-    looked_at: AtomicUsize,
-    /// How much it holds, counted in values.
-    weight: usize,
-    state: Mutex<State>,
-}
-
-/// The server's answer to a call.
-pub(crate) struct Answer {
-    /// As it came.
-    pub(crate) line: Kept,
-    /// Where what came with it goes.
-    pub(crate) back: Arc<dyn Out>,
-    /// Whether a person had changed the arguments.
-    pub(crate) edited: bool,
-}
-
-struct State {
-    /// The message as the client wrote it.
-    line: Kept,
-    to_server: Arc<dyn Out>,
-    sent: bool,
-    edited: bool,
-    answer: Option<(Kept, Arc<dyn Out>)>,
-    says: Says,
-    /// Why there will be no answer.
-    failed: Option<String>,
-}
-
-impl Flight {
-    pub(crate) fn new(line: Kept, args: &Args, to_server: Arc<dyn Out>) -> Self {
-        let weight = count_object(args) + line.len() / BYTES;
-        let state = State {
-            line,
-            to_server,
-            sent: false,
-            edited: false,
-            answer: None,
-            says: Says::Error,
-            failed: None,
-        };
-        Self { looked_at: AtomicUsize::new(0), weight, state: Mutex::new(state) }
-    }
-
-    /// The client makes the same call again, which is sent from where it is now. False if it has been sent.
-    pub(crate) fn again(&self, id: &Id, meta: Option<&Value>, to_server: Arc<dyn Out>) -> bool {
-        let mut state = self.state();
-        let line = splice::with_id(&state.line, &id.json().to_string());
-        let line = line.and_then(|line| match meta {
-            Some(meta) => splice::with_meta(&line, meta),
-            None => Some(line),
-        });
-        match line {
-            Some(line) if !state.sent => {
-                (state.line, state.to_server) = (Kept::Own(line), to_server);
-                true
-            }
-            Some(_) | None => false,
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The server's answer has come.
-    pub(crate) fn answer(&self, line: Kept, says: Says, back: Arc<dyn Out>) {
-        let mut state = self.state();
-        (state.answer, state.says) = (Some((line, back)), says);
-    }
-
-    /// No answer will come.
-    pub(crate) fn fail(&self, why: &str) {
-        self.state().failed = Some(why.to_owned());
-    }
-
-    /// Whether the server has been sent the call.
-    pub(crate) fn is_sent(&self) -> bool {
-        self.state().sent
-    }
-
-    /// The server's answer.
-    pub(crate) fn take_answer(&self) -> Option<Answer> {
-        let mut state = self.state();
-        let edited = state.edited;
-        state.answer.take().map(|(line, back)| Answer { line, back, edited })
-    }
-
-    /// The message with these arguments: as the client wrote it, if they are its own. The first that are looked at are.
-    fn line_for(&self, args: &Args) -> Result<(Kept, bool), ToolError> {
-        let mut state = self.state();
-        if self.looked_at.load(Ordering::Acquire) == 1 {
-            return Ok((std::mem::take(&mut state.line), false));
-        }
-        let broken = |e: String| ToolError::Failed(format!("the call could not be written anew: {e}"));
-        let mut message = askfirst::json::parse_object(&state.line).map_err(|e| broken(e.to_string()))?;
-        let params = message.get_mut("params").and_then(Value::as_object_mut);
-        let params = params.ok_or_else(|| broken("it has no `params`".to_owned()))?;
-        let new = Value::Object(args.clone());
-        let old = params.insert("arguments".to_owned(), new.clone());
-        if old.unwrap_or_else(|| json!({})) == new {
-            return Ok((std::mem::take(&mut state.line), false));
-        }
-        Ok((Kept::Own(Value::Object(message).to_string().into_bytes()), true))
-    }
 }
 
 /// Something odd about a tool, to be told once.
@@ -290,7 +177,7 @@ impl Upstream {
     pub(crate) fn begin(&self, key: String, flight: Arc<Flight>) -> Option<String> {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
         // Changed under the lock alone.
-        let held = self.held.load(Ordering::Relaxed) + flight.weight;
+        let held = self.held.load(Ordering::Relaxed) + flight.weight();
         if held > MOST_HELD && !flights.is_empty() {
             return None;
         }
@@ -309,7 +196,7 @@ impl Upstream {
     pub(crate) fn end(&self, key: &str) {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(flight) = flights.remove(key) {
-            self.held.fetch_sub(flight.weight, Ordering::Relaxed);
+            self.held.fetch_sub(flight.weight(), Ordering::Relaxed);
         }
     }
 
@@ -343,12 +230,7 @@ impl Upstream {
                 *now = Arc::new(Known { was: None, ..Known::clone(now) });
             }
         }
-        let (line, edited) = flight.line_for(&invocation.call.args)?;
-        let to_server = {
-            let mut state = flight.state();
-            (state.sent, state.edited) = (true, edited);
-            Arc::clone(&state.to_server)
-        };
+        let (line, to_server) = flight.depart(&invocation.call.args)?;
         to_server.line(&line).map_err(|e| ToolError::Failed(format!("the server cannot be reached: {e}")))?;
         Ok(flight)
     }
@@ -403,15 +285,7 @@ impl Toolset for Upstream {
         Box::pin(async move {
             let flight = self.send(&invocation)?;
             // Whoever brings the answer drives the call on, so no waker is kept.
-            let answered = std::future::poll_fn(|_| {
-                let state = flight.state();
-                match (&state.answer, &state.failed) {
-                    (Some((line, _)), _) => Poll::Ready(outcome(line, state.says)),
-                    (None, Some(why)) => Poll::Ready(Err(ToolError::Failed(why.clone()))),
-                    (None, None) => Poll::Pending,
-                }
-            });
-            answered.await
+            std::future::poll_fn(|_| flight.outcome()).await
         })
     }
 
@@ -420,56 +294,10 @@ impl Toolset for Upstream {
     }
 }
 
-/// What a server says of a call's end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Says {
-    Done,
-    Failed,
-    Nothing,
-    Error,
-}
-
-impl Says {
-    /// What the result of an answer says; none is an error.
-    pub(crate) fn of(result: Option<&[u8]>) -> Self {
-        #[derive(Deserialize)]
-        struct Result_ {
-            #[serde(rename = "isError", default)]
-            is_error: bool,
-        }
-        // Where the key is nowhere, not even escaped, nothing need be taken apart.
-        let absent = |result: &[u8]| {
-            let has = |word: &[u8]| memchr::memmem::find(result, word).is_some();
-            result.starts_with(b"{") && !has(b"isError") && !has(b"\\u")
-        };
-        if result.is_some_and(absent) {
-            return Self::Done;
-        }
-        match result.map(serde_json::from_slice::<Result_>) {
-            Some(Ok(Result_ { is_error: false })) => Self::Done,
-            Some(Ok(Result_ { is_error: true })) => Self::Failed,
-            Some(Err(_)) => Self::Nothing,
-            None => Self::Error,
-        }
-    }
-}
-
-/// What the record says of an answer: its digest. The client gets the answer itself.
-fn outcome(line: &[u8], says: Says) -> Result<Value, ToolError> {
-    let digest = json!({"answer": ContentDigest::of(line).to_string()});
-    let message = match says {
-        Says::Done => return Ok(digest),
-        Says::Failed => "the server says that it failed",
-        Says::Nothing => "the server's result is none",
-        Says::Error => "the server answered with an error",
-    };
-    Err(ToolError::Ended { message: message.to_owned(), result: digest })
-}
-
 impl ApprovalAware for Upstream {
     fn check_approval(&self, call: &ApprovalContext) -> Assessment {
         if let Some(flight) = self.flight(call) {
-            flight.looked_at.fetch_add(1, Ordering::AcqRel);
+            flight.count_look();
         }
         let Some(known) = self.known(&call.tool_name) else { return Assessment::silent() };
         let name = known.json.get("name").and_then(Value::as_str).unwrap_or_default();
