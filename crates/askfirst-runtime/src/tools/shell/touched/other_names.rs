@@ -319,7 +319,7 @@ impl Looker<'_> {
         };
         let Some(path) = used.paths.get(target) else { return };
         let mut others = used.paths.iter().enumerate().filter(|(index, _)| *index != target);
-        let leads = used.program == "ln"
+        let leads = matches!(used.program.as_str(), "link" | "ln")
             || others.any(|(_, other)| places(&other.word).iter().any(|place| leads_away(&place.plain)));
         if leads {
             let made = places(&path.word);

@@ -158,13 +158,16 @@ impl Before {
     pub(super) fn hinders(&self, start: &Start, touched: &Touched, order: Order) -> Option<Reason> {
         let mut uses = touched.read.iter().chain(&touched.kept);
         // What runs at the same time as itself is not counted against it.
-        let mut writes = touched.written.iter().filter(|_| order == Order::Before);
+        let copies = |used: &Used| !matches!(used.program.as_str(), "mkdir" | "rm" | "tee" | "touch");
+        let counts = order == Order::Before || !start.used.as_deref().is_some_and(copies);
+        let mut writes = touched.written.iter();
+        let written = counts && !touched.written.is_empty();
         let runs = start.used.as_ref().is_some_and(|used| used.class == Class::Runs);
         let changes = start.used.as_ref().is_some_and(|used| used.class != Class::Reads);
         // `./gradlew` runs what the project configures, as `npm test` does.
         let tool = start.used.as_ref().is_some_and(|used| used.path.is_some() && used.known == Known::Table);
         let below = |path: &PathBuf, tops: &[PathBuf]| tops.iter().any(|top| path.starts_with(top));
-        let why = if uses.any(|path| below(path, &self.made)) || self.may_be_found(start, touched) {
+        let why = if uses.any(|path| below(path, &self.made)) || self.may_be_found(start, touched, written) {
             "it uses what this line moves or copies there, and that may lead elsewhere"
         } else if writes.any(|path| self.made.iter().any(|made| path != made && path.starts_with(made))) {
             "it writes into what this line moves or copies there, and that may lead elsewhere"
@@ -206,11 +209,11 @@ impl Before {
 
 impl Before {
     /// Whether a wildcard may find what was moved, copied or brought back, or a name that is not known be its own.
-    fn may_be_found(&self, start: &Start, touched: &Touched) -> bool {
+    fn may_be_found(&self, start: &Start, touched: &Touched, writes: bool) -> bool {
         let words = start.words.iter().chain(start.redirections.iter().map(|target| &target.word));
         let came = || self.made.iter().chain(&self.restored);
         let mut wild = words.filter(|_| came().next().is_some()).filter(|word| word.has_glob());
-        if start.guessed && came().next().is_some() && !touched.read.is_empty() {
+        if start.guessed && came().next().is_some() && (!touched.read.is_empty() || writes) {
             return true;
         }
         wild.any(|word| {
