@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use self::folders::Entered;
 use self::part::{
-    Part, falls_apart, found_below, hand_on, is_code, is_given_loose, is_placeholder, only_says, place,
-    remarks, stdin, takes_first, too_doubtful,
+    Part, falls_apart, found_below, hand_on, is_code, is_given_loose, is_guessed, is_placeholder, only_says,
+    place, remarks, stdin, takes_first, too_doubtful,
 };
 use super::fill::{Filled, Filler, Likeness, dashless, fill_is_tame, roles_shift, tops};
 use super::filters::{makes_function, spelled_out, unfiltered};
@@ -182,7 +182,7 @@ impl Opener<'_> {
         let part = Part {
             says: only_says(command),
             loose: is_given_loose(command),
-            guessed: command.words.iter().any(Word::is_unknown),
+            guessed: is_guessed(command),
             words,
             assignments,
             notes,

@@ -94,10 +94,17 @@ pub(super) struct Opened {
 impl Opened {
     /// Whether parts of the text run more than once, later than they stand, or at the same time.
     pub(super) fn repeats(&self) -> bool {
-        let commands = self.parsed.iter().flat_map(|(_, line)| &line.commands);
-        commands.flat_map(|command| &command.reached).any(|step| match step {
-            Step::Loop | Step::Function(_) | Step::Background | Step::Pipe => true,
-            Step::Subshell | Step::Substitution | Step::Branch => false,
+        let mut commands = self.parsed.iter().flat_map(|(_, line)| &line.commands);
+        commands.any(|command| {
+            // What a trap holds runs at the end, or whenever a signal comes.
+            let later = command.words.iter().any(|word| word.literal() == Some("trap"));
+            later
+                || command.reached.iter().any(|step| match step {
+                    Step::Loop | Step::Function(_) | Step::Background | Step::Pipe => true,
+                    // It runs before the command around it, or beside it.
+                    Step::Substitution => true,
+                    Step::Subshell | Step::Branch => false,
+                })
         })
     }
 }

@@ -146,6 +146,12 @@ pub(super) fn is_given_loose(command: &Command) -> bool {
     !prints(command) && !command.loose.is_empty()
 }
 
+/// Whether something stands for what is not known, in its words or where its streams lead.
+pub(super) fn is_guessed(command: &Command) -> bool {
+    let targets = command.redirections.iter().map(|redirection| &redirection.target);
+    command.words.iter().chain(targets).any(Word::is_unknown)
+}
+
 fn prints(command: &Command) -> bool {
     matches!(command.words.first().and_then(Word::literal), Some("echo" | "printf"))
 }

@@ -158,7 +158,14 @@ impl Looker<'_> {
         for real in others.flat_map(|(_, other)| places(&other.word)) {
             let content = std::fs::read_dir(&real).into_iter().flatten().flatten().take(MOST_NAMES);
             let names = content.map(|entry| entry.file_name()).chain(real.file_name().map(ToOwned::to_owned));
+            let own = real.file_name().unwrap_or_default();
             for name in names {
+                // Others put what they copy in place of a link.
+                let mut links =
+                    into.iter().flat_map(|folder| [folder.join(&name), folder.join(own).join(&name)]);
+                if matches!(used.program.as_str(), "cp" | "scp") && links.any(|place| place.is_symlink()) {
+                    why.push(format!("a link `{}` lies there, and is followed", name.to_string_lossy()));
+                }
                 let found = into.iter().find_map(|folder| self.reach.never_in(folder, &name));
                 why.extend(found.map(|found| format!("it may write `{}`: {found}", name.to_string_lossy())));
             }
@@ -319,7 +326,7 @@ impl Looker<'_> {
         };
         let Some(path) = used.paths.get(target) else { return };
         let mut others = used.paths.iter().enumerate().filter(|(index, _)| *index != target);
-        let leads = used.program == "ln"
+        let leads = matches!(used.program.as_str(), "link" | "ln")
             || others.any(|(_, other)| places(&other.word).iter().any(|place| leads_away(&place.plain)));
         if leads {
             let made = places(&path.word);

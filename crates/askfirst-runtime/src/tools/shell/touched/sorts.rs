@@ -1,7 +1,7 @@
 //! Programs by what becomes of the files that they are given.
 
 /// Programs that put what they are given into a folder under its own name.
-pub(super) const COPYING: [&str; 6] = ["cp", "install", "ln", "mv", "rsync", "scp"];
+pub(super) const COPYING: [&str; 7] = ["cp", "install", "link", "ln", "mv", "rsync", "scp"];
 
 /// Programs that write a file without the end of its name, or with another.
 pub(super) const UNPACKING: [&str; 13] = [

@@ -86,7 +86,7 @@ const MAKING: [&str; 12] =
     ["cd", "chmod", "echo", "export", "gh", "git", "ln", "mkdir", "printf", "rm", "rmdir", "touch"];
 
 /// What git brings back or moves by name.
-const RESTORING: [&str; 5] = ["checkout", "mv", "read-tree", "restore", "stash"];
+const RESTORING: [&str; 6] = ["checkout", "mv", "read-tree", "restore", "stash", "worktree"];
 
 /// Programs that replace files under names that stand in what they read.
 const REPLACING: [&str; 12] =
@@ -118,6 +118,16 @@ impl Before {
     /// Takes note of a program that stands before the others.
     pub(super) fn note(&mut self, start: &Start, touched: &mut Touched) {
         self.odd |= touched.odd;
+        // What is moved or copied may have come by this line itself.
+        let moves = |used: &Used| match used.program.as_str() {
+            "cp" | "ln" | "link" | "mv" | "rsync" => true,
+            "git" => used.subs.first().is_some_and(|sub| sub.name == "mv"),
+            _ => false,
+        };
+        let came = self.replaced || !self.made.is_empty() || !self.restored.is_empty();
+        if came && start.used.as_deref().is_some_and(moves) {
+            self.made.extend(touched.written.iter().cloned());
+        }
         self.made.append(&mut touched.made);
         let git = start.used.as_ref().filter(|used| used.program == "git");
         if git.and_then(|used| used.subs.first()).is_some_and(|sub| RESTORING.contains(&sub.name.as_str())) {
@@ -158,15 +168,25 @@ impl Before {
     pub(super) fn hinders(&self, start: &Start, touched: &Touched, order: Order) -> Option<Reason> {
         let mut uses = touched.read.iter().chain(&touched.kept);
         // What runs at the same time as itself is not counted against it.
-        let mut writes = touched.written.iter().filter(|_| order == Order::Before);
+        let copies = |used: &Used| !matches!(used.program.as_str(), "mkdir" | "rm" | "tee" | "touch");
+        let counts = order == Order::Before || !start.used.as_deref().is_some_and(copies);
+        let mut writes = touched.written.iter();
+        // `cp x folder` follows a link of that name in it.
+        let into = |used: &Used| matches!(used.program.as_str(), "cp" | "install" | "rsync");
+        let inside = order == Order::Before && start.used.as_deref().is_some_and(into);
+        let own = |used: &Used| matches!(used.program.as_str(), "git" | "mv" | "rm");
+        let follows = counts && !start.used.as_deref().is_some_and(own);
+        let written = counts && !touched.written.is_empty();
         let runs = start.used.as_ref().is_some_and(|used| used.class == Class::Runs);
         let changes = start.used.as_ref().is_some_and(|used| used.class != Class::Reads);
         // `./gradlew` runs what the project configures, as `npm test` does.
         let tool = start.used.as_ref().is_some_and(|used| used.path.is_some() && used.known == Known::Table);
         let below = |path: &PathBuf, tops: &[PathBuf]| tops.iter().any(|top| path.starts_with(top));
-        let why = if uses.any(|path| below(path, &self.made)) || self.may_be_found(start, touched) {
+        let why = if uses.any(|path| below(path, &self.made)) || self.may_be_found(start, touched, written) {
             "it uses what this line moves or copies there, and that may lead elsewhere"
-        } else if writes.any(|path| self.made.iter().any(|made| path != made && path.starts_with(made))) {
+        } else if writes
+            .any(|path| self.made.iter().any(|made| (inside || path != made) && path.starts_with(made)))
+        {
             "it writes into what this line moves or copies there, and that may lead elsewhere"
         } else if touched.kept.iter().any(|folder| self.may_bring_repository(folder)) {
             "this line may bring a repository there, whose config can run programs"
@@ -178,6 +198,10 @@ impl Before {
             "it reads what this line may put a link in place of"
         } else if touched.read.iter().any(|path| below(path, &self.restored)) {
             "it reads what this line brings back, and that may be a link"
+        } else if follows && touched.written.iter().any(|path| below(path, &self.restored)) {
+            "it writes what this line brings back, and that may be a link"
+        } else if self.replaced && follows && touched.written.iter().any(|path| !path.is_dir()) {
+            "it writes what this line may put a link in place of"
         } else if touched.run.iter().any(|path| below(path, &self.filled)) {
             "it runs what this line itself writes"
         } else if self.brought && touched.run.iter().any(|path| !path.exists()) {
@@ -206,11 +230,11 @@ impl Before {
 
 impl Before {
     /// Whether a wildcard may find what was moved, copied or brought back, or a name that is not known be its own.
-    fn may_be_found(&self, start: &Start, touched: &Touched) -> bool {
+    fn may_be_found(&self, start: &Start, touched: &Touched, writes: bool) -> bool {
         let words = start.words.iter().chain(start.redirections.iter().map(|target| &target.word));
         let came = || self.made.iter().chain(&self.restored);
         let mut wild = words.filter(|_| came().next().is_some()).filter(|word| word.has_glob());
-        if start.guessed && came().next().is_some() && !touched.read.is_empty() {
+        if start.guessed && came().next().is_some() && (!touched.read.is_empty() || writes) {
             return true;
         }
         wild.any(|word| {
