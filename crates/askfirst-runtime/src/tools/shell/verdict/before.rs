@@ -1,6 +1,7 @@
 //! What stands before a program in its line, and makes something else of what it uses.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use askfirst::Approval;
 
@@ -8,6 +9,8 @@ use super::{Class, Known, Reason, Start, Touched, Used};
 use crate::tools::shell::glob::{Glob, Reach};
 use crate::tools::shell::line::tree::Piece;
 use crate::tools::shell::paths;
+use crate::tools::shell::programs::is_python;
+use crate::tools::shell::programs::used::Given;
 
 /// Files that say what builds, tests and scripts of a project run.
 const STEERING: [&str; 61] = [
@@ -197,6 +200,8 @@ impl Before {
             "it is given what a wildcard finds, and this line may bring names that fall apart"
         } else if runs && self.filled.iter().any(|filled| steers(filled)) {
             "it may run what this line itself writes"
+        } else if touched.run.is_empty() && self.may_be_imported(start) {
+            "it may import what this line itself brings there"
         } else {
             return None;
         };
@@ -205,6 +210,18 @@ impl Before {
 }
 
 impl Before {
+    /// Whether code on the line may import what came before instead of Python's own modules.
+    fn may_be_imported(&self, start: &Start) -> bool {
+        let module = |given: &Given| given.names.iter().any(|name| name == "-m");
+        let code = |used: &&Arc<Used>| is_python(&used.program) && !used.options.iter().any(module);
+        let imported = |path: &PathBuf| {
+            let kind = path.extension().map(|kind| kind.to_string_lossy());
+            kind.is_none_or(|kind| matches!(&*kind, "py" | "pyc" | "so" | "pyd"))
+        };
+        start.used.as_ref().filter(code).is_some()
+            && (self.replaced || self.filled.iter().chain(&self.made).any(imported))
+    }
+
     /// Whether a wildcard may find what was moved, copied or brought back, or a name that is not known be its own.
     fn may_be_found(&self, start: &Start, touched: &Touched) -> bool {
         let words = start.words.iter().chain(start.redirections.iter().map(|target| &target.word));
