@@ -337,6 +337,8 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         ("earthly", [], 0) => !word.starts_with('+') && !word.starts_with("./"),
         // `perl -n` opens `command|` and `>file` too.
         ("perl", ..) => word.contains(['|', '<', '>']),
+        // A program of somebody's, with code that installs it: `ubi:evil/x`.
+        ("mise" | "rtx", ["install" | "use", ..], _) => word.contains([':', '/']),
         // Code that is read.
         ("dotnet", ["run"], _) => word == "-",
         // Sockets of this machine, and other machines.

@@ -1,5 +1,6 @@
 //! What stands before a program in its line, and makes something else of what it uses.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -99,6 +100,8 @@ const REPLACING: [&str; 12] =
 pub(super) struct Before {
     /// Whether files may have come from elsewhere.
     brought: bool,
+    /// Where those stand by which they came.
+    bringers: Vec<Range<usize>>,
     /// Whether any file of the folder may have been replaced.
     replaced: bool,
     /// Whether by something that knows no repository, and so may replace what is in its own folder too.
@@ -132,10 +135,12 @@ impl Before {
             text.starts_with('-') || text.contains("/-") || text.contains("{-") || word.is_unknown()
         });
         self.filled.append(&mut touched.filled);
-        self.brought |= start
+        let brings = start
             .used
             .as_ref()
             .is_some_and(|used| used.class != Class::Reads && BRINGING.contains(&used.program.as_str()));
+        self.brought |= brings;
+        self.bringers.extend(brings.then(|| start.span.clone()));
         self.replaced |= start.used.as_ref().is_some_and(|used| replaces(used, start));
         self.unpacked |= start
             .used
@@ -219,7 +224,9 @@ impl Before {
             kind.is_none_or(|kind| matches!(&*kind, "py" | "pyc" | "so" | "pyd"))
         };
         start.used.as_ref().filter(code).is_some()
-            && (self.replaced || self.filled.iter().chain(&self.made).any(imported))
+            && (self.replaced
+                || self.bringers.iter().any(|span| start.fed_by.as_ref() != Some(span))
+                || self.filled.iter().chain(&self.made).any(imported))
     }
 
     /// Whether a wildcard may find what was moved, copied or brought back, or a name that is not known be its own.
