@@ -26,13 +26,20 @@ pub(super) enum Looked {
 
 /// Whether a text that an interpreter is given only computes and prints. Where lines of it are left out, nothing is sure.
 pub(in crate::tools::shell) fn only_computes(program: &str, words: &[Word], text: &str) -> bool {
+    // It may stand behind the value of another option.
     let skips = |word: &Word| {
         let option = word.prefix().strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-        word.is_unknown() || option.is_some_and(|letters| letters.contains('x'))
+        option.and_then(|letters| letters.split('c').next()).is_some_and(|letters| letters.contains('x'))
     };
-    let own = words.iter().skip(1).take_while(|word| word.prefix().starts_with('-'));
+    let mut own = words.iter().skip(1).take_while(|word| word.prefix().starts_with('-'));
+    is_python(program)
+        && !own.any(Word::is_unknown)
+        && !words.iter().skip(1).any(skips)
+        && matches!(python(text), Looked::Fine { .. })
+}
+
+/// Whether a program is Python, of any version.
+pub(in crate::tools::shell) fn is_python(program: &str) -> bool {
     let version = |c: char| c.is_ascii_digit() || c == '.';
     matches!(program.trim_end_matches(version), "python" | "py" | "pypy")
-        && !own.clone().any(skips)
-        && matches!(python(text), Looked::Fine { .. })
 }

@@ -152,7 +152,10 @@ pub(super) fn loads(program: &str, names: &[String], value: &str) -> bool {
         "az" => value.starts_with('@'),
         "clang-format" => value.starts_with("file:"),
         // `-flp:logfile=x`, `-outputResultsCache:x`: a word of one dash, not a letter with its value.
-        "dotnet" => names.iter().any(|name| name.len() == 2) && value.find(':').is_some_and(|at| at > 0),
+        "dotnet" => {
+            let leads = value.starts_with(':') && (named(&["-o"]) || value.contains(['/', '\\', '~']));
+            leads || names.iter().any(|name| name.len() == 2) && value.find(':').is_some_and(|at| at > 0)
+        }
         "docker" | "docker-compose" | "podman" => named(&["-f", "--file"]) && value == "-",
         _ if program.starts_with("ansible") => {
             named(&["-i", "--inventory"]) && (code_file || value.ends_with(','))
@@ -331,7 +334,18 @@ pub(super) fn leaves(program: &str, subs: &[&str], place: usize, word: &str) -> 
         ("git", ["pull"], _) => word.starts_with('+') || word.contains("://") || word.contains('@'),
         ("gcloud", ..) => REMOVING.iter().any(|verb| word.starts_with(verb)),
         // A target of somebody else's.
-        ("earthly", [], 0) => !word.starts_with(['+', '.']),
+        ("earthly", [], 0) => !word.starts_with('+') && !word.starts_with("./"),
+        // `perl -n` opens `command|` and `>file` too.
+        ("perl", ..) => word.contains(['|', '<', '>']),
+        // A program of somebody's, with code that installs it: `ubi:evil/x`.
+        ("mise" | "rtx", ["install" | "use", ..], _) => word.contains([':', '/']),
+        // Code that is read.
+        ("dotnet", ["run"], _) => word == "-",
+        // Sockets of this machine, and other machines.
+        ("adb", ["forward" | "reverse"], _) => {
+            !word.strip_prefix("tcp:").is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()))
+        }
+        ("git-lfs", ["fetch" | "pull"], 0) => word.contains([':', '/', '@', '.']),
         ("aws", _, _) => !reads_cloud(subs, place, word),
         ("curl" | "wget" | "wget2" | "http" | "https" | "xh" | "xhs", ..) => hands_out_keys(word),
         // A connection in one word may lead anywhere.

@@ -20,7 +20,7 @@ use self::used::{Class, Doubt, Effect, Given, Known, Lifts, Operand, PathUse, Ro
 use self::words::{Lead, lead, may_leave, shown, splits};
 use crate::tools::shell::line::tree::Word;
 
-pub(in crate::tools::shell) use code::only_computes;
+pub(in crate::tools::shell) use code::{is_python, only_computes};
 pub(crate) use files::table_of;
 pub(in crate::tools::shell) use read::queries::only_reads;
 

@@ -13,7 +13,7 @@ use crate::tools::shell::reach::Touch;
 use crate::tools::shell::real::real;
 
 /// Programs that read a repository's config, which can start other programs.
-const KEEPERS: [&str; 9] = ["git", "gh", "glab", "hg", "hub", "jj", "lazygit", "sl", "tig"];
+const KEEPERS: [&str; 10] = ["git", "git-lfs", "gh", "glab", "hg", "hub", "jj", "lazygit", "sl", "tig"];
 /// Programs that run what a project says while they install what it needs.
 const INSTALLERS: [&str; 15] = [
     "bun", "bundle", "cargo", "composer", "conda", "deno", "mix", "npm", "pdm", "pip", "pip3", "pnpm",

@@ -1,6 +1,8 @@
 //! What stands before a program in its line, and makes something else of what it uses.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use askfirst::Approval;
 
@@ -8,6 +10,8 @@ use super::{Class, Known, Reason, Start, Touched, Used};
 use crate::tools::shell::glob::{Glob, Reach};
 use crate::tools::shell::line::tree::Piece;
 use crate::tools::shell::paths;
+use crate::tools::shell::programs::is_python;
+use crate::tools::shell::programs::used::Given;
 
 /// Files that say what builds, tests and scripts of a project run.
 const STEERING: [&str; 61] = [
@@ -96,6 +100,8 @@ const REPLACING: [&str; 12] =
 pub(super) struct Before {
     /// Whether files may have come from elsewhere.
     brought: bool,
+    /// Where those stand by which they came.
+    bringers: Vec<Range<usize>>,
     /// Whether any file of the folder may have been replaced.
     replaced: bool,
     /// Whether by something that knows no repository, and so may replace what is in its own folder too.
@@ -139,10 +145,12 @@ impl Before {
             text.starts_with('-') || text.contains("/-") || text.contains("{-") || word.is_unknown()
         });
         self.filled.append(&mut touched.filled);
-        self.brought |= start
+        let brings = start
             .used
             .as_ref()
             .is_some_and(|used| used.class != Class::Reads && BRINGING.contains(&used.program.as_str()));
+        self.brought |= brings;
+        self.bringers.extend(brings.then(|| start.span.clone()));
         self.replaced |= start.used.as_ref().is_some_and(|used| replaces(used, start));
         self.unpacked |= start
             .used
@@ -221,6 +229,8 @@ impl Before {
             "it is given what a wildcard finds, and this line may bring names that fall apart"
         } else if runs && self.filled.iter().any(|filled| steers(filled)) {
             "it may run what this line itself writes"
+        } else if touched.run.is_empty() && self.may_be_imported(start) {
+            "it may import what this line itself brings there"
         } else {
             return None;
         };
@@ -229,6 +239,20 @@ impl Before {
 }
 
 impl Before {
+    /// Whether code on the line may import what came before instead of Python's own modules.
+    fn may_be_imported(&self, start: &Start) -> bool {
+        let module = |given: &Given| given.names.iter().any(|name| name == "-m");
+        let code = |used: &&Arc<Used>| is_python(&used.program) && !used.options.iter().any(module);
+        let imported = |path: &PathBuf| {
+            let kind = path.extension().map(|kind| kind.to_string_lossy());
+            kind.is_none_or(|kind| matches!(&*kind, "py" | "pyc" | "so" | "pyd"))
+        };
+        start.used.as_ref().filter(code).is_some()
+            && (self.replaced
+                || self.bringers.iter().any(|span| start.fed_by.as_ref() != Some(span))
+                || self.filled.iter().chain(&self.made).any(imported))
+    }
+
     /// Whether a wildcard may find what was moved, copied or brought back, or a name that is not known be its own.
     fn may_be_found(&self, start: &Start, touched: &Touched, writes: bool) -> bool {
         let words = start.words.iter().chain(start.redirections.iter().map(|target| &target.word));

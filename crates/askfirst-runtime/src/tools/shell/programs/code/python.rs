@@ -4,12 +4,11 @@
 use super::Looked;
 
 /// Modules that compute. What else one of them could be asked for is not in `TAKEN`.
-const MODULES: [&str; 33] = [
+const MODULES: [&str; 32] = [
     "base64",
     "bisect",
     "calendar",
     "collections",
-    "copy",
     "csv",
     "datetime",
     "decimal",
@@ -43,7 +42,7 @@ const MODULES: [&str; 33] = [
 /// What may be taken from something by a dot, or from a module by its name.
 const TAKEN: &str = "Counter Decimal Fraction IGNORECASE MULTILINE DOTALL OrderedDict ascii_letters ascii_lowercase \
     ascii_uppercase add append argv b64decode b64encode byteorder bit_count bit_length capitalize casefold ceil center \
-    chain choice choices clear combinations comb copy cos count cycle date datetime day days dedent deepcopy \
+    chain choice choices clear combinations comb copy cos count cycle date datetime day days dedent \
     defaultdict degrees deque digest digits discard dump dumps e encode decode end endswith entries escape exit exp \
     expandtabs extend factorial fill find findall finditer floor fmean fromisoformat fromkeys fromtimestamp fsum \
     fullmatch gcd get getsizeof group groupby groupdict groups heapify heappop heappush hex hexdigest hour index indent \
@@ -60,10 +59,12 @@ const TAKEN: &str = "Counter Decimal Fraction IGNORECASE MULTILINE DOTALL Ordere
     version_info weekday wrap write year zfill zip_longest difference parse_qs";
 
 /// Names of Python's own by which code reaches further.
-const REACHING: [&str; 21] = [
+const REACHING: [&str; 23] = [
     "breakpoint",
     // A pattern takes things apart by names.
     "case",
+    // Methods by names that stand in texts: `type('X', (), {'__reduce_ex__': …})`.
+    "class",
     "compile",
     "delattr",
     "eval",
@@ -82,6 +83,7 @@ const REACHING: [&str; 21] = [
     "reload",
     "setattr",
     "super",
+    "type",
     "vars",
 ];
 
@@ -217,7 +219,9 @@ impl Reader<'_> {
         }
         match (word, self.import) {
             ("import", _) => {
-                self.import = if *from { Import::Names } else { Import::Module };
+                // Behind a sign it begins a line of its own: the `from` stood in a text.
+                let names = *from && self.before == 'a';
+                self.import = if names { Import::Names } else { Import::Module };
                 return None;
             }
             // `yield from` and `raise … from` take no module.

@@ -69,6 +69,11 @@ fn what_reaches_further_is_a_doubt() {
         "import evil",
         "import random; random._os.system('x')",
         "print(input())",
+        "import copy",
+        "type('X', (), {'__reduce_ex__': print})",
+        "type(int)('X', (), {})",
+        "class X: pass",
+        "if f':from json ': import platform",
     ] {
         assert!(!is_fine(text), "{text}");
     }
