@@ -214,6 +214,16 @@ impl Rules {
         Ok(Self { default_approval, exact: exact.into(), globs: globs.into(), prefix_lengths })
     }
 
+    /// The same rules, but that no argument is left out of memory and record by them.
+    #[must_use]
+    pub fn leaving_nothing_out(mut self) -> Self {
+        let exact = Arc::make_mut(&mut self.exact).values_mut().flatten();
+        let globs = Arc::make_mut(&mut self.globs).values_mut().flatten().map(|found| &mut found.entry);
+        let cases = exact.chain(globs).flat_map(|entry| &mut entry.cases);
+        cases.for_each(|case| case.exclude_keys.clear());
+        self
+    }
+
     /// The approval of tools that nobody speaks for, if this layer says so.
     #[must_use]
     pub fn default_approval(&self) -> Option<(Approval, Option<&Because>)> {

@@ -6,8 +6,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use askfirst::ToolEntry;
+
 use super::merge::{origins, unite};
-use super::settings::{Fallback, Layer, Limits, OSProfile, Settings, ShellConfig};
+use super::settings::{Fallback, Layer, Limits, OSProfile, SecretsConfig, Settings, ShellConfig};
 use crate::config::settings::{DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE};
 
 /// Takes away what a floor would grant, and says what that was.
@@ -25,6 +27,21 @@ pub(crate) fn disarm(floor: &mut Settings, layer: Layer) -> Vec<String> {
     let all: Vec<String> = roots.chain(shell).chain(commands).chain(servers).collect();
     floor.commands.clear();
     floor.mcp.clear();
+    let mut all = all;
+    if layer == Layer::UntrustedProject {
+        // What is hidden from a person, from memory and from the record makes nothing stricter.
+        let excludes = |entry: &ToolEntry| entry.cases().iter().any(|case| !case.exclude_keys.is_empty());
+        let entries = floor.rules.entries().filter(|entry| excludes(entry));
+        let mut left_out: Vec<String> =
+            entries.map(|entry| format!("`exclude_keys` of `{}`", quoted(&entry.name))).collect();
+        left_out.sort();
+        all.extend(left_out);
+        if !(floor.secrets.args.is_empty() && floor.secrets.env.is_empty()) {
+            all.push("`secrets`".to_owned());
+        }
+        floor.rules = std::mem::take(&mut floor.rules).leaving_nothing_out();
+        floor.secrets = SecretsConfig::default();
+    }
     all.into_iter().map(|what| format!("{what}: {why}")).collect()
 }
 

@@ -52,6 +52,12 @@ fn general(old: &Settings, new: &Settings, said: &mut Vec<String>) {
     if new.on_denial < old.on_denial {
         said.push("a person's no no longer stops the run".to_owned());
     }
+    for glob in new.secrets.args.iter().filter(|glob| !old.secrets.args.contains(glob)) {
+        said.push(format!("arguments like {} are hidden on screen and in the record", tick(glob)));
+    }
+    for glob in new.secrets.env.iter().filter(|glob| !old.secrets.env.contains(glob)) {
+        said.push(format!("values of variables like {} are hidden on screen and in the record", tick(glob)));
+    }
     if new.ledger.sync < old.ledger.sync {
         said.push("not every record is synced to the disk".to_owned());
     }

@@ -59,6 +59,36 @@ fn an_untrusted_project_can_only_make_things_stricter() {
 }
 
 #[test]
+fn an_untrusted_project_hides_nothing() {
+    let world = World::new();
+    world.write(USER, "version: 1\ntools: { pay: { description: \"Pay {to}\" } }\n");
+    world.write(
+        PROJECT,
+        "version: 1\nsecrets: { args: [\"*\"], env: [\"*\"] }\ntools: { pay: { exclude_keys: [to] }, \"*\": { exclude_keys: [path] } }\n",
+    );
+    let hidden = |config: &Config| {
+        let args = json!({"to": "ada", "path": "x"}).as_object().unwrap().clone();
+        let call = ApprovalContext::new("pay", args);
+        judge(&call, &Assessment::silent(), &config.policy(Walls::Settled)).exclude_keys()
+    };
+    let config = world.load().unwrap();
+    assert_eq!(hidden(&config), Vec::<String>::new());
+    assert_eq!(config.main.secrets, SecretsConfig::default());
+    insta::assert_snapshot!(config.not_offered.join("\n"), @r"
+    `exclude_keys` of `*`: the project's config is not trusted
+    `exclude_keys` of `pay`: the project's config is not trusted
+    `secrets`: the project's config is not trusted
+    ");
+    let with = load_with(&world.options(), ProjectTrust::Assumed).unwrap();
+    let said = trust::loosens(&config, &with).join("\n");
+    assert!(said.contains("arguments like `*` are hidden on screen and in the record"), "{said}");
+    trust_project(&world);
+    let config = world.load().unwrap();
+    assert_eq!(hidden(&config), ["path", "to"]);
+    assert_eq!(config.main.secrets.args, ["*"]);
+}
+
+#[test]
 fn a_trusted_project_replaces_the_users_values() {
     let world = World::new();
     world.write(USER, "version: 1\ndefault_approval: human\napproval_timeout: 1m\non_denial: stop\ntools: { a: { approval: deny }, b: { approval: none } }\nshell: { rules: [ { pattern: ls, approval: none } ], network: true, env: { pass: [A] } }\nsandbox: { never_read: [x] }\n");
