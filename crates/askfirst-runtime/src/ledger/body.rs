@@ -43,7 +43,8 @@ pub(super) fn push(
         let mut value = serde_json::to_value(record)?;
         if let Value::Object(map) = &mut value {
             let args = call_of(record).map(|call| call.call.args.clone()).unwrap_or_default();
-            clean_up(map, &Cleaner { redactor, args: &args }, &mut hidden);
+            let cleaner = Cleaner { redactor, about: &redactor.about(&args), args: &args };
+            clean_up(map, &cleaner, &mut hidden);
         }
         fields(out, &value)?;
     }
@@ -204,13 +205,16 @@ const THEIRS: [&str; 4] = ["args", "payload", "metadata", "edited_args"];
 /// What knows the secrets, those in the call's own arguments too.
 struct Cleaner<'a> {
     redactor: &'a Redactor,
+    /// Knows those of the arguments wherever else they stand.
+    about: &'a Redactor,
     args: &'a Args,
 }
 
 fn clean_up(map: &mut Args, cleaner: &Cleaner<'_>, hidden: &mut Hidden) {
     for (key, value) in map.iter_mut() {
         if THEIRS.contains(&key.as_str()) {
-            let left = cleaner.redactor.value(value, Mark::Record);
+            let own = if key == "args" { cleaner.redactor } else { cleaner.about };
+            let left = own.value(value, Mark::Record);
             hidden.all += left.hidden;
             if key == "args" {
                 hidden.in_args += left.hidden;
@@ -226,7 +230,7 @@ fn clean_text(value: &mut Value, cleaner: &Cleaner<'_>, hidden: &mut Hidden) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
         Value::String(text) => {
-            let left = cleaner.redactor.text_about(cleaner.args, text, Mark::Record);
+            let left = cleaner.about.text_about(cleaner.args, text, Mark::Record);
             hidden.all += left.hidden;
             *text = left.left;
         }

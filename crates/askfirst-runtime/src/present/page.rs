@@ -137,6 +137,7 @@ impl Page {
         let offers = Offers::of(question, options.redactor, options.now);
         let mut maker = Maker {
             options,
+            about: options.redactor.clone(),
             stand,
             counted: Counted::default(),
             secrets: 0,
@@ -149,6 +150,7 @@ impl Page {
         }
         for (at, member) in question.members.iter().enumerate() {
             maker.member = at;
+            maker.about = options.redactor.about(&member.request.args);
             maker.member(member, (at + 1, question.members.len()), &offers);
         }
         let Maker { counted, secrets, sections, scopes, .. } = maker;
@@ -357,6 +359,8 @@ impl Page {
 /// Puts sections together.
 struct Maker<'a> {
     options: &'a PageOptions<'a>,
+    /// Knows the secrets of the call that is shown.
+    about: Redactor,
     stand: Stand,
     counted: Counted,
     secrets: usize,
@@ -435,7 +439,7 @@ impl Maker<'_> {
 
     /// A text without its secrets.
     fn clean(&mut self, text: &str) -> String {
-        let clean = self.options.redactor.text(text, Mark::Screen);
+        let clean = self.about.text(text, Mark::Screen);
         self.secrets += clean.hidden;
         clean.left
     }
@@ -449,7 +453,7 @@ impl Maker<'_> {
 
     /// The same of a text that is not needed any more.
     fn clean_text(&mut self, text: String) -> String {
-        if self.options.redactor.is_clean(text.as_bytes()) { text } else { self.clean(&text) }
+        if self.about.is_clean(text.as_bytes()) { text } else { self.clean(&text) }
     }
 
     /// Arguments without their secrets.

@@ -1,11 +1,14 @@
 //! What is said about a call: a value that its arguments hold under a secret name may stand in there, whole or cut short.
 
+use std::sync::Arc;
+
 use askfirst::Args;
 use serde_json::Value;
 
 use super::names::{self, Reach};
 use super::span::Kind;
-use super::{MAX_DEPTH, Mark, Redacted, Redactor};
+use super::values::Values;
+use super::{Inner, MAX_DEPTH, Mark, Redacted, Redactor};
 
 /// A beginning this long gives a secret away; a whole one that is shorter counts only where it stands alone.
 const TELLING: usize = 4;
@@ -23,6 +26,35 @@ impl Redactor {
         }
         let rest = self.text(&left, mark);
         Redacted { left: rest.left, hidden: hidden + rest.hidden }
+    }
+
+    /// A redactor that knows the secrets of a call's own arguments wherever they stand: in what its tool shows, or in
+    /// the fingerprint of a command that is taken apart.
+    #[must_use]
+    pub fn about(&self, args: &Args) -> Self {
+        let mut known: Vec<String> = self.held(args).into_iter().map(|(_, secret)| secret).collect();
+        self.shaped_in(args.values(), 0, &mut known);
+        match Values::with(&self.0.values, &known) {
+            Some(values) => Self(Arc::new(Inner { names: self.0.names.clone(), values })),
+            None => self.clone(),
+        }
+    }
+
+    /// The secrets that texts give away by their shape.
+    fn shaped_in<'a>(&self, items: impl Iterator<Item = &'a Value>, depth: usize, known: &mut Vec<String>) {
+        for item in items {
+            match item {
+                Value::String(text) => {
+                    let spans = self.spans(text);
+                    known.extend(
+                        spans.iter().filter_map(|span| text.get(span.start..span.end)).map(str::to_owned),
+                    );
+                }
+                Value::Array(items) if depth < MAX_DEPTH => self.shaped_in(items.iter(), depth + 1, known),
+                Value::Object(map) if depth < MAX_DEPTH => self.shaped_in(map.values(), depth + 1, known),
+                Value::Array(_) | Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
     }
 
     /// The values under secret names.

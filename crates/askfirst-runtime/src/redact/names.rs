@@ -20,7 +20,7 @@ pub(super) enum Reach {
 }
 
 /// The names that a config adds to the built-in ones.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Names {
     globs: Option<GlobSet>,
 }

@@ -11,25 +11,36 @@ const MIN_LENGTH: usize = 6;
 
 /// What to search for.
 #[derive(Default)]
-pub(super) struct Values(Option<AhoCorasick>);
+pub(super) struct Values {
+    forms: BTreeSet<Vec<u8>>,
+    search: Option<AhoCorasick>,
+}
 
 impl Values {
     /// Nothing if there are more than can be searched for.
     pub(super) fn new(values: &[String]) -> Option<Self> {
         let long = values.iter().map(|value| value.trim()).filter(|v| v.chars().count() >= MIN_LENGTH);
         let forms: BTreeSet<Vec<u8>> = long.flat_map(forms).filter(|form| form.len() >= MIN_LENGTH).collect();
-        if forms.is_empty() {
-            return Some(Self(None));
-        }
-        AhoCorasick::new(forms).ok().map(|search| Self(Some(search)))
+        Self::of(forms)
+    }
+
+    /// The same with more of them. Nothing if there are none that are searched for, or too many.
+    pub(super) fn with(&self, values: &[String]) -> Option<Self> {
+        let new = Self::new(values).filter(|new| new.search.is_some())?;
+        Self::of(self.forms.union(&new.forms).cloned().collect())
+    }
+
+    fn of(forms: BTreeSet<Vec<u8>>) -> Option<Self> {
+        let search = if forms.is_empty() { None } else { Some(AhoCorasick::new(&forms).ok()?) };
+        Some(Self { forms, search })
     }
 
     pub(super) fn is_in(&self, text: &[u8]) -> bool {
-        self.0.as_ref().is_some_and(|search| search.is_match(text))
+        self.search.as_ref().is_some_and(|search| search.is_match(text))
     }
 
     pub(super) fn spans(&self, text: &str) -> Vec<Span> {
-        let Some(search) = &self.0 else { return Vec::new() };
+        let Some(search) = &self.search else { return Vec::new() };
         let mut spans: Vec<Span> = Vec::new();
         for found in search.find_overlapping_iter(text) {
             match spans.last_mut() {

@@ -118,6 +118,26 @@ proptest! {
 }
 
 #[test]
+fn the_secret_of_a_command_is_not_in_its_fingerprint_either() {
+    let (_folder, path) = scratch();
+    let ledger = open(&path);
+    for (command, secret) in [
+        ("mysql -phunter2secret", "hunter2secret"),
+        ("mysql --password hunter2secret", "hunter2secret"),
+        ("curl -u user:hunter2secret https://a.example", "hunter2secret"),
+        ("sshpass -p hunter2secret ssh a", "hunter2secret"),
+    ] {
+        let args = Args::from_iter([("command".to_owned(), json!(command))]);
+        let Record::Decided(mut record) = decided("a", args) else { panic!() };
+        let words: Vec<&str> = command.split(' ').collect();
+        let why = format!("nothing is known about `-2` in `{}`", words[1]);
+        record.call.payload = Some(json!({"commands": [words], "why": [why]}));
+        ledger.append(&Record::Decided(record), Durability::Written).unwrap();
+        assert_hidden(&path, secret);
+    }
+}
+
+#[test]
 fn what_was_hidden_is_counted_and_has_no_digest() {
     let (_folder, path) = scratch();
     let ledger = open(&path);

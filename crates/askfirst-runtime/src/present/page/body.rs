@@ -125,9 +125,8 @@ impl Maker<'_> {
 
     /// Whether an argument is worth not being copied, and has nothing in it that must be hidden.
     fn is_large_and_clean(&self, name: &str, text: &str) -> bool {
-        let redactor = self.options.redactor;
-        let clean = |text: &str| redactor.is_clean(text.as_bytes());
-        text.len() > LONG && !redactor.is_secret_name(name) && clean(name) && clean(text)
+        let clean = |text: &str| self.about.is_clean(text.as_bytes());
+        text.len() > LONG && !self.about.is_secret_name(name) && clean(name) && clean(text)
     }
 
     /// Texts that are too long to stand between others, each in a section of its own.
@@ -170,7 +169,7 @@ impl Maker<'_> {
             self.one(kind, presentation, short.into(), Args::new());
             self.section(Place::Content, "and in full:", Body::Entries(Vec::new()));
         }
-        let full = if self.options.redactor.is_clean(full.as_bytes()) {
+        let full = if self.about.is_clean(full.as_bytes()) {
             Source::Shown(Arc::clone(request))
         } else {
             self.clean(full).into()
@@ -217,9 +216,9 @@ impl Maker<'_> {
                 Part::Heading,
                 format!("it would start {programs} {}:", plural(programs, "program")),
             )];
-            let Self { options, secrets, counted, .. } = self;
+            let Self { about, secrets, counted, .. } = self;
             rows.extend(parts.entries(counted, |text| {
-                let clean = options.redactor.text(text, crate::redact::Mark::Screen);
+                let clean = about.text(text, crate::redact::Mark::Screen);
                 *secrets += clean.hidden;
                 clean.left
             }));

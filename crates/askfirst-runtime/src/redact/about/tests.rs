@@ -32,3 +32,17 @@ fn what_has_no_secret_stays_as_it_is() {
     assert_eq!(said(json!({"to": "somebody"}), "for somebody"), "for somebody");
     assert_eq!(said(json!({"pin": "", "n": 1}), "n = 1"), "n = 1");
 }
+
+#[test]
+fn the_secrets_of_the_arguments_are_known_wherever_they_stand() {
+    let args = json!({"password": "hunter2secretlong", "command": "mysql -phunter2other db", "to": "ada"});
+    let redactor = Redactor::default();
+    let about = redactor.about(args.as_object().unwrap());
+    for text in ["echo login ada hunter2secretlong", "nothing is known about `-2` in `-phunter2other`"] {
+        assert_eq!(redactor.text(text, Mark::Record).hidden, 0, "{text}");
+        assert!(!about.is_clean(text.as_bytes()), "{text}");
+        let left = about.text(text, Mark::Record).left;
+        assert!(!left.contains("hunter2"), "{left}");
+    }
+    assert!(about.is_clean(b"ada"), "what is no secret stays");
+}
