@@ -97,7 +97,8 @@ pub(super) fn open_or_create(disk: &dyn Disk, path: &Path) -> Result<File, Ledge
     Ok(file)
 }
 
-fn refused(path: &Path, cause: io::Error) -> LedgerError {
+/// Why a file is not opened, in words where the system's are too few.
+pub(super) fn refused(path: &Path, cause: io::Error) -> LedgerError {
     let why = match Errno::from_io_error(&cause) {
         Some(Errno::LOOP) => "it is a symbolic link",
         Some(Errno::ISDIR) => "it is a folder",

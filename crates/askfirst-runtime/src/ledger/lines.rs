@@ -6,6 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags};
+
+use super::disk::refused;
 use super::error::LedgerError;
 use super::files;
 use super::line::MAX_LINE;
@@ -48,12 +51,12 @@ impl Moment {
 
     /// Nothing if a writer is just about to go on to the next file.
     fn try_of(path: &Path) -> Result<Option<Self>, LedgerError> {
-        let file = match File::open(path) {
+        let file = match open_to_read(path) {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound && !closed_parts(path).is_empty() => {
                 return Ok(None);
             }
-            Err(e) => return Err(LedgerError::open(path)(e)),
+            Err(e) => return Err(refused(path, e)),
         };
         if !file.metadata().map_err(LedgerError::open(path))?.is_file() {
             let why = "it is not a plain file".to_owned();
@@ -79,7 +82,7 @@ impl Moment {
                 file.rewind()?;
                 return Ok((file, *size));
             }
-            let file = File::open(&part.path)?;
+            let file = open_to_read(&part.path)?;
             let size = file.metadata()?.len();
             Ok((file, size))
         };
@@ -91,6 +94,12 @@ impl Moment {
             cut: false,
         })
     }
+}
+
+/// Waits for nobody, also where something else than a file lies there, and follows no link: no writer does.
+fn open_to_read(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
 fn closed_parts(path: &Path) -> Vec<Part> {

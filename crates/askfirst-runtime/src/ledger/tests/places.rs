@@ -121,3 +121,18 @@ fn a_name_that_is_taken_is_not_written_over() {
     std::fs::remove_file(&taken).unwrap();
     assert_eq!((call_ids(&path).len(), faults(&path)), (6, Vec::new()));
 }
+
+#[test]
+fn whoever_reads_waits_for_nothing_and_follows_no_link() {
+    let (folder, path) = scratch();
+    with_entries(&path, 1);
+    let link = folder.path().join("link.jsonl");
+    symlink(&path, &link).unwrap();
+    let said = verify(&link, None).unwrap_err().to_string();
+    assert!(said.contains("symbolic link"), "{said}");
+    let pipe = folder.path().join("pipe.jsonl");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+        .unwrap();
+    let said = verify(&pipe, None).unwrap_err().to_string();
+    assert!(said.contains("not a plain file"), "{said}");
+}
