@@ -50,6 +50,8 @@ struct Told {
     tool: String,
     decided: Option<(bool, String, String)>,
     ended: Option<String>,
+    /// The call that it was edited to.
+    became: Option<String>,
 }
 
 /// Prints calls, a line each, newest last.
@@ -65,6 +67,10 @@ pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
             }
         };
         let Some(id) = entry.call_id().map(str::to_owned) else { continue };
+        let from = entry.fields.get("edited_from").and_then(Value::as_str).and_then(|from| of.get(from));
+        if let Some((_, told)) = from.and_then(|first| calls.get_mut(first)) {
+            told.became = Some(id.clone());
+        }
         let first = *of.entry(id.clone()).or_insert(entry.seq);
         let (_, told) = calls.entry(first).or_insert_with(|| (id.clone(), Told::default()));
         tell(told, &entry);
@@ -76,7 +82,10 @@ pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
     }
     for (id, told) in calls.values() {
         let (word, why) = match (&told.decided, &told.ended) {
-            (None, _) => ("waiting", "no decision is recorded".to_owned()),
+            (None, _) => match &told.became {
+                Some(other) => ("edited", format!("by person: see {}", short(other))),
+                None => ("waiting", "no decision is recorded".to_owned()),
+            },
             (Some((false, cause, why)), _) => ("refused", format!("{cause}: {why}")),
             (Some((true, cause, _)), None) => ("began", format!("{cause}: how it ended is not recorded")),
             (Some((true, cause, _)), Some(ended)) if ended == "done" => ("ran", format!("by {cause}")),

@@ -130,11 +130,15 @@ impl Run<'_> {
         outcomes.iter().map(Exit::of).fold(exit, Exit::max)
     }
 
-    /// A call in short, without its secrets.
     fn what(&self, call: &ApprovalContext) -> String {
-        let args = summary(&self.redactor.args(&call.args, Mark::Screen).left);
-        if args.is_empty() { call.tool_name.clone() } else { format!("{} ({args})", call.tool_name) }
+        what(call, &self.redactor)
     }
+}
+
+/// A call in short, without its secrets.
+fn what(call: &ApprovalContext, redactor: &Redactor) -> String {
+    let args = summary(&redactor.args(&call.args, Mark::Screen).left);
+    if args.is_empty() { call.tool_name.clone() } else { format!("{} ({args})", call.tool_name) }
 }
 
 /// Adds the lines of a batch. Gives the first line that is not of it.
@@ -155,6 +159,8 @@ fn print_outcome(number: u32, id: &Value, tool: &str, outcome: &Outcome, over: &
     });
     if let (Some(line), Value::Object(more)) = (line.as_object_mut(), crate::outcome::as_json(outcome)) {
         line.extend(more);
+        // Whoever asked for the call must know what ran in its place.
+        line.extend(over.edited.iter().map(|call| ("edited_args".to_owned(), json!(call.args))));
     }
     crate::print::json(&line);
 }

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use askfirst::ports::{Durability, RecordFailed, Recorder};
 use askfirst::record::{DecidedRecord, Ending, Record};
 use askfirst::toolset::BoxFuture;
-use askfirst::{ApprovalAware, Cause, Invocation, Outcome, ToolDefinition, ToolError, Toolset};
+use askfirst::{
+    ApprovalAware, ApprovalContext, Cause, Invocation, Outcome, ToolDefinition, ToolError, Toolset,
+};
 use askfirst_runtime::redact::{Mark, Redactor};
 use serde_json::Value;
 
@@ -34,7 +36,7 @@ pub struct Coming {
 }
 
 /// What is known of a call that is over.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Over {
     /// Who or what decided; nothing if that could not be recorded.
     pub by: Option<&'static str>,
@@ -42,6 +44,8 @@ pub struct Over {
     pub took_ms: Option<u64>,
     /// Milliseconds that it waited for the decision.
     pub waited_ms: u64,
+    /// The call that it became when a person edited it.
+    pub edited: Option<Arc<ApprovalContext>>,
 }
 
 /// Looks on.
@@ -102,6 +106,10 @@ impl Live {
         let (over, result) = (std::mem::take(&mut state.now), std::mem::take(&mut state.result));
         let Some(Coming { number, what }) = state.coming.pop_front() else { return };
         if self.told == Told::Person {
+            let what = match &over.edited {
+                Some(call) => format!("edited: {}", super::what(call, &self.redactor)),
+                None => what,
+            };
             let line = Line { number, word, over: &over, what: &what, result: &result, rest };
             line.rows(askfirst_terminal::columns()).iter().for_each(|row| out(row));
         }
@@ -114,6 +122,7 @@ impl Live {
             Record::Decided(decided) if is_nested(&decided.call.call_id) => {}
             Record::Decided(decided) => self.with(|state| {
                 state.now.by = Some(by(decided));
+                state.now.edited = decided.edited_from.is_some().then(|| Arc::clone(&decided.call.call));
                 state.now.waited_ms += decided.waited_ms;
                 if let Some(refusal) = &decided.refusal {
                     if decided.cause == Cause::TimeOut {

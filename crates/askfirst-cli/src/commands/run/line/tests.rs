@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 fn over(by: &'static str, took_ms: Option<u64>) -> Over {
-    Over { by: Some(by), took_ms, waited_ms: 0 }
+    Over { by: Some(by), took_ms, ..Over::default() }
 }
 
 fn all(columns: usize) -> String {
