@@ -193,9 +193,11 @@ impl Upstream {
         Some(free)
     }
 
-    pub(crate) fn end(&self, key: &str) {
+    /// A call has ended. Another may have its name by now.
+    pub(crate) fn end(&self, key: &str, flight: &Arc<Flight>) {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(flight) = flights.remove(key) {
+        if flights.get(key).is_some_and(|named| Arc::ptr_eq(named, flight)) {
+            flights.remove(key);
             self.held.fetch_sub(flight.weight(), Ordering::Relaxed);
         }
     }
@@ -230,8 +232,7 @@ impl Upstream {
                 *now = Arc::new(Known { was: None, ..Known::clone(now) });
             }
         }
-        let (line, to_server) = flight.depart(&invocation.call.args)?;
-        to_server.line(&line).map_err(|e| ToolError::Failed(format!("the server cannot be reached: {e}")))?;
+        flight.send(&invocation.call.args)?;
         Ok(flight)
     }
 }

@@ -95,8 +95,7 @@ impl Link {
     pub(crate) fn take_up(self: &Arc<Self>, ways: &Ways, id: &Id, again: &Again<'_>) -> std::io::Result<()> {
         let refused = |call: Option<Arc<Call>>| {
             if let Some(call) = call {
-                call.give_up();
-                self.gateway.upstream.end(&call.key);
+                self.gateway.give_up(&call);
             }
             refuse(&*ways.to_client, Some(id), -32602, "nothing waits for this answer")
         };
