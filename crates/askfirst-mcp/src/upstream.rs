@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use askfirst::json::{MAX_VALUES, count};
+use askfirst::json::{MAX_VALUES, canonical, count};
 use askfirst::toolset::{BoxFuture, Pinned};
 use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Digest, Fact,
@@ -42,6 +42,7 @@ const MOST_HELD: usize = 10 * MAX_VALUES;
 #[derive(Debug, Clone)]
 struct Known {
     definition: ToolDefinition,
+    /// That of all that the server wrote, as pins compare it.
     digest: Digest,
     /// As the server wrote it.
     json: Value,
@@ -49,6 +50,13 @@ struct Known {
     was: Option<Value>,
     /// How many values the server wrote it with.
     values: usize,
+}
+
+impl Known {
+    /// What a question about its calls rests on.
+    fn basis(&self) -> Value {
+        self.digest.to_string().into()
+    }
 }
 
 /// Something odd about a tool, to be told once.
@@ -124,7 +132,8 @@ impl Upstream {
                 )));
             }
             let definition = self.definition_of(&name, &json);
-            let digest = definition.digest();
+            let whole = canonical(&json);
+            let digest = Digest::of_parts([definition.name.as_bytes(), whole.as_bytes()]);
             tools.insert(definition.name.clone(), Arc::new(Known { definition, digest, json, was, values }));
         }
         Ok(odd)
@@ -218,7 +227,8 @@ impl Upstream {
             flight.ok_or_else(|| ToolError::Failed("the call is no longer waited for".to_owned()))?;
         let known = self.known(&invocation.call.tool_name);
         let known = known.ok_or_else(|| ToolError::Unknown(invocation.call.tool_name.clone()))?;
-        if invocation.call.definition != Some(known.digest) {
+        let shown = invocation.basis.as_ref().is_none_or(|basis| *basis == known.basis());
+        if invocation.call.definition != Some(known.digest) || !shown {
             return Err(ToolError::Stale("the server changed the tool meanwhile".to_owned()));
         }
         if known.was.is_some() {
@@ -316,6 +326,7 @@ impl ApprovalAware for Upstream {
 
     fn present(&self, call: &ApprovalContext, _: &ApprovalRequest) -> Shown {
         let known = self.known(&call.tool_name);
+        let basis = known.as_ref().map(|known| known.basis());
         let changed = known.as_ref().and_then(|known| Some((known.was.as_ref()?, &known.json)));
         let presentation = changed.map(|(was, now)| {
             let text = |value: &Value| format!("{value:#}\n");
@@ -325,7 +336,7 @@ impl ApprovalAware for Upstream {
                 .to_string();
             ApprovalPresentation::new(PresentationKind::Diff, diff)
         });
-        Shown { presentation, ..Shown::default() }
+        Shown { presentation, basis, ..Shown::default() }
     }
 }
 
