@@ -1,6 +1,7 @@
 //! The server's tools as a toolset: what is known of them, and calls that are on their way there and back.
 
 mod flight;
+mod visible;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +13,7 @@ use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Digest, Fact,
     Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
 };
-use askfirst_runtime::present::escape::{escaped, visible, visible_line};
+use askfirst_runtime::present::escape::{escaped, visible_line};
 use hyper::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -87,8 +88,8 @@ impl Upstream {
         (&self.server, names.collect())
     }
 
-    /// Learns tools from a list, in which descriptions are made visible where something in them is not. A tool whose
-    /// name has such a thing is taken out: nobody could tell it from another that the rules allow.
+    /// Learns tools from a list, in which all texts are made visible where something in them is not. A tool whose name
+    /// has such a thing is taken out: nobody could tell it from another that the rules allow.
     pub(crate) fn learn(&self, list: &mut Vec<Value>) -> Result<Vec<Oddity>, String> {
         let mut odd = Vec::new();
         let mut found = Vec::new();
@@ -109,10 +110,10 @@ impl Upstream {
             };
             // What is pinned is what the server wrote, also where the client gets it escaped.
             found.push((name.clone(), tool.clone()));
-            let escapes = make_visible(tool);
+            let escapes = visible::make_visible(tool);
             if escapes > 0 {
                 odd.push(Oddity(format!(
-                    "`{}` of `{}`: {escapes} hidden characters in its description are shown escaped",
+                    "`{}` of `{}`: {escapes} hidden characters in its definition are shown escaped",
                     escaped(&name),
                     self.server
                 )));
@@ -250,32 +251,6 @@ impl Upstream {
 /// Whether there is something in a name that nobody would see.
 fn has_hidden(name: &str) -> bool {
     name.contains(char::is_control) || visible_line(name).escaped > 0
-}
-
-/// Escapes what nobody would see in a tool's descriptions. Says how much.
-fn make_visible(tool: &mut Value) -> usize {
-    match tool {
-        Value::String(text) => {
-            let hidden = |c: char| !matches!(c, '\n' | '\t' | '\r') && visible(&c.to_string()).escaped > 0;
-            let count = text.chars().filter(|c| hidden(*c)).count();
-            if count > 0 {
-                let shown = |c: char| if hidden(c) { escaped(&c.to_string()) } else { c.to_string() };
-                *text = text.chars().map(shown).collect();
-            }
-            count
-        }
-        Value::Array(items) => items.iter_mut().map(make_visible).sum(),
-        Value::Object(map) => {
-            let told =
-                ["title", "description", "inputSchema", "outputSchema", "annotations", "properties", "items"];
-            let nested = |key: &str| told.contains(&key);
-            map.iter_mut()
-                .filter(|(key, value)| nested(key) || value.is_object())
-                .map(|(_, value)| make_visible(value))
-                .sum()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-    }
 }
 
 impl Toolset for Upstream {

@@ -110,6 +110,23 @@ fn hidden_characters_in_a_description_are_shown_and_reported() {
 }
 
 #[test]
+fn what_is_hidden_deep_in_a_schema_is_shown_and_reported_and_pinned_as_it_was_written() {
+    let mut desk = Desk::new(&[("add", Free)]);
+    let mut odd = tool("add");
+    odd["inputSchema"]["properties"] =
+        json!({"a": {"anyOf": [{"description": "x\u{2066}y"}]}, "b\u{200b}": {"enum": ["c\u{200b}"]}});
+    let list = desk.list(&[odd.clone()]);
+    let shown = &list["result"]["tools"][0]["inputSchema"]["properties"];
+    let expected =
+        json!({"a": {"anyOf": [{"description": "x\\u{2066}y"}]}, "b\\u{200b}": {"enum": ["c\\u{200b}"]}});
+    assert_eq!(*shown, expected);
+    assert!(desk.told.lock().unwrap()[0].contains("3 hidden characters"));
+    desk.list(&[odd]);
+    let call = desk.call(1, "add", json!({}));
+    assert_eq!(desk.received(), call, "it has not changed");
+}
+
+#[test]
 fn a_tool_with_hidden_characters_in_its_name_is_reported_left_out_and_unknown() {
     let names = ["wi\u{200b}pe", "\u{202e}add", "ad\u{ad}d", "add\n", "a\tdd", "add\u{e0061}"];
     let allowed: Vec<_> = names.iter().map(|name| (*name, Free)).collect();
