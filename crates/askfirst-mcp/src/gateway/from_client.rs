@@ -258,7 +258,7 @@ impl Link {
             Some(Waiting::Call(call)) => Some(Arc::clone(&call.flight)),
             Some(Waiting::Passed(_) | Waiting::List(_)) | None => None,
         };
-        if state.waiting.contains_key(&id) && state.given_up.len() < MAX_IN_FLIGHT {
+        if state.waiting.contains_key(&id) && !state.given_up.contains(&id) {
             state.given_up.push_back(id);
         }
         drop(state);

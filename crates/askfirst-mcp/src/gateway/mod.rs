@@ -110,8 +110,14 @@ impl State {
             Waiting::Call(call) if Arc::ptr_eq(&call.flight, flight) => Arc::clone(call),
             Waiting::Call(_) | Waiting::Passed(_) | Waiting::List(_) => return None,
         };
-        self.waiting.remove(id);
+        self.take(id);
         Some(call)
+    }
+
+    /// Takes a request out. If it was given up, that is over too: its id may be another's next.
+    pub(crate) fn take(&mut self, id: &Id) -> Option<Waiting> {
+        self.given_up.retain(|other| other != id);
+        self.waiting.remove(id)
     }
 }
 
@@ -382,7 +388,7 @@ impl Link {
             match state.waiting.get(id) {
                 Some(Waiting::Call(call)) if call.flight.withdraw() => {
                     let call = Arc::clone(call);
-                    state.waiting.remove(id);
+                    state.take(id);
                     call
                 }
                 Some(Waiting::Call(_) | Waiting::Passed(_) | Waiting::List(_)) | None => return false,
@@ -393,7 +399,7 @@ impl Link {
 
     /// There will be no answer to this request, and whoever asked is told so in another way.
     pub(crate) fn fail(&self, id: &Id, why: &str) {
-        let waiting = self.state().waiting.remove(id);
+        let waiting = self.state().take(id);
         if let Some(Waiting::Call(call)) = waiting {
             self.end_without_answer(&call, why);
         }
@@ -405,7 +411,7 @@ impl Link {
             self.tell(&format!("the server does not list its tools: {why}"));
             return self.list_is_over();
         }
-        let waiting = self.state().waiting.remove(id);
+        let waiting = self.state().take(id);
         if let Some(waiting) = waiting {
             self.tell_lost(id, waiting, why);
         }
@@ -453,7 +459,11 @@ impl Link {
 
     /// Nobody will answer any more.
     pub(crate) fn server_is_gone(&self, why: &str) {
-        let waiting: Vec<(Id, Waiting)> = self.state().waiting.drain().collect();
+        let waiting: Vec<(Id, Waiting)> = {
+            let mut state = self.state();
+            state.given_up.clear();
+            state.waiting.drain().collect()
+        };
         self.list_is_over();
         for (id, waiting) in waiting {
             self.tell_lost(&id, waiting, why);

@@ -79,7 +79,7 @@ impl Link {
     pub(crate) fn park(home: &Home, tool: &str, args: &Args, carried: Carried) {
         let Carried { handle, params } = carried;
         let Some((link, id)) = home.now() else { return };
-        let Some(Waiting::Call(call)) = link.state().waiting.remove(&id) else { return };
+        let Some(Waiting::Call(call)) = link.state().take(&id) else { return };
         let question = json!({INPUT: {"method": "elicitation/create", "params": params}});
         let result =
             json!({"resultType": "input_required", "inputRequests": question, "requestState": handle});
@@ -124,7 +124,7 @@ impl Link {
             return Ok(());
         }
         // The question is over, and with it the call.
-        match self.state().waiting.remove(id) {
+        match self.state().take(id) {
             Some(_) => refused(Some(here)),
             None => Ok(()),
         }

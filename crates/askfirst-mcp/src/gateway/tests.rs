@@ -10,7 +10,7 @@ use askfirst_runtime::ApprovalController;
 use askfirst_runtime::clock::SystemClock;
 use serde_json::Value;
 
-use super::{Gateway, Link, Setup};
+use super::{Gateway, Link, MAX_IN_FLIGHT, Setup};
 use crate::out::{Out, Ways};
 use crate::pins::Pins;
 
@@ -160,4 +160,21 @@ fn a_call_that_is_cancelled_while_it_is_sent_is_cancelled_at_the_server_after_it
     link.from_server(&ways, ANSWER.as_bytes().into()).unwrap();
     assert_eq!(events(&desk).last().unwrap(), "executed");
     assert!(link.is_idle());
+    assert!(link.state().given_up.is_empty());
+}
+
+#[test]
+fn an_id_that_was_given_up_and_answered_is_free_for_another_request() {
+    let (desk, link, ways) = cancelled(When::Written);
+    link.from_client(&ways, CANCEL.as_bytes().into()).unwrap();
+    assert_eq!(link.state().given_up.len(), 1, "once");
+    link.from_server(&ways, ANSWER.as_bytes().into()).unwrap();
+    let ping = |id: usize| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+    for id in 1..=MAX_IN_FLIGHT + 1 {
+        link.from_client(&ways, ping(id).as_bytes().into()).unwrap();
+    }
+    assert!(desk.heard.lock().unwrap().pop().unwrap().contains("too many requests"));
+    desk.heard.lock().unwrap().clear();
+    link.from_server(&ways, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#[..].into()).unwrap();
+    assert_eq!(desk.heard.lock().unwrap().len(), 1, "the first of them is answered");
 }
