@@ -1,18 +1,19 @@
 //! The server's tools as a toolset: what is known of them, and calls that are on their way there and back.
 
 mod flight;
+mod visible;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use askfirst::json::{MAX_VALUES, count};
+use askfirst::json::{MAX_VALUES, canonical, count};
 use askfirst::toolset::{BoxFuture, Pinned};
 use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Digest, Fact,
     Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
 };
-use askfirst_runtime::present::escape::{escaped, visible, visible_line};
+use askfirst_runtime::present::escape::{escaped, visible_line};
 use hyper::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -42,6 +43,7 @@ const MOST_HELD: usize = 10 * MAX_VALUES;
 #[derive(Debug, Clone)]
 struct Known {
     definition: ToolDefinition,
+    /// That of all that the server wrote, as pins compare it.
     digest: Digest,
     /// As the server wrote it.
     json: Value,
@@ -49,6 +51,13 @@ struct Known {
     was: Option<Value>,
     /// How many values the server wrote it with.
     values: usize,
+}
+
+impl Known {
+    /// What a question about its calls rests on.
+    fn basis(&self) -> Value {
+        self.digest.to_string().into()
+    }
 }
 
 /// Something odd about a tool, to be told once.
@@ -79,8 +88,8 @@ impl Upstream {
         (&self.server, names.collect())
     }
 
-    /// Learns tools from a list, in which descriptions are made visible where something in them is not. A tool whose
-    /// name has such a thing is taken out: nobody could tell it from another that the rules allow.
+    /// Learns tools from a list, in which all texts are made visible where something in them is not. A tool whose name
+    /// has such a thing is taken out: nobody could tell it from another that the rules allow.
     pub(crate) fn learn(&self, list: &mut Vec<Value>) -> Result<Vec<Oddity>, String> {
         let mut odd = Vec::new();
         let mut found = Vec::new();
@@ -101,10 +110,10 @@ impl Upstream {
             };
             // What is pinned is what the server wrote, also where the client gets it escaped.
             found.push((name.clone(), tool.clone()));
-            let escapes = make_visible(tool);
+            let escapes = visible::make_visible(tool);
             if escapes > 0 {
                 odd.push(Oddity(format!(
-                    "`{}` of `{}`: {escapes} hidden characters in its description are shown escaped",
+                    "`{}` of `{}`: {escapes} hidden characters in its definition are shown escaped",
                     escaped(&name),
                     self.server
                 )));
@@ -124,7 +133,8 @@ impl Upstream {
                 )));
             }
             let definition = self.definition_of(&name, &json);
-            let digest = definition.digest();
+            let whole = canonical(&json);
+            let digest = Digest::of_parts([definition.name.as_bytes(), whole.as_bytes()]);
             tools.insert(definition.name.clone(), Arc::new(Known { definition, digest, json, was, values }));
         }
         Ok(odd)
@@ -193,9 +203,11 @@ impl Upstream {
         Some(free)
     }
 
-    pub(crate) fn end(&self, key: &str) {
+    /// A call has ended. Another may have its name by now.
+    pub(crate) fn end(&self, key: &str, flight: &Arc<Flight>) {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(flight) = flights.remove(key) {
+        if flights.get(key).is_some_and(|named| Arc::ptr_eq(named, flight)) {
+            flights.remove(key);
             self.held.fetch_sub(flight.weight(), Ordering::Relaxed);
         }
     }
@@ -216,7 +228,8 @@ impl Upstream {
             flight.ok_or_else(|| ToolError::Failed("the call is no longer waited for".to_owned()))?;
         let known = self.known(&invocation.call.tool_name);
         let known = known.ok_or_else(|| ToolError::Unknown(invocation.call.tool_name.clone()))?;
-        if invocation.call.definition != Some(known.digest) {
+        let shown = invocation.basis.as_ref().is_none_or(|basis| *basis == known.basis());
+        if invocation.call.definition != Some(known.digest) || !shown {
             return Err(ToolError::Stale("the server changed the tool meanwhile".to_owned()));
         }
         if known.was.is_some() {
@@ -230,8 +243,7 @@ impl Upstream {
                 *now = Arc::new(Known { was: None, ..Known::clone(now) });
             }
         }
-        let (line, to_server) = flight.depart(&invocation.call.args)?;
-        to_server.line(&line).map_err(|e| ToolError::Failed(format!("the server cannot be reached: {e}")))?;
+        flight.send(&invocation.call.args)?;
         Ok(flight)
     }
 }
@@ -239,32 +251,6 @@ impl Upstream {
 /// Whether there is something in a name that nobody would see.
 fn has_hidden(name: &str) -> bool {
     name.contains(char::is_control) || visible_line(name).escaped > 0
-}
-
-/// Escapes what nobody would see in a tool's descriptions. Says how much.
-fn make_visible(tool: &mut Value) -> usize {
-    match tool {
-        Value::String(text) => {
-            let hidden = |c: char| !matches!(c, '\n' | '\t' | '\r') && visible(&c.to_string()).escaped > 0;
-            let count = text.chars().filter(|c| hidden(*c)).count();
-            if count > 0 {
-                let shown = |c: char| if hidden(c) { escaped(&c.to_string()) } else { c.to_string() };
-                *text = text.chars().map(shown).collect();
-            }
-            count
-        }
-        Value::Array(items) => items.iter_mut().map(make_visible).sum(),
-        Value::Object(map) => {
-            let told =
-                ["title", "description", "inputSchema", "outputSchema", "annotations", "properties", "items"];
-            let nested = |key: &str| told.contains(&key);
-            map.iter_mut()
-                .filter(|(key, value)| nested(key) || value.is_object())
-                .map(|(_, value)| make_visible(value))
-                .sum()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-    }
 }
 
 impl Toolset for Upstream {
@@ -315,6 +301,7 @@ impl ApprovalAware for Upstream {
 
     fn present(&self, call: &ApprovalContext, _: &ApprovalRequest) -> Shown {
         let known = self.known(&call.tool_name);
+        let basis = known.as_ref().map(|known| known.basis());
         let changed = known.as_ref().and_then(|known| Some((known.was.as_ref()?, &known.json)));
         let presentation = changed.map(|(was, now)| {
             let text = |value: &Value| format!("{value:#}\n");
@@ -324,7 +311,7 @@ impl ApprovalAware for Upstream {
                 .to_string();
             ApprovalPresentation::new(PresentationKind::Diff, diff)
         });
-        Shown { presentation, ..Shown::default() }
+        Shown { presentation, basis, ..Shown::default() }
     }
 }
 

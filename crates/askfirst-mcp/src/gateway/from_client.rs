@@ -191,7 +191,7 @@ impl Link {
         if let Some(client) = client {
             context = context.with_metadata("caller", client.as_str());
         }
-        let home = Home::new(self, &id);
+        let (home, sent) = (Home::new(self, &id), Arc::clone(&flight));
         let call = Call {
             flight,
             key: key.clone(),
@@ -228,9 +228,9 @@ impl Link {
                 gateway.parked.over(&key);
             }
             // Once it is answered, the client may use its id again.
-            gateway.upstream.end(&key);
+            gateway.upstream.end(&key, &sent);
             if let Some((link, id)) = home.now() {
-                link.finish(&id, outcome);
+                link.finish(&id, &sent, outcome);
             }
         };
         let task = Task::new(running, self.gateway.queue.clone());
@@ -254,8 +254,17 @@ impl Link {
             return true;
         }
         let mut state = self.state();
-        if state.waiting.contains_key(&id) && state.given_up.len() < MAX_IN_FLIGHT {
+        let flight = match state.waiting.get(&id) {
+            Some(Waiting::Call(call)) => Some(Arc::clone(&call.flight)),
+            Some(Waiting::Passed(_) | Waiting::List(_)) | None => None,
+        };
+        if state.waiting.contains_key(&id) && !state.given_up.contains(&id) {
             state.given_up.push_back(id);
+        }
+        drop(state);
+        // The server hears of the call first.
+        if let Some(flight) = flight {
+            flight.written();
         }
         false
     }

@@ -82,7 +82,7 @@ impl Link {
             match state.waiting.get(id) {
                 Some(Waiting::Call(call)) if call.flight.is_sent() => Arc::clone(call),
                 Some(Waiting::Passed(_) | Waiting::List(_)) => {
-                    let waiting = state.waiting.remove(id);
+                    let waiting = state.take(id);
                     drop(state);
                     let (to_client, line) = match waiting {
                         Some(Waiting::List(to_client)) => (to_client, self.client_list(result, &line)),

@@ -8,6 +8,7 @@ mod from_client;
 mod from_server;
 mod list;
 mod parked;
+mod words;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Read;
@@ -16,7 +17,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use askfirst::ports::{Clock, Recorder};
-use askfirst::{Because, Outcome, Policy, Refusal, ToolDefinition, ToolError, Toolset as _};
+use askfirst::{Outcome, Policy, ToolDefinition, ToolError, Toolset as _};
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
 
@@ -30,6 +31,8 @@ use crate::upstream::{Flight, Upstream};
 
 pub(crate) use from_server::Took;
 pub(crate) use list::is_own;
+pub(crate) use words::{error, refuse, refused};
+use words::{failure, with_note};
 
 /// How many requests of one side may be on their way at once in one conversation.
 pub(crate) const MAX_IN_FLIGHT: usize = 4096;
@@ -100,6 +103,24 @@ pub(crate) struct State {
     pub(crate) can_ask: bool,
 }
 
+impl State {
+    /// Takes a call out, unless its id belongs to another by now.
+    fn take_call(&mut self, id: &Id, flight: &Arc<Flight>) -> Option<Arc<Call>> {
+        let call = match self.waiting.get(id)? {
+            Waiting::Call(call) if Arc::ptr_eq(&call.flight, flight) => Arc::clone(call),
+            Waiting::Call(_) | Waiting::Passed(_) | Waiting::List(_) => return None,
+        };
+        self.take(id);
+        Some(call)
+    }
+
+    /// Takes a request out. If it was given up, that is over too: its id may be another's next.
+    pub(crate) fn take(&mut self, id: &Id) -> Option<Waiting> {
+        self.given_up.retain(|other| other != id);
+        self.waiting.remove(id)
+    }
+}
+
 /// A request of the client that has no answer yet.
 pub(crate) enum Waiting {
     /// Passed on; the answer passes back.
@@ -134,7 +155,7 @@ pub(crate) enum Results {
 
 impl Call {
     /// Nobody wants to know any more.
-    pub(crate) fn give_up(&self) {
+    fn give_up(&self) {
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task {
             task.cancel();
@@ -223,6 +244,16 @@ impl Gateway {
         if let Some(woken) = woken {
             std::thread::spawn(move || woken.into_iter().for_each(|task| task.drive()));
         }
+    }
+
+    /// Gives a call up that was not sent. False if it was: then it runs to its end.
+    pub(crate) fn give_up(&self, call: &Call) -> bool {
+        let withdrawn = call.flight.withdraw();
+        if withdrawn {
+            call.give_up();
+            self.upstream.end(&call.key, &call.flight);
+        }
+        withdrawn
     }
 
     /// Tells those who wait for a person that they still do, and those who wait for a server that hangs that it does.
@@ -324,8 +355,8 @@ impl Link {
     }
 
     /// A call has come to its end: the client gets the server's answer as it came, or the reason why there is none.
-    pub(crate) fn finish(&self, id: &Id, outcome: Outcome) {
-        let Some(Waiting::Call(call)) = self.state().waiting.remove(id) else { return };
+    pub(crate) fn finish(&self, id: &Id, flight: &Arc<Flight>, outcome: Outcome) {
+        let Some(call) = self.state().take_call(id, flight) else { return };
         let say = |why: &str| Kept::Own(failure(id, why, call.results));
         let (answer, back) = match call.flight.take_answer() {
             Some(answer) => (Some((answer.line, answer.edited)), Some(answer.back)),
@@ -349,27 +380,26 @@ impl Link {
         }
     }
 
-    /// Nobody waits for this request any more: a question about it is withdrawn. Says whether there was one.
+    /// Nobody waits for this request any more: a question about it is withdrawn. Says whether there was one. A call that
+    /// is being let go at this moment either is never sent, or has been and is the server's.
     pub(crate) fn withdraw(&self, id: &Id) -> bool {
         let call = {
             let mut state = self.state();
             match state.waiting.get(id) {
-                Some(Waiting::Call(call)) if !call.flight.is_sent() => {
+                Some(Waiting::Call(call)) if call.flight.withdraw() => {
                     let call = Arc::clone(call);
-                    state.waiting.remove(id);
+                    state.take(id);
                     call
                 }
                 Some(Waiting::Call(_) | Waiting::Passed(_) | Waiting::List(_)) | None => return false,
             }
         };
-        call.give_up();
-        self.gateway.upstream.end(&call.key);
-        true
+        self.gateway.give_up(&call)
     }
 
     /// There will be no answer to this request, and whoever asked is told so in another way.
     pub(crate) fn fail(&self, id: &Id, why: &str) {
-        let waiting = self.state().waiting.remove(id);
+        let waiting = self.state().take(id);
         if let Some(Waiting::Call(call)) = waiting {
             self.end_without_answer(&call, why);
         }
@@ -381,7 +411,7 @@ impl Link {
             self.tell(&format!("the server does not list its tools: {why}"));
             return self.list_is_over();
         }
-        let waiting = self.state().waiting.remove(id);
+        let waiting = self.state().take(id);
         if let Some(waiting) = waiting {
             self.tell_lost(id, waiting, why);
         }
@@ -402,12 +432,10 @@ impl Link {
 
     /// The record says how it ended.
     fn end_without_answer(&self, call: &Call, why: &str) {
-        if call.flight.is_sent() {
+        if !self.gateway.give_up(call) {
             call.flight.fail(why);
             call.drive();
         }
-        call.give_up();
-        self.gateway.upstream.end(&call.key);
     }
 
     /// Nobody waits any more: questions are withdrawn. What the server was sent runs to its end and is recorded.
@@ -424,13 +452,18 @@ impl Link {
     /// Every question is withdrawn.
     pub(crate) fn withdraw_all(&self) {
         let parked = self.gateway.parked.of(self.number);
-        self.unsent().iter().chain(&parked).for_each(|call| call.give_up());
-        parked.iter().for_each(|call| self.gateway.upstream.end(&call.key));
+        for call in self.unsent().iter().chain(&parked) {
+            self.gateway.give_up(call);
+        }
     }
 
     /// Nobody will answer any more.
     pub(crate) fn server_is_gone(&self, why: &str) {
-        let waiting: Vec<(Id, Waiting)> = self.state().waiting.drain().collect();
+        let waiting: Vec<(Id, Waiting)> = {
+            let mut state = self.state();
+            state.given_up.clear();
+            state.waiting.drain().collect()
+        };
         self.list_is_over();
         for (id, waiting) in waiting {
             self.tell_lost(&id, waiting, why);
@@ -443,45 +476,6 @@ impl Link {
     }
 }
 
-/// A JSON-RPC error.
-pub(crate) fn error(id: Option<&Id>, code: i32, why: &str) -> Vec<u8> {
-    let id = id.map_or(Value::Null, Id::json);
-    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}}).to_string().into_bytes()
-}
-
-/// A JSON-RPC error to the client.
-pub(crate) fn refuse(to: &dyn Out, id: Option<&Id>, code: i32, why: &str) -> std::io::Result<()> {
-    to.line(&error(id, code, why))
-}
-
-/// A result that says that a call did not run.
-fn failure(id: &Id, why: &str, results: Results) -> Vec<u8> {
-    let content = json!([{"type": "text", "text": why}]);
-    let result = match results {
-        Results::Plain => json!({"content": content, "isError": true}),
-        Results::Typed => json!({"content": content, "isError": true, "resultType": "complete"}),
-    };
-    json!({"jsonrpc": "2.0", "id": id.json(), "result": result}).to_string().into_bytes()
-}
-
-/// What the agent is told, with what decided, so that it can do something else.
-pub(crate) fn refused(refusal: &Refusal) -> String {
-    let mut text = refusal.to_string();
-    // What stands in no file and was said already is not said twice.
-    let news = |because: &&Because| because.file.is_some() || !because.text.ends_with(&*refusal.reason);
-    for because in refusal.because.iter().filter(news) {
-        text.push_str("\nbecause: ");
-        text.push_str(&because.to_string());
-    }
-    text
-}
-
-/// The server's answer with one more line in its content.
-fn with_note(line: &[u8], note: &str) -> Vec<u8> {
-    let Ok(mut message) = askfirst::json::parse_object(line) else { return line.to_vec() };
-    let content = message.get_mut("result").and_then(|result| result.get_mut("content"));
-    if let Some(content) = content.and_then(Value::as_array_mut) {
-        content.push(json!({"type": "text", "text": format!("askfirst: {note}")}));
-    }
-    Value::Object(message).to_string().into_bytes()
-}
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -79,7 +79,7 @@ impl Link {
     pub(crate) fn park(home: &Home, tool: &str, args: &Args, carried: Carried) {
         let Carried { handle, params } = carried;
         let Some((link, id)) = home.now() else { return };
-        let Some(Waiting::Call(call)) = link.state().waiting.remove(&id) else { return };
+        let Some(Waiting::Call(call)) = link.state().take(&id) else { return };
         let question = json!({INPUT: {"method": "elicitation/create", "params": params}});
         let result =
             json!({"resultType": "input_required", "inputRequests": question, "requestState": handle});
@@ -95,8 +95,7 @@ impl Link {
     pub(crate) fn take_up(self: &Arc<Self>, ways: &Ways, id: &Id, again: &Again<'_>) -> std::io::Result<()> {
         let refused = |call: Option<Arc<Call>>| {
             if let Some(call) = call {
-                call.give_up();
-                self.gateway.upstream.end(&call.key);
+                self.gateway.give_up(&call);
             }
             refuse(&*ways.to_client, Some(id), -32602, "nothing waits for this answer")
         };
@@ -125,7 +124,7 @@ impl Link {
             return Ok(());
         }
         // The question is over, and with it the call.
-        match self.state().waiting.remove(id) {
+        match self.state().take(id) {
             Some(_) => refused(Some(here)),
             None => Ok(()),
         }

@@ -23,6 +23,8 @@ pub(crate) struct Flight {
     looked_at: AtomicUsize,
     /// How much it holds, counted in values.
     weight: usize,
+    /// Held while it is being written to the server.
+    sending: Mutex<()>,
     state: Mutex<State>,
 }
 
@@ -36,11 +38,19 @@ pub(crate) struct Answer {
     pub(crate) edited: bool,
 }
 
+/// How far a call has come. What is withdrawn is never sent, and what is sent is never withdrawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Held,
+    Withdrawn,
+    Sent,
+}
+
 struct State {
     /// The message as the client wrote it.
     line: Kept,
     to_server: Arc<dyn Out>,
-    sent: bool,
+    stage: Stage,
     edited: bool,
     answer: Option<(Kept, Arc<dyn Out>)>,
     says: Says,
@@ -54,16 +64,17 @@ impl Flight {
         let state = State {
             line,
             to_server,
-            sent: false,
+            stage: Stage::Held,
             edited: false,
             answer: None,
             says: Says::Error,
             failed: None,
         };
-        Self { looked_at: AtomicUsize::new(0), weight, state: Mutex::new(state) }
+        let (looked_at, sending) = (AtomicUsize::new(0), Mutex::default());
+        Self { looked_at, weight, sending, state: Mutex::new(state) }
     }
 
-    /// The client makes the same call again, which is sent from where it is now. False if it has been sent.
+    /// The client makes the same call again, which is sent from where it is now. False if it was sent or withdrawn.
     pub(crate) fn again(&self, id: &Id, meta: Option<&Value>, to_server: Arc<dyn Out>) -> bool {
         let mut state = self.state();
         let line = splice::with_id(&state.line, &id.json().to_string());
@@ -72,7 +83,7 @@ impl Flight {
             None => Some(line),
         });
         match line {
-            Some(line) if !state.sent => {
+            Some(line) if state.stage == Stage::Held => {
                 (state.line, state.to_server) = (Kept::Own(line), to_server);
                 true
             }
@@ -97,7 +108,21 @@ impl Flight {
 
     /// Whether the server has been sent the call.
     pub(crate) fn is_sent(&self) -> bool {
-        self.state().sent
+        self.state().stage == Stage::Sent
+    }
+
+    /// Nobody wants it to be sent any more. False if it has been: then it is the server's to end.
+    pub(crate) fn withdraw(&self) -> bool {
+        let mut state = self.state();
+        if state.stage == Stage::Held {
+            state.stage = Stage::Withdrawn;
+        }
+        state.stage == Stage::Withdrawn
+    }
+
+    /// Waits until a call that counts as sent has been written, so that what follows it comes after it.
+    pub(crate) fn written(&self) {
+        drop(self.sending.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// The server's answer.
@@ -117,11 +142,21 @@ impl Flight {
         self.looked_at.fetch_add(1, Ordering::AcqRel);
     }
 
+    /// Sends it, unless it was withdrawn.
+    pub(super) fn send(&self, args: &Args) -> Result<(), ToolError> {
+        let _sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        let (line, to_server) = self.depart(args)?;
+        to_server.line(&line).map_err(|e| ToolError::Failed(format!("the server cannot be reached: {e}")))
+    }
+
     /// What is sent, and where to. From here on it counts as sent.
-    pub(super) fn depart(&self, args: &Args) -> Result<(Kept, Arc<dyn Out>), ToolError> {
+    fn depart(&self, args: &Args) -> Result<(Kept, Arc<dyn Out>), ToolError> {
         let mut state = self.state();
+        if state.stage == Stage::Withdrawn {
+            return Err(ToolError::Failed("it was given up before it was sent".to_owned()));
+        }
         let (line, edited) = self.line_for(&mut state, args)?;
-        (state.sent, state.edited) = (true, edited);
+        (state.stage, state.edited) = (Stage::Sent, edited);
         Ok((line, Arc::clone(&state.to_server)))
     }
 

@@ -2,28 +2,34 @@
 
 use askfirst::Toolset;
 use askfirst::json::MAX_VALUES;
-use askfirst::toolset::Pinned;
 use serde_json::json;
 
 use super::Upstream;
 use crate::pins::Pins;
 
 #[test]
-fn a_call_is_pinned_to_the_definition_as_it_was_last_told() {
+fn a_call_is_pinned_to_all_that_was_last_told_of_its_tool() {
     let state = tempfile::tempdir().unwrap();
     let upstream = Upstream::new("maths", Pins::open(state.path(), "maths").unwrap());
     assert_eq!(upstream.pinned("mcp__maths__add"), None);
-    let mut before = None;
-    for description in ["adds", "adds, and more"] {
-        let destroys = json!({"destructiveHint": description != "adds"});
-        let tool =
-            json!({"name": "add", "description": description, "inputSchema": {}, "annotations": destroys});
-        upstream.learn(&mut vec![tool]).unwrap();
-        let definition = upstream.definition("mcp__maths__add").unwrap();
-        let pinned = upstream.pinned("mcp__maths__add");
-        assert_eq!(pinned, Some(Pinned::of(&definition)));
-        assert_ne!(pinned, before);
-        before = pinned;
+    let mut tool = json!({"name": "add", "description": "adds", "inputSchema": {}});
+    let mut seen = Vec::new();
+    for (key, value) in [
+        ("description", json!("adds, and more")),
+        ("inputSchema", json!({"type": "object"})),
+        ("title", json!("Adds")),
+        ("outputSchema", json!({"type": "object"})),
+        ("_meta", json!({"a": 1})),
+        ("annotations", json!({"destructiveHint": true})),
+    ] {
+        tool[key] = value;
+        upstream.learn(&mut vec![tool.clone()]).unwrap();
+        let pinned = upstream.pinned("mcp__maths__add").unwrap();
+        assert_eq!(pinned.risk, upstream.definition("mcp__maths__add").unwrap().risk);
+        assert!(!seen.contains(&pinned.digest), "{key}");
+        seen.push(pinned.digest);
+        upstream.learn(&mut vec![tool.clone()]).unwrap();
+        assert_eq!(upstream.pinned("mcp__maths__add"), Some(pinned));
     }
 }
 

@@ -1,0 +1,180 @@
+//! A cancellation that comes while a call is being let go: the call never runs, or the server hears of both.
+
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use askfirst::ports::{Clock, Durability, RecordFailed, Recorder};
+use askfirst::record::Record;
+use askfirst::{Approval, Because, Case, Mode, Policy, Rules, ToolEntry, Walls};
+use askfirst_runtime::ApprovalController;
+use askfirst_runtime::clock::SystemClock;
+use serde_json::Value;
+
+use super::{Gateway, Link, MAX_IN_FLIGHT, Setup};
+use crate::out::{Out, Ways};
+use crate::pins::Pins;
+
+const TOOLS: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"tools":[{"name":"add","inputSchema":{}}]}}"#;
+const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{}}}"#;
+const CANCEL: &str = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+const ANSWER: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#;
+
+/// When the client cancels.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// While the decision is being recorded.
+    Decided,
+    /// While the call is being written.
+    Written,
+}
+
+/// What happened at a desk where the client cancels at a moment of its own.
+struct Desk {
+    when: When,
+    at: OnceLock<(Arc<Link>, Ways)>,
+    sent: Mutex<Vec<String>>,
+    heard: Mutex<Vec<String>>,
+    events: Mutex<Vec<Value>>,
+    cancelling: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+impl Desk {
+    /// The client cancels, and the gateway has made up its mind about that.
+    fn cancel(&self) {
+        let (link, ways) = self.at.get().unwrap().clone();
+        let other = Arc::clone(&link);
+        let say = move || other.from_client(&ways, CANCEL.as_bytes().into()).unwrap();
+        *self.cancelling.lock().unwrap() = Some(std::thread::spawn(say));
+        for _ in 0..6000 {
+            let state = link.state();
+            if state.waiting.is_empty() || !state.given_up.is_empty() {
+                break;
+            }
+            drop(state);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // If it is to go wrong, now.
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+struct Notes(Arc<Desk>);
+struct ToServer(Arc<Desk>);
+struct ToClient(Arc<Desk>);
+
+impl Recorder for Notes {
+    fn record(&self, record: &Record, _: Durability) -> Result<(), RecordFailed> {
+        let record = serde_json::to_value(record).unwrap();
+        let decided = record["kind"] == "decided";
+        self.0.events.lock().unwrap().push(record);
+        if decided && self.0.when == When::Decided {
+            self.0.cancel();
+        }
+        Ok(())
+    }
+}
+
+impl Out for ToServer {
+    fn line(&self, line: &[u8]) -> std::io::Result<()> {
+        if line == CALL.as_bytes() && self.0.when == When::Written {
+            self.0.cancel();
+        }
+        self.0.sent.lock().unwrap().push(String::from_utf8(line.to_vec()).unwrap());
+        Ok(())
+    }
+}
+
+impl Out for ToClient {
+    fn line(&self, line: &[u8]) -> std::io::Result<()> {
+        self.0.heard.lock().unwrap().push(String::from_utf8(line.to_vec()).unwrap());
+        Ok(())
+    }
+}
+
+/// A call that is allowed and cancelled, after which the server has been sent nothing more.
+fn cancelled(when: When) -> (Arc<Desk>, Arc<Link>, Ways) {
+    let desk = Arc::new(Desk {
+        when,
+        at: OnceLock::new(),
+        sent: Mutex::default(),
+        heard: Mutex::default(),
+        events: Mutex::default(),
+        cancelling: Mutex::default(),
+    });
+    let state = tempfile::tempdir().unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+    let case = Case::new(Some(Approval::None), Because::built_in("test", "says so"));
+    let rules = Rules::new(None, [ToolEntry::new("mcp__maths__add".to_owned(), vec![case])]).unwrap();
+    let gateway = Gateway::new(Setup {
+        server: "maths".to_owned(),
+        policy: Policy::new(rules).with_walls(Walls::Settled),
+        controller: ApprovalController::setup(Mode::Interactive).clock(Arc::clone(&clock)).build(),
+        recorder: Arc::new(Notes(Arc::clone(&desk))),
+        clock,
+        session: "test".to_owned(),
+        pins: Pins::open(state.path(), "maths").unwrap(),
+        hide_denied: false,
+        tell: Box::new(|_| {}),
+    });
+    let link = gateway.link();
+    let ways = Ways {
+        to_client: Arc::new(ToClient(Arc::clone(&desk))),
+        to_server: Arc::new(ToServer(Arc::clone(&desk))),
+    };
+    assert!(desk.at.set((Arc::clone(&link), ways.clone())).is_ok());
+    let list = br#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#;
+    link.from_client(&ways, list[..].into()).unwrap();
+    link.from_server(&ways, TOOLS.as_bytes().into()).unwrap();
+    desk.sent.lock().unwrap().clear();
+    desk.heard.lock().unwrap().clear();
+    link.from_client(&ways, CALL.as_bytes().into()).unwrap();
+    desk.cancelling.lock().unwrap().take().unwrap().join().unwrap();
+    (desk, link, ways)
+}
+
+fn events(desk: &Desk) -> Vec<Value> {
+    desk.events.lock().unwrap().iter().map(|record| record["kind"].clone()).collect()
+}
+
+#[test]
+fn a_call_that_is_cancelled_before_it_is_sent_never_is_and_the_record_says_so() {
+    let (desk, link, ways) = cancelled(When::Decided);
+    assert!(desk.sent.lock().unwrap().is_empty(), "neither the call nor the cancellation");
+    assert!(desk.heard.lock().unwrap().is_empty());
+    assert_eq!(events(&desk).last().unwrap(), "executed");
+    let told = desk.events.lock().unwrap().last().unwrap().to_string();
+    assert!(told.contains("given up before it was sent"), "{told}");
+    assert!(link.is_idle());
+    // Its answer is none.
+    link.from_server(&ways, ANSWER.as_bytes().into()).unwrap();
+    assert!(desk.heard.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_call_that_is_cancelled_while_it_is_sent_is_cancelled_at_the_server_after_it() {
+    let (desk, link, ways) = cancelled(When::Written);
+    assert_eq!(*desk.sent.lock().unwrap(), [CALL, CANCEL]);
+    assert_eq!(events(&desk).last().unwrap(), "decided", "it runs");
+    link.from_client(&ways, CALL.as_bytes().into()).unwrap();
+    assert!(desk.heard.lock().unwrap().pop().unwrap().contains("the id is in use"));
+    link.from_server(&ways, ANSWER.as_bytes().into()).unwrap();
+    assert_eq!(events(&desk).last().unwrap(), "executed");
+    assert!(link.is_idle());
+    assert!(link.state().given_up.is_empty());
+}
+
+#[test]
+fn an_id_that_was_given_up_and_answered_is_free_for_another_request() {
+    let (desk, link, ways) = cancelled(When::Written);
+    link.from_client(&ways, CANCEL.as_bytes().into()).unwrap();
+    assert_eq!(link.state().given_up.len(), 1, "once");
+    link.from_server(&ways, ANSWER.as_bytes().into()).unwrap();
+    let ping = |id: usize| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+    for id in 1..=MAX_IN_FLIGHT + 1 {
+        link.from_client(&ways, ping(id).as_bytes().into()).unwrap();
+    }
+    assert!(desk.heard.lock().unwrap().pop().unwrap().contains("too many requests"));
+    desk.heard.lock().unwrap().clear();
+    link.from_server(&ways, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#[..].into()).unwrap();
+    assert_eq!(desk.heard.lock().unwrap().len(), 1, "the first of them is answered");
+}
