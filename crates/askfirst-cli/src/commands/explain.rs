@@ -4,13 +4,14 @@ use askfirst::explain::{Explanation, Found, LookedIn, explain as explain_call};
 use askfirst::{ApprovalContext, ApprovalRequest, Args, Assessment, Toolset};
 use askfirst_runtime::assess::{self, Unknown};
 use askfirst_runtime::present::escape::{escaped, width};
+use askfirst_runtime::redact::Mark;
 use serde_json::{Value, json};
 
 use crate::args::Common;
 use crate::commands::call::parse_args;
 use crate::exit::Exit;
 use crate::print::out;
-use crate::session::{Offered, read_config};
+use crate::session::{Offered, read_config, redactor};
 
 /// The columns that are laid out for.
 const COLUMNS: usize = 100;
@@ -19,10 +20,15 @@ const WIDEST: usize = 32;
 
 /// Explains the verdict about a call.
 pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> {
-    let offered = Offered::new(read_config(common)?)?;
+    let config = read_config(common)?;
+    let hides = redactor(&config)?;
+    let offered = Offered::new(config)?;
     let call = ApprovalContext::new(tool, parse_args(args)?);
     let call = assess::prepare(call, &*offered.toolset, &offered.policy);
-    let assessment = assess::assess(&call, &*offered.toolset, Unknown::Silent);
+    let mut assessment = assess::assess(&call, &*offered.toolset, Unknown::Silent);
+    for fact in &mut assessment.facts {
+        fact.text = hides.text_about(&call.args, &fact.text, Mark::Screen).left;
+    }
     let explanation = explain_call(&call, &assessment, &offered.policy);
     let command = command(&call, &*offered.toolset);
     if common.json {
