@@ -44,7 +44,8 @@ impl Maker<'_> {
         let rows = rows_of(request);
         let is_said = |fact: &&Fact| rows.as_ref().is_some_and(|rows| rows.say(fact));
         for fact in request.facts.iter().filter(|fact| !is_said(fact)) {
-            entries.extend(self.fact(fact));
+            let text = self.clean_about(&request.args, &fact.text);
+            entries.extend(self.fact(&Fact::new(&fact.label, text)));
             if NAMES.contains(&fact.label.as_str()) {
                 entries.extend(warning(host_or_program(&fact.label), &fact.text));
             }
@@ -169,7 +170,11 @@ impl Maker<'_> {
             self.one(kind, presentation, short.into(), Args::new());
             self.section(Place::Content, "and in full:", Body::Entries(Vec::new()));
         }
-        let full = if self.about.is_clean(full.as_bytes()) {
+        let full = if kind == PresentationKind::Command {
+            // Short secrets are known only where they stand alone.
+            let text = self.clean_about(&request.args, full);
+            self.clean_text(text).into()
+        } else if self.about.is_clean(full.as_bytes()) {
             Source::Shown(Arc::clone(request))
         } else {
             self.clean(full).into()
