@@ -18,6 +18,9 @@ pub(super) const NO_HASH: [u8; 64] = [b'0'; 64];
 const PREV: &[u8] = b",\"prev\":\"sha256:";
 const HASH: &[u8] = b",\"hash\":\"sha256:";
 
+/// What stands behind the hash of a line.
+pub(super) const END: &[u8; 3] = b"\"}\n";
+
 /// How a line begins.
 const HEAD: [u8; 13] = *b"{\"v\":1,\"seq\":";
 /// How a line begins whose arguments stand in its hash by their digest.
@@ -46,17 +49,20 @@ pub(super) enum NoPlace {
 /// Finds out the place of a line, given without its newline, and checks its hash.
 pub(super) fn place(line: &[u8]) -> Result<Place, NoPlace> {
     let (seq, prev, body, hash) = parts(line).ok_or(NoPlace::Shape)?;
-    let found = if line.starts_with(&HEAD_APART) {
-        let args = args_in(body).ok_or(NoPlace::Shape)?;
-        let digest = ContentDigest::of(body.get(args.clone()).unwrap_or_default());
-        hash_of(body, Some(&Apart { args, digest }))
-    } else {
-        hash_of(body, None)
-    };
-    if found != hash {
+    if hash_of_line(body).ok_or(NoPlace::Shape)? != hash {
         return Err(NoPlace::Hash);
     }
     Ok(Place { seq, prev, hash })
+}
+
+/// The hash of a line that was read, given without it.
+fn hash_of_line(body: &[u8]) -> Option<Hex> {
+    if !body.starts_with(&HEAD_APART) {
+        return Some(hash_of(body, None));
+    }
+    let args = args_in(body)?;
+    let digest = ContentDigest::of(body.get(args.clone()).unwrap_or_default());
+    Some(hash_of(body, Some(&Apart { args, digest })))
 }
 
 /// The hash of a line's bytes before it. No JSON begins as a digest does, so what stands for arguments is never taken for them.
@@ -70,6 +76,30 @@ fn hash_of(body: &[u8], apart: Option<&Apart>) -> Hex {
 /// Whether bytes are a line's first ones.
 pub(super) fn may_begin(bytes: &[u8]) -> bool {
     [HEAD, HEAD_APART].iter().any(|head| bytes.iter().zip(head).all(|(byte, head)| byte == head))
+}
+
+/// Whether bytes that are no line may be what is left of one: its beginning, cut off before its end, or zeros where a system
+/// crashed before all of it was on the disk. Anything else was changed, or written by somebody else.
+pub(super) fn may_be_torn(bytes: &[u8]) -> bool {
+    let zeros = bytes.first() == Some(&0)
+        || bytes.last() == Some(&0)
+        || memchr::memmem::find(bytes, &[0; SECTOR]).is_some();
+    zeros || may_begin(bytes) && !goes_beyond(bytes)
+}
+
+/// Disks write no fewer bytes than this at once.
+const SECTOR: usize = 512;
+
+/// Whether a line's last part stands there, or something in its place.
+fn goes_beyond(bytes: &[u8]) -> bool {
+    if bytes.strip_suffix(b"\"}").is_some_and(|line| cut_hash(line, HASH).is_some()) {
+        return true;
+    }
+    let end = memchr::memmem::rfind(bytes, PREV).map(|prev| prev + PREV.len() + NO_HASH.len() + 1);
+    let Some((body, rest)) = end.and_then(|end| bytes.split_at_checked(end)) else { return false };
+    let last = [HASH, &hash_of_line(body).unwrap_or(NO_HASH), b"\"}"].concat();
+    // Arguments may look like the end of a line too, and are longer than that.
+    rest.len() <= last.len() + 1 && !last.starts_with(rest)
 }
 
 fn parts(line: &[u8]) -> Option<(u64, Hex, &[u8], Hex)> {
@@ -148,7 +178,7 @@ impl Line {
         let hash = hash_of(self.bytes.get(skip..).unwrap_or_default(), apart.as_ref());
         self.bytes.extend_from_slice(HASH);
         self.bytes.extend_from_slice(&hash);
-        self.bytes.extend_from_slice(b"\"}\n");
+        self.bytes.extend_from_slice(END);
         let line = self.bytes.get(skip..).unwrap_or_default();
         if line.len() > MAX_LINE { Err(LedgerError::TooLarge(line.len())) } else { Ok((line, hash)) }
     }

@@ -1,4 +1,4 @@
-//! The end of a file: the last whole line, and what a torn write left after it.
+//! The end of a file: the last whole line, and what stands after it: what a torn write left, or what somebody else did.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -21,9 +21,18 @@ pub(super) struct Tail {
     /// Whether that line says that the file is closed.
     pub(super) closed: bool,
     /// What was left after it.
-    pub(super) torn: Option<Torn>,
+    pub(super) left: Option<LeftOver>,
     /// Whether the file ends in the middle of a line.
     pub(super) open_line: bool,
+}
+
+/// What stands after the last whole line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LeftOver {
+    /// What a torn write left.
+    Torn(Torn),
+    /// What no torn write leaves.
+    Altered(Torn),
 }
 
 /// What a torn write left. Without bytes, only the end of the line was missing.
@@ -72,7 +81,7 @@ fn last_line(bytes: &[u8], all: bool) -> Option<Tail> {
             return Some(Tail {
                 last: Some(last),
                 closed: kind(found).is_some_and(|kind| kind == "rotated"),
-                torn: torn(rest.strip_prefix(b"\n").unwrap_or(rest), rest.is_empty()),
+                left: left_over(rest.strip_prefix(b"\n").unwrap_or(rest), rest.is_empty()),
                 open_line: bytes.last() != Some(&b'\n'),
             });
         }
@@ -80,9 +89,13 @@ fn last_line(bytes: &[u8], all: bool) -> Option<Tail> {
     }
 }
 
-fn torn(rest: &[u8], no_newline: bool) -> Option<Torn> {
-    let torn = no_newline || !rest.is_empty();
-    torn.then(|| Torn { bytes: rest.len() as u64, digest: Digest::of(rest) })
+fn left_over(rest: &[u8], no_newline: bool) -> Option<LeftOver> {
+    if rest.is_empty() && !no_newline {
+        return None;
+    }
+    let left = Torn { bytes: rest.len() as u64, digest: Digest::of(rest) };
+    let torn = rest.split(|byte| *byte == b'\n').all(line::may_be_torn);
+    Some(if torn { LeftOver::Torn(left) } else { LeftOver::Altered(left) })
 }
 
 /// A file without a single line is either new or its first line was torn; anything else is no ledger.
@@ -93,7 +106,7 @@ fn no_line(path: &Path, bytes: &[u8]) -> Result<Tail, LedgerError> {
         return Err(LedgerError::Refused { path: path.to_owned(), why });
     }
     let open_line = bytes.last().is_some_and(|byte| *byte != b'\n');
-    Ok(Tail { last: None, closed: false, torn: torn(bytes, false), open_line })
+    Ok(Tail { last: None, closed: false, left: left_over(bytes, false), open_line })
 }
 
 /// What kind of entry a line holds.

@@ -1,5 +1,6 @@
 //! The ledger: what its tests share.
 
+mod altered;
 mod chain;
 mod disks;
 mod kill;

@@ -97,10 +97,13 @@ struct Region {
     bytes: u64,
     hasher: Sha256,
     last: Option<u8>,
+    /// Whether no torn write could have left them.
+    altered: bool,
 }
 
 impl Region {
     fn push(&mut self, line: RawLine<'_>) {
+        self.altered |= !line::may_be_torn(line.bytes);
         let newline: &[u8] = if line.ended { b"\n" } else { b"" };
         for part in [line.bytes, newline] {
             if let Some((last, rest)) = part.split_last() {
@@ -193,6 +196,7 @@ impl Check {
                     bytes: 0,
                     hasher: Sha256::new(),
                     last: None,
+                    altered: false,
                 });
                 return region.push(line);
             }
@@ -216,8 +220,13 @@ impl Check {
         let torn: Option<Torn> = serde_json::from_value(Value::Object(fields.clone())).ok().filter(|_| own);
         match (self.region.take(), torn) {
             (Some(region), Some(torn)) => {
-                let at = region.line;
-                if region.is(&torn) {
+                let (at, altered) = (region.line, region.altered);
+                if altered {
+                    self.fault(
+                        at,
+                        "it was changed or put in: no torn write leaves this, though it is called one",
+                    );
+                } else if region.is(&torn) {
                     self.torn += 1;
                 } else {
                     self.fault(at, "it was changed after the entry that explains it was written");
@@ -238,6 +247,9 @@ impl Check {
         }
         if self.first_in_file.is_none() && self.before.is_some() && kind != "continued" {
             self.fault(line, "the file does not begin with the line that continues the one before");
+        }
+        if kind == "altered" {
+            self.fault(line, "its writer found that what stood before it had been changed or taken away");
         }
         if kind == "continued" {
             self.continued(line, fields);

@@ -2,17 +2,18 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{BufRead, BufReader, Read, Seek};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use askfirst::Digest;
 use askfirst::ports::Durability;
 use serde::Serialize;
 
 use super::disk::{self, Disk, folder};
 use super::error::LedgerError;
 use super::line::{self, Head, Hex, Line, NO_HASH};
-use super::tail::{self, Tail, Torn};
+use super::tail::{self, LeftOver, Tail, Torn};
 use super::{LedgerSettings, body, files};
 
 /// How long another writer may hold the lock.
@@ -27,6 +28,8 @@ const TRIES: usize = 100;
 enum Own {
     /// What a torn write left before this line.
     Recovered(Torn),
+    /// Before this line stands what no writer left so, or what this one wrote is gone.
+    Altered { altered_bytes: u64, altered_sha256: Option<Digest> },
     /// The last line of a file.
     Rotated { closed_as: String, next: String },
     /// The first line of the next one. Without a file before it, that file was taken away.
@@ -35,6 +38,23 @@ enum Own {
         #[serde(flatten, skip_serializing_if = "Option::is_none")]
         torn: Option<Torn>,
     },
+}
+
+impl Own {
+    fn after(left: LeftOver) -> Self {
+        match left {
+            LeftOver::Torn(torn) => Self::Recovered(torn),
+            LeftOver::Altered(_) => Self::altered(Some(left)),
+        }
+    }
+
+    fn altered(left: Option<LeftOver>) -> Self {
+        let left = left.map(|(LeftOver::Torn(left) | LeftOver::Altered(left))| left);
+        Self::Altered {
+            altered_bytes: left.map_or(0, |left| left.bytes),
+            altered_sha256: left.map(|left| left.digest),
+        }
+    }
 }
 
 pub(super) struct Writer {
@@ -171,14 +191,36 @@ impl Writer {
             return Ok(Step::Moved);
         }
         if self.left.is_none_or(|left| left.size != size) {
-            self.left = None;
             let tail = tail::look(&self.path, file, size)?;
-            if tail.closed && tail.torn.is_none() {
+            let lost = self.last.filter(|last| self.is_lost(*last, file, &tail));
+            self.left = None;
+            if let Some((seq, hash)) = lost {
+                // Going on from what this writer knows leaves a gap that can be seen.
+                self.left = Some(Left { size, seq, hash });
+                let newline = tail.open_line.then_some(b'\n');
+                self.put_own(file, &Own::altered(tail.left), head, newline)?;
+                self.sync(file)?;
+                return Ok(Step::Done);
+            }
+            if tail.closed && tail.left.is_none() {
                 return self.close(file, tail.last.map_or(0, |last| last.seq));
             }
             self.find_place(file, size, tail, head)?;
         }
         Ok(Step::Done)
+    }
+
+    /// Whether what this writer wrote last does not stand in the file any more.
+    fn is_lost(&self, (seq, hash): (u64, Hex), file: &File, tail: &Tail) -> bool {
+        let Some(last) = tail.last else { return false };
+        let is_there = |left: Left| {
+            let mut found = NO_HASH;
+            let at = left.size.checked_sub((NO_HASH.len() + line::END.len()) as u64);
+            at.is_some_and(|at| file.read_exact_at(&mut found, at).is_ok()) && found == left.hash
+        };
+        last.seq < seq
+            || last.seq == seq && last.hash != hash
+            || self.left.is_some_and(|left| !is_there(left))
     }
 
     fn lock(&self, file: &File) -> Result<(), LedgerError> {
@@ -208,17 +250,22 @@ impl Writer {
         let newline = tail.open_line.then_some(b'\n');
         if let Some(last) = tail.last {
             self.left = Some(Left { size, seq: last.seq, hash: last.hash });
-            return match tail.torn {
+            return match tail.left {
                 None => Ok(()),
-                Some(torn) => self.put_own(file, &Own::Recovered(torn), head, newline),
+                Some(left) => self.put_own(file, &Own::after(left), head, newline),
             };
         }
         let (previous, (seq, hash)) = self.before()?;
         self.left = Some(Left { size, seq, hash });
-        match (seq, tail.torn) {
+        match (seq, tail.left) {
             (0, None) => Ok(()),
-            (0, Some(torn)) => self.put_own(file, &Own::Recovered(torn), head, newline),
-            (_, torn) => {
+            (0, Some(left)) => self.put_own(file, &Own::after(left), head, newline),
+            (_, left) => {
+                let torn = match left {
+                    None => None,
+                    Some(LeftOver::Torn(torn)) => Some(torn),
+                    Some(LeftOver::Altered(_)) => None,
+                };
                 self.put_own(file, &Own::Continued { previous, torn }, head, newline)?;
                 self.sync(file)?;
                 self.sync_folder()
