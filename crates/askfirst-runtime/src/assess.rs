@@ -30,9 +30,13 @@ pub fn prepare(mut call: ApprovalContext, toolset: &dyn Toolset, policy: &Policy
     let texts: Vec<String> = policy.paths_to_resolve(&call).into_iter().map(str::to_owned).collect();
     call.resolved.clear();
     if !texts.is_empty() {
-        let folder = folder_of(&call);
-        let followed = texts.into_iter().filter_map(|text| Some((follow(&folder, &text)?, text)));
-        call.resolved = followed.map(|(path, text)| (text, path)).collect();
+        let place = |text: &str| {
+            let told = toolset.approval().and_then(|tools| tools.place_of(&call, text));
+            told.or_else(|| plain_place(&call, text, policy.folder()))
+        };
+        let followed = texts.into_iter().filter_map(|text| Some((follow(&place(&text)?)?, text)));
+        let followed: Vec<_> = followed.collect();
+        call.resolved = followed.into_iter().map(|(path, text)| (text, path)).collect();
     }
     call
 }
@@ -64,24 +68,30 @@ pub fn judged<'a>(
         .unwrap_or_else(|_| judge(call, &FAILED, policy))
 }
 
-fn folder_of(call: &ApprovalContext) -> PathBuf {
-    let given = call.args.get("cwd").and_then(Value::as_str).map(PathBuf::from);
-    let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    match given {
-        Some(folder) if folder.is_absolute() => folder,
-        Some(folder) => here().join(folder),
-        None => here(),
-    }
-}
-
-/// Where a path leads, every link followed as far as it exists. Nothing if that cannot be told.
-fn follow(folder: &Path, text: &str) -> Option<String> {
-    let path = folder.join(text);
+/// Where a path lies that a tool reads as its process does. A relative one is in doubt where the call names a folder, or where
+/// the process is in another than the rules speak for.
+fn plain_place(call: &ApprovalContext, text: &str, rules: Option<&Path>) -> Option<PathBuf> {
+    let path = Path::new(text);
     if text.is_empty() || text.contains('\0') || text.starts_with('~') {
         return None;
     }
+    if path.is_absolute() {
+        return Some(path.to_owned());
+    }
+    let named =
+        [&call.args, &call.metadata].iter().any(|map| map.get("cwd").is_some_and(|cwd| !cwd.is_null()));
+    let here = std::env::current_dir().ok().filter(|_| !named)?;
+    let same = |rules: &Path| {
+        rules == here
+            || rules.canonicalize().is_ok_and(|rules| here.canonicalize().is_ok_and(|here| rules == here))
+    };
+    rules.is_none_or(same).then(|| here.join(path))
+}
+
+/// Where a path leads, every link followed as far as it exists. Nothing if that cannot be told.
+fn follow(path: &Path) -> Option<String> {
     let mut missing: Vec<std::ffi::OsString> = Vec::new();
-    let mut head = path.as_path();
+    let mut head = path;
     loop {
         match head.canonicalize() {
             Ok(found) => {

@@ -1,5 +1,7 @@
 //! The tool's own view of a call.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use crate::call::ApprovalContext;
@@ -104,5 +106,12 @@ pub trait ApprovalAware: Send + Sync {
     fn present(&self, call: &ApprovalContext, request: &ApprovalRequest) -> Shown {
         let _ = (call, request);
         Shown::default()
+    }
+
+    /// Where the tool would look for a path in its arguments, from the root of the file system on. Nothing if it reads paths
+    /// as its process does.
+    fn place_of(&self, call: &ApprovalContext, path: &str) -> Option<PathBuf> {
+        let _ = (call, path);
+        None
     }
 }

@@ -110,7 +110,7 @@ fn speak<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a 
 /// The approval of the most specific entry that has one; of equally specific ones, the strictest. An empty entry
 /// that is more specific than all of them leaves the word to the tool.
 fn config_says<'a>(spoken: &Spoken<'a>) -> Option<(Approval, &'a Because, Named)> {
-    let (first, named) = spoken.iter().find(|(case, _)| case.approval.is_some() || case.is_empty())?;
+    let (first, named) = spoken.iter().find(|(case, _)| case.approval.is_some() || case.is_own_view())?;
     let equally = spoken.iter().filter(|(_, other)| *other == named);
     let said = equally.filter_map(|(case, _)| Some((case.approval?, &case.origin)));
     let first = first.approval.map(|approval| (approval, &first.origin));

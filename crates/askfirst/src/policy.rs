@@ -1,7 +1,10 @@
 //! The owner's rules about tools, indexed so that their number does not matter.
 
+mod paths;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -19,8 +22,10 @@ pub const GUARDED: [&str; 4] = ["shell", "exec", "worker_call", "worker_create"]
 /// One case of an entry: what holds if its conditions do.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The approval; nothing means the tool's own view.
+    /// The approval; nothing leaves it to less specific names, and then to the tool's own view.
     pub approval: Option<Approval>,
+    /// Whether it says that the tool's own view holds, whatever less specific names say.
+    pub own_view: bool,
     /// The conditions, all of which must hold.
     pub when: Vec<Condition>,
     /// The least risk.
@@ -41,6 +46,7 @@ impl Case {
     pub fn new(approval: Option<Approval>, origin: Because) -> Self {
         Self {
             approval,
+            own_view: false,
             when: Vec::new(),
             risk: None,
             description: None,
@@ -61,13 +67,13 @@ impl Case {
         failing.map(|condition| condition.field.as_str())
     }
 
-    /// Whether it says nothing at all, which means the tool's own view.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.approval.is_none()
-            && self.risk.is_none()
+    /// Whether it leaves the word to the tool: it says so, or nothing at all.
+    pub(crate) fn is_own_view(&self) -> bool {
+        let empty = self.risk.is_none()
             && self.description.is_none()
             && self.exclude_keys.is_empty()
-            && self.options.is_empty()
+            && self.options.is_empty();
+        self.approval.is_none() && (self.own_view || empty)
     }
 
     fn denies_with_conditions(&self) -> bool {
@@ -214,13 +220,13 @@ impl Rules {
         Ok(Self { default_approval, exact: exact.into(), globs: globs.into(), prefix_lengths })
     }
 
-    /// The same rules, but that no argument is left out of memory and record by them.
+    /// The same rules, but that they leave no argument out of memory and record, and describe no call.
     #[must_use]
-    pub fn leaving_nothing_out(mut self) -> Self {
+    pub fn only_deciding(mut self) -> Self {
         let exact = Arc::make_mut(&mut self.exact).values_mut().flatten();
         let globs = Arc::make_mut(&mut self.globs).values_mut().flatten().map(|found| &mut found.entry);
         let cases = exact.chain(globs).flat_map(|entry| &mut entry.cases);
-        cases.for_each(|case| case.exclude_keys.clear());
+        cases.for_each(|case| (case.exclude_keys, case.description) = (Vec::new(), None));
         self
     }
 
@@ -387,6 +393,7 @@ pub struct Policy {
     find_walls: Option<Arc<dyn Fn() -> Walls + Send + Sync>>,
     overriding: Option<Arc<dyn NeedsApproval>>,
     digest: Option<Digest>,
+    folder: Option<PathBuf>,
     path_tests: bool,
 }
 
@@ -467,32 +474,5 @@ impl Policy {
 
     pub(crate) fn overriding(&self) -> Option<&dyn NeedsApproval> {
         self.overriding.as_deref()
-    }
-
-    /// The texts of a call that a rule tests as paths. Whoever can look at files resolves them before judging.
-    #[must_use]
-    pub fn paths_to_resolve<'a>(&self, call: &'a ApprovalContext) -> Vec<&'a str> {
-        if !self.path_tests {
-            return Vec::new();
-        }
-        let layers = std::iter::once(&self.main).chain(&self.floors);
-        let fields = layers.flat_map(|rules| rules.path_fields(&call.tool_name));
-        let values = fields.filter_map(|field| call.args.get(field));
-        values
-            .flat_map(|value| match value {
-                Value::Array(items) => items.iter().collect(),
-                other => vec![other],
-            })
-            .filter_map(Value::as_str)
-            .collect()
-    }
-
-    fn noted(mut self) -> Self {
-        let mut layers = std::iter::once(&self.main).chain(&self.floors);
-        self.path_tests = layers.any(|rules| {
-            let cases = rules.entries().flat_map(|entry| &entry.cases);
-            cases.flat_map(|case| &case.when).any(Condition::wants_path)
-        });
-        self
     }
 }

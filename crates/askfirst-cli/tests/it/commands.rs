@@ -375,3 +375,61 @@ fn the_demo_runs_unattended() {
     assert!(printed.contains("ran      list_files") && printed.contains("refused  edit_file"), "{printed}");
     assert_eq!(place.run(&["demo"]).0, 5);
 }
+
+/// One call of `decide` in a folder.
+fn verdict(place: &Place, folder: &str, call: &str) -> String {
+    let config = place.path().join("c.yaml").display().to_string();
+    let mut command = place.command(&["decide", "--config", &config]);
+    command.current_dir(place.path().join(folder));
+    let (_, out, err) = feed(command, call.as_bytes());
+    let answer: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+    answer["verdict"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_rule_about_a_path_means_the_file_that_the_tool_would_touch() {
+    let place = Place::new(
+        r#"
+version: 1
+sandbox:
+  require_os_sandbox: false
+  paths: { r: { root: ., mode: rw, approval: { write: required } } }
+tools:
+  write_file: [{ approval: none, when: { path: ./cache/ } }]
+  read_file: [{ approval: deny, when: { path: ./cache/ } }, { approval: none }]
+  custom: [{ approval: none, when: { path: ./cache/ } }, { approval: required }]
+  show: { command: [cat, --, "{path}"], args: { path: { type: string } }, approval: none, when: { path: ./cache/ } }
+"#,
+    );
+    std::fs::create_dir(place.path().join("cache")).unwrap();
+    std::fs::write(place.path().join("cache/a"), "").unwrap();
+    let cached = place.path().join("cache/a").display().to_string();
+    let cases = [
+        ("write_file", "cache/a", [".", "cache"], "allow"),
+        ("write_file", "r:cache/a", [".", "cache"], "allow"),
+        ("write_file", "secret.txt", [".", "cache"], "ask"),
+        ("write_file", "r:secret.txt", [".", "cache"], "ask"),
+        ("write_file", "cache/../secret.txt", [".", "cache"], "ask"),
+        ("read_file", "cache/a", [".", "cache"], "deny"),
+        ("read_file", "r:cache/a", [".", "cache"], "deny"),
+        ("read_file", "r:/./cache//a", [".", "cache"], "deny"),
+        ("show", "cache/a", [".", "cache"], "allow"),
+        ("show", "secret.txt", [".", "cache"], "ask"),
+        ("custom", cached.as_str(), [".", "cache"], "allow"),
+        ("custom", "cache/a", [".", "."], "allow"),
+        // Where nobody knows what a path is relative to, no rule is the milder for it.
+        ("custom", "a", ["cache", "cache"], "ask"),
+        ("custom", "cache/a", ["cache", "cache"], "ask"),
+    ];
+    for (tool, path, folders, wanted) in cases {
+        for folder in folders {
+            let args = serde_json::json!({"path": path, "content": ""});
+            let mut args = args.as_object().unwrap().clone();
+            args.retain(|key, _| key == "path" || tool == "write_file");
+            let call = serde_json::json!({"id": 1, "tool": tool, "args": args}).to_string();
+            assert_eq!(verdict(&place, folder, &call), wanted, "{tool} of {path} in {folder}");
+        }
+    }
+    let elsewhere = r#"{"id": 1, "tool": "custom", "args": {"path": "cache/a", "cwd": "cache/../.."}}"#;
+    assert_eq!(verdict(&place, ".", elsewhere), "ask");
+}

@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::symlink;
 
-use super::follow;
+use askfirst::{ApprovalContext, Args};
+
+use super::{follow, plain_place};
 
 #[test]
 fn links_and_climbing_are_followed_before_a_rule_sees_the_path() {
@@ -11,7 +13,7 @@ fn links_and_climbing_are_followed_before_a_rule_sees_the_path() {
     std::fs::create_dir(here.join("in")).unwrap();
     symlink("/etc", here.join("in/out")).unwrap();
     symlink("/nowhere/at/all", here.join("in/dangling")).unwrap();
-    let text = |path: &str| follow(&here, path);
+    let text = |path: &str| follow(&here.join(path));
     let inside = |path: &str| Some(here.join(path).to_str().unwrap().to_owned());
     assert_eq!(text("in/new.txt"), inside("in/new.txt"));
     assert_eq!(text("./in/../in/a/b"), inside("in/a/b"));
@@ -19,7 +21,22 @@ fn links_and_climbing_are_followed_before_a_rule_sees_the_path() {
     assert_eq!(text("in/missing/../../.."), None);
     assert_eq!(text("in/dangling"), None);
     assert_eq!(text("in/dangling/x"), None);
-    assert_eq!(text("~/x"), None);
-    assert_eq!(text(""), None);
-    assert_eq!(text("a\0b"), None);
+    let plain = |path: &str| plain_place(&ApprovalContext::new("t", Args::new()), path, None);
+    assert_eq!(plain("~/x"), None);
+    assert_eq!(plain(""), None);
+    assert_eq!(plain("a\0b"), None);
+    assert_eq!(plain("/x/../y"), Some("/x/../y".into()));
+}
+
+#[test]
+fn a_relative_path_is_in_doubt_where_nobody_says_what_it_is_relative_to() {
+    let here = std::env::current_dir().unwrap();
+    let place = |cwd: Option<&str>, rules: &std::path::Path| {
+        let mut call = ApprovalContext::new("t", Args::new());
+        call.args.extend(cwd.map(|cwd| ("cwd".to_owned(), cwd.into())));
+        plain_place(&call, "x", Some(rules))
+    };
+    assert_eq!(place(None, &here), Some(here.join("x")));
+    assert_eq!(place(Some("sub"), &here), None);
+    assert_eq!(place(None, here.parent().unwrap()), None);
 }

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use askfirst::ToolEntry;
+use askfirst::{Case, ToolEntry};
 
 use super::merge::{origins, unite};
 use super::settings::{Fallback, Layer, Limits, OSProfile, SecretsConfig, Settings, ShellConfig};
@@ -29,17 +29,24 @@ pub(crate) fn disarm(floor: &mut Settings, layer: Layer) -> Vec<String> {
     floor.mcp.clear();
     let mut all = all;
     if layer == Layer::UntrustedProject {
-        // What is hidden from a person, from memory and from the record makes nothing stricter.
-        let excludes = |entry: &ToolEntry| entry.cases().iter().any(|case| !case.exclude_keys.is_empty());
-        let entries = floor.rules.entries().filter(|entry| excludes(entry));
-        let mut left_out: Vec<String> =
-            entries.map(|entry| format!("`exclude_keys` of `{}`", quoted(&entry.name))).collect();
+        // What is hidden from a person, from memory and from the record, or told of a call, makes nothing stricter.
+        let has = |entry: &ToolEntry, what: fn(&Case) -> bool| entry.cases().iter().any(what);
+        let mut left_out = Vec::new();
+        for entry in floor.rules.entries() {
+            let name = quoted(&entry.name);
+            if has(entry, |case| !case.exclude_keys.is_empty()) {
+                left_out.push(format!("`exclude_keys` of `{name}`"));
+            }
+            if has(entry, |case| case.description.is_some()) {
+                left_out.push(format!("`description` of `{name}`"));
+            }
+        }
         left_out.sort();
         all.extend(left_out);
         if !(floor.secrets.args.is_empty() && floor.secrets.env.is_empty()) {
             all.push("`secrets`".to_owned());
         }
-        floor.rules = std::mem::take(&mut floor.rules).leaving_nothing_out();
+        floor.rules = std::mem::take(&mut floor.rules).only_deciding();
         floor.secrets = SecretsConfig::default();
     }
     all.into_iter().map(|what| format!("{what}: {why}")).collect()

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use askfirst::policy::GUARDED;
 use askfirst::when::Glob;
 use askfirst::{Approval, Rules};
 
@@ -216,12 +217,24 @@ fn tools(without: &Config, with: &Config, said: &mut Vec<String>) {
         }
         let strictest = |cases: &[askfirst::Case]| cases.iter().filter_map(|case| case.approval).max();
         let covers = |other: &&askfirst::ToolEntry| {
-            Glob::new(&other.name).is_ok_and(|glob| glob.is_match(&entry.name))
+            other.name != entry.name
+                && Glob::of_names(&other.name).is_ok_and(|glob| glob.is_match(&entry.name))
         };
-        let around = || old.rules.entries().filter(covers).filter_map(|other| strictest(other.cases())).max();
+        let certain = |cases: &[askfirst::Case]| cases.iter().any(|case| case.when.is_empty());
+        let around = || {
+            let others = || old.rules.entries().filter(covers).map(askfirst::ToolEntry::cases);
+            let decides = |cases: &[askfirst::Case]| {
+                cases.iter().any(|case| case.when.is_empty() && case.approval.is_some())
+            };
+            let rest = (!others().any(decides)).then_some(default);
+            others().filter_map(strictest).chain(rest).max()
+        };
         let then = match before {
-            Some(before) => strictest(before.cases()),
-            None => around().or(Some(default)),
+            Some(before) if certain(before.cases()) => strictest(before.cases()),
+            // Nothing but their own name covers these.
+            _ if GUARDED.contains(&entry.name.as_str()) => Some(default.max(Approval::Required)),
+            Some(before) => strictest(before.cases()).max(around()),
+            None => around(),
         };
         let hidden = entry.cases().iter().flat_map(|case| &case.exclude_keys);
         let known = |key: &&String| {
@@ -230,12 +243,23 @@ fn tools(without: &Config, with: &Config, said: &mut Vec<String>) {
         for key in hidden.filter(|key| !known(key)) {
             said.push(format!("{} of the tool {} is not recorded", tick(key), tick(&entry.name)));
         }
+        if !certain(entry.cases()) && before.is_some() && then != Some(Approval::None) {
+            let name = tick(&entry.name);
+            said.push(format!(
+                "the tool {name}: less specific names or its own view where no condition holds"
+            ));
+        }
+        let risk = |cases: &[askfirst::Case]| cases.iter().filter_map(|case| case.risk).max();
+        let (was, is) = (before.and_then(|before| risk(before.cases())), risk(entry.cases()));
+        if let Some(was) = was.filter(|was| is.is_none_or(|is| is < *was)) {
+            said.push(format!("the tool {}: its risk is no longer `{was}`", tick(&entry.name)));
+        }
         for case in entry.cases() {
             let now = case.approval;
             let milder = match (then, now) {
                 (Some(then), Some(now)) => now < then,
                 (Some(then), None) => then > Approval::None,
-                (None, Some(now)) => now < Approval::Required,
+                (None, Some(now)) => now < default.max(Approval::Required),
                 (None, None) => false,
             };
             if milder {

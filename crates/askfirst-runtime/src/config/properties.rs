@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::layers::{ProjectTrust, load_with};
+use super::loosens::loosens;
 use super::testing::World;
 
 fn word() -> impl Strategy<Value = &'static str> {
@@ -47,7 +48,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_floor_never_loosens_a_verdict(user in config(), project in config(), managed in config()) {
+    fn a_floor_never_loosens_a_verdict_and_trust_never_unsaid(user in config(), project in config(), managed in config()) {
         let world = World::new();
         world.write("home/.config/askfirst/askfirst.yaml", &user);
         let alone = world.load().unwrap();
@@ -58,6 +59,7 @@ proptest! {
         let trusted_above = load_with(&world.options(), ProjectTrust::Assumed).unwrap();
         std::fs::remove_file(world.path("etc/askfirst.yaml")).unwrap();
         let trusted = load_with(&world.options(), ProjectTrust::Assumed).unwrap();
+        let said = loosens(&untrusted, &trusted);
         for tool in ["a", "ab", "b", "shell", "z"] {
             for args in [json!({}), json!({ "x": 1 }), json!({ "x": "yz" })] {
                 let args: Args = args.as_object().unwrap().clone();
@@ -69,6 +71,7 @@ proptest! {
                     prop_assert!(of(&untrusted) >= of(&alone));
                     prop_assert!(of(&both) >= of(&untrusted));
                     prop_assert!(of(&trusted_above) >= of(&trusted));
+                    prop_assert!(of(&trusted) >= of(&alone) || !said.is_empty(), "{tool} is milder, unsaid");
                 }
             }
         }

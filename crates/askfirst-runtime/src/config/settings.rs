@@ -53,6 +53,7 @@ impl Config {
     #[must_use]
     pub fn policy(&self, walls: Walls) -> Policy {
         let policy = Policy::new(self.main.rules.clone()).with_walls(walls).with_digest(self.digest);
+        let policy = policy.with_folder(self.folder.clone());
         self.floors.iter().fold(policy, |policy, floor| policy.with_floor(floor.rules.clone()))
     }
 

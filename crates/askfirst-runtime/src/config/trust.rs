@@ -13,6 +13,7 @@ use super::fault::Faults;
 use super::layers::{LoadOptions, ProjectTrust, load_with};
 use super::node::{Place, Source};
 use super::places::{Places, writable_by};
+use super::read::folder_of;
 use super::settings::{Config, Layer};
 
 pub use super::loosens::loosens;
@@ -150,8 +151,11 @@ fn read_store(path: &Path) -> Result<Store, TrustFault> {
     Ok(store)
 }
 
+/// Where a config speaks: its real folder, and its name there. A link to a config that is trusted elsewhere speaks for another
+/// folder, so it is not trusted with it.
 fn key_of(path: &Path) -> Result<String, TrustFault> {
-    let real = path.canonicalize()?;
+    let name = path.file_name().ok_or(TrustFault::BadPath)?;
+    let real = folder_of(path).canonicalize()?.join(name);
     real.to_str().map(str::to_owned).ok_or(TrustFault::BadPath)
 }
 

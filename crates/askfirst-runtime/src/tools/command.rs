@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use askfirst::ports::{Access, Launch, Launcher};
@@ -113,6 +114,10 @@ impl ApprovalAware for CommandToolset {
         let presentation =
             argv.map(|argv| ApprovalPresentation::new(PresentationKind::Command, quoted(&argv)));
         Shown { presentation, ..Shown::default() }
+    }
+
+    fn place_of(&self, call: &ApprovalContext, path: &str) -> Option<PathBuf> {
+        Some(self.tools.get(&call.tool_name)?.folder.join(path))
     }
 }
 

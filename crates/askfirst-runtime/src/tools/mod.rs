@@ -5,6 +5,7 @@ pub mod filesystem;
 mod finished;
 pub mod shell;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use askfirst::toolset::BoxFuture;
@@ -67,5 +68,9 @@ impl ApprovalAware for Combined {
     fn present(&self, call: &ApprovalContext, request: &ApprovalRequest) -> Shown {
         let tools = self.of(&call.tool_name).and_then(|toolset| toolset.approval());
         tools.map(|tools| tools.present(call, request)).unwrap_or_default()
+    }
+
+    fn place_of(&self, call: &ApprovalContext, path: &str) -> Option<PathBuf> {
+        self.of(&call.tool_name)?.approval()?.place_of(call, path)
     }
 }

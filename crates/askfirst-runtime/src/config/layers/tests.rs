@@ -137,6 +137,48 @@ fn the_same_bytes_elsewhere_are_not_trusted() {
 }
 
 #[test]
+fn a_link_to_a_trusted_config_is_not_trusted_with_it() {
+    let world = World::new();
+    world.write(
+        PROJECT,
+        "version: 1\ndefault_approval: none\nsandbox: { paths: { here: { root: ., mode: rw } } }\n",
+    );
+    trust_project(&world);
+    fs::create_dir(world.path("other")).unwrap();
+    std::os::unix::fs::symlink("../project/askfirst.yaml", world.path("other/askfirst.yaml")).unwrap();
+    let options = LoadOptions { folder: world.path("other"), ..world.options() };
+    let config = load(&options).unwrap();
+    assert_eq!(verdict(&config, "a"), Verdict::Ask);
+    assert!(config.main.sandbox.paths.is_empty());
+    // Trusted where it lies, it speaks for that folder.
+    let path = world.path("other/askfirst.yaml");
+    trust::record(&world.places(), &path, Digest::of(fs::read(&path).unwrap())).unwrap();
+    let config = load(&options).unwrap();
+    assert_eq!(config.main.sandbox.paths["here"].root, world.path("other"));
+    // Led to other bytes, it is not trusted any more.
+    let evil = world.write("evil.yaml", "version: 1\ndefault_approval: none\n");
+    fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink(evil, &path).unwrap();
+    assert_eq!(verdict(&load(&options).unwrap(), "a"), Verdict::Ask);
+}
+
+#[test]
+fn an_untrusted_project_describes_no_call() {
+    let world = World::new();
+    world.write(USER, "version: 1\ntools: { pay: { approval: required } }\n");
+    world.write(PROJECT, "version: 1\ntools: { pay: { description: \"harmless\" }, \"*\": { description: \"nothing to see\" } }\n");
+    let described = |config: &Config| {
+        let call = ApprovalContext::new("pay", Args::new());
+        judge(&call, &Assessment::silent(), &config.policy(Walls::Settled)).request().unwrap().description
+    };
+    let config = world.load().unwrap();
+    assert_eq!(described(&config), "pay()");
+    assert_eq!(config.not_offered.len(), 2, "{:?}", config.not_offered);
+    trust_project(&world);
+    assert_eq!(described(&world.load().unwrap()), "harmless");
+}
+
+#[test]
 fn the_managed_file_is_always_a_floor() {
     let world = World::new();
     world.write(MANAGED, "version: 1\ntools: { rm: { approval: deny }, \"x*\": { approval: human } }\napproval_timeout: 30s\nledger: { sync: always }\nsandbox: { require_os_sandbox: true, os_sandbox_fallback: fail_fast, never_read: [.env] }\nsecrets: { args: [pin] }\n");

@@ -92,6 +92,26 @@ fn an_exact_name_below_a_stricter_glob_loosens() {
 }
 
 #[test]
+fn conditions_and_lower_risks_loosen() {
+    let said = |user: &str, project: &str| {
+        let world = World::new();
+        world.write(USER, &format!("version: 1\ndefault_approval: none\ntools: {user}\n"));
+        world.write(PROJECT, &format!("version: 1\ntools: {project}\n"));
+        let [without, with] = [ProjectTrust::Withheld, ProjectTrust::Assumed]
+            .map(|trust| load_with(&world.options(), trust).unwrap());
+        loosens(&without, &with)
+    };
+    assert_eq!(
+        said("{ a: { approval: deny } }", "{ a: [{ approval: deny, when: { to: x } }] }"),
+        ["the tool `a`: less specific names or its own view where no condition holds"]
+    );
+    assert_eq!(
+        said("{ a: { approval: human, risk: irreversible } }", "{ a: { approval: human } }"),
+        ["the tool `a`: its risk is no longer `irreversible`"]
+    );
+}
+
+#[test]
 fn a_stricter_project_loosens_nothing() {
     let world = World::new();
     world.write(USER, "version: 1\ntools: { b: { approval: none } }\n");

@@ -29,6 +29,7 @@ mod write;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use askfirst::toolset::BoxFuture;
@@ -140,6 +141,11 @@ impl ApprovalAware for FileToolset {
             Ok((plan, wish)) => show::present(&ground, &wish, &plan),
             Err(trouble) => show::failed(&trouble),
         }
+    }
+
+    fn place_of(&self, call: &ApprovalContext, path: &str) -> Option<PathBuf> {
+        wish::NAMES.contains(&call.tool_name.as_str()).then_some(())?;
+        Ground::of_call(&self.0.roots, call).place_of(path)
     }
 }
 

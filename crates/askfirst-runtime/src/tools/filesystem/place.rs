@@ -202,6 +202,11 @@ impl<'a> Ground<'a> {
         Ok(Asked { root, path: path.to_owned() })
     }
 
+    /// Where a path would lie on this machine without links.
+    pub(crate) fn place_of(&self, text: &str) -> Option<PathBuf> {
+        self.plainly(&self.asked(text).ok()?)
+    }
+
     /// The deepest root that a location lies in, and the way from it.
     fn deepest<'p>(&self, real: &'p Path) -> Option<(usize, &'p Path)> {
         let within = |(index, root): (usize, &Option<PathBuf>)| Some((index, below(real, root.as_ref()?)?));
