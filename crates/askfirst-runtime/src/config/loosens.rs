@@ -226,7 +226,7 @@ fn tools(without: &Config, with: &Config, said: &mut Vec<String>) {
             let decides = |cases: &[askfirst::Case]| {
                 cases.iter().any(|case| case.when.is_empty() && case.approval.is_some())
             };
-            let rest = (!others().any(decides)).then_some(default);
+            let rest = (others().next().is_none() || !others().all(decides)).then_some(default);
             others().filter_map(strictest).chain(rest).max()
         };
         let then = match before {
