@@ -1,6 +1,7 @@
 //! Exit codes, written once: help, the man page and the guide print this list.
 
 use askfirst::{Cause, Outcome, ToolError};
+use signal_hook::consts::SIGHUP;
 
 /// How the program ends. The order is that of `run`, which ends with the highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +27,8 @@ Exit codes:
   4  refused by a person
   5  nobody to ask: no terminal, end of input, time-out
   6  the record could not be written
-`sandbox` and `mcp` end as what they start; 125 if it could not be started";
+`sandbox` and `mcp` end as what they start; 125 if it could not be started.
+Told to end by a signal: 128 and its number; 5 if the terminal was closed while somebody was asked";
 
 impl Exit {
     pub fn of(outcome: &Outcome) -> Self {
@@ -42,6 +44,14 @@ impl Exit {
                 | ToolError::Ended { .. }
                 | ToolError::Stale(_),
             ) => Self::ToolFailed,
+        }
+    }
+
+    /// How a session ends that would end so, and was told to by a signal.
+    pub fn by_signal(self, signal: Option<i32>) -> Self {
+        match (signal, self) {
+            (None, _) | (Some(SIGHUP), Self::Nobody) | (_, Self::Unrecorded | Self::Child(_)) => self,
+            (Some(signal), _) => Self::Child(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
         }
     }
 

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let cli = args::read();
     let exit = dispatch(cli).unwrap_or_else(|error| failed(&error));
     askfirst_runtime::walls::end_helpers();
-    exit.into()
+    exit.by_signal(session::ended_by()).into()
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {

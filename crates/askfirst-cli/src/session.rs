@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use askfirst::ports::{Approver, Clock, Durability, Recorder};
@@ -27,10 +29,10 @@ use crate::args::{Common, ModeFlags};
 use crate::servers;
 
 /// How long a session that was told to end may take to write down how it ended.
-const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
+const GRACE: Duration = Duration::from_secs(2);
 
 /// How long commands that still run when a session ends may take to end, and what they made to be searched.
-const ENDING: std::time::Duration = std::time::Duration::from_secs(20);
+const ENDING: Duration = Duration::from_secs(20);
 
 /// Reads the config as the flags say.
 pub fn read_config(common: &Common) -> anyhow::Result<Config> {
@@ -160,19 +162,40 @@ impl Session {
     }
 }
 
+/// A second signal that comes sooner was sent with the first: whoever closes a terminal sends two.
+const AT_ONCE: Duration = Duration::from_millis(300);
+
+/// The signal that told the session to end.
+static ENDED_BY: AtomicI32 = AtomicI32::new(0);
+
+/// The signal that told the session to end, if one did.
+pub fn ended_by() -> Option<i32> {
+    Some(ENDED_BY.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
+}
+
 /// Told to end, the session ends what it started: questions are withdrawn, which gives the terminal back, and running
 /// tools are killed; what they made is searched. What has not come to its end by then is left; a second signal leaves it
 /// at once.
 fn end_on_signals(launcher: Arc<WalledLauncher>, controller: ApprovalController) -> anyhow::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("signals cannot be watched")?;
     std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
-        for (count, signal) in signals.forever().enumerate() {
-            if count > 0 {
+        let mut first = None;
+        for signal in signals.forever() {
+            if let Some(first) = first {
+                if Instant::elapsed(&first) < AT_ONCE {
+                    continue;
+                }
                 servers::end(Signal::KILL);
                 askfirst_terminal::put_back();
                 std::process::exit(128 + signal);
             }
-            controller.stop();
+            first = Some(Instant::now());
+            ENDED_BY.store(signal, Ordering::SeqCst);
+            if signal == SIGHUP {
+                controller.hang_up();
+            } else {
+                controller.stop();
+            }
             servers::end(Signal::TERM);
             launcher.stop();
             let launcher = Arc::clone(&launcher);

@@ -77,8 +77,14 @@ impl Setup {
         let mode = if Rule::Asked.holds() { self.mode } else { Mode::ApproveAll };
         let time_out = self.time_out.filter(|_| Rule::TimeOut.holds());
         let machine = Machine::new(mode, somebody, self.memory, time_out);
-        let state =
-            State { machine, slots: HashMap::new(), to_show: VecDeque::new(), thread: false, closed: false };
+        let state = State {
+            machine,
+            slots: HashMap::new(),
+            to_show: VecDeque::new(),
+            thread: false,
+            closed: false,
+            by_denial: false,
+        };
         let desk = Desk {
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -164,7 +170,31 @@ impl ApprovalController {
 
     /// Ends the run: everything that waits is refused, and so is whatever comes.
     pub fn stop(&self) {
-        self.desk().with(|state, now| state.machine.stop(now));
+        self.stop_because(Cause::Cancelled, "the run was stopped");
+    }
+
+    /// The same because the terminal of whoever is asked is gone.
+    pub fn hang_up(&self) {
+        self.stop_because(Cause::TerminalLost, "the terminal was closed");
+    }
+
+    fn stop_because(&self, cause: Cause, note: &str) {
+        self.desk().with(|state, now| {
+            state.by_denial = false;
+            state.machine.stop_because(cause, note, now);
+        });
+    }
+
+    /// The same because somebody said no: what was approved in the same answer still runs.
+    pub(crate) fn stop_after_denial(&self) {
+        self.desk().with(|state, now| {
+            state.by_denial |= !state.machine.is_stopped();
+            state.machine.stop(now);
+        });
+    }
+
+    pub(crate) fn is_stopped_by_denial(&self) -> bool {
+        self.desk().lock().by_denial
     }
 
     /// Whether the run was stopped.
@@ -280,6 +310,8 @@ struct State {
     to_show: VecDeque<QuestionId>,
     thread: bool,
     closed: bool,
+    /// Whether the run was stopped by somebody who said no to one call.
+    by_denial: bool,
 }
 
 #[derive(Default)]

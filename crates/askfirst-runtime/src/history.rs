@@ -122,6 +122,11 @@ impl Judged {
         self.request = Some(request);
     }
 
+    /// Whether a person said yes to this very call.
+    pub(crate) fn is_approved_by_person(&self) -> bool {
+        self.decision.as_ref().is_some_and(|decision| decision.approved && decision.cause == Cause::Person)
+    }
+
     pub(crate) fn resolved(&mut self, resolution: Resolution, now: Timestamp) -> Decided {
         let Resolution { decision, permit, request, shown, seen } = resolution;
         self.waited_ms = now.0.saturating_sub(self.since.0);

@@ -81,7 +81,7 @@ impl Pipeline {
                     judged = self
                         .assess_and_judge(call, Some(judged.call_id).filter(|_| Rule::EditedFrom.holds()));
                 }
-                Decided::Permitted(_) if self.controller.is_stopped() => {
+                Decided::Permitted(_) if self.controller.is_stopped() && !self.goes_on(&judged) => {
                     return self.refuse(&judged, judged.refusal(Cause::Cancelled, "the run was stopped"));
                 }
                 Decided::Permitted(permit) => {
@@ -117,9 +117,14 @@ impl Pipeline {
         }
     }
 
+    /// Of a group whose other members were denied, what a person approved still runs.
+    fn goes_on(&self, judged: &Judged) -> bool {
+        judged.is_approved_by_person() && self.controller.is_stopped_by_denial()
+    }
+
     fn refuse(&self, judged: &Judged, refusal: Refusal) -> Outcome {
         if self.on_denial == OnDenial::Stop && Rule::OnDenial.holds() && refusal.cause == Cause::Person {
-            self.controller.stop();
+            self.controller.stop_after_denial();
         }
         Outcome::Denied(self.history().refused(judged, refusal))
     }

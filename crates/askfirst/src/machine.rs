@@ -126,8 +126,8 @@ impl Machine {
     /// Takes calls that were submitted together. Those with one `group_id` become one question.
     pub fn submit(&mut self, submissions: Vec<Submission>, now: Timestamp) -> Vec<Ticket> {
         let first_new = self.queue.len();
-        let tickets =
-            submissions.into_iter().map(|submission| self.take_in(submission, first_new, now)).collect();
+        let take_in = |submission| self.take_in(submission, first_new, now);
+        let tickets = submissions.into_iter().map(take_in).collect();
         self.show_next(now);
         tickets
     }
@@ -186,12 +186,8 @@ impl Machine {
             Mode::ApproveAll | Mode::Interactive => {}
         }
         let recalled = if person { None } else { self.memory.lock().recall(request, now) };
-        recalled.or_else(|| match self.somebody {
-            Somebody::There => None,
-            Somebody::Absent => {
-                Some(ApprovalDecision::no(Cause::NobodyToAsk).with_note("nobody can be asked"))
-            }
-        })
+        let nobody = || ApprovalDecision::no(Cause::NobodyToAsk).with_note("nobody can be asked");
+        recalled.or_else(|| (self.somebody == Somebody::Absent).then(nobody))
     }
 
     fn enqueue(&mut self, ticket: Ticket, submission: Submission, first_new: usize, now: Timestamp) {
@@ -333,8 +329,13 @@ impl Machine {
 
     /// Ends the run: everything that waits is refused, and so is whatever comes.
     pub fn stop(&mut self, now: Timestamp) {
+        self.stop_because(Cause::Cancelled, "the run was stopped", now);
+    }
+
+    /// The same for another reason.
+    pub fn stop_because(&mut self, cause: Cause, note: &str, now: Timestamp) {
         self.stopped = true;
-        self.refuse_where(|_| true, Cause::Cancelled, "the run was stopped");
+        self.refuse_where(|_| true, cause, note);
         self.show_next(now);
     }
 

@@ -4,7 +4,7 @@
 mod line;
 mod live;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -22,11 +22,14 @@ use serde_json::{Value, json};
 use crate::args::{Common, ModeFlags};
 use crate::commands::decide::{Read, parse, read_line};
 use crate::exit::Exit;
-use crate::session::{Offered, Session, end_commands, read_config, redactor};
+use crate::session::{Offered, Session, end_commands, ended_by, read_config, redactor};
 use live::{Coming, Live, Over, Told, Watched};
 
 /// How long a batch waits for its next line when lines come one by one.
 const BATCH_PATIENCE: Duration = Duration::from_millis(200);
+
+/// How long it takes at the most to notice a signal while no line comes.
+const SIGNAL_PATIENCE: Duration = Duration::from_millis(50);
 
 /// One line of the list.
 struct Item {
@@ -43,6 +46,11 @@ impl Item {
 /// Runs the calls of a file, or of standard input for `-`.
 pub fn run(common: &Common, mode: ModeFlags, file: &Path) -> anyhow::Result<Exit> {
     let input: Box<dyn BufRead + Send> = if file == Path::new("-") {
+        // Its keys would be taken for lines, and lines for answers.
+        anyhow::ensure!(
+            !std::io::stdin().is_terminal(),
+            "`run -` reads calls from standard input, and that is the terminal; hint: `askfirst run FILE`, a pipe, or `askfirst call`"
+        );
         Box::new(BufReader::new(std::io::stdin()))
     } else {
         let opened = std::fs::File::open(file);
@@ -79,7 +87,7 @@ impl Run<'_> {
     fn calls(&self, lines: &Receiver<Item>) -> Exit {
         let Self { session, common, .. } = self;
         let mut exit = Exit::Done;
-        let mut next = lines.recv().ok();
+        let mut next = wait_for(lines);
         let mut not_run = 0;
         while let Some(first) = next.take() {
             let batch = first.batch().map(str::to_owned);
@@ -95,10 +103,10 @@ impl Run<'_> {
                 exit = exit.max(self.make(together));
             }
             if next.is_none() {
-                next = lines.recv().ok();
+                next = wait_for(lines);
             }
         }
-        if not_run > 0 && !common.json {
+        if (not_run > 0 || ended_by().is_some()) && !common.json {
             crate::print::out(&format!("stopped: {not_run} not run"));
         }
         exit
@@ -139,6 +147,17 @@ impl Run<'_> {
 fn what(call: &ApprovalContext, redactor: &Redactor) -> String {
     let args = summary(&redactor.args(&call.args, Mark::Screen).left);
     if args.is_empty() { call.tool_name.clone() } else { format!("{} ({args})", call.tool_name) }
+}
+
+/// The next line. Whoever was told to end waits for none, and hears of those that are there.
+fn wait_for(lines: &Receiver<Item>) -> Option<Item> {
+    loop {
+        match lines.recv_timeout(SIGNAL_PATIENCE) {
+            Ok(item) => return Some(item),
+            Err(RecvTimeoutError::Timeout) if ended_by().is_none() => {}
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
+        }
+    }
 }
 
 /// Adds the lines of a batch. Gives the first line that is not of it.

@@ -14,6 +14,7 @@ use crate::commands::Place;
 
 mod stories;
 mod together;
+mod told_to_end;
 pub(crate) mod without;
 
 use without::story;
@@ -239,7 +240,7 @@ fn a_call_that_is_told_to_end_gives_the_terminal_back_and_ends_its_tools() {
         rustix::process::Signal::TERM,
     )
     .unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_eq!(child.wait().unwrap().code(), Some(143));
     assert!(!std::path::Path::new(&format!("/proc/{nap}")).exists(), "the tool outlived its call");
     let (_, printed, _) = place.run(&["log", "--config", "c.yaml"]);
     assert!(printed.contains("nap") && printed.contains("failed"), "{printed}");
