@@ -3,12 +3,18 @@
 use std::io::{IsTerminal, Write};
 
 use askfirst_runtime::present::escape::{escaped, width};
+use askfirst_runtime::present::page::plural;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
 /// Writes a line to standard output, escaped. A reader that went away is no reason to fail.
 pub fn out(text: &str) {
     drop(writeln!(std::io::stdout(), "{}", escaped(text)));
+}
+
+/// `1 thing`, `2 things`.
+pub fn counted(number: u64, thing: &str) -> String {
+    format!("{number} {}", plural(usize::try_from(number).unwrap_or(usize::MAX), thing))
 }
 
 /// Writes a line to standard error, escaped.

@@ -22,7 +22,7 @@ use askfirst_runtime::redact::Redactor;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use askfirst_terminal::{Options, Schemas, Style, TerminalApprover};
 use rustix::process::Signal;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::args::{Common, ModeFlags};
@@ -102,6 +102,8 @@ impl Session {
         if lacks_demanded_walls(&config) && config.main.sandbox.os_sandbox_fallback == Fallback::FailFast {
             return Err(anyhow::Error::new(crate::report::NoWalls));
         }
+        // With somebody who hears of it, a limit on the size of files is an error of the write, and not the end.
+        signal_hook::flag::register(SIGXFSZ, Arc::default()).context("signals cannot be watched")?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let redactor = Arc::new(redactor(&config)?);
         let session = SessionId::new(clock.now());
@@ -129,7 +131,7 @@ impl Session {
         });
         ledger
             .record(&begun, Durability::Written)
-            .map_err(|e| anyhow::Error::new(crate::report::Unrecorded(e.to_string())))?;
+            .map_err(|e| anyhow::Error::new(crate::report::Unrecorded(e.0)))?;
         if !common.json {
             warnings.iter().for_each(|warning| crate::print::err(&format!("warning: {warning}")));
         }

@@ -6,9 +6,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use askfirst::Cause;
-use askfirst::machine::{Answer, Question, QuestionId, Somebody};
+use askfirst::machine::{Answer, Member, Question, QuestionId, Somebody};
 use askfirst::ports::{Approver, Reply};
+use askfirst::{Approval, Cause};
 use askfirst_runtime::present::Rule;
 use askfirst_runtime::present::page::summary;
 use askfirst_runtime::redact::Mark;
@@ -178,6 +178,10 @@ fn next(queue: &Receiver<Job>, waiting: &mut Vec<Job>) -> Option<Job> {
 const NOBODY: &str =
     "there is no terminal to ask on: `--approve-all` runs what would ask, `--strict` refuses it";
 
+/// The same where a person must answer each time.
+const NOBODY_BUT_NEEDED: &str = "there is no terminal to ask on, and a person must answer this each time (`human`): no flag runs it, \
+                                 `--strict` refuses it without asking";
+
 /// More calls from before are not kept.
 const MAX_HISTORY: usize = 200;
 
@@ -211,7 +215,12 @@ impl Prompt<'_> {
             return None;
         }
         let Some(fd) = find() else {
-            let note = if Rule::Flags.holds() { NOBODY } else { "there is no terminal" };
+            let person = |member: &Member| member.request.approval == Approval::Human;
+            let note = match question.members.iter().any(person) {
+                _ if !Rule::Flags.holds() => "there is no terminal",
+                true => NOBODY_BUT_NEEDED,
+                false => NOBODY,
+            };
             return Some(Answer::failed(Cause::NobodyToAsk, note));
         };
         let lost = || Some(Answer::failed(Cause::TerminalLost, "the terminal cannot be used"));

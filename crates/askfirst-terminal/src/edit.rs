@@ -60,7 +60,13 @@ pub(crate) fn edit(request: &ApprovalRequest, tty: &Tty<'_>, schemas: &Schemas) 
     let mut words = editor.split_whitespace();
     let program = words.next().ok_or(EditFault::NoEditor)?;
     let private = std::fs::Permissions::from_mode(0o700);
-    let folder = tempfile::Builder::new().prefix("askfirst-").permissions(private).tempdir()?;
+    let mut builder = tempfile::Builder::new();
+    let builder = builder.prefix("askfirst-").permissions(private);
+    // What may be secret lies on no disk where the system has a place for that.
+    let folder = match std::env::var_os("XDG_RUNTIME_DIR").map(|place| builder.tempdir_in(place)) {
+        Some(Ok(folder)) => folder,
+        Some(Err(_)) | None => builder.tempdir()?,
+    };
     let mut file = tempfile::Builder::new().prefix("args-").suffix(".json").tempfile_in(folder.path())?;
     let text = serde_json::to_string_pretty(args).map_err(std::io::Error::from)?;
     writeln!(file, "{text}")?;

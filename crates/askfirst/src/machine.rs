@@ -179,7 +179,7 @@ impl Machine {
         };
         match self.mode {
             Mode::Strict => {
-                let note = format!("strict mode: `{}` needs approval", request.tool_name);
+                let note = format!("`{}` needs approval", request.tool_name);
                 return Some(ApprovalDecision::no(Cause::Mode).with_note(note));
             }
             Mode::ApproveAll if !person => return Some(ApprovalDecision::yes(Cause::Mode)),

@@ -142,9 +142,20 @@ fn writable(ledger: &Path) -> (State, String) {
             (State::Good, format!("{} ({} bytes)", ledger.display(), file.len()))
         }
         (Ok(_), _) => (State::Bad, format!("{} is not a file of yours alone", ledger.display())),
+        (Err(_), Some(folder)) if !can_be_filled(folder) => {
+            let text =
+                format!("{} cannot be begun: nothing can be made in {}", ledger.display(), folder.display());
+            (State::Bad, text)
+        }
         (Err(_), Some(folder)) => {
             (State::Good, format!("will be begun at {} (below {})", ledger.display(), folder.display()))
         }
         (Err(e), None) => (State::Bad, format!("{} cannot be made: {e}", ledger.display())),
     }
+}
+
+/// Whether something can be made in a folder: found out by making it, and taking it away again.
+fn can_be_filled(folder: &Path) -> bool {
+    let probe = folder.join(format!(".askfirst-doctor-{}", std::process::id()));
+    std::fs::create_dir(&probe).is_ok() && std::fs::remove_dir(&probe).is_ok()
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::args::Common;
 use crate::exit::Exit;
-use crate::print::{err, out, rows_of, told};
+use crate::print::{counted, err, out, rows_of, told};
 use crate::session::{ledger_path, read_config};
 
 /// With less room than this for what it says last, a row is broken wherever it must be.
@@ -214,10 +214,15 @@ pub fn verify(common: &Common, expect: Option<&str>) -> anyhow::Result<Exit> {
         for fault in &found.faults {
             out(&format!("fault: {fault}"));
         }
-        let torn =
-            if found.torn > 0 { format!(", {} torn writes explained", found.torn) } else { String::new() };
+        let torn = if found.torn > 0 {
+            format!(", {} explained", counted(found.torn, "torn write"))
+        } else {
+            String::new()
+        };
         let verdict = if found.holds() { "the record holds" } else { "THE RECORD DOES NOT HOLD" };
-        out(&format!("{verdict}: {} entries in {} files{torn}", found.entries, found.files.len()));
+        let entries = if found.entries == 1 { "entry" } else { "entries" };
+        let files = counted(found.files.len() as u64, "file");
+        out(&format!("{verdict}: {} {entries} in {files}{torn}", found.entries));
         out(&found.covers);
         if let Some(head) = found.head {
             out(&format!("head: {head}"));

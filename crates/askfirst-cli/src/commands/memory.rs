@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::args::Common;
 use crate::exit::Exit;
-use crate::print::out;
+use crate::print::{counted, out};
 use crate::session::{read_config, redactor};
 
 /// Lists what is remembered.
@@ -43,12 +43,12 @@ pub fn list(common: &Common) -> anyhow::Result<Exit> {
             let covers = entry.pattern.as_ref().map_or("equal calls", |pattern| pattern.label.as_str());
             let until = entry.until.map_or("the session ends".to_owned(), time_of_day);
             out(&format!(
-                "{}:{}  {word} to `{}` for {covers}, since {}, until {until}, used {} times",
+                "{}:{}  {word} to `{}` for {covers}, since {}, until {until}, used {}",
                 session.session,
                 entry.id.0,
                 entry.tool_name,
                 time_of_day(entry.since),
-                entry.hits
+                counted(entry.hits, "time")
             ));
             out(&format!("    {}", entry.description));
         }

@@ -11,6 +11,7 @@
 
 mod commands;
 mod endings;
+mod faults;
 mod guide;
 mod mcp;
 mod person;

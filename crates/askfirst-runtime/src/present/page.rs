@@ -26,7 +26,8 @@ mod words;
 
 use lines::Body;
 pub use summary::summary;
-use words::{kept_mark, plural, risk_words, title, warning};
+pub use words::plural;
+use words::{kept_mark, risk_words, title, warning};
 
 /// What a page is made with.
 #[derive(Debug, Clone, Copy)]

@@ -179,7 +179,7 @@ fn text(value: &Value) -> String {
 fn check(name: &str, spec: &ArgSpec, value: &Value) -> Result<(), String> {
     let (fits, wanted) = match spec.kind {
         ArgKind::String => (value.is_string(), "a string"),
-        ArgKind::Integer => (value.is_i64() || value.is_u64(), "a whole number"),
+        ArgKind::Integer => (value.is_i64() || value.is_u64(), "a whole number, written without a point"),
         ArgKind::Number => (value.is_number(), "a number"),
         ArgKind::Boolean => (value.is_boolean(), "true or false"),
         ArgKind::Strings => {

@@ -40,7 +40,7 @@ fn the_table_of_modes_holds() {
 fn strict_mode_names_the_tool_and_the_mode() {
     let mut desk = Desk::new(Mode::Strict, Somebody::There, None);
     let [ticket] = desk.submit([plain(1)]);
-    assert_eq!(desk.done[&ticket].decision.note.as_deref(), Some("strict mode: `t` needs approval"));
+    assert_eq!(desk.done[&ticket].decision.note.as_deref(), Some("`t` needs approval"));
 }
 
 #[test]

@@ -9,7 +9,8 @@ use super::super::rule::Rule;
 use super::super::tone::Tone;
 
 /// `thing` or `things`.
-pub(super) fn plural(number: usize, thing: &str) -> String {
+#[must_use]
+pub fn plural(number: usize, thing: &str) -> String {
     if number == 1 { thing.to_owned() } else { format!("{thing}s") }
 }
 
