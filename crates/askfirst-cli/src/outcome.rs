@@ -62,7 +62,7 @@ fn print_result(result: &Value) {
                 crate::print::result(stdout);
             }
             if let Some(stderr) = stderr.filter(|text| !text.is_empty()) {
-                crate::print::err(stderr.trim_end_matches('\n'));
+                crate::print::err_lines(stderr.trim_end_matches('\n'));
             }
         }
         (None, _) => match result {

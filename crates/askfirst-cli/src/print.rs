@@ -2,14 +2,14 @@
 
 use std::io::{IsTerminal, Write};
 
-use askfirst_runtime::present::escape::{escaped, width};
+use askfirst_runtime::present::escape::{escaped, escaped_line, width};
 use askfirst_runtime::present::page::plural;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
 /// Writes a line to standard output, escaped. A reader that went away is no reason to fail.
 pub fn out(text: &str) {
-    drop(writeln!(std::io::stdout(), "{}", escaped(text)));
+    drop(writeln!(std::io::stdout(), "{}", escaped_line(text)));
 }
 
 /// `1 thing`, `2 things`.
@@ -19,13 +19,18 @@ pub fn counted(number: u64, thing: &str) -> String {
 
 /// Writes a line to standard error, escaped.
 pub fn err(text: &str) {
+    drop(writeln!(std::io::stderr(), "{}", escaped_line(text)));
+}
+
+/// Writes several lines to standard error, escaped: a report of ours, or what a tool wrote to its own.
+pub fn err_lines(text: &str) {
     drop(writeln!(std::io::stderr(), "{}", escaped(text)));
 }
 
 /// Writes a text in rows that fit on the terminal, the first behind `head`, the others below its end.
 pub fn told(head: &str, text: &str) {
     let room = askfirst_terminal::columns().min(80).saturating_sub(width(head) + 1);
-    for (at, row) in rows_of(&escaped(text), room).iter().enumerate() {
+    for (at, row) in rows_of(&escaped_line(text), room).iter().enumerate() {
         let begin = if at == 0 { head.to_owned() } else { " ".repeat(width(head)) };
         out(&format!("{begin}{row}"));
     }

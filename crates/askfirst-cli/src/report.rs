@@ -22,7 +22,7 @@ pub struct NoWalls;
 
 /// Prints every fault to standard error.
 pub fn faults(faults: &[Fault]) {
-    faults.iter().for_each(|fault| crate::print::err(&rendered(fault)));
+    faults.iter().for_each(|fault| crate::print::err_lines(&rendered(fault)));
 }
 
 /// One fault as text.

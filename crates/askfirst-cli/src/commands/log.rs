@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use askfirst_runtime::config::Places;
 use askfirst_runtime::ledger::{Entry, Filter, find, read, verify as check};
-use askfirst_runtime::present::escape::escaped;
+use askfirst_runtime::present::escape::escaped_line;
 use serde_json::{Value, json};
 
 use crate::args::Common;
 use crate::exit::Exit;
-use crate::print::{counted, err, out, rows_of, told};
+use crate::print::{counted, err, out, rows_of};
 use crate::session::{ledger_path, read_config};
 
 /// With less room than this for what it says last, a row is broken wherever it must be.
@@ -103,9 +103,14 @@ fn row(head: &str, why: &str) {
     let room = columns.saturating_sub(head.len() + 1);
     match std::io::stdout().is_terminal() {
         false => out(&format!("{head}{why}")),
-        true if room < WHY => told("", &format!("{head}{why}")),
+        true if room < WHY => {
+            let rows = rows_of(&escaped_line(&format!("{head}{why}")), columns.saturating_sub(5));
+            for (at, row) in rows.iter().enumerate() {
+                out(&if at == 0 { row.clone() } else { format!("    {row}") });
+            }
+        }
         true => {
-            let why = escaped(why).split_whitespace().collect::<Vec<_>>().join(" ");
+            let why = escaped_line(why).split_whitespace().collect::<Vec<_>>().join(" ");
             let first = rows_of(&why, room).into_iter().next().unwrap_or_default();
             out(&format!("{head}{first}"));
             let rest = why.strip_prefix(&first).unwrap_or(&why).trim_start();
@@ -188,7 +193,11 @@ fn print_value(key: &str, value: &Value, depth: usize) {
             out(&format!("{indent}{key}:"));
             items.iter().for_each(|value| print_value("-", value, depth + 1));
         }
-        Value::String(text) => out(&format!("{indent}{key}: {}", text.replace('\n', "\n    "))),
+        Value::String(text) if text.contains('\n') => {
+            out(&format!("{indent}{key}:"));
+            text.lines().for_each(|line| out(&format!("{indent}  │ {line}")));
+        }
+        Value::String(text) => out(&format!("{indent}{key}: {text}")),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
             out(&format!("{indent}{key}: {value}"));
         }

@@ -138,11 +138,18 @@ pub fn visible_toned(text: &str, tones: &[(Range<usize>, Tone)]) -> Visible {
     seen
 }
 
-/// A text of ours that holds somebody else's words, for a line of output: escaped, with its blanks and lines as they are.
+/// A text of ours that holds somebody else's words, for a line of output: escaped, with its blanks as they are. It stays one
+/// line, so that nobody's words begin another.
+#[must_use]
+pub fn escaped_line(text: &str) -> String {
+    let draw = |c: char| if must_escape(c) { escape_of(c) } else { c.to_string() };
+    text.chars().map(draw).collect()
+}
+
+/// The same, with its lines as they are: for what is nobody else's, or stands apart.
 #[must_use]
 pub fn escaped(text: &str) -> String {
-    let draw = |c: char| if c != '\n' && must_escape(c) { escape_of(c) } else { c.to_string() };
-    text.chars().map(draw).collect()
+    text.split('\n').map(escaped_line).collect::<Vec<_>>().join("\n")
 }
 
 /// Makes bytes visible; those that are not UTF-8 are drawn as `\xNN`.

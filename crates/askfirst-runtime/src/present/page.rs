@@ -384,7 +384,8 @@ impl Maker<'_> {
                 Risk::Irreversible => Piece::toned("irreversible ", Tone::Warning),
             });
             pieces.extend(self.counted.line(&request.tool_name));
-            pieces.push(Piece::ours("  "));
+            let times = if member.calls > 1 { format!("  ×{}  ", member.calls) } else { "  ".to_owned() };
+            pieces.push(Piece::ours(times));
             let text = self.clean(&summary(&request.args));
             let text = self.counted.line(&text);
             pieces.extend(text.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }));
