@@ -1,14 +1,24 @@
 //! Everything that this program prints goes through here, so that nothing an agent wrote reaches a screen raw.
 
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use askfirst_runtime::present::escape::{escaped, escaped_line, width};
 use askfirst_runtime::present::page::plural;
+use askfirst_terminal::{Turn, turn_to_print};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
+use crate::session::ended_by;
+
+/// What is printed on a screen waits for a question of another program to be over.
+fn turn(out: impl AsFd + IsTerminal) -> Option<Turn> {
+    out.is_terminal().then(|| turn_to_print(out, || ended_by().is_some()))
+}
+
 /// Writes a line to standard output, escaped. A reader that went away is no reason to fail.
 pub fn out(text: &str) {
+    let _turn = turn(std::io::stdout());
     drop(writeln!(std::io::stdout(), "{}", escaped_line(text)));
 }
 
@@ -19,11 +29,13 @@ pub fn counted(number: u64, thing: &str) -> String {
 
 /// Writes a line to standard error, escaped.
 pub fn err(text: &str) {
+    let _turn = turn(std::io::stderr());
     drop(writeln!(std::io::stderr(), "{}", escaped_line(text)));
 }
 
 /// Writes several lines to standard error, escaped: a report of ours, or what a tool wrote to its own.
 pub fn err_lines(text: &str) {
+    let _turn = turn(std::io::stderr());
     drop(writeln!(std::io::stderr(), "{}", escaped(text)));
 }
 
@@ -64,6 +76,7 @@ pub fn rows_of(text: &str, room: usize) -> Vec<String> {
 /// A result for whoever reads it: raw into a pipe, escaped on a screen.
 pub fn result(text: &str) {
     let mut stdout = std::io::stdout();
+    let _turn = turn(std::io::stdout());
     let text = if stdout.is_terminal() { escaped(text) } else { text.to_owned() };
     drop(
         stdout
@@ -75,6 +88,7 @@ pub fn result(text: &str) {
 /// Writes a value as one line of JSON to standard output.
 pub fn json(value: &impl Serialize) {
     let mut stdout = std::io::stdout();
+    let _turn = turn(std::io::stdout());
     drop(json_line(&mut stdout, value).and_then(|()| writeln!(stdout)));
 }
 

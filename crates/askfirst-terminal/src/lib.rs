@@ -27,6 +27,7 @@ use askfirst_runtime::redact::Redactor;
 pub use approver::TerminalApprover;
 pub use schema::Schemas;
 pub use signals::{put_back, wait_until_left};
+pub use tty::{Turn, turn_to_print};
 
 /// How the prompt looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -77,6 +77,11 @@ pub(crate) fn is_over() -> bool {
     OVER.load(Ordering::SeqCst)
 }
 
+/// Whether a prompt of this program has a terminal.
+pub(crate) fn is_held() -> bool {
+    !held().is_empty()
+}
+
 /// Waits a little where the program is about to end.
 pub(crate) fn let_it_end() {
     if is_over() {

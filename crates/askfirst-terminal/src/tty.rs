@@ -13,7 +13,7 @@ use rustix::termios::{
 };
 
 use crate::Style;
-use crate::signals::{Hold, hold};
+use crate::signals::{self, Hold, hold};
 use crate::surface::Stage;
 use askfirst_runtime::present::Rule;
 
@@ -83,7 +83,7 @@ pub(crate) fn find() -> Option<OwnedFd> {
 
 /// The right to ask on a terminal, which one program at a time has.
 #[derive(Debug)]
-pub(crate) struct Turn(#[expect(dead_code, reason = "held, not looked at")] Option<OwnedFd>);
+pub struct Turn(#[expect(dead_code, reason = "held, not looked at")] Option<OwnedFd>);
 
 /// A few bytes are written within this time, also on a busy machine.
 const AT_ONCE: Duration = Duration::from_millis(150);
@@ -93,12 +93,34 @@ const LAST_WORD: Duration = Duration::from_millis(300);
 /// How often it is looked whether another program is done.
 const LOOK: Duration = Duration::from_millis(40);
 
+/// Longer than this nobody waits to print something: whoever asks may be stopped.
+const PRINT_PATIENCE: Duration = Duration::from_secs(600);
+
+/// Waits while another program asks on a terminal, so that what is printed there does not stand in its question. Nobody asks
+/// before what is given back is dropped. Where this program asks, or is `told` to end, nothing is waited for.
+pub fn turn_to_print(out: impl AsFd, told: impl Fn() -> bool) -> Turn {
+    let since = Instant::now();
+    let Some(lock) = lock_of(out.as_fd()) else { return Turn(None) };
+    while !told() && !signals::is_held() && since.elapsed() < PRINT_PATIENCE {
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Turn(Some(lock)),
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(LOOK),
+            Err(Errno::INTR) => {}
+            Err(_) => break,
+        }
+    }
+    Turn(None)
+}
+
+/// What is locked by whoever asks on a terminal.
+fn lock_of(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    name_of(fd).filter(|_| Rule::Turn.holds()).and_then(|name| open(name, flags, Mode::empty()).ok())
+}
+
 /// Waits until no other program asks on a terminal. Where nobody can tell, it is asked at once.
 pub(crate) fn turn(fd: &OwnedFd, wake: BorrowedFd<'_>) -> Result<Turn, Gone> {
-    let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let opened =
-        name_of(fd).filter(|_| Rule::Turn.holds()).and_then(|name| open(name, flags, Mode::empty()).ok());
-    let Some(lock) = opened else { return Ok(Turn(None)) };
+    let Some(lock) = lock_of(fd.as_fd()) else { return Ok(Turn(None)) };
     loop {
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(Turn(Some(lock))),
@@ -114,7 +136,7 @@ pub(crate) fn turn(fd: &OwnedFd, wake: BorrowedFd<'_>) -> Result<Turn, Gone> {
 }
 
 /// The name that every program on a terminal knows it by. `/dev/tty` is another terminal to everybody.
-fn name_of(fd: &OwnedFd) -> Option<String> {
+fn name_of(fd: BorrowedFd<'_>) -> Option<String> {
     let name = ttyname(fd, Vec::new()).ok()?.into_string().ok()?;
     if name != "/dev/tty" {
         return Some(name);

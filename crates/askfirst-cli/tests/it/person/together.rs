@@ -19,8 +19,9 @@ fn until(so: impl Fn() -> bool) {
     panic!("it never came to it");
 }
 
-fn is_asked_about(place: &Place, path: &str) -> bool {
-    place.run(&["log", "--json", "--config", "c.yaml"]).1.contains(path)
+/// Whether both programs have begun.
+fn are_two(place: &Place) -> bool {
+    place.run(&["log", "--json", "--config", "c.yaml"]).1.matches("\"kind\":\"session\"").count() == 2
 }
 
 pub(super) fn one_at_a_time() {
@@ -36,7 +37,7 @@ pub(super) fn one_at_a_time() {
     let page = terminal.wait_for("ready:");
     assert!(page.contains("notes:one"), "{page}");
     std::fs::write(place.path().join("go"), "").unwrap();
-    until(|| is_asked_about(&place, "notes:two"));
+    until(|| are_two(&place));
     // Long enough to draw a prompt, if it did not wait.
     std::thread::sleep(Duration::from_millis(1_500));
     let drawn = String::from_utf8_lossy(&terminal.seen.lock().unwrap()).into_owned();
@@ -54,4 +55,32 @@ pub(super) fn one_at_a_time() {
 #[test]
 fn two_programs_on_one_terminal_ask_one_after_the_other() {
     story(&[Rule::Turn], one_at_a_time);
+}
+
+/// What one program prints while another asks.
+pub(super) fn prints_later() {
+    let place = place();
+    let quick = serde_json::json!({"tool": "quick"});
+    list(&place, &[quick.clone(), quick]);
+    std::fs::rename(place.path().join("calls.jsonl"), place.path().join("later.jsonl")).unwrap();
+    list(&place, &[write("notes:one", "one\n")]);
+    let script = "\"$0\" run calls.jsonl --config c.yaml & \
+        while ! test -e go; do sleep 0.05; done; \"$0\" run later.jsonl --config c.yaml </dev/null; wait";
+    let program = program();
+    let mut terminal = Terminal::program(&place, "sh", &["-c", script, program.to_str().unwrap()], &[]);
+    terminal.wait_for("ready:");
+    std::fs::write(place.path().join("go"), "").unwrap();
+    until(|| are_two(&place));
+    std::thread::sleep(Duration::from_millis(1_500));
+    let drawn = String::from_utf8_lossy(&terminal.seen.lock().unwrap()).into_owned();
+    assert!(!drawn.contains("quick"), "it stands in the question: {drawn}");
+    terminal.type_keys("y");
+    terminal.wait_for("approved once: write_file");
+    let (_, told) = terminal.end();
+    assert_eq!(told.matches("→ quick").count(), 2, "{told}");
+}
+
+#[test]
+fn what_one_program_prints_does_not_stand_in_the_question_of_another() {
+    story(&[Rule::Turn], prints_later);
 }
