@@ -145,7 +145,8 @@ impl Older<'_> {
         let (name, hint) = (quoted(&rule.key), "write `sandbox.paths.NAME.approval` by hand");
         if !rule.value.is_map() && !rule.value.is_null() {
             let message = format!("`{name}` must be a map with `approval`, not {}", rule.value.kind());
-            return Err(self.fault(&rule.value.place, message, hint));
+            self.fault(&rule.value.place, message, hint);
+            return Err(());
         }
         let kept = |key: &str| key == "approval" || super::approvals::OLD.contains(&key);
         let mut others = rule.value.entries().iter().filter(|entry| !kept(&entry.key)).peekable();
@@ -158,7 +159,11 @@ impl Older<'_> {
         }
         match rule.value.get("approval") {
             Some(value) if !value.is_null() => {
-                approval_of(value).map(Some).ok_or_else(|| self.no_approval(value))
+                let approval = approval_of(value);
+                if approval.is_none() {
+                    self.no_approval(value);
+                }
+                approval.map(Some).ok_or(())
             }
             Some(_) | None => Ok(None),
         }
