@@ -79,6 +79,9 @@ fn speak<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a 
     if let Some(case) = denial {
         return judgement.with(Approval::Deny, Reason::Rule(&case.origin));
     }
+    if let Some(origin) = policy.not_offered(&call.tool_name) {
+        return judgement.with(Approval::Deny, Reason::Rule(origin));
+    }
     if let Some(overriding) = policy.overriding() {
         let needs = overriding.needs_approval(call, assessment, judgement.spoken().next());
         return judgement.overridden(needs);

@@ -1,5 +1,6 @@
 //! The owner's rules about tools, indexed so that their number does not matter.
 
+mod offer;
 mod paths;
 
 use std::borrow::Cow;
@@ -394,6 +395,7 @@ pub struct Policy {
     overriding: Option<Arc<dyn NeedsApproval>>,
     digest: Option<Digest>,
     folder: Option<PathBuf>,
+    offer: Option<offer::Offer>,
     path_tests: bool,
 }
 

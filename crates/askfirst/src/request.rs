@@ -186,6 +186,12 @@ impl Template {
         Self(text.into())
     }
 
+    /// The text as it is written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
     /// The names that it would fill in.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name))

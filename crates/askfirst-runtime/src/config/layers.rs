@@ -248,9 +248,12 @@ impl<'a> Loading<'a> {
     fn read(&mut self, path: &Path, found: &Found, layer: Layer) -> Option<Settings> {
         let digest = Digest::of(&found.bytes);
         self.files.push(ConfigFile { path: path.to_path_buf(), layer, digest });
-        let shown = path.as_os_str().as_encoded_bytes().to_vec();
-        self.parts.push([layer.as_str().as_bytes().to_vec(), shown, found.bytes.clone()]);
-        let base = Base { folder: real_folder(path), home: self.options.places.home.clone() };
+        // However the path was typed, the digest is the same.
+        let folder = real_folder(path);
+        let place = path.file_name().map_or_else(|| folder.clone(), |name| folder.join(name));
+        let place = place.into_os_string().into_encoded_bytes();
+        self.parts.push([layer.as_str().as_bytes().to_vec(), place, found.bytes.clone()]);
+        let base = Base { folder, home: self.options.places.home.clone() };
         let read = file::decode(path, &found.bytes)
             .map_err(|fault| Faults(vec![fault]))
             .and_then(|source| text::settings(&source, &base));

@@ -1,16 +1,16 @@
 //! What trusting a project's config would loosen, in sentences a person can weigh.
 
+mod tools;
+
 use std::path::{Path, PathBuf};
 
-use askfirst::policy::GUARDED;
-use askfirst::when::Glob;
 use askfirst::{Approval, Rules};
 
 use super::effective::{plain_value, time};
 use super::quote::quoted;
 use super::settings::{
-    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, PathConfig, PathMode, Settings, ShellConfig,
-    Upstream,
+    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, Fallback, PathConfig,
+    PathMode, Settings, ShellConfig,
 };
 
 /// What holds more loosely in `with` than in `without`.
@@ -23,17 +23,13 @@ pub fn loosens(without: &Config, with: &Config) -> Vec<String> {
     match (&old.shell, &new.shell) {
         (None, Some(shell)) => {
             said.push("the shell tool is offered".to_owned());
-            commands(
-                &ShellConfig { env_pass: shell.env_pass.clone(), ..ShellConfig::default() },
-                shell,
-                &mut said,
-            );
+            commands(&ShellConfig::default(), shell, &mut said);
         }
         (Some(old), Some(new)) => commands(old, new, &mut said),
         (_, None) => {}
     }
-    tools(without, with, &mut said);
-    servers(old, new, &mut said);
+    tools::tools(old, new, &mut said);
+    tools::servers(old, new, &mut said);
     said
 }
 
@@ -49,6 +45,13 @@ fn general(old: &Settings, new: &Settings, said: &mut Vec<String>) {
     if memory(new) > memory(old) {
         let (new, old) = (time(memory(new)), time(memory(old)));
         said.push(format!("decisions are remembered for {new} instead of {old}"));
+    }
+    let lines = |settings: &Settings| settings.preview_lines.unwrap_or(DEFAULT_PREVIEW_LINES);
+    if lines(new) < lines(old) {
+        let (new, old) = (lines(new), lines(old));
+        let are =
+            if new == 1 { "line of what is asked about is" } else { "lines of what is asked about are" };
+        said.push(format!("{new} {are} shown at first instead of {old}"));
     }
     if new.on_denial < old.on_denial {
         said.push("a person's no no longer stops the run".to_owned());
@@ -74,6 +77,14 @@ fn general(old: &Settings, new: &Settings, said: &mut Vec<String>) {
         0 if demanded(old) > 0 => said.push("processes may run without walls".to_owned()),
         1 if demanded(old) > 1 => said.push("walls are no longer demanded".to_owned()),
         _ => {}
+    }
+    if (old.sandbox.os_sandbox_fallback, new.sandbox.os_sandbox_fallback)
+        == (Fallback::FailFast, Fallback::RefuseTools)
+    {
+        said.push(
+            "where the walls that are demanded do not hold, everything but what needs them goes on"
+                .to_owned(),
+        );
     }
     if new.sandbox.os_sandbox_min < old.sandbox.os_sandbox_min {
         said.push("weaker walls count as walls".to_owned());
@@ -181,102 +192,22 @@ fn commands(old: &ShellConfig, new: &ShellConfig, said: &mut Vec<String>) {
     {
         said.push(format!("commands that begin with {}: `{}`", tick(&rule.pattern), rule.approval));
     }
-    // Any rule that speaks before another can speak instead of it.
-    for rule in
-        new.rules.iter().filter(|rule| !old.rules.contains(rule) && rule.approval >= Approval::Required)
-    {
-        if rule.approval < old.default {
+    // A rule speaks before the words for all that no rule speaks for.
+    let otherwise = old.default.max(old.known_read_only);
+    for rule in new.rules.iter().filter(|rule| !old.rules.contains(rule)) {
+        let pattern = tick(&rule.pattern);
+        if (Approval::Required..otherwise).contains(&rule.approval) {
             said.push(format!(
-                "commands that begin with {}: `{}` instead of `{}`",
-                tick(&rule.pattern),
-                rule.approval,
-                old.default
+                "commands that begin with {pattern}: `{}` instead of `{otherwise}`",
+                rule.approval
             ));
+        }
+        if let Some(text) = &rule.description {
+            said.push(format!("commands that begin with {pattern} are described as {}", tick(text)));
         }
     }
 }
 
-fn tools(without: &Config, with: &Config, said: &mut Vec<String>) {
-    let (old, new) = (&without.main, &with.main);
-    for (name, tool) in new.commands.iter().filter(|(name, tool)| old.commands.get(*name) != Some(*tool)) {
-        let command = quoted(&tool.command.join(" "));
-        said.push(format!("the program `{command}` is offered as {}", tick(name)));
-    }
-    let default = old.rules.default_approval().map_or(Approval::Required, |(approval, _)| approval);
-    let mut entries: Vec<_> = new.rules.entries().collect();
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
-    for entry in entries {
-        let before = old.rules.entries().find(|other| other.name == entry.name);
-        let same = before.is_some_and(|before| {
-            let origins =
-                |cases: &[askfirst::Case]| cases.iter().map(|case| case.origin.clone()).collect::<Vec<_>>();
-            origins(before.cases()) == origins(entry.cases())
-        });
-        if same {
-            continue;
-        }
-        let strictest = |cases: &[askfirst::Case]| cases.iter().filter_map(|case| case.approval).max();
-        let covers = |other: &&askfirst::ToolEntry| {
-            other.name != entry.name
-                && Glob::of_names(&other.name).is_ok_and(|glob| glob.is_match(&entry.name))
-        };
-        let certain = |cases: &[askfirst::Case]| cases.iter().any(|case| case.when.is_empty());
-        let around = || {
-            let others = || old.rules.entries().filter(covers).map(askfirst::ToolEntry::cases);
-            let decides = |cases: &[askfirst::Case]| {
-                cases.iter().any(|case| case.when.is_empty() && case.approval.is_some())
-            };
-            let rest = (others().next().is_none() || !others().all(decides)).then_some(default);
-            others().filter_map(strictest).chain(rest).max()
-        };
-        let then = match before {
-            Some(before) if certain(before.cases()) => strictest(before.cases()),
-            // Nothing but their own name covers these.
-            _ if GUARDED.contains(&entry.name.as_str()) => Some(default.max(Approval::Required)),
-            Some(before) => strictest(before.cases()).max(around()),
-            None => around(),
-        };
-        let hidden = entry.cases().iter().flat_map(|case| &case.exclude_keys);
-        let known = |key: &&String| {
-            before.is_some_and(|before| before.cases().iter().any(|case| case.exclude_keys.contains(key)))
-        };
-        for key in hidden.filter(|key| !known(key)) {
-            said.push(format!("{} of the tool {} is not recorded", tick(key), tick(&entry.name)));
-        }
-        if !certain(entry.cases()) && before.is_some() && then != Some(Approval::None) {
-            let name = tick(&entry.name);
-            said.push(format!(
-                "the tool {name}: less specific names or its own view where no condition holds"
-            ));
-        }
-        let risk = |cases: &[askfirst::Case]| cases.iter().filter_map(|case| case.risk).max();
-        let (was, is) = (before.and_then(|before| risk(before.cases())), risk(entry.cases()));
-        if let Some(was) = was.filter(|was| is.is_none_or(|is| is < *was)) {
-            said.push(format!("the tool {}: its risk is no longer `{was}`", tick(&entry.name)));
-        }
-        for case in entry.cases() {
-            let now = case.approval;
-            let milder = match (then, now) {
-                (Some(then), Some(now)) => now < then,
-                (Some(then), None) => then > Approval::None,
-                (None, Some(now)) => now < default.max(Approval::Required),
-                (None, None) => false,
-            };
-            if milder {
-                let now = now.map_or_else(|| "the tool's own view".to_owned(), |now| format!("`{now}`"));
-                let when = if case.when.is_empty() { "" } else { " under a condition" };
-                said.push(format!("the tool {}: {now}{when}", tick(&entry.name)));
-            }
-        }
-    }
-}
-
-fn servers(old: &Settings, new: &Settings, said: &mut Vec<String>) {
-    for (name, server) in new.mcp.iter().filter(|(name, server)| old.mcp.get(*name) != Some(*server)) {
-        let what = match &server.upstream {
-            Upstream::Command(words) => format!("`{}` is started", quoted(&words.join(" "))),
-            Upstream::Url { url, .. } => format!("{} is reached", tick(url)),
-        };
-        said.push(format!("{what} as the MCP server {}", tick(name)));
-    }
-}
+#[cfg(test)]
+#[path = "loosens/tests.rs"]
+mod tests;

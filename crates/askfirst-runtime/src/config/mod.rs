@@ -13,6 +13,7 @@ mod loosens;
 mod merge;
 mod migrate;
 mod node;
+mod offer;
 mod older;
 mod own;
 mod places;

@@ -50,14 +50,14 @@ pub(crate) struct Found {
     pub(crate) open_to: Option<String>,
 }
 
-/// Reads a file; nothing if it is not there.
+/// Reads a file; nothing if it is not there. A link that leads nowhere is there.
 pub(crate) fn fetch(path: &Path) -> Result<Option<Found>, String> {
     // Without blocking, so that a pipe in the place of a file cannot hold us.
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
+            return if leads_nowhere(path) { Err("the link leads nowhere".to_owned()) } else { Ok(None) };
         }
         Err(error) => return Err(format!("it cannot be opened: {}", error.kind())),
     };
@@ -68,6 +68,12 @@ pub(crate) fn fetch(path: &Path) -> Result<Option<Found>, String> {
     let bytes =
         read_some(file, meta.len()).map_err(|error| format!("it cannot be read: {}", error.kind()))?;
     Ok(Some(Found { bytes, open_to: open_to(&meta, path) }))
+}
+
+/// Whether what is there of a path ends in a link to nothing.
+fn leads_nowhere(path: &Path) -> bool {
+    let there = path.ancestors().find(|above| above.symlink_metadata().is_ok());
+    there.is_some_and(|above| above.is_symlink() && above.metadata().is_err())
 }
 
 fn read_some(file: File, size: u64) -> std::io::Result<Vec<u8>> {

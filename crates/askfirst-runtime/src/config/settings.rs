@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use askfirst::{Approval, Args, Because, Digest, Policy, Risk, Rules, Walls};
+use askfirst::{Approval, Args, Because, Digest, Risk, Rules};
 
 /// Everything that is in force.
 #[derive(Debug, Clone)]
@@ -47,22 +47,6 @@ impl Config {
             folder: folder.into(),
             not_offered: Vec::new(),
         }
-    }
-
-    /// What the judge goes by.
-    #[must_use]
-    pub fn policy(&self, walls: Walls) -> Policy {
-        let policy = Policy::new(self.main.rules.clone()).with_walls(walls).with_digest(self.digest);
-        let policy = policy.with_folder(self.folder.clone());
-        self.floors.iter().fold(policy, |policy, floor| policy.with_floor(floor.rules.clone()))
-    }
-
-    /// The programs that are offered as tools.
-    #[must_use]
-    pub fn command_tools(&self) -> BTreeMap<String, CommandTool> {
-        let offered = |name: &String| self.main.only_tools.as_ref().is_none_or(|only| only.contains(name));
-        let tools = self.main.commands.iter().filter(|(name, _)| offered(name));
-        tools.map(|(name, tool)| (name.clone(), tool.clone())).collect()
     }
 
     /// The floors that speak about commands, strictest of all wins. Their defaults count only where

@@ -321,3 +321,57 @@ fn data_of_a_program_hands_unknown_keys_to_the_override() {
     let faults = from_json(&json!({ "tool": {}, "tools": { "a": { "approval": "x" } } }), &world.options());
     assert_eq!(faults.unwrap_err().0.len(), 2);
 }
+
+#[test]
+fn what_is_there_and_leads_nowhere_is_a_fault() {
+    for name in [MANAGED, USER, PROJECT] {
+        let world = World::new();
+        let path = world.write(name, "");
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/nope/askfirst.yaml", &path).unwrap();
+        let faults = world.load().unwrap_err().to_string();
+        assert!(faults.contains("the link leads nowhere"), "{name}: {faults}");
+    }
+    let world = World::new();
+    fs::create_dir_all(world.path("home/.config")).unwrap();
+    std::os::unix::fs::symlink("/nope", world.path("home/.config/askfirst")).unwrap();
+    let faults = world.load().unwrap_err().to_string();
+    assert!(faults.contains("the link leads nowhere"), "{faults}");
+    fs::remove_file(world.path("home/.config/askfirst")).unwrap();
+    std::os::unix::fs::symlink(world.path("state"), world.path("home/.config/askfirst")).unwrap();
+    assert!(world.load().is_ok());
+}
+
+#[test]
+fn the_digest_does_not_depend_on_how_a_path_is_typed() {
+    let world = World::new();
+    world.write("project/c.yaml", "version: 1\n");
+    world.write("other/c.yaml", "version: 1\n");
+    std::os::unix::fs::symlink(world.path("project"), world.path("link")).unwrap();
+    let digest = |path: &str| {
+        let options = LoadOptions { explicit: Some(world.path(path)), ..world.options() };
+        load(&options).unwrap().digest
+    };
+    for path in ["project/./c.yaml", "project/notes/../c.yaml", "link/c.yaml"] {
+        assert_eq!(digest(path), digest("project/c.yaml"), "{path}");
+    }
+    assert_ne!(digest("other/c.yaml"), digest("project/c.yaml"));
+}
+
+#[test]
+fn what_is_not_offered_is_denied_whoever_asks() {
+    let world = World::new();
+    world.write(
+        USER,
+        "version: 1\ndefault_approval: none\nonly_tools: [other]\ntools: { wc: { command: [wc], approval: none }, \"*\": { approval: none } }\n",
+    );
+    let config = world.load().unwrap();
+    let denied = ["wc", "somebodys"].map(|tool| verdict(&config, tool));
+    assert_eq!(denied, [Verdict::Deny, Verdict::Deny]);
+    let allowed = ["other", "read_file", "mcp__github__list"].map(|tool| verdict(&config, tool));
+    assert_eq!(allowed, [Verdict::Allow; 3]);
+    let call = ApprovalContext::new("wc", Args::new());
+    let (silent, policy) = (Assessment::silent(), config.policy(Walls::Settled));
+    let because = judge(&call, &silent, &policy).because().swap_remove(0);
+    assert_eq!((&*because.rule, because.line, &*because.text), ("only_tools", Some(3), "[other]"));
+}

@@ -4,9 +4,10 @@ use askfirst::Approval;
 
 use super::{Older, approval_node, approval_of, rename, required_if};
 use crate::config::node::{Node, Value};
+use crate::config::quote::one_of;
 use crate::config::read::Dialect;
 
-const OLD: [&str; 4] = ["approval_required", "allowed", "action", "pre_approved"];
+pub(super) const OLD: [&str; 4] = ["approval_required", "allowed", "action", "pre_approved"];
 
 /// Whether an entry is about a tool, whose keys a program's own data may hand on.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,6 +115,13 @@ impl Older<'_> {
             rename(node, &key, "approval");
         }
         node.put("approval", approval_node(approval, &at));
+    }
+
+    /// What stands where an approval belongs is none.
+    pub(super) fn no_approval(&mut self, node: &Node) {
+        let words = one_of(Approval::ALL.map(Approval::as_str));
+        let message = format!("`approval` must be {words}, not `{}`", node.brief());
+        self.fault(&node.place, message, "this stands in an older section; see `approval`");
     }
 
     /// What an old key says: nothing at all, nothing about approval, or an approval.

@@ -26,12 +26,14 @@ pub(crate) struct Rewritten {
 pub(crate) fn rewrite(root: &mut Node, source: &Source, dialect: Dialect) -> Rewritten {
     let mut older = Older { source, dialect, said: Rewritten::default() };
     if root.is_map() {
+        older.words(root);
         older.approvals(root);
-        older.sections(root);
         older.names(root);
-        older.tool_entries(root);
+        older.sections(root);
+        // What speaks about all roots comes after what each says by itself.
         older.roots(root);
         older.tool_rules(root);
+        older.tool_entries(root);
         older.pre_approved(root);
     }
     older.said.warnings.sort_by_key(|fault| (fault.line, fault.column));
@@ -107,3 +109,6 @@ fn rename(node: &mut Node, old: &str, new: &str) {
 #[cfg(test)]
 #[path = "tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod table;

@@ -11,6 +11,10 @@ const OLD: [(&str, &str); 3] =
 
 impl Older<'_> {
     pub(super) fn roots(&mut self, root: &mut Node) {
+        let paths = root.get_mut("sandbox").and_then(|sandbox| sandbox.get_mut("paths"));
+        for path in paths.into_iter().flat_map(Node::children_mut) {
+            self.root_approval(path);
+        }
         let general = root.get_mut("sandbox").and_then(|sandbox| sandbox.take("require_read_approval"));
         if let Some(entry) = general
             && let Some(yes) = self.boolean(&entry)
@@ -22,10 +26,6 @@ impl Older<'_> {
                 &format!("approval: {{ read: {approval} }}"),
             );
             self.on_every_root(root, "read", approval, &entry.at);
-        }
-        let paths = root.get_mut("sandbox").and_then(|sandbox| sandbox.get_mut("paths"));
-        for path in paths.into_iter().flat_map(Node::children_mut) {
-            self.root_approval(path);
         }
     }
 
@@ -109,7 +109,6 @@ impl Older<'_> {
                 self.join_tool(root, rule.clone());
                 continue;
             };
-            let approval = rule.value.get("approval").and_then(approval_of);
             let key = match verb {
                 "read" | "attach" => verb,
                 "write" | "edit" | "delete" | "create" | "append" | "move" | "copy" => "write",
@@ -119,12 +118,54 @@ impl Older<'_> {
                     continue;
                 }
             };
+            let Ok(approval) = self.of_roots(rule) else { continue };
             let word = approval.map_or("…", Approval::as_str);
             let new = format!("sandbox: {{ paths: {{ NAME: {{ approval: {{ {key}: {word} }} }} }} }}");
             self.warn(&rule.at, &format!("tool_rules.{}", rule.key), &new);
             if let Some(approval) = approval {
                 self.on_every_root(root, key, approval, &rule.at);
             }
+        }
+    }
+
+    /// A word where a map with an approval belongs.
+    pub(super) fn words(&mut self, root: &mut Node) {
+        for rule in root.get_mut("tool_rules").into_iter().flat_map(Node::children_mut) {
+            if let Some(approval) = approval_of(rule) {
+                let mut map = Node::made(Value::Map(Vec::new()), &rule.place);
+                map.put("approval", approval_node(approval, &rule.place));
+                map.notes = std::mem::take(&mut rule.notes);
+                *rule = map;
+            }
+        }
+    }
+
+    /// The approval that a rule about the sandbox names, if it names one. All else that it says has no new place.
+    fn of_roots(&mut self, rule: &Entry) -> Result<Option<Approval>, ()> {
+        let (name, hint) = (quoted(&rule.key), "write `sandbox.paths.NAME.approval` by hand");
+        if !rule.value.is_map() && !rule.value.is_null() {
+            let message = format!("`{name}` must be a map with `approval`, not {}", rule.value.kind());
+            self.fault(&rule.value.place, message, hint);
+            return Err(());
+        }
+        let kept = |key: &str| key == "approval" || super::approvals::OLD.contains(&key);
+        let mut others = rule.value.entries().iter().filter(|entry| !kept(&entry.key)).peekable();
+        if others.peek().is_some() {
+            for entry in others {
+                let message = format!("`{}` has no new spelling in `{name}`", quoted(&entry.key));
+                self.fault(&entry.at, message, hint);
+            }
+            return Err(());
+        }
+        match rule.value.get("approval") {
+            Some(value) if !value.is_null() => {
+                let approval = approval_of(value);
+                if approval.is_none() {
+                    self.no_approval(value);
+                }
+                approval.map(Some).ok_or(())
+            }
+            Some(_) | None => Ok(None),
         }
     }
 }

@@ -77,7 +77,10 @@ impl Older<'_> {
     fn tool_maps(&mut self, root: &mut Node, old: &str) {
         let Some(entry) = root.entry(old).cloned() else { return };
         if !entry.value.is_map() && !entry.value.is_null() {
-            return;
+            let wanted = if old == "custom_tools" { "a list or a map" } else { "a map" };
+            let message = format!("`{old}` must be {wanted}, not {}", entry.value.kind());
+            root.take(old);
+            return self.fault(&entry.value.place, message, "write `tools: { NAME: { approval: … } }`");
         }
         if self.dialect == Dialect::File {
             self.warn(&entry.at, old, "tools");
@@ -91,9 +94,15 @@ impl Older<'_> {
         }
     }
 
-    /// Adds an entry to `tools`. Where one stands already, the stricter approval holds.
+    /// Adds an entry to `tools`.
     pub(super) fn join_tool(&mut self, root: &mut Node, tool: Entry) {
-        let Some(tools) = section(root, "tools", &tool.at) else { return };
+        if let Some(tools) = section(root, "tools", &tool.at) {
+            self.join(tools, tool);
+        }
+    }
+
+    /// Adds an entry to a map of tools. Where one stands already, the stricter approval holds.
+    fn join(&mut self, tools: &mut Node, tool: Entry) {
         let Some(existing) = tools.get_mut(&tool.key) else {
             let mut value = tool.value;
             value.source = None;
@@ -103,12 +112,19 @@ impl Older<'_> {
             let message = format!("`{}` stands twice, once in an older section", quoted(&tool.key));
             return self.fault(&tool.at, message, "join the two by hand under `tools`");
         }
+        if existing.get("when").map(Node::to_json) != tool.value.get("when").map(Node::to_json) {
+            let message = format!("`{}` stands twice, with different conditions", quoted(&tool.key));
+            return self.fault(&tool.at, message, "join the two by hand under `tools`");
+        }
         for entry in tool.value.entries() {
             match (entry.key.as_str(), existing.get(&entry.key)) {
                 (_, None) => existing.put(&entry.key, moved(entry.value.clone())),
                 ("approval", Some(kept)) => {
                     let kept = (kept.is_null(), approval_of(kept));
                     match (kept, approval_of(&entry.value)) {
+                        (_, None) if !entry.value.is_null() => self.no_approval(&entry.value),
+                        // The tool's own view may be stricter than `none`, and nothing else.
+                        ((_, Some(Approval::None)), None) => existing.put("approval", entry.value.clone()),
                         ((true, _), Some(old)) if old > Approval::None => {
                             existing.put("approval", approval_node(old, &entry.at));
                         }
@@ -118,7 +134,7 @@ impl Older<'_> {
                         _ => {}
                     }
                 }
-                (_, Some(kept)) if kept.value == entry.value.value => {}
+                (_, Some(kept)) if kept.to_json() == entry.value.to_json() => {}
                 (key, Some(_)) => {
                     let message = format!("`{key}` of `{}` stands twice", quoted(&tool.key));
                     self.fault(&entry.at, message, "join the two by hand under `tools`");
@@ -133,18 +149,18 @@ impl Older<'_> {
             return;
         }
         for (old, new) in RENAMED {
-            let found = root.get("tools").and_then(|tools| tools.entry(old)).cloned();
-            if let Some(entry) = found {
+            for map in ["tools", "custom_tools", "tool_configs", "tool_rules"] {
+                let Some(tools) = root.get_mut(map) else { continue };
+                let Some(entry) = tools.entry(old).cloned() else { continue };
                 self.warn(&entry.at, old, new);
-                let Some(tools) = root.get_mut("tools") else { continue };
                 if tools.get(new).is_none() {
                     rename(tools, old, new);
                 } else {
                     tools.take(old);
-                    self.join_tool(root, Entry { key: new.to_owned(), ..entry });
+                    self.join(tools, Entry { key: new.to_owned(), ..entry });
                 }
             }
-            for list in ["only_tools", "pre_approved"] {
+            for list in ["only_tools", "custom_tools", "pre_approved"] {
                 let items = root.get_mut(list).into_iter().flat_map(Node::children_mut);
                 for item in items.filter(|item| item.as_text() == Some(old)) {
                     self.warn(&item.place, old, new);

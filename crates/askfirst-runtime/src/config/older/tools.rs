@@ -106,6 +106,11 @@ impl Older<'_> {
             tool.take("safe_paths");
         }
         let Some(paths) = self.path_tests(&entry) else { return };
+        let condition = tool.get("when").cloned();
+        if condition.as_ref().is_some_and(|when| when.get("path").is_some()) {
+            let message = "`safe_paths` stands beside a condition on `path`";
+            return self.fault(&entry.at, message, "join the two by hand: `when: { path: … }`");
+        }
         // An approval beside it is as strict or stricter, and holds for those paths too.
         if tool.get("approval").is_some_and(|kept| approval_of(kept) != Some(Approval::None))
             || paths.is_empty()
@@ -116,7 +121,9 @@ impl Older<'_> {
             return;
         }
         tool.take("approval");
-        let mut when = Node::made(Value::Map(Vec::new()), &entry.at);
+        // What is no map is left for the check to report.
+        let condition = condition.filter(Node::is_map).map(|when| Node { source: None, ..when });
+        let mut when = condition.unwrap_or_else(|| Node::made(Value::Map(Vec::new()), &entry.at));
         when.put("path", Node::made(Value::List(paths), &entry.at));
         let (mut safe, mut other) = (tool.clone(), tool.clone());
         for case in [&mut safe, &mut other] {

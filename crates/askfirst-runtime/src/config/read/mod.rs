@@ -8,6 +8,8 @@ mod shell;
 mod tools;
 mod when;
 
+pub(crate) use command::OWN_TOOLS;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
