@@ -5,6 +5,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use askfirst_runtime::present::escape::{escaped, width};
+use askfirst_runtime::redact::{Mark, Redactor};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
@@ -43,8 +44,13 @@ pub fn out(text: &str) {
     keep(writeln!(std::io::stdout(), "{}", escaped(text)));
 }
 
-/// Writes a line to standard error, escaped.
+/// Writes a line to standard error, escaped, without secrets that are known by their shape.
 pub fn err(text: &str) {
+    err_of_tool(&Redactor::default().text(text, Mark::Record).left);
+}
+
+/// Writes what a tool wrote to its standard error to ours, escaped.
+pub fn err_of_tool(text: &str) {
     drop(writeln!(std::io::stderr(), "{}", escaped(text)));
 }
 

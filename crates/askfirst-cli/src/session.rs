@@ -160,6 +160,7 @@ impl Session {
         end_on_signals(Arc::clone(&launcher), controller.clone())?;
         let tools = ApprovalToolset::new(toolset, controller, policy)
             .recorder(Arc::clone(&ledger) as _)
+            .redactor(Redactor::clone(&redactor))
             .on_denial(config.main.on_denial)
             .clock(Arc::clone(&clock))
             .session(&id);

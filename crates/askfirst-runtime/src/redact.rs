@@ -163,7 +163,8 @@ impl Redactor {
     }
 
     /// Whether nothing in a text, or in the JSON text of one, can be a secret. May say no where there is none.
-    pub(crate) fn is_clean(&self, text: &[u8]) -> bool {
+    #[must_use]
+    pub fn is_clean(&self, text: &[u8]) -> bool {
         !shapes::any(text) && !self.0.values.is_in(text)
     }
 
@@ -173,7 +174,8 @@ impl Redactor {
     }
 
     /// Whether no name in a map is one that only a config knows, and nothing lies too deep.
-    pub(crate) fn has_plain_names(&self, map: &Args) -> bool {
+    #[must_use]
+    pub fn has_plain_names(&self, map: &Args) -> bool {
         self.plain_map(map, 0)
     }
 

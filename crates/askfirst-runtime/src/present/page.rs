@@ -382,7 +382,8 @@ impl Maker<'_> {
                 Risk::High => Piece::toned("high         ", Tone::Warning),
                 Risk::Irreversible => Piece::toned("irreversible ", Tone::Warning),
             });
-            pieces.extend(self.counted.line(&request.tool_name));
+            let tool = self.clean(&request.tool_name);
+            pieces.extend(self.counted.line(&tool));
             pieces.push(Piece::ours("  "));
             let text = self.clean(&summary(&request.args));
             let text = self.counted.line(&text);
