@@ -9,6 +9,7 @@ mod names;
 mod shapes;
 mod span;
 mod values;
+mod words;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -243,22 +244,6 @@ impl Redactor {
             return Value::String(Kind::Known.mark(&text, mark));
         }
         Value::Number(number.clone())
-    }
-
-    /// A list may be a command's words: what follows `--password` is one.
-    fn list(&self, items: &[Value], mark: Mark, depth: usize, hidden: &mut usize) -> Vec<Value> {
-        let mut flag = None;
-        let mut left = Vec::with_capacity(items.len());
-        for item in items {
-            left.push(match flag.take() {
-                Some(kind) if item.as_str().is_some_and(|word| !word.starts_with('-')) => {
-                    self.named(item, kind, Reach::All, mark, depth + 1, hidden)
-                }
-                _ => self.any(item, mark, depth + 1, hidden),
-            });
-            flag = item.as_str().and_then(|word| self.0.names.flag(word));
-        }
-        left
     }
 
     fn named(

@@ -73,3 +73,28 @@ fn a_value_that_the_config_calls_secret_is_in_no_error() {
     assert_eq!((code, out.as_str()), (1, ""), "{err}");
     assert!(!err.contains("not-for-anybody") && err.contains("there is no file"), "{err}");
 }
+
+#[test]
+fn the_password_of_a_command_is_in_no_explanation_verdict_or_record() {
+    let config = format!(
+        "{CONFIG}  lg: {{ command: [docker, login, -p, \"{{pw}}\"], args: {{ pw: {{ type: string }} }} }}\n"
+    );
+    let place = Place::new(&config);
+    for (tool, args) in [
+        ("shell", r#"{"command":"docker login -u me -p hunter2secret r.example"}"#),
+        ("shell", r#"{"command":"mysql -phunter2secret --frobnicate"}"#),
+        ("exec", r#"{"argv":["docker","login","-p","hunter2secret"]}"#),
+        ("exec", r#"{"argv":["redis-cli","-a","hunter2secret"]}"#),
+        ("lg", r#"{"pw":"hunter2secret"}"#),
+    ] {
+        for words in
+            [&["explain"][..], &["explain", "--json"], &["call", "--strict"], &["call", "--strict", "--json"]]
+        {
+            let args = [words, &["--config", "c.yaml", tool, "--args", args]].concat();
+            let (_, out, err) = place.run(&args);
+            assert!(!out.contains("hunter2") && !err.contains("hunter2"), "{args:?}: {out}{err}");
+        }
+    }
+    let record = std::fs::read_to_string(place.path().join("record.jsonl")).unwrap();
+    assert!(!record.contains("hunter2") && record.matches("‹secret: ").count() > 10, "{record}");
+}

@@ -87,7 +87,11 @@ impl Redactor {
                         spans.iter().filter_map(|span| text.get(span.start..span.end)).map(str::to_owned),
                     );
                 }
-                Value::Array(items) if depth < MAX_DEPTH => self.shaped_in(items.iter(), depth + 1, known),
+                Value::Array(items) if depth < MAX_DEPTH => {
+                    let tails = items.iter().zip(self.tails(items));
+                    known.extend(tails.filter_map(|(item, tail)| Some(tail?.of(item.as_str()?).to_owned())));
+                    self.shaped_in(items.iter(), depth + 1, known);
+                }
                 Value::Object(map) if depth < MAX_DEPTH => self.shaped_in(map.values(), depth + 1, known),
                 Value::Array(_) | Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
             }
