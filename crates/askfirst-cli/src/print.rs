@@ -1,14 +1,18 @@
-//! Everything that this program prints goes through here, so that nothing an agent wrote reaches a screen raw.
+//! Everything that this program prints goes through here, so that nothing an agent wrote reaches a screen raw, and nothing
+//! that could not be written counts as said.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::sync::OnceLock;
 
 use askfirst_runtime::present::escape::{escaped, escaped_line, width};
 use askfirst_runtime::present::page::plural;
+use askfirst_runtime::redact::{Mark, Redactor};
 use askfirst_terminal::{Turn, turn_to_print};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
+use crate::exit::Exit;
 use crate::session::ended_by;
 
 /// What is printed on a screen waits for a question of another program to be over.
@@ -16,21 +20,50 @@ fn turn(out: impl AsFd + IsTerminal) -> Option<Turn> {
     out.is_terminal().then(|| turn_to_print(out, || ended_by().is_some()))
 }
 
-/// Writes a line to standard output, escaped. A reader that went away is no reason to fail.
-pub fn out(text: &str) {
-    let _turn = turn(std::io::stdout());
-    drop(writeln!(std::io::stdout(), "{}", escaped_line(text)));
-}
-
 /// `1 thing`, `2 things`.
 pub fn counted(number: u64, thing: &str) -> String {
     format!("{number} {}", plural(usize::try_from(number).unwrap_or(usize::MAX), thing))
 }
 
-/// Writes a line to standard error, escaped.
+/// Why standard output could not be written, the first time.
+static FAILED: OnceLock<String> = OnceLock::new();
+
+/// A reader that went away is no reason to fail; anything else is told at the end.
+fn keep(written: std::io::Result<()>) {
+    match written {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => drop(FAILED.set(e.to_string())),
+        Ok(()) | Err(_) => {}
+    }
+}
+
+/// How the program ends that would end so: what could not be written was no success.
+pub fn end(exit: Exit) -> Exit {
+    keep(std::io::stdout().flush());
+    let Some(why) = FAILED.get() else { return exit };
+    err(&format!("error: standard output cannot be written: {why}"));
+    match exit {
+        Exit::Done | Exit::Child(0) => Exit::ToolFailed,
+        Exit::ToolFailed
+        | Exit::Usage
+        | Exit::Policy
+        | Exit::Person
+        | Exit::Nobody
+        | Exit::Unrecorded
+        | Exit::Child(_) => exit,
+    }
+}
+
+/// Writes a line to standard output, escaped.
+pub fn out(text: &str) {
+    let _turn = turn(std::io::stdout());
+    keep(writeln!(std::io::stdout(), "{}", escaped_line(text)));
+}
+
+/// Writes a line to standard error, escaped, without secrets that are known by their shape.
 pub fn err(text: &str) {
+    let text = Redactor::default().text(text, Mark::Record).left;
     let _turn = turn(std::io::stderr());
-    drop(writeln!(std::io::stderr(), "{}", escaped_line(text)));
+    drop(writeln!(std::io::stderr(), "{}", escaped_line(&text)));
 }
 
 /// Writes several lines to standard error, escaped: a report of ours, or what a tool wrote to its own.
@@ -78,7 +111,7 @@ pub fn result(text: &str) {
     let mut stdout = std::io::stdout();
     let _turn = turn(std::io::stdout());
     let text = if stdout.is_terminal() { escaped(text) } else { text.to_owned() };
-    drop(
+    keep(
         stdout
             .write_all(text.as_bytes())
             .and_then(|()| if text.ends_with('\n') { Ok(()) } else { writeln!(stdout) }),
@@ -89,7 +122,7 @@ pub fn result(text: &str) {
 pub fn json(value: &impl Serialize) {
     let mut stdout = std::io::stdout();
     let _turn = turn(std::io::stdout());
-    drop(json_line(&mut stdout, value).and_then(|()| writeln!(stdout)));
+    keep(json_line(&mut stdout, value).and_then(|()| writeln!(stdout)));
 }
 
 /// Writes a value as JSON in which everything but plain ASCII is escaped.

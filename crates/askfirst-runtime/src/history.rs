@@ -122,9 +122,11 @@ impl Judged {
         self.request = Some(request);
     }
 
-    /// Whether a person said yes to this very call.
-    pub(crate) fn is_approved_by_person(&self) -> bool {
-        self.decision.as_ref().is_some_and(|decision| decision.approved && decision.cause == Cause::Person)
+    /// Whether it no longer runs, though it may. Of a group whose other members were denied, what a person approved does.
+    pub(crate) fn is_stopped_by(&self, controller: &ApprovalController) -> bool {
+        let said_yes = |decision: &ApprovalDecision| decision.approved && decision.cause == Cause::Person;
+        let approved = self.decision.as_ref().is_some_and(said_yes);
+        controller.is_stopped() && !(approved && controller.is_stopped_by_denial())
     }
 
     pub(crate) fn resolved(&mut self, resolution: Resolution, now: Timestamp) -> Decided {

@@ -14,6 +14,8 @@ mod endings;
 mod faults;
 mod guide;
 mod mcp;
+mod names;
+mod output;
 mod person;
 mod serve_http;
 mod shell;

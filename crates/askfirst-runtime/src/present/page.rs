@@ -383,7 +383,8 @@ impl Maker<'_> {
                 Risk::High => Piece::toned("high         ", Tone::Warning),
                 Risk::Irreversible => Piece::toned("irreversible ", Tone::Warning),
             });
-            pieces.extend(self.counted.line(&request.tool_name));
+            let tool = self.clean(&request.tool_name);
+            pieces.extend(self.counted.line(&tool));
             let times = if member.calls > 1 { format!("  ×{}  ", member.calls) } else { "  ".to_owned() };
             pieces.push(Piece::ours(times));
             let text = self.clean(&summary(&request.args));
