@@ -187,7 +187,7 @@ impl ApprovalController {
             definition: request.definition,
             ..ApprovalContext::new(request.tool_name.clone(), request.args.clone())
         };
-        let submission = Submission { call: Arc::new(call), request };
+        let submission = Submission { call: Arc::new(call), request, shown_by: None };
         match self.submit(vec![(submission, None)]).pop() {
             Some(waiting) => waiting.await.decision,
             None => ApprovalDecision::no(Cause::ApproverFailed),
@@ -220,11 +220,9 @@ impl ApprovalController {
         };
         let (submissions, presenters): (Vec<_>, Vec<_>) = calls.into_iter().map(asked).unzip();
         let tickets = self.desk().with(|state, now| {
-            let call_ids: Vec<String> =
-                submissions.iter().map(|submission| submission.request.call_id.clone()).collect();
             let tickets = state.machine.submit(submissions, now);
-            for ((ticket, call_id), presenter) in tickets.iter().zip(call_ids).zip(presenters) {
-                state.slots.insert(*ticket, Slot { presenter, call_id, ..Slot::default() });
+            for (ticket, presenter) in tickets.iter().zip(presenters) {
+                state.slots.insert(*ticket, Slot { presenter, ..Slot::default() });
             }
             tickets
         });
@@ -287,7 +285,21 @@ struct Slot {
     resolution: Option<Box<Resolution>>,
     waker: Option<Waker>,
     presenter: Option<Arc<dyn Presenter + Sync>>,
-    call_id: String,
+}
+
+type ToPresent = Vec<(Arc<ApprovalRequest>, Option<Arc<dyn Presenter + Sync>>)>;
+
+impl State {
+    /// What is about to be asked, each request with whoever came with it: an id is only what somebody calls it.
+    fn to_present(&self, id: QuestionId) -> Option<ToPresent> {
+        let presenter = |ticket| self.slots.get(&ticket).and_then(|slot| slot.presenter.clone());
+        let requests = self.machine.requests_of(id)?.into_iter();
+        Some(requests.map(|(ticket, request)| (request, presenter(ticket))).collect())
+    }
+}
+
+fn present(request: &ApprovalRequest, by: Option<Arc<dyn Presenter + Sync>>) -> Shown {
+    by.map(|presenter| presenter.present(request)).unwrap_or_default()
 }
 
 impl Desk {
@@ -359,10 +371,10 @@ impl Desk {
 
     fn show(self: &Arc<Self>, id: QuestionId) {
         let Some(approver) = self.approver.clone() else { return self.fail(id, "nobody can be asked") };
-        let Some(requests) = self.lock().machine.requests_of(id) else { return };
+        let Some(to_present) = self.lock().to_present(id) else { return };
         let presented = catch_unwind(AssertUnwindSafe(|| {
             // Each is let go before what it looks like is added to it, which would copy it otherwise.
-            requests.into_iter().map(|request| self.present(&request)).collect::<Vec<Shown>>()
+            to_present.into_iter().map(|(request, by)| present(&request, by)).collect::<Vec<Shown>>()
         }));
         let Ok(shown) = presented else { return self.fail(id, "what to show could not be made") };
         let question = self.with(|state, now| state.machine.presented(id, shown, now));
@@ -375,15 +387,6 @@ impl Desk {
         });
         // A reply that is dropped while unwinding answers that the approver failed.
         drop(catch_unwind(AssertUnwindSafe(|| approver.ask(question, reply))));
-    }
-
-    fn present(&self, request: &ApprovalRequest) -> Shown {
-        let presenter = {
-            let state = self.lock();
-            let slot = state.slots.values().find(|slot| slot.call_id == request.call_id);
-            slot.and_then(|slot| slot.presenter.clone())
-        };
-        presenter.map(|presenter| presenter.present(request)).unwrap_or_default()
     }
 
     fn fail(self: &Arc<Self>, id: QuestionId, note: &str) {

@@ -7,9 +7,8 @@ pub mod straight;
 pub(crate) mod together;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use askfirst::machine::Submission;
+use askfirst::machine::{ShownBy, Submission};
 use askfirst::ports::{Clock, Presenter, Recorder};
 use askfirst::toolset::BoxFuture;
 use askfirst::{
@@ -28,7 +27,7 @@ type Question = (Submission, Option<Arc<dyn Presenter + Sync>>);
 /// How often a call is asked about again because what was shown no longer holds.
 const MAX_STALE: usize = 3;
 
-/// Everything that a call passes through. Clones number their calls together.
+/// Everything that a call passes through.
 #[derive(Clone)]
 pub struct Pipeline {
     pub(crate) toolset: Arc<dyn Toolset>,
@@ -39,7 +38,6 @@ pub struct Pipeline {
     pub(crate) on_denial: OnDenial,
     pub(crate) unknown: Unknown,
     pub(crate) session: Arc<str>,
-    pub(crate) next_call: Arc<AtomicU64>,
 }
 
 impl Pipeline {
@@ -56,7 +54,7 @@ impl Pipeline {
     pub(crate) fn assess_and_judge(&self, call: ApprovalContext, edited_from: Option<String>) -> Judged {
         let call = Arc::new(assess::prepare(call, &*self.toolset, &self.policy));
         let assessment = assess::assess(&call, &*self.toolset, self.unknown);
-        let call_id = self.call_id(self.next_call.fetch_add(1, Ordering::Relaxed));
+        let call_id = self.call_id(straight::next_number());
         let judgement = assess::judged(&call, &assessment, &self.policy);
         Judged::new(call_id, &judgement, &call, &self.policy, edited_from, self.clock.now())
     }
@@ -66,7 +64,8 @@ impl Pipeline {
         let request = judged.hand_out()?;
         Some(self.history().requested(judged).map(|()| {
             let present = Present::new(Arc::clone(&self.toolset), Arc::clone(&judged.call));
-            (Submission { call: Arc::clone(&judged.call), request }, Some(Arc::new(present) as _))
+            let shown_by = Some(ShownBy(Arc::as_ptr(&self.toolset).addr()));
+            (Submission { call: Arc::clone(&judged.call), request, shown_by }, Some(Arc::new(present) as _))
         }))
     }
 

@@ -1,7 +1,6 @@
 //! A toolset behind approval: any toolset, wrapped without being changed.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use askfirst::ports::{Clock, Durability, Keeps, RecordFailed, Recorder};
 use askfirst::record::Record;
@@ -37,7 +36,6 @@ impl ApprovalToolset {
             clock: Arc::new(clock),
             on_denial: OnDenial::Return,
             unknown: Unknown::Blocked,
-            next_call: Arc::new(AtomicU64::new(1)),
         }))
     }
 
@@ -69,7 +67,7 @@ impl ApprovalToolset {
         self
     }
 
-    /// The name of the session; calls are numbered below it.
+    /// The name of the session; calls are numbered below it, and those of no two toolsets alike.
     #[must_use]
     pub fn session(mut self, session: &str) -> Self {
         Arc::make_mut(&mut self.0).session = session.into();

@@ -135,6 +135,9 @@ impl ApprovalRequest {
             && self.description == other.description
             && self.presentation == other.presentation
             && self.risk == other.risk
+            && self.facts == other.facts
+            && self.patterns == other.patterns
+            && self.exclude_keys == other.exclude_keys
     }
 }
 

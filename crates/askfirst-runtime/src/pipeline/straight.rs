@@ -4,7 +4,7 @@
 //! long way would not: the permit comes from the judge or the controller, and whatever is not a plain yes is left to the
 //! long way, which finds everything as it was.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use askfirst::ports::Keeps;
@@ -63,7 +63,7 @@ impl Pipeline {
     ) -> Result<Started, E> {
         let call = Arc::new(assess::prepare(call, &*self.toolset, &self.policy));
         let assessment = assess::assess(&call, &*self.toolset, self.unknown);
-        let number = self.next_call.fetch_add(1, Ordering::Relaxed);
+        let number = next_number();
         let judgement = assess::judged(&call, &assessment, &self.policy);
         if let Some(permit) = self.permit_at_once(&judgement, &call) {
             let (call, _) = permit.spend_shared();
@@ -102,6 +102,12 @@ impl Pipeline {
     pub(crate) fn call_id(&self, number: u64) -> String {
         format!("{}-{number}", self.session)
     }
+}
+
+/// Numbers calls. Toolsets may share a session, and sessions a name, so there is one row of numbers for all of a process.
+pub(super) fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 #[cfg(test)]

@@ -16,3 +16,4 @@ mod fixture;
 mod pipeline;
 mod properties;
 mod sessions;
+mod several;

@@ -108,7 +108,7 @@ impl Desk {
 fn ask(tool: &str, args: Value, approval: Approval) -> Submission {
     let call = ApprovalContext::new(tool, args.as_object().unwrap().clone());
     let request = ApprovalRequest { approval, ..ApprovalRequest::new(tool, "does it", args) };
-    Submission { call: call.into(), request }
+    Submission { call: call.into(), request, shown_by: None }
 }
 
 fn plain(n: u64) -> Submission {

@@ -122,7 +122,9 @@ fn runs(
     let Some(request) = judgement.request() else { return judgement.permit().is_some() };
     let now = Timestamp(1);
     let mut machine = Machine::new(mode, somebody, ApprovalMemory::default(), None);
-    let [ticket] = machine.submit(vec![Submission { call: call.clone().into(), request }], now)[..] else {
+    let [ticket] =
+        machine.submit(vec![Submission { call: call.clone().into(), request, shown_by: None }], now)[..]
+    else {
         panic!("one ticket")
     };
     let mut permit = None;
