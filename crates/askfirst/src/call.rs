@@ -60,7 +60,7 @@ impl ApprovalContext {
     /// The digest of everything a tool gets to see: name, arguments, definition.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        let args = serde_json::to_string(&self.args).unwrap_or_default();
+        let args = canonical(&Value::Object(self.args.clone()));
         let definition = self.definition.map(|d| d.to_string()).unwrap_or_default();
         Digest::of_parts([self.tool_name.as_bytes(), args.as_bytes(), definition.as_bytes()])
     }
