@@ -1,5 +1,6 @@
 //! A toolset behind approval: any toolset, wrapped without being changed.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use askfirst::ports::{Clock, Durability, Keeps, RecordFailed, Recorder};
@@ -20,7 +21,9 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::straight::Started;
 use crate::pipeline::together;
 
-/// A toolset whose calls pass through the pipeline. Everything else is the inner toolset's.
+/// A toolset whose calls pass through the pipeline. Everything else is the inner toolset's. Clones share everything, so it
+/// needs no `Arc`.
+#[derive(Clone)]
 pub struct ApprovalToolset(Arc<Pipeline>);
 
 impl ApprovalToolset {
@@ -42,7 +45,7 @@ impl ApprovalToolset {
     /// Where it is recorded.
     #[must_use]
     pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
-        Arc::make_mut(&mut self.0).recorder = recorder;
+        Arc::make_mut(&mut self.0).recorder = Arc::new(Caught(recorder));
         self
     }
 
@@ -161,6 +164,20 @@ impl Toolset for ApprovalToolset {
 
     fn pinned(&self, name: &str) -> Option<Pinned> {
         self.0.toolset.pinned(name)
+    }
+}
+
+/// A recorder whose panic is a record that could not be written.
+struct Caught(Arc<dyn Recorder>);
+
+impl Recorder for Caught {
+    fn record(&self, record: &Record, durability: Durability) -> Result<(), RecordFailed> {
+        catch_unwind(AssertUnwindSafe(|| self.0.record(record, durability)))
+            .unwrap_or_else(|_| Err(RecordFailed("whoever keeps it panicked".to_owned())))
+    }
+
+    fn keeps(&self) -> Keeps {
+        catch_unwind(AssertUnwindSafe(|| self.0.keeps())).unwrap_or(Keeps::Everything)
     }
 }
 

@@ -263,6 +263,11 @@ impl Machine {
 
     /// A waiting call gives up.
     pub fn cancel(&mut self, ticket: Ticket, now: Timestamp) {
+        self.refuse(ticket, &ApprovalDecision::no(Cause::Cancelled), now);
+    }
+
+    /// A waiting call is not to be asked about after all.
+    pub fn refuse(&mut self, ticket: Ticket, no: &ApprovalDecision, now: Timestamp) {
         let waits = |member: &Waiting| member.calls.iter().any(|known| known.ticket == ticket);
         let Some(at) = self.queue.iter().position(|pending| pending.members.iter().any(waits)) else {
             return;
@@ -280,7 +285,7 @@ impl Machine {
         if pending.members.len() < listed {
             // One answer covers exactly what was listed, so a list that changed is another question.
             if at == 0 && self.showing {
-                self.effects.push(Effect::Withdraw(pending.id, Cause::Cancelled));
+                self.effects.push(Effect::Withdraw(pending.id, no.cause));
                 self.showing = false;
                 self.position = self.position.saturating_sub(1);
             }
@@ -291,7 +296,7 @@ impl Machine {
             }
         }
         for (request, Caller { ticket, call, .. }) in gone {
-            self.resolve(ticket, call, request, ApprovalDecision::no(Cause::Cancelled));
+            self.resolve(ticket, call, request, ApprovalDecision { approved: false, ..no.clone() });
         }
         self.show_next(now);
     }

@@ -15,7 +15,8 @@ use askfirst::{
 use serde_json::{Map, Value};
 
 use crate::assess;
-use crate::history::{Judged, Nested};
+use crate::history::Judged;
+use crate::nested::Nested;
 use crate::pipeline::{Pipeline, together};
 
 /// A call that was taken.
@@ -61,8 +62,7 @@ impl Pipeline {
         call: ApprovalContext,
         late: impl FnOnce() -> Result<Map<String, Value>, E>,
     ) -> Result<Started, E> {
-        let call = Arc::new(assess::prepare(call, &*self.toolset, &self.policy));
-        let assessment = assess::assess(&call, &*self.toolset, self.unknown);
+        let (call, assessment) = assess::look(call, &*self.toolset, &self.policy, self.unknown);
         let number = next_number();
         let judgement = assess::judged(&call, &assessment, &self.policy);
         if let Some(permit) = self.permit_at_once(&judgement, &call) {
@@ -94,8 +94,11 @@ impl Pipeline {
             Keeps::Everything => return None,
             Keeps::Nothing => {}
         }
-        let allowed = judgement.permit_shared(call).filter(|_| !self.controller.is_stopped());
-        let permit = allowed.or_else(|| self.controller.permit_unasked(judgement, call))?;
+        if self.controller.is_stopped() {
+            return None;
+        }
+        let permit =
+            judgement.permit_shared(call).or_else(|| self.controller.permit_unasked(judgement, call))?;
         permit.without_record(&*self.recorder).ok()
     }
 

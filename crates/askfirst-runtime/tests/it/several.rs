@@ -71,8 +71,7 @@ fn toolsets_of_one_session_show_their_own_calls_under_their_own_ids() {
     for _ in 0..20 {
         let ([one, other], asked, records) = two(["scratch_tool", "home_tool"]);
         let calls = [(&one, call("scratch_tool", json!({}))), (&other, call("home_tool", json!({})))];
-        let outcomes: Vec<_> =
-            ApprovalToolset::submit_together(calls).into_iter().map(|way| block_on(way)).collect();
+        let outcomes: Vec<_> = ApprovalToolset::submit_together(calls).into_iter().map(block_on).collect();
         assert_eq!(outcomes, ["wiped scratch", "wiped home"].map(|done| Outcome::Done(json!(done))));
         for request in asked.lock().unwrap().iter() {
             let place = request.tool_name.strip_suffix("_tool").unwrap();
@@ -88,8 +87,7 @@ fn toolsets_of_one_session_show_their_own_calls_under_their_own_ids() {
 fn equal_calls_that_two_toolsets_would_show_are_two_questions() {
     let ([one, other], asked, _) = two(["wipe", "wipe"]);
     let calls = [(&one, call("wipe", json!({}))), (&other, call("wipe", json!({})))];
-    let outcomes: Vec<_> =
-        ApprovalToolset::submit_together(calls).into_iter().map(|way| block_on(way)).collect();
+    let outcomes: Vec<_> = ApprovalToolset::submit_together(calls).into_iter().map(block_on).collect();
     assert_eq!(outcomes, ["wiped scratch", "wiped home"].map(|done| Outcome::Done(json!(done))));
     assert_eq!(asked.lock().unwrap().len(), 2);
 }

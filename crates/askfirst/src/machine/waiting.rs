@@ -80,6 +80,8 @@ impl Caller {
 
 /// An approver's word is taken only as far as the request lets it reach.
 pub(super) fn settle(member: &Waiting, mut decision: ApprovalDecision) -> ApprovalDecision {
+    // Other arguments that are not other ones are a plain answer.
+    decision.edited_args = decision.edited_args.filter(|edited| *edited != member.request.args);
     if decision.approved && decision.cause != Cause::Person {
         return not_an_answer("only a person approves");
     }
