@@ -81,7 +81,7 @@ fn submission(wish: &Wish) -> Submission {
             OfferedPattern::new("elsewhere", fields("z"), [("path", Loosen::Under)]),
         ];
     }
-    Submission { call: call.into(), request }
+    Submission { call: call.into(), request, shown_by: None }
 }
 
 fn decision(decides: &Decides) -> ApprovalDecision {

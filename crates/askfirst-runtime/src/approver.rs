@@ -1,5 +1,6 @@
 //! Approvers that are not a terminal.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -9,6 +10,24 @@ use askfirst::{ApprovalDecision, ApprovalRequest, Cause, PresentationKind};
 use serde_json::Value;
 
 use crate::present::diff::unified;
+
+thread_local! {
+    /// The controller whose question this thread is answering.
+    static ANSWERING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The controller whose question this thread is answering, or none.
+pub(crate) fn answering_for() -> usize {
+    ANSWERING.get()
+}
+
+/// Does what belongs to the answer to a controller's question.
+pub(crate) fn answer_for<T>(controller: usize, f: impl FnOnce() -> T) -> std::thread::Result<T> {
+    let before = ANSWERING.replace(controller);
+    let done = catch_unwind(AssertUnwindSafe(f));
+    ANSWERING.set(before);
+    done
+}
 
 type Decide = dyn Fn(&ApprovalRequest) -> ApprovalDecision + Send + Sync;
 
@@ -45,18 +64,16 @@ pub fn written_out(request: &ApprovalRequest) -> ApprovalRequest {
 
 impl Approver for Callback {
     fn ask(&self, question: Question, reply: Reply) {
-        let decide = Arc::clone(&self.0);
+        let (decide, controller) = (Arc::clone(&self.0), answering_for());
         // If no thread can be had the reply is dropped, which answers that the approver failed.
         drop(std::thread::Builder::new().name("askfirst-callback".to_owned()).spawn(move || {
-            let decisions =
-                question.members.iter().map(|member| answer(&*decide, &written_out(&member.request)));
-            let decisions = decisions.collect();
+            let one = |request: &ApprovalRequest| answer_for(controller, || decide(&written_out(request)));
+            let decisions = question.members.iter().map(|member| answer(one(&member.request))).collect();
             reply.send(Answer { decisions, seen: None });
         }));
     }
 }
 
-fn answer(decide: &Decide, request: &ApprovalRequest) -> ApprovalDecision {
-    catch_unwind(AssertUnwindSafe(|| decide(request)))
-        .unwrap_or_else(|_| ApprovalDecision::no(Cause::ApproverFailed).with_note("the callback panicked"))
+fn answer(decided: std::thread::Result<ApprovalDecision>) -> ApprovalDecision {
+    decided.unwrap_or_else(|_| ApprovalDecision::no(Cause::ApproverFailed).with_note("the callback panicked"))
 }

@@ -23,22 +23,49 @@ pub enum Unknown {
     Silent,
 }
 
+/// The tool looks at a call. One that panics, wherever it does, is one that blocks.
+pub(crate) fn look(
+    mut call: ApprovalContext,
+    toolset: &dyn Toolset,
+    policy: &Policy,
+    unknown: Unknown,
+) -> (Arc<ApprovalContext>, Assessment) {
+    let looked = catch_unwind(AssertUnwindSafe(|| {
+        make_ready(&mut call, toolset, policy);
+        assess(&call, toolset, unknown)
+    }));
+    (Arc::new(call), looked.unwrap_or_else(|_| Assessment::blocked(FAILED)))
+}
+
+const FAILED: &str = "the tool failed while it looked at the call";
+
 /// Pins the tool's definition, and follows the links of paths that a rule tests.
 #[must_use]
 pub fn prepare(mut call: ApprovalContext, toolset: &dyn Toolset, policy: &Policy) -> ApprovalContext {
+    make_ready(&mut call, toolset, policy);
+    call
+}
+
+fn make_ready(call: &mut ApprovalContext, toolset: &dyn Toolset, policy: &Policy) {
     call.definition = toolset.pinned(&call.tool_name).map(|pinned| pinned.digest);
-    let texts: Vec<String> = policy.paths_to_resolve(&call).into_iter().map(str::to_owned).collect();
+    let texts: Vec<String> = policy.paths_to_resolve(call).into_iter().map(str::to_owned).collect();
     call.resolved.clear();
     if !texts.is_empty() {
         let place = |text: &str| {
-            let told = toolset.approval().and_then(|tools| tools.place_of(&call, text));
-            told.or_else(|| plain_place(&call, text, policy.folder()))
+            let told = toolset.approval().and_then(|tools| tools.place_of(call, text));
+            told.or_else(|| plain_place(call, text, policy.folder()))
         };
         let followed = texts.into_iter().filter_map(|text| Some((follow(&place(&text)?)?, text)));
         let followed: Vec<_> = followed.collect();
         call.resolved = followed.into_iter().map(|(path, text)| (text, path)).collect();
     }
-    call
+}
+
+/// A tool whose definition changed since a call was judged is another tool than the one that was shown.
+pub(crate) fn check_definition(call: &ApprovalContext, toolset: &dyn Toolset) -> Result<(), ToolError> {
+    let now = toolset.pinned(&call.tool_name).map(|pinned| pinned.digest);
+    let changed = || ToolError::Stale("the tool's definition changed meanwhile".to_owned());
+    (now == call.definition).then_some(()).ok_or_else(changed)
 }
 
 /// The tool's own view of a call.
@@ -48,8 +75,7 @@ pub fn assess(call: &ApprovalContext, toolset: &dyn Toolset, unknown: Unknown) -
         return Assessment::blocked(format!("there is no tool `{}`", call.tool_name));
     }
     let view = || toolset.approval().map_or_else(Assessment::silent, |tools| tools.check_approval(call));
-    let mut assessment = catch_unwind(AssertUnwindSafe(view))
-        .unwrap_or_else(|_| Assessment::blocked("the tool failed while it looked at the call"));
+    let mut assessment = catch_unwind(AssertUnwindSafe(view)).unwrap_or_else(|_| Assessment::blocked(FAILED));
     let risk = toolset.pinned(&call.tool_name).map(|pinned| pinned.risk);
     assessment.risk = assessment.risk.max(risk.unwrap_or_default());
     assessment

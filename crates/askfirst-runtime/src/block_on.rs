@@ -2,28 +2,39 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{Thread, current, park};
 
 use crate::offload::alone;
 
-struct Unpark(Thread);
+/// A wake-up is kept until it is heard: whoever parks inside of the future takes the thread's own.
+struct Unpark {
+    thread: Thread,
+    woken: AtomicBool,
+}
 
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {
-        self.0.unpark();
+        self.woken.store(true, Ordering::Release);
+        self.thread.unpark();
     }
 }
 
 /// Drives a future to its end.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(current())));
+    let unpark = Arc::new(Unpark { thread: current(), woken: AtomicBool::new(false) });
+    let waker = Waker::from(Arc::clone(&unpark));
     let mut context = Context::from_waker(&waker);
     loop {
         match future.as_mut().poll(&mut context) {
             Poll::Ready(output) => return output,
-            Poll::Pending => park(),
+            Poll::Pending => {
+                while !unpark.woken.swap(false, Ordering::Acquire) {
+                    park();
+                }
+            }
         }
     }
 }
@@ -33,3 +44,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 pub fn block_on_alone<F: Future>(future: F) -> F::Output {
     alone(|| block_on(future))
 }
+
+#[cfg(test)]
+#[path = "block_on/tests.rs"]
+mod tests;

@@ -17,7 +17,7 @@ use askfirst::{
     MemoryId, Mode, Permit, Remembered, SharedMemory, Shown,
 };
 
-use crate::approver::Callback;
+use crate::approver::{Callback, answer_for, answering_for};
 use crate::block_on::block_on;
 use crate::clock::SystemClock;
 use crate::present::rule::{self, Rule};
@@ -76,7 +76,7 @@ impl Setup {
         let somebody = if self.approver.is_some() { Somebody::There } else { Somebody::Absent };
         let mode = if Rule::Asked.holds() { self.mode } else { Mode::ApproveAll };
         let time_out = self.time_out.filter(|_| Rule::TimeOut.holds());
-        let machine = Machine::new(mode, somebody, self.memory, time_out);
+        let machine = Machine::new(mode, somebody, self.memory.clone(), time_out);
         let state = State {
             machine,
             slots: HashMap::new(),
@@ -88,6 +88,8 @@ impl Setup {
         let desk = Desk {
             state: Mutex::new(state),
             changed: Condvar::new(),
+            mode,
+            memory: self.memory,
             approver: self.approver,
             clock: self.clock,
         };
@@ -129,12 +131,12 @@ impl ApprovalController {
     /// The mode.
     #[must_use]
     pub fn mode(&self) -> Mode {
-        self.desk().lock().machine.mode()
+        self.desk().mode
     }
 
-    /// Looks at or changes what is remembered.
+    /// Looks at or changes what is remembered. Whoever asks this controller for more than its mode in there waits for itself.
     pub fn memory<T>(&self, f: impl FnOnce(&mut ApprovalMemory) -> T) -> T {
-        f(&mut self.desk().lock().machine.memory())
+        f(&mut self.desk().memory.lock())
     }
 
     /// What is remembered now.
@@ -150,17 +152,17 @@ impl ApprovalController {
         Rule::Revoke.holds() && self.memory(|memory| memory.revoke(id))
     }
 
-    /// Whether an equal request was approved for the session.
+    /// Whether an equal request was approved for the session, and would be answered by that.
     #[must_use]
     pub fn is_session_approved(&self, request: &ApprovalRequest) -> bool {
         let now = self.now();
-        self.memory(|memory| memory.recall(request, now)).is_some_and(|decision| decision.approved)
+        self.memory(|memory| memory.approves(request, now))
     }
 
-    /// Approves equal requests for the session.
+    /// Approves equal requests for the session. One that names no definition stands for every definition of its tool.
     pub fn add_session_approval(&self, request: &ApprovalRequest) {
         let (now, yes) = (self.now(), ApprovalDecision::yes(Cause::Person));
-        self.memory(|memory| memory.remember(request, yes.remembered(ApprovalScope::Session), now));
+        self.memory(|memory| memory.settle(request, yes.remembered(ApprovalScope::Session), now));
     }
 
     /// Forgets all that was remembered.
@@ -211,15 +213,17 @@ impl ApprovalController {
         move |request| controller.request_approval_sync(request)
     }
 
-    /// Decides about a request: mode, then memory, then the approver.
+    /// Decides about a request: mode, then memory, then the approver. Nothing here can be judged with other arguments, so a yes
+    /// with edited ones is not approved; it carries them, and may be asked about anew. A question that is asked by
+    /// whoever is just answering one of this controller's is refused at once.
     pub async fn request_approval(&self, request: ApprovalRequest) -> ApprovalDecision {
         let call = ApprovalContext {
             definition: request.definition,
             ..ApprovalContext::new(request.tool_name.clone(), request.args.clone())
         };
-        let submission = Submission { call: Arc::new(call), request };
+        let submission = Submission { call: Arc::new(call), request, shown_by: None };
         match self.submit(vec![(submission, None)]).pop() {
-            Some(waiting) => waiting.await.decision,
+            Some(waiting) => as_asked(waiting.await.decision),
             None => ApprovalDecision::no(Cause::ApproverFailed),
         }
     }
@@ -243,18 +247,21 @@ impl ApprovalController {
     /// Submits calls together. Each wait can be dropped, which cancels it.
     pub(crate) fn submit(&self, calls: Vec<(Submission, Option<Arc<dyn Presenter + Sync>>)>) -> Vec<Wait> {
         if let Some(approver) = &self.desk().approver {
-            calls.iter().for_each(|(submission, _)| approver.announce(&submission.request.call_id));
+            calls
+                .iter()
+                .for_each(|(submission, _)| caught(|| approver.announce(&submission.request.call_id)));
         }
         let asked = |(submission, presenter): (Submission, _)| {
             (Submission { request: rule::asked(submission.request), ..submission }, presenter)
         };
         let (submissions, presenters): (Vec<_>, Vec<_>) = calls.into_iter().map(asked).unzip();
         let tickets = self.desk().with(|state, now| {
-            let call_ids: Vec<String> =
-                submissions.iter().map(|submission| submission.request.call_id.clone()).collect();
             let tickets = state.machine.submit(submissions, now);
-            for ((ticket, call_id), presenter) in tickets.iter().zip(call_ids).zip(presenters) {
-                state.slots.insert(*ticket, Slot { presenter, call_id, ..Slot::default() });
+            for (ticket, presenter) in tickets.iter().zip(presenters) {
+                state.slots.insert(*ticket, Slot { presenter, ..Slot::default() });
+                if answering_for() == self.desk().name() {
+                    state.machine.refuse(*ticket, &asks_itself(), now);
+                }
             }
             tickets
         });
@@ -300,6 +307,8 @@ impl Drop for Handle {
 struct Desk {
     state: Mutex<State>,
     changed: Condvar,
+    mode: Mode,
+    memory: SharedMemory,
     approver: Option<Arc<dyn Approver>>,
     clock: Arc<dyn Clock>,
 }
@@ -319,7 +328,21 @@ struct Slot {
     resolution: Option<Box<Resolution>>,
     waker: Option<Waker>,
     presenter: Option<Arc<dyn Presenter + Sync>>,
-    call_id: String,
+}
+
+type ToPresent = Vec<(Arc<ApprovalRequest>, Option<Arc<dyn Presenter + Sync>>)>;
+
+impl State {
+    /// What is about to be asked, each request with whoever came with it: an id is only what somebody calls it.
+    fn to_present(&self, id: QuestionId) -> Option<ToPresent> {
+        let presenter = |ticket| self.slots.get(&ticket).and_then(|slot| slot.presenter.clone());
+        let requests = self.machine.requests_of(id)?.into_iter();
+        Some(requests.map(|(ticket, request)| (request, presenter(ticket))).collect())
+    }
+}
+
+fn present(request: &ApprovalRequest, by: Option<Arc<dyn Presenter + Sync>>) -> Shown {
+    by.map(|presenter| presenter.present(request)).unwrap_or_default()
 }
 
 impl Desk {
@@ -347,19 +370,33 @@ impl Desk {
         if !state.to_show.is_empty() && !state.thread && !state.closed {
             let desk = Arc::clone(self);
             let thread = std::thread::Builder::new().name("askfirst-desk".to_owned());
-            state.thread = thread.spawn(move || desk.watch()).is_ok();
+            state.thread = thread.spawn(move || while desk.watch_caught().is_err() {}).is_ok();
         }
         let unshown = if state.thread { None } else { state.to_show.pop_front() };
         drop(state);
         self.changed.notify_all();
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.into_iter().for_each(|waker| caught(|| waker.wake()));
         if let Some(approver) = &self.approver {
-            withdrawn.into_iter().for_each(|(id, cause)| approver.withdraw(id, cause));
+            withdrawn.into_iter().for_each(|(id, cause)| caught(|| approver.withdraw(id, cause)));
         }
         if let Some(id) = unshown {
             self.fail(id, "no thread could be started to ask");
         }
         result
+    }
+
+    /// Watches on whatever a clock of somebody else's does.
+    fn watch_caught(self: &Arc<Self>) -> std::thread::Result<()> {
+        let watched = catch_unwind(AssertUnwindSafe(|| self.watch()));
+        if watched.is_err() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        watched
+    }
+
+    /// What tells controllers apart.
+    fn name(self: &Arc<Self>) -> usize {
+        Arc::as_ptr(self).addr()
     }
 
     /// The thread: shows what is to be shown, and ticks when the machine wants to hear of the time.
@@ -391,11 +428,11 @@ impl Desk {
 
     fn show(self: &Arc<Self>, id: QuestionId) {
         let Some(approver) = self.approver.clone() else { return self.fail(id, "nobody can be asked") };
-        let Some(requests) = self.lock().machine.requests_of(id) else { return };
-        let presented = catch_unwind(AssertUnwindSafe(|| {
+        let Some(to_present) = self.lock().to_present(id) else { return };
+        let presented = answer_for(self.name(), || {
             // Each is let go before what it looks like is added to it, which would copy it otherwise.
-            requests.into_iter().map(|request| self.present(&request)).collect::<Vec<Shown>>()
-        }));
+            to_present.into_iter().map(|(request, by)| present(&request, by)).collect::<Vec<Shown>>()
+        });
         let Ok(shown) = presented else { return self.fail(id, "what to show could not be made") };
         let question = self.with(|state, now| state.machine.presented(id, shown, now));
         let Some(question) = question else { return };
@@ -406,22 +443,33 @@ impl Desk {
             }
         });
         // A reply that is dropped while unwinding answers that the approver failed.
-        drop(catch_unwind(AssertUnwindSafe(|| approver.ask(question, reply))));
-    }
-
-    fn present(&self, request: &ApprovalRequest) -> Shown {
-        let presenter = {
-            let state = self.lock();
-            let slot = state.slots.values().find(|slot| slot.call_id == request.call_id);
-            slot.and_then(|slot| slot.presenter.clone())
-        };
-        presenter.map(|presenter| presenter.present(request)).unwrap_or_default()
+        drop(answer_for(self.name(), || approver.ask(question, reply)));
     }
 
     fn fail(self: &Arc<Self>, id: QuestionId, note: &str) {
         let answer = Answer::failed(Cause::ApproverFailed, note);
         self.with(|state, now| state.machine.answer(id, answer, now));
     }
+}
+
+/// Somebody else's code, which must not take ours along.
+fn caught(f: impl FnOnce()) {
+    drop(catch_unwind(AssertUnwindSafe(f)));
+}
+
+/// A yes to other arguments is no yes to what was asked.
+fn as_asked(decision: ApprovalDecision) -> ApprovalDecision {
+    if !decision.approved || decision.edited_args.is_none() {
+        return decision;
+    }
+    let edited = "the arguments were edited, so this is not approved as it was asked";
+    let note = decision.note.as_ref().map_or_else(|| edited.to_owned(), |note| format!("{note} ({edited})"));
+    ApprovalDecision { approved: false, remember: ApprovalScope::None, ..decision }.with_note(note)
+}
+
+fn asks_itself() -> ApprovalDecision {
+    let why = "it was asked by whoever was answering another question of this controller";
+    ApprovalDecision::no(Cause::ApproverFailed).with_note(why)
 }
 
 /// A call that waits for its resolution.

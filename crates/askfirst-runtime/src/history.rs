@@ -1,20 +1,17 @@
 //! What a call is on its way, and what of it is written down.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::controller::{ApprovalController, Wait};
 use askfirst::machine::{Resolution, Seen};
 use askfirst::ports::{Clock, Durability, Keeps, Recorder, Walled};
 use askfirst::record::{CallRecord, DecidedRecord, Ending, ExecutedRecord, Record};
-use askfirst::toolset::{AskNested, BoxFuture};
+use askfirst::withheld::Withheld;
 use askfirst::{
-    Approval, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Because, Cause, Digest, Judgement,
-    Outcome, Permit, Policy, RecordedPermit, Refusal, Timestamp, ToolError, Verdict,
+    Approval, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Because, Cause, Digest, Fact,
+    Judgement, Outcome, Permit, Policy, RecordedPermit, Refusal, Timestamp, ToolError, Verdict,
 };
 use serde_json::{Map, Value};
-
-use crate::controller::ApprovalController;
-use crate::pipeline::Pipeline;
 
 /// What the judge said, with what follows from it.
 pub(crate) enum Says {
@@ -28,6 +25,19 @@ pub(crate) enum Decided {
     Permitted(Permit),
     Edited(Args),
     Refused(Refusal),
+}
+
+/// How far a call has come in the record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// There is nothing of it yet.
+    Judged,
+    /// Somebody is asked.
+    Asked,
+    /// It may run, since then.
+    Begun(Timestamp),
+    /// All of it is there, or cannot be.
+    Over,
 }
 
 /// A call that was judged.
@@ -47,6 +57,7 @@ pub(crate) struct Judged {
     shown: Option<Digest>,
     seen: Option<Seen>,
     waited_ms: u64,
+    stage: Stage,
 }
 
 impl Judged {
@@ -82,6 +93,30 @@ impl Judged {
             shown: None,
             seen: None,
             waited_ms: 0,
+            stage: Stage::Judged,
+        }
+    }
+
+    /// What a tool asks by itself is asked, whatever anybody says.
+    pub(crate) fn by_itself(mut request: ApprovalRequest, policy: Option<Digest>, now: Timestamp) -> Self {
+        request.approval = request.approval.clamp(Approval::OncePerSession, Approval::Human);
+        Self {
+            call_id: request.call_id.clone(),
+            call: Arc::new(ApprovalContext::new(request.tool_name.clone(), request.args.clone())),
+            edited_from: None,
+            says: None,
+            verdict: Verdict::Ask,
+            approval: request.approval,
+            because: vec![Because::built_in("tool's own question", "it asked while it ran")],
+            policy,
+            exclude_keys: request.exclude_keys.clone(),
+            since: now,
+            request: Some(request),
+            decision: None,
+            shown: None,
+            seen: None,
+            waited_ms: 0,
+            stage: Stage::Judged,
         }
     }
 
@@ -106,9 +141,14 @@ impl Judged {
         Some(std::mem::replace(&mut **request, kept))
     }
 
-    pub(crate) fn take_says(&mut self) -> Says {
+    fn take_says(&mut self) -> Says {
         let taken = self.says.take();
         taken.unwrap_or_else(|| Says::Deny(self.refusal(Cause::Policy, "it was decided before")))
+    }
+
+    /// The call, to be judged anew.
+    pub(crate) fn take_call(&mut self) -> ApprovalContext {
+        Arc::unwrap_or_clone(std::mem::take(&mut self.call))
     }
 
     /// Adds what is known about the call and was not needed to judge it.
@@ -118,8 +158,27 @@ impl Judged {
         }
     }
 
-    pub(crate) fn request_was(&mut self, request: ApprovalRequest) {
-        self.request = Some(request);
+    /// Waits for the decision, where one must be waited for.
+    pub(crate) async fn decide(&mut self, wait: Option<Result<Wait, Refusal>>, clock: &dyn Clock) -> Decided {
+        match (self.take_says(), wait) {
+            (Says::Allow(permit), _) => Decided::Permitted(permit),
+            (Says::Deny(refusal), _) | (Says::Ask(_), Some(Err(refusal))) => Decided::Refused(refusal),
+            (Says::Ask(request), Some(Ok(wait))) => {
+                self.request = Some(*request);
+                self.resolved(*wait.await, clock.now())
+            }
+            (Says::Ask(_), None) => Decided::Refused(self.refusal(Cause::ApproverFailed, "it was not asked")),
+        }
+    }
+
+    /// The same, saying why a person sees it once more.
+    pub(crate) fn asked_again_because(mut self, changed: Option<String>) -> Self {
+        if let (Some(Says::Ask(request)), Some(changed)) = (&mut self.says, changed) {
+            request
+                .facts
+                .insert(0, Fact::new("asked again", format!("it changed since it was shown: {changed}")));
+        }
+        self
     }
 
     /// Whether it no longer runs, though it may. Of a group whose other members were denied, what a person approved does.
@@ -162,15 +221,20 @@ impl Judged {
         Refusal { because, ..Refusal::new(self.call.tool_name.clone(), cause, reason) }
     }
 
-    fn record(&self) -> CallRecord {
-        let ApprovalContext { tool_name, args, metadata, definition, resolved } = &*self.call;
+    /// Arguments that are not recorded.
+    fn left_out(&self) -> Vec<String> {
         let asked = self.request().map_or(&[][..], |request| &request.exclude_keys);
         let mut left_out: Vec<String> = Vec::new();
-        for key in self.exclude_keys.iter().chain(asked).filter(|key| args.contains_key(*key)) {
+        for key in self.exclude_keys.iter().chain(asked).filter(|key| self.call.args.contains_key(*key)) {
             if !left_out.contains(key) {
                 left_out.push(key.clone());
             }
         }
+        left_out
+    }
+
+    fn record(&self, left_out: &[String], withheld: &Withheld<'_>) -> CallRecord {
+        let ApprovalContext { tool_name, args, metadata, definition, resolved } = &*self.call;
         let call = if left_out.is_empty() {
             Arc::clone(&self.call)
         } else {
@@ -187,36 +251,71 @@ impl Judged {
         let record = CallRecord {
             call_id: self.call_id.clone(),
             call,
-            left_out,
+            left_out: left_out.to_vec(),
             description: None,
             payload: None,
+            payload_digest: None,
             risk: askfirst::Risk::Low,
             verdict: self.verdict,
             approval: self.approval,
-            because: self.because.clone(),
+            because: told(&self.because, withheld),
             policy: self.policy,
         };
         match self.request() {
-            Some(request) => record.with_request(request),
+            Some(request) => record.with_request(request, withheld),
             None => record,
         }
     }
 
+    fn requested_record(&self) -> Record {
+        let left_out = self.left_out();
+        Record::Requested(Box::new(self.record(&left_out, &Withheld::of(&self.call.args, &left_out))))
+    }
+
     fn decided_record(&self, cause: Cause, refusal: Option<&Refusal>) -> Record {
+        let left_out = self.left_out();
+        let withheld = Withheld::of(&self.call.args, &left_out);
+        let without = |text: &String| withheld.text(text);
         Record::Decided(Box::new(DecidedRecord {
-            call: self.record(),
+            call: self.record(&left_out, &withheld),
             approved: refusal.is_none(),
             cause,
-            decision: self
-                .decision
-                .clone()
-                .map(|decision| ApprovalDecision { edited_args: None, ..decision }),
-            refusal: refusal.cloned(),
+            decision: self.decision.clone().map(|decision| {
+                let note = decision.note.as_ref().map(without);
+                ApprovalDecision { edited_args: None, note, ..decision }
+            }),
+            refusal: refusal.map(|refusal| Refusal {
+                reason: without(&refusal.reason),
+                note: refusal.note.as_ref().map(without),
+                because: told(&refusal.because, &withheld),
+                ..refusal.clone()
+            }),
             shown: self.shown,
             seen: self.seen,
             waited_ms: self.waited_ms,
             edited_from: self.edited_from.clone(),
         }))
+    }
+
+    /// What is written of a call that is given up, if it would be missing.
+    pub(crate) fn given_up(&mut self, now: Timestamp) -> Option<Record> {
+        match self.stage {
+            Stage::Judged | Stage::Over => None,
+            Stage::Asked => {
+                self.waited_ms = now.0.saturating_sub(self.since.0);
+                let refusal = self.refusal(Cause::Cancelled, "the caller gave up");
+                Some(self.decided_record(Cause::Cancelled, Some(&refusal)))
+            }
+            Stage::Begun(since) => Some(Record::Executed(ExecutedRecord {
+                call_id: self.call_id.clone(),
+                tool_name: self.call.tool_name.clone(),
+                ended: Ending::Cancelled,
+                result: None,
+                error: Some("the caller gave up while it ran".to_owned()),
+                walled: None,
+                took_ms: now.0.saturating_sub(since.0),
+            })),
+        }
     }
 
     fn durability(&self) -> Durability {
@@ -227,6 +326,14 @@ impl Judged {
     }
 }
 
+/// Reasons without what is left out.
+fn told(because: &[Because], withheld: &Withheld<'_>) -> Vec<Because> {
+    because
+        .iter()
+        .map(|because| Because { text: withheld.text(&because.text).into(), ..because.clone() })
+        .collect()
+}
+
 /// Writes down what happens to a call.
 pub(crate) struct History<'a> {
     pub(crate) recorder: &'a dyn Recorder,
@@ -235,30 +342,35 @@ pub(crate) struct History<'a> {
 
 impl History<'_> {
     /// Before a person is asked.
-    pub(crate) fn requested(&self, judged: &Judged) -> Result<(), Refusal> {
+    pub(crate) fn requested(&self, judged: &mut Judged) -> Result<(), Refusal> {
         if self.recorder.keeps() == Keeps::Nothing {
             return Ok(());
         }
-        let record = Record::Requested(Box::new(judged.record()));
         self.recorder
-            .record(&record, Durability::Written)
-            .map_err(|e| judged.refusal(Cause::RecordFailed, &e.to_string()))
+            .record(&judged.requested_record(), Durability::Written)
+            .map_err(|e| judged.refusal(Cause::RecordFailed, &e.to_string()))?;
+        judged.stage = Stage::Asked;
+        Ok(())
     }
 
     /// Before anything runs.
-    pub(crate) fn decided(&self, judged: &Judged, permit: Permit) -> Result<RecordedPermit, Refusal> {
+    pub(crate) fn decided(&self, judged: &mut Judged, permit: Permit) -> Result<RecordedPermit, Refusal> {
         let permit = match permit.without_record(self.recorder) {
             Ok(recorded) => return Ok(recorded),
             Err(permit) => permit,
         };
         let record = judged.decided_record(permit.cause(), None);
-        permit
+        judged.stage = Stage::Over;
+        let recorded = permit
             .record(self.recorder, &record, judged.durability())
-            .map_err(|e| judged.refusal(Cause::RecordFailed, &e.to_string()))
+            .map_err(|e| judged.refusal(Cause::RecordFailed, &e.to_string()))?;
+        judged.stage = Stage::Begun(self.clock.now());
+        Ok(recorded)
     }
 
     /// A refusal that cannot be recorded is still a refusal, with that as its cause.
-    pub(crate) fn refused(&self, judged: &Judged, refusal: Refusal) -> Refusal {
+    pub(crate) fn refused(&self, judged: &mut Judged, refusal: Refusal) -> Refusal {
+        judged.stage = Stage::Over;
         if self.recorder.keeps() == Keeps::Nothing {
             return refusal;
         }
@@ -269,14 +381,28 @@ impl History<'_> {
         }
     }
 
+    /// After a tool's own question was answered.
+    pub(crate) fn answered(&self, judged: &mut Judged, decision: &ApprovalDecision) -> Result<(), Refusal> {
+        judged.waited_ms = self.clock.now().0.saturating_sub(judged.since.0);
+        judged.decision = Some(decision.clone());
+        judged.stage = Stage::Over;
+        let refusal = (!decision.approved)
+            .then(|| judged.refusal(decision.cause, "the tool's own question was answered with no"));
+        let record = judged.decided_record(decision.cause, refusal.as_ref());
+        self.recorder
+            .record(&record, Durability::Synced)
+            .map_err(|e| judged.refusal(Cause::RecordFailed, &e.to_string()))
+    }
+
     /// After it ran.
     pub(crate) fn executed(
         &self,
-        judged: &Judged,
+        judged: &mut Judged,
         result: Result<Value, ToolError>,
         walled: Option<&Walled>,
         started: Timestamp,
     ) -> Outcome {
+        judged.stage = Stage::Over;
         if self.recorder.keeps() == Keeps::Nothing {
             return result.map_or_else(Outcome::Failed, Outcome::Done);
         }
@@ -292,12 +418,20 @@ impl History<'_> {
                 | ToolError::Unrecorded(_),
             ) => Ending::Failed,
         };
+        let error = result.as_ref().err().map(|error| {
+            // What does not fit may be anything, also a secret, and is named by whoever could not read it.
+            let left_out = match error {
+                ToolError::BadArgs(_) => judged.call.args.keys().cloned().collect(),
+                _ => judged.left_out(),
+            };
+            Withheld::of(&judged.call.args, &left_out).text(&error.to_string())
+        });
         let record = Record::Executed(ExecutedRecord {
             call_id: judged.call_id.clone(),
             tool_name: judged.call.tool_name.clone(),
             ended,
             result: result.as_ref().ok().map(|value| Digest::of(askfirst::json::canonical(value))),
-            error: result.as_ref().err().map(ToString::to_string),
+            error,
             walled: walled.cloned(),
             took_ms: self.clock.now().0.saturating_sub(started.0),
         });
@@ -306,79 +440,5 @@ impl History<'_> {
             (Ok(()), Ok(value)) => Outcome::Done(value),
             (Ok(()), Err(error)) => Outcome::Failed(error),
         }
-    }
-}
-
-/// Asks on behalf of a tool that runs, and writes it down.
-pub(crate) struct Nested {
-    controller: ApprovalController,
-    recorder: Arc<dyn Recorder>,
-    clock: Arc<dyn Clock>,
-    policy: Option<Digest>,
-    call_id: String,
-    next: AtomicU64,
-}
-
-impl Nested {
-    pub(crate) fn new(pipeline: &Pipeline, call_id: &str) -> Self {
-        Self {
-            controller: pipeline.controller.clone(),
-            recorder: Arc::clone(&pipeline.recorder),
-            clock: Arc::clone(&pipeline.clock),
-            policy: pipeline.policy.digest(),
-            call_id: call_id.to_owned(),
-            next: AtomicU64::new(1),
-        }
-    }
-
-    fn judged(&self, mut request: ApprovalRequest) -> Judged {
-        request.call_id = format!("{}.{}", self.call_id, self.next.fetch_add(1, Ordering::Relaxed));
-        request.approval = request.approval.clamp(Approval::OncePerSession, Approval::Human);
-        Judged {
-            call_id: request.call_id.clone(),
-            call: Arc::new(ApprovalContext::new(request.tool_name.clone(), request.args.clone())),
-            edited_from: None,
-            says: None,
-            verdict: Verdict::Ask,
-            approval: request.approval,
-            because: vec![Because::built_in("tool's own question", "it asked while it ran")],
-            policy: self.policy,
-            exclude_keys: request.exclude_keys.clone(),
-            since: self.clock.now(),
-            request: Some(request),
-            decision: None,
-            shown: None,
-            seen: None,
-            waited_ms: 0,
-        }
-    }
-}
-
-impl AskNested for Nested {
-    fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision> {
-        let mut judged = self.judged(request);
-        let (controller, recorder, clock) =
-            (self.controller.clone(), self.recorder.clone(), self.clock.clone());
-        Box::pin(async move {
-            let history = History { recorder: &*recorder, clock: &*clock };
-            let unrecorded =
-                |refusal: Refusal| ApprovalDecision::no(Cause::RecordFailed).with_note(refusal.reason);
-            if let Err(refusal) = history.requested(&judged) {
-                return unrecorded(refusal);
-            }
-            let Some(request) = judged.request().cloned() else {
-                return ApprovalDecision::no(Cause::ApproverFailed);
-            };
-            let decision = controller.request_approval(request).await;
-            judged.waited_ms = clock.now().0.saturating_sub(judged.since.0);
-            judged.decision = Some(decision.clone());
-            let refusal = (!decision.approved)
-                .then(|| judged.refusal(decision.cause, "the tool's own question was answered with no"));
-            let record = judged.decided_record(decision.cause, refusal.as_ref());
-            match recorder.record(&record, Durability::Synced) {
-                Ok(()) => decision,
-                Err(e) => unrecorded(judged.refusal(Cause::RecordFailed, &e.to_string())),
-            }
-        })
     }
 }

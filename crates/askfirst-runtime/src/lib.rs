@@ -12,6 +12,7 @@ mod history;
 pub mod in_turn;
 pub mod launcher;
 pub mod ledger;
+mod nested;
 pub mod offered;
 mod offload;
 pub mod pipeline;

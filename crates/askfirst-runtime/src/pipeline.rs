@@ -5,31 +5,32 @@
 
 pub mod straight;
 pub(crate) mod together;
+mod underway;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use askfirst::machine::Submission;
-use askfirst::ports::{Clock, Presenter, Recorder};
+use askfirst::ports::{Clock, Recorder};
 use askfirst::toolset::BoxFuture;
 use askfirst::{
     ApprovalContext, Cause, Invocation, Outcome, Policy, RecordedPermit, Refusal, ToolError, Toolset,
 };
 
-use crate::assess::{self, CaughtUnwind, Present, Unknown};
+use crate::assess::{self, CaughtUnwind, Unknown};
 use crate::config::OnDenial;
 use crate::controller::{ApprovalController, Wait};
-use crate::history::{Decided, History, Judged, Nested, Says};
+use crate::history::{Decided, History, Judged};
+use crate::nested::Nested;
 use crate::present::Rule;
 use crate::redact::{Mark, Redactor};
-
-/// What a controller takes: a call, the request about it, and who shows it.
-type Question = (Submission, Option<Arc<dyn Presenter + Sync>>);
+pub(crate) use underway::Underway;
 
 /// How often a call is asked about again because what was shown no longer holds.
 const MAX_STALE: usize = 3;
 
-/// Everything that a call passes through. Clones number their calls together.
+/// How often a call is asked about again because an answer brought other arguments.
+const MAX_EDITS: usize = 10;
+
+/// Everything that a call passes through.
 #[derive(Clone)]
 pub struct Pipeline {
     pub(crate) toolset: Arc<dyn Toolset>,
@@ -41,7 +42,6 @@ pub struct Pipeline {
     pub(crate) unknown: Unknown,
     pub(crate) redactor: Redactor,
     pub(crate) session: Arc<str>,
-    pub(crate) next_call: Arc<AtomicU64>,
 }
 
 impl Pipeline {
@@ -56,89 +56,80 @@ impl Pipeline {
 
     /// Assess and judge: pure but for following the links of paths that a rule tests.
     pub(crate) fn assess_and_judge(&self, call: ApprovalContext, edited_from: Option<String>) -> Judged {
-        let call = Arc::new(assess::prepare(call, &*self.toolset, &self.policy));
-        let assessment = assess::assess(&call, &*self.toolset, self.unknown);
-        let call_id = self.call_id(self.next_call.fetch_add(1, Ordering::Relaxed));
+        let (call, assessment) = assess::look(call, &*self.toolset, &self.policy, self.unknown);
+        let call_id = self.call_id(straight::next_number());
         let judgement = assess::judged(&call, &assessment, &self.policy);
         Judged::new(call_id, &judgement, &call, &self.policy, edited_from, self.clock.now())
     }
 
-    /// What is asked about a call that must be asked about. What cannot be recorded is not asked.
-    fn question(&self, judged: &mut Judged) -> Option<Result<Question, Refusal>> {
-        let request = judged.hand_out()?;
-        Some(self.history().requested(judged).map(|()| {
-            let present = Present::new(Arc::clone(&self.toolset), Arc::clone(&judged.call));
-            (Submission { call: Arc::clone(&judged.call), request }, Some(Arc::new(present) as _))
-        }))
+    /// From the judgement to the outcome, which is told without the call's secrets.
+    fn finish(
+        self: Arc<Self>,
+        judged: Judged,
+        wait: Option<Result<Wait, Refusal>>,
+    ) -> impl Future<Output = Outcome> + Send {
+        let mut judged = Underway::new(&self.recorder, &self.clock, judged);
+        async move {
+            let outcome = self.go(&mut judged, wait).await;
+            self.redactor.outcome(&judged.call.args, outcome, Mark::Record)
+        }
     }
 
-    /// From the judgement to the outcome: decide, record, execute, record.
-    async fn finish(self: Arc<Self>, mut judged: Judged, mut wait: Option<Result<Wait, Refusal>>) -> Outcome {
-        let mut stale = 0;
+    /// Decide, record, execute, record.
+    async fn go(self: &Arc<Self>, judged: &mut Judged, mut wait: Option<Result<Wait, Refusal>>) -> Outcome {
+        let (mut stale, mut edits) = (0, 0);
         loop {
-            match self.decide(&mut judged, wait).await {
-                Decided::Refused(refusal) => return self.refuse(&judged, refusal),
+            let mut changed = None;
+            let (call, edited_from) = match judged.decide(wait, &*self.clock).await {
+                Decided::Refused(refusal) => return self.refuse(judged, refusal),
+                Decided::Edited(_) if edits == MAX_EDITS => {
+                    let refusal = judged.refusal(Cause::ApproverFailed, "it was edited again and again");
+                    return self.refuse(judged, refusal);
+                }
                 Decided::Edited(args) => {
-                    let call = ApprovalContext { args, ..Arc::unwrap_or_clone(judged.call) };
-                    judged = self
-                        .assess_and_judge(call, Some(judged.call_id).filter(|_| Rule::EditedFrom.holds()));
+                    edits += 1;
+                    let edited_from = Some(judged.call_id.clone()).filter(|_| Rule::EditedFrom.holds());
+                    (ApprovalContext { args, ..judged.take_call() }, edited_from)
                 }
                 Decided::Permitted(_) if judged.is_stopped_by(&self.controller) => {
-                    return self.refuse(&judged, judged.refusal(Cause::Cancelled, "the run was stopped"));
+                    return self.refuse(judged, judged.refusal(Cause::Cancelled, "the run was stopped"));
                 }
                 Decided::Permitted(permit) => {
-                    let recorded = match self.history().decided(&judged, permit) {
+                    let recorded = match self.history().decided(judged, permit) {
                         Ok(recorded) => recorded,
-                        Err(refusal) => return self.told(&judged, Outcome::Denied(refusal)),
+                        Err(refusal) => return Outcome::Denied(refusal),
                     };
-                    match self.execute(&judged, recorded).await {
-                        Outcome::Failed(ToolError::Stale(_)) if stale < MAX_STALE => stale += 1,
-                        outcome @ (Outcome::Done(_) | Outcome::Denied(_) | Outcome::Failed(_)) => {
-                            return self.told(&judged, outcome);
-                        }
+                    match self.execute(judged, recorded).await {
+                        Outcome::Failed(ToolError::Stale(why)) if stale < MAX_STALE => changed = Some(why),
+                        ended @ (Outcome::Done(_) | Outcome::Denied(_) | Outcome::Failed(_)) => return ended,
                     }
-                    judged = self.assess_and_judge(Arc::unwrap_or_clone(judged.call), judged.edited_from);
+                    stale += 1;
+                    (judged.take_call(), judged.edited_from.take())
                 }
-            }
-            wait = together::ask_one(&self, &mut judged);
+            };
+            *judged = self.assess_and_judge(call, edited_from).asked_again_because(changed);
+            wait = together::ask_one(self, judged);
         }
     }
 
-    /// Waits for the decision, where one must be waited for.
-    async fn decide(&self, judged: &mut Judged, wait: Option<Result<Wait, Refusal>>) -> Decided {
-        match (judged.take_says(), wait) {
-            (Says::Allow(permit), _) => Decided::Permitted(permit),
-            (Says::Deny(refusal), _) | (Says::Ask(_), Some(Err(refusal))) => Decided::Refused(refusal),
-            (Says::Ask(request), Some(Ok(wait))) => {
-                judged.request_was(*request);
-                judged.resolved(*wait.await, self.clock.now())
-            }
-            (Says::Ask(_), None) => {
-                Decided::Refused(judged.refusal(Cause::ApproverFailed, "it was not asked"))
-            }
-        }
-    }
-
-    fn refuse(&self, judged: &Judged, refusal: Refusal) -> Outcome {
+    fn refuse(&self, judged: &mut Judged, refusal: Refusal) -> Outcome {
         if self.on_denial == OnDenial::Stop && Rule::OnDenial.holds() && refusal.cause == Cause::Person {
             self.controller.stop_after_denial();
         }
-        self.told(judged, Outcome::Denied(self.history().refused(judged, refusal)))
-    }
-
-    /// What becomes of a call is told without its secrets.
-    fn told(&self, judged: &Judged, outcome: Outcome) -> Outcome {
-        self.redactor.outcome(&judged.call.args, outcome, Mark::Record)
+        Outcome::Denied(self.history().refused(judged, refusal))
     }
 
     /// Runs what the permit holds, and nothing else.
-    async fn execute(&self, judged: &Judged, permit: RecordedPermit) -> Outcome {
+    async fn execute(&self, judged: &mut Judged, permit: RecordedPermit) -> Outcome {
         let started = self.clock.now();
         let access = permit.access();
         let (call, basis) = permit.spend_shared();
         let nested = Arc::new(Nested::new(self, &judged.call_id));
         let invocation = Invocation::new(call).with_access(access).with(basis, nested);
-        let running = async { self.toolset.call(invocation.clone()).await };
+        let running = async {
+            assess::check_definition(&invocation.call, &*self.toolset)?;
+            self.toolset.call(invocation.clone()).await
+        };
         let result = CaughtUnwind(Box::pin(running)).await;
         self.history().executed(judged, result, invocation.walled(), started)
     }

@@ -1,7 +1,7 @@
 //! A toolset behind approval: any toolset, wrapped without being changed.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use askfirst::ports::{Clock, Durability, Keeps, RecordFailed, Recorder};
 use askfirst::record::Record;
@@ -22,7 +22,9 @@ use crate::pipeline::straight::Started;
 use crate::pipeline::together;
 use crate::redact::Redactor;
 
-/// A toolset whose calls pass through the pipeline. Everything else is the inner toolset's.
+/// A toolset whose calls pass through the pipeline. Everything else is the inner toolset's. Clones share everything, so it
+/// needs no `Arc`.
+#[derive(Clone)]
 pub struct ApprovalToolset(Arc<Pipeline>);
 
 impl ApprovalToolset {
@@ -39,14 +41,13 @@ impl ApprovalToolset {
             on_denial: OnDenial::Return,
             unknown: Unknown::Blocked,
             redactor: Redactor::default(),
-            next_call: Arc::new(AtomicU64::new(1)),
         }))
     }
 
     /// Where it is recorded.
     #[must_use]
     pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
-        Arc::make_mut(&mut self.0).recorder = recorder;
+        Arc::make_mut(&mut self.0).recorder = Arc::new(Caught(recorder));
         self
     }
 
@@ -78,7 +79,7 @@ impl ApprovalToolset {
         self
     }
 
-    /// The name of the session; calls are numbered below it.
+    /// The name of the session; calls are numbered below it, and those of no two toolsets alike.
     #[must_use]
     pub fn session(mut self, session: &str) -> Self {
         Arc::make_mut(&mut self.0).session = session.into();
@@ -172,6 +173,20 @@ impl Toolset for ApprovalToolset {
 
     fn pinned(&self, name: &str) -> Option<Pinned> {
         self.0.toolset.pinned(name)
+    }
+}
+
+/// A recorder whose panic is a record that could not be written.
+struct Caught(Arc<dyn Recorder>);
+
+impl Recorder for Caught {
+    fn record(&self, record: &Record, durability: Durability) -> Result<(), RecordFailed> {
+        catch_unwind(AssertUnwindSafe(|| self.0.record(record, durability)))
+            .unwrap_or_else(|_| Err(RecordFailed("whoever keeps it panicked".to_owned())))
+    }
+
+    fn keeps(&self) -> Keeps {
+        catch_unwind(AssertUnwindSafe(|| self.0.keeps())).unwrap_or(Keeps::Everything)
     }
 }
 

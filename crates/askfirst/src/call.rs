@@ -9,6 +9,9 @@ use crate::digest::Digest;
 use crate::json::{Args, canonical};
 use crate::words::Risk;
 
+/// What metadata says of who makes a call, and which of several it is.
+const WHO: [&str; 6] = ["run_id", "session_id", "caller", "batch_id", "tool_call_id", "mcp_request"];
+
 /// One call of a tool, before anybody has an opinion about it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ApprovalContext {
@@ -57,9 +60,18 @@ impl ApprovalContext {
     /// The digest of everything a tool gets to see: name, arguments, definition.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        let args = serde_json::to_string(&self.args).unwrap_or_default();
+        let args = canonical(&Value::Object(self.args.clone()));
         let definition = self.definition.map(|d| d.to_string()).unwrap_or_default();
         Digest::of_parts([self.tool_name.as_bytes(), args.as_bytes(), definition.as_bytes()])
+    }
+
+    /// Whether whoever looks at both sees the same: all but who makes them and which of equal ones they are.
+    pub(crate) fn is_made_like(&self, other: &Self) -> bool {
+        let told = |call: &Self| {
+            let told = call.metadata.iter().filter(|(key, _)| !WHO.contains(&key.as_str()));
+            told.map(|(key, value)| (key.clone(), value.clone())).collect::<Map<_, _>>()
+        };
+        self.metadata == other.metadata || told(self) == told(other)
     }
 
     fn text(&self, key: &str) -> Option<&str> {

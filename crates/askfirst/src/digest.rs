@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+use crate::json::in_order;
 use crate::presentation::ApprovalPresentation;
 use crate::request::ApprovalRequest;
 
@@ -125,7 +126,7 @@ impl Digesting {
     /// A map with all that is in it.
     fn map(&mut self, map: &Map<String, Value>) {
         self.head(b'o', map.len());
-        for (key, value) in map {
+        for (key, value) in in_order(map) {
             self.text(key);
             self.value(value);
         }

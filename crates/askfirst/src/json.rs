@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::LazyLock;
 
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
@@ -126,7 +127,57 @@ pub fn kind(value: &Value) -> &'static str {
 /// The one text of a value: keys sorted, no blanks, numbers exact. Digests are taken over it.
 #[must_use]
 pub fn canonical(value: &Value) -> String {
-    value.to_string()
+    if *KEEPS_ORDER { sorted(value).to_string() } else { value.to_string() }
+}
+
+/// Whether maps keep the order in which they were filled: any crate of a program can switch that on for all of it. Otherwise they
+/// are sorted.
+static KEEPS_ORDER: LazyLock<bool> = LazyLock::new(|| {
+    let map: Args = ["b", "a"].into_iter().map(|key| (key.to_owned(), Value::Null)).collect();
+    map.keys().next().is_some_and(|first| first == "b")
+});
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        Value::Object(map) => {
+            Value::Object(in_order(map).map(|(key, item)| (key.clone(), sorted(item))).collect())
+        }
+    }
+}
+
+/// What is in an object, by its keys in order.
+pub(crate) fn in_order(map: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    let mut unsorted: Vec<(&String, &Value)> = Vec::new();
+    if *KEEPS_ORDER {
+        unsorted.extend(map);
+        unsorted.sort_by_key(|(key, _)| *key);
+    }
+    let plain = map.iter().filter(|_| !*KEEPS_ORDER);
+    plain.chain(unsorted)
+}
+
+/// Whether nobody could tell two values apart. Equality alone takes `0.0` for `-0.0`.
+pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other && sign(one) == sign(other),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => is_same_object(one, other),
+        _ => one == other,
+    }
+}
+
+/// The same for objects.
+pub(crate) fn is_same_object(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    let same = |(key, item): (&String, &Value)| other.get(key).is_some_and(|other| is_same(item, other));
+    one.len() == other.len() && one.iter().all(same)
+}
+
+fn sign(number: &Number) -> bool {
+    number.as_f64().is_some_and(f64::is_sign_negative)
 }
 
 /// Feeds a value to a hasher so that values hash alike exactly when they are equal.
@@ -147,7 +198,7 @@ pub(crate) fn hash_value<H: Hasher>(value: &Value, state: &mut H) {
 /// The same for an object.
 pub(crate) fn hash_object<H: Hasher>(map: &Map<String, Value>, state: &mut H) {
     (5_u8, map.len()).hash(state);
-    for (key, item) in map {
+    for (key, item) in in_order(map) {
         key.hash(state);
         hash_value(item, state);
     }
@@ -159,9 +210,7 @@ fn hash_number<H: Hasher>(number: &Number, state: &mut H) {
     } else if let Some(n) = number.as_i64() {
         (7_u8, n).hash(state);
     } else {
-        // 0.0 and -0.0 are equal, so they must hash alike.
-        let float = number.as_f64().unwrap_or(f64::NAN);
-        (8_u8, if float == 0.0 { 0 } else { float.to_bits() }).hash(state);
+        (8_u8, number.as_f64().unwrap_or(f64::NAN).to_bits()).hash(state);
     }
 }
 
@@ -288,6 +337,11 @@ impl<'de> Visitor<'de> for Strict<'_> {
         let mut map = Map::new();
         while let Some(key) = access.next_key::<Key>()? {
             self.spend(1)?;
+            if key.0 == NUMBER_AS_TEXT {
+                return Err(de::Error::custom(
+                    "a number as text: `serde_json` is built with `arbitrary_precision`, which holds no number exactly as it is shown",
+                ));
+            }
             let value = access.next_value_seed(self.deeper()?)?;
             if map.contains_key(&key.0) {
                 let name = crate::presentation::shorten(&key.0, 40);
@@ -298,6 +352,9 @@ impl<'de> Visitor<'de> for Strict<'_> {
         Ok(Value::Object(map))
     }
 }
+
+/// The key under which a reader that keeps numbers as text, as another crate may want it to, hides them in an object.
+const NUMBER_AS_TEXT: &str = "$serde_json::private::Number";
 
 struct Key(String);
 

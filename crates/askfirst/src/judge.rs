@@ -3,6 +3,7 @@
 //! No other place in the project decides whether a call may run. It knows nothing of files, clocks, modes, memory
 //! or threads.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::assess::{Assessment, View};
@@ -27,6 +28,8 @@ pub struct Judgement<'a> {
     own_request: Option<Box<ApprovalRequest>>,
     risk: Risk,
     cause: Cause,
+    /// Its one permit was given away.
+    spent: Cell<bool>,
 }
 
 #[derive(Debug)]
@@ -71,6 +74,7 @@ fn speak<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a 
         own_request: None,
         risk,
         cause: Cause::Policy,
+        spent: Cell::new(false),
     };
     // 1. The tool says blocked. 2. A matching entry says deny.
     if let View::Blocked(_) = assessment.view {
@@ -226,16 +230,20 @@ impl<'a> Judgement<'a> {
         because
     }
 
-    /// The permit to run the call, if it may run unasked.
+    /// The permit to run the call, if it may run unasked. There is one, for whoever asks first.
     #[must_use]
     pub fn permit(&self) -> Option<Permit> {
-        (self.verdict() == Verdict::Allow).then(|| Permit::allowed(Arc::new(self.call.clone())))
+        self.gives_permit().then(|| Permit::allowed(Arc::new(self.call.clone())))
     }
 
     /// The same without a copy of the call. Nothing, if it is not the very call that was judged.
     #[must_use]
     pub fn permit_shared(&self, call: &Arc<ApprovalContext>) -> Option<Permit> {
-        (self.is_about(call) && self.verdict() == Verdict::Allow).then(|| Permit::allowed(Arc::clone(call)))
+        (self.is_about(call) && self.gives_permit()).then(|| Permit::allowed(Arc::clone(call)))
+    }
+
+    fn gives_permit(&self) -> bool {
+        self.verdict() == Verdict::Allow && !self.spent.replace(true)
     }
 
     pub(crate) fn is_about(&self, call: &Arc<ApprovalContext>) -> bool {
@@ -285,7 +293,7 @@ impl<'a> Judgement<'a> {
         let exclude = self.exclude_keys();
         let described = self.spoken().find_map(|case| case.description.as_ref());
         let mut request = match self.own() {
-            Some(request) => request.clone(),
+            Some(own) => self.without_excluded(own.clone(), &exclude),
             None => without_args(&self.call.tool_name, &self.call.args, None, &exclude),
         };
         if let Some(template) = described.filter(|_| self.own_request.is_none()) {
@@ -306,9 +314,31 @@ impl<'a> Judgement<'a> {
         Some(request)
     }
 
+    /// A tool's request without what the config excludes, where nobody but us wrote payload and description.
+    fn without_excluded(&self, mut own: ApprovalRequest, exclude: &[String]) -> ApprovalRequest {
+        if self.excludes_more_than(&own) {
+            let made = |keys: &[String]| without_args(&self.call.tool_name, &self.call.args, None, keys);
+            let (before, now) = (made(&own.exclude_keys), made(exclude));
+            if own.payload == before.payload {
+                own.payload = now.payload;
+            }
+            if own.description == before.description {
+                own.description = now.description;
+            }
+        }
+        own
+    }
+
+    fn excludes_more_than(&self, own: &ApprovalRequest) -> bool {
+        let cases = self.spoken().flat_map(|case| &case.exclude_keys);
+        let mut keys = cases.chain(&self.assessment.exclude_keys);
+        keys.any(|key| self.call.args.contains_key(key) && !own.exclude_keys.contains(key))
+    }
+
     /// What a memory is asked before there is a request. Nothing, where only a request can tell.
     pub(crate) fn asked(&self) -> Option<Asked<'_>> {
         let (fingerprint, risk) = match self.own() {
+            Some(own) if self.excludes_more_than(own) => return None,
             Some(request) => (Fingerprint::Value(&request.payload), request.risk),
             None => {
                 let mut cases = self.spoken();

@@ -24,6 +24,7 @@ pub mod request;
 pub mod toolset;
 pub mod verdict;
 pub mod when;
+pub mod withheld;
 pub mod words;
 
 /// ```

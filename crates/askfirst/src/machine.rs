@@ -3,6 +3,8 @@
 //! It does nothing by itself. Requests, answers, cancellations and the time go in; what to show, withdraw and
 //! resolve comes out as [`Effect`]s, and [`Machine::wake_at`] says when it wants to hear of the time again.
 
+mod waiting;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -11,50 +13,17 @@ use serde_json::Value;
 
 use crate::assess::Shown;
 use crate::call::ApprovalContext;
-use crate::decision::{ApprovalDecision, ApprovalScope};
+use crate::decision::ApprovalDecision;
 use crate::digest::digest_of;
 use crate::judge::Judgement;
 use crate::memory::{ApprovalMemory, SharedMemory};
 use crate::permit::Permit;
-use crate::presentation::ApprovalPresentation;
 pub use crate::question::{
-    Answer, Effect, Member, Question, QuestionId, Resolution, Seen, Somebody, Submission, Ticket,
+    Answer, Effect, Member, Question, QuestionId, Resolution, Seen, ShownBy, Somebody, Submission, Ticket,
 };
 use crate::request::ApprovalRequest;
 use crate::words::{Approval, Cause, Mode, Timestamp};
-
-#[derive(Debug)]
-struct Waiting {
-    request: Arc<ApprovalRequest>,
-    own: Own,
-    calls: Vec<Caller>,
-    basis: Option<Value>,
-    /// The very request that was shown. Nobody can change it, so its digest is taken when there is an answer.
-    shown: Option<Arc<ApprovalRequest>>,
-}
-
-/// What a request brought along, before anybody looked at what it is about.
-#[derive(Debug)]
-struct Own {
-    presentation: Option<ApprovalPresentation>,
-    facts: usize,
-}
-
-/// One of the equal calls that wait for a request.
-#[derive(Debug)]
-struct Caller {
-    ticket: Ticket,
-    call: Arc<ApprovalContext>,
-    call_id: String,
-    name: Option<String>,
-}
-
-#[derive(Debug)]
-struct Pending {
-    id: QuestionId,
-    members: Vec<Waiting>,
-    deadline: Option<Timestamp>,
-}
+use waiting::{Caller, Own, Pending, Waiting, not_an_answer, settle};
 
 /// The state.
 #[derive(Debug)]
@@ -191,10 +160,12 @@ impl Machine {
     }
 
     fn enqueue(&mut self, ticket: Ticket, submission: Submission, first_new: usize, now: Timestamp) {
-        let Submission { call, mut request } = submission;
+        let Submission { call, mut request, shown_by } = submission;
         let caller = Caller { ticket, call, call_id: request.call_id.clone(), name: request.caller.clone() };
         let members = self.queue.iter_mut().flat_map(|pending| &mut pending.members);
-        if let Some(equal) = members.into_iter().find(|member| member.shows_the_same_as(&request)) {
+        if let Some(equal) =
+            members.into_iter().find(|member| member.shows_the_same_as(&request, &caller.call, shown_by))
+        {
             equal.calls.push(caller);
             return;
         }
@@ -202,8 +173,8 @@ impl Machine {
         request.deadline = deadline;
         let group = request.group_id.clone();
         let own = Own { presentation: request.presentation.clone(), facts: request.facts.len() };
-        let waiting =
-            Waiting { request: Arc::new(request), own, calls: vec![caller], basis: None, shown: None };
+        let (request, calls) = (Arc::new(request), vec![caller]);
+        let waiting = Waiting { request, own, shown_by, calls, basis: None, shown: None };
         let together = self.queue.iter_mut().skip(first_new).find(|pending| {
             let of_group = |member: &Waiting| group.is_some() && member.request.group_id == group;
             pending.members.first().is_some_and(of_group)
@@ -217,11 +188,11 @@ impl Machine {
         }
     }
 
-    /// The question that is about to be asked, if it is still waiting.
+    /// The requests of the question that is about to be asked, if it is still waiting, each with a call that it is about.
     #[must_use]
-    pub fn requests_of(&self, id: QuestionId) -> Option<Vec<Arc<ApprovalRequest>>> {
-        let pending = self.shown_question(id)?;
-        Some(pending.members.iter().map(|member| Arc::clone(&member.request)).collect())
+    pub fn requests_of(&self, id: QuestionId) -> Option<Vec<(Ticket, Arc<ApprovalRequest>)>> {
+        let first = |member: &Waiting| Some((member.calls.first()?.ticket, Arc::clone(&member.request)));
+        self.shown_question(id)?.members.iter().map(first).collect()
     }
 
     /// Takes what the members of a question look like, and gives the question to ask.
@@ -288,6 +259,11 @@ impl Machine {
 
     /// A waiting call gives up.
     pub fn cancel(&mut self, ticket: Ticket, now: Timestamp) {
+        self.refuse(ticket, &ApprovalDecision::no(Cause::Cancelled), now);
+    }
+
+    /// A waiting call is not to be asked about after all.
+    pub fn refuse(&mut self, ticket: Ticket, no: &ApprovalDecision, now: Timestamp) {
         let waits = |member: &Waiting| member.calls.iter().any(|known| known.ticket == ticket);
         let Some(at) = self.queue.iter().position(|pending| pending.members.iter().any(waits)) else {
             return;
@@ -305,7 +281,7 @@ impl Machine {
         if pending.members.len() < listed {
             // One answer covers exactly what was listed, so a list that changed is another question.
             if at == 0 && self.showing {
-                self.effects.push(Effect::Withdraw(pending.id, Cause::Cancelled));
+                self.effects.push(Effect::Withdraw(pending.id, no.cause));
                 self.showing = false;
                 self.position = self.position.saturating_sub(1);
             }
@@ -316,7 +292,7 @@ impl Machine {
             }
         }
         for (request, Caller { ticket, call, .. }) in gone {
-            self.resolve(ticket, call, request, ApprovalDecision::no(Cause::Cancelled));
+            self.resolve(ticket, call, request, ApprovalDecision { approved: false, ..no.clone() });
         }
         self.show_next(now);
     }
@@ -385,7 +361,7 @@ impl Machine {
     }
 
     fn resolve_all(&mut self, member: Waiting, decision: &ApprovalDecision, seen: Option<Seen>) {
-        let Waiting { request, own: _, calls, basis, shown } = member;
+        let Waiting { request, own: _, shown_by: _, calls, basis, shown } = member;
         let shown = shown.map(|shown| digest_of(&shown));
         for caller in calls {
             let request = caller.request(&request);
@@ -416,30 +392,6 @@ impl Machine {
     }
 }
 
-impl Waiting {
-    /// A question that is on screen takes no further call: one yes runs no more than the person saw.
-    fn shows_the_same_as(&self, request: &ApprovalRequest) -> bool {
-        self.shown.is_none() && self.request.shows_the_same_as(request)
-    }
-
-    /// What is shown again is looked at again: what an earlier look found is gone.
-    fn look_away(&mut self) {
-        if self.shown.take().is_some() {
-            let request = Arc::make_mut(&mut self.request);
-            request.presentation.clone_from(&self.own.presentation);
-            request.facts.truncate(self.own.facts);
-            self.basis = None;
-        }
-    }
-}
-
-impl Caller {
-    /// The request as this caller made it: of equal ones, each keeps its name.
-    fn request(&self, shared: &ApprovalRequest) -> ApprovalRequest {
-        ApprovalRequest { call_id: self.call_id.clone(), caller: self.name.clone(), ..shared.clone() }
-    }
-}
-
 fn permit_for(
     decision: &ApprovalDecision,
     call: Arc<ApprovalContext>,
@@ -447,37 +399,6 @@ fn permit_for(
 ) -> Option<Permit> {
     let runs = decision.approved && decision.edited_args.is_none();
     runs.then(|| Permit::approved(call, basis, decision.cause))
-}
-
-/// An approver's word is taken only as far as the request lets it reach.
-fn settle(member: &Waiting, mut decision: ApprovalDecision) -> ApprovalDecision {
-    if decision.approved && decision.cause != Cause::Person {
-        return not_an_answer("only a person approves");
-    }
-    if decision.approved && member.shown.is_none() {
-        return not_an_answer("it was not shown yet");
-    }
-    if decision.approved && decision.stop {
-        return not_an_answer("it says both yes and stop");
-    }
-    let offered = decision.pattern.and_then(|at| member.request.patterns.get(at));
-    match decision.remember {
-        ApprovalScope::Pattern if !offered.is_some_and(|p| p.matches(&member.request.payload)) => {
-            return not_an_answer("it names a pattern that was not offered");
-        }
-        ApprovalScope::Pattern | ApprovalScope::Session if member.request.approval == Approval::Human => {
-            decision.remember = ApprovalScope::None;
-        }
-        ApprovalScope::None if decision.approved && member.request.approval == Approval::OncePerSession => {
-            decision.remember = ApprovalScope::Session;
-        }
-        ApprovalScope::None | ApprovalScope::Session | ApprovalScope::Pattern => {}
-    }
-    decision
-}
-
-fn not_an_answer(why: &str) -> ApprovalDecision {
-    ApprovalDecision::no(Cause::ApproverFailed).with_note(format!("the answer was not taken: {why}"))
 }
 
 trait ExtractWhere<T> {

@@ -1,6 +1,6 @@
 //! Remembered decisions of one session: by tool and payload, exactly or by a pattern that the tool offered.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::decision::{ApprovalDecision, ApprovalScope};
 use crate::digest::Digest;
-use crate::json::{Args, hash_object, hash_value};
+use crate::json::{Args, hash_object, hash_value, is_same, is_same_object};
 use crate::pattern::{OfferedPattern, Shape, generalizations};
 use crate::request::ApprovalRequest;
 use crate::words::{Approval, Cause, Risk, Timestamp};
@@ -31,6 +31,9 @@ pub struct Remembered {
     pub payload: Value,
     /// The tool's definition then.
     pub definition: Option<Digest>,
+    /// Whether it holds whatever the tool's definition is, because nobody named one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub any_definition: bool,
     /// The pattern, if it reaches further than equal payloads.
     pub pattern: Option<OfferedPattern>,
     /// How bad the call could be.
@@ -65,8 +68,8 @@ pub(crate) enum Fingerprint<'a> {
 impl PartialEq<Value> for Fingerprint<'_> {
     fn eq(&self, payload: &Value) -> bool {
         match self {
-            Self::Args(args) => payload.as_object() == Some(args),
-            Self::Value(value) => payload == *value,
+            Self::Args(args) => payload.as_object().is_some_and(|payload| is_same_object(payload, args)),
+            Self::Value(value) => is_same(payload, value),
         }
     }
 }
@@ -75,6 +78,8 @@ impl PartialEq<Value> for Fingerprint<'_> {
 #[derive(Debug)]
 pub struct ApprovalMemory {
     entries: HashMap<MemoryId, Remembered>,
+    /// Their names, the oldest first.
+    ages: BTreeSet<MemoryId>,
     index: HashMap<u64, Vec<MemoryId>>,
     shapes: HashMap<String, Vec<(Shape, usize)>>,
     state: RandomState,
@@ -94,6 +99,7 @@ impl ApprovalMemory {
     pub fn new(expire: Option<Duration>) -> Self {
         Self {
             entries: HashMap::new(),
+            ages: BTreeSet::new(),
             index: HashMap::new(),
             shapes: HashMap::new(),
             state: RandomState::new(),
@@ -110,16 +116,33 @@ impl ApprovalMemory {
 
     /// The decision remembered for a tool and a payload.
     pub fn lookup(&mut self, tool_name: &str, payload: &Value, now: Timestamp) -> Option<ApprovalDecision> {
-        self.find(tool_name, payload, now, |_| true)
+        let id = self.find(tool_name, payload, now, |_| true)?;
+        self.hit(id)
     }
 
     /// The decision remembered for a request. A tool whose definition changed is another tool, and a yes does not
     /// reach a call that is riskier than the one it was given for.
     pub fn recall(&mut self, request: &ApprovalRequest, now: Timestamp) -> Option<ApprovalDecision> {
-        let bold = |found: &Remembered| found.decision.approved && request.risk > found.risk;
-        self.find(&request.tool_name, &request.payload, now, |found| {
-            found.definition == request.definition && !bold(found)
-        })
+        let id = self.find_for(request, now)?;
+        self.hit(id)
+    }
+
+    /// Whether a yes would be recalled for a request. That is no answer, so it is not counted as one.
+    #[must_use]
+    pub fn approves(&self, request: &ApprovalRequest, now: Timestamp) -> bool {
+        let found = self.find_for(request, now).and_then(|id| self.entries.get(&id));
+        request.approval != Approval::Human && found.is_some_and(|found| found.decision.approved)
+    }
+
+    fn find_for(&self, request: &ApprovalRequest, now: Timestamp) -> Option<MemoryId> {
+        let fits = |found: &Remembered| found.reaches(request.definition, request.risk);
+        self.find(&request.tool_name, &request.payload, now, fits)
+    }
+
+    fn hit(&mut self, id: MemoryId) -> Option<ApprovalDecision> {
+        let entry = self.entries.get_mut(&id)?;
+        entry.hits += 1;
+        Some(entry.decision.clone())
     }
 
     /// Who gave the yes that is remembered for what would be asked. Nothing, and nothing is counted, if there is none,
@@ -135,8 +158,7 @@ impl ApprovalMemory {
         });
         let fits = |found: &Remembered| {
             found.pattern.is_none()
-                && found.definition == asked.definition
-                && !(found.decision.approved && asked.risk > found.risk)
+                && found.reaches(asked.definition, asked.risk)
                 && asked.fingerprint == found.payload
         };
         let mut yes = None;
@@ -152,7 +174,8 @@ impl ApprovalMemory {
         Some(cause)
     }
 
-    /// Remembers a decision for equal payloads. Nothing happens if it is not to be remembered.
+    /// Remembers a decision for equal payloads, whatever the tool's definition and risk. Nothing happens if it is not to be
+    /// remembered.
     pub fn store(
         &mut self,
         tool_name: &str,
@@ -160,7 +183,24 @@ impl ApprovalMemory {
         decision: ApprovalDecision,
         now: Timestamp,
     ) -> Option<MemoryId> {
-        self.remember(&ApprovalRequest::new(tool_name, "", payload.clone()), decision, now)
+        let risk = Risk::Irreversible;
+        self.settle(
+            &ApprovalRequest { risk, ..ApprovalRequest::new(tool_name, "", payload.clone()) },
+            decision,
+            now,
+        )
+    }
+
+    /// The same for a request. One that names no definition stands for every one.
+    pub fn settle(
+        &mut self,
+        request: &ApprovalRequest,
+        decision: ApprovalDecision,
+        now: Timestamp,
+    ) -> Option<MemoryId> {
+        let id = self.remember(request, decision, now)?;
+        self.entries.get_mut(&id)?.any_definition = request.definition.is_none();
+        Some(id)
     }
 
     /// Remembers a decision about a request as far as the decision reaches. A pattern must be one that the request
@@ -179,6 +219,7 @@ impl ApprovalMemory {
                 Some(offered.clone()).filter(|pattern| pattern.matches(&request.payload)).map(Some)?
             }
         };
+        self.forget_expired(now);
         let key = pattern.as_ref().map_or_else(|| request.payload.clone(), OfferedPattern::key);
         let hash = self.hash(&request.tool_name, pattern.is_some(), &key);
         self.forget_equal(hash, request, pattern.as_ref());
@@ -198,6 +239,7 @@ impl ApprovalMemory {
             tool_name: request.tool_name.clone(),
             payload: request.payload.clone(),
             definition: request.definition,
+            any_definition: false,
             pattern,
             risk: request.risk,
             decision: ApprovalDecision { cause: Cause::Memory, edited_args: None, ..decision },
@@ -207,12 +249,14 @@ impl ApprovalMemory {
             hits: 0,
         };
         self.entries.insert(id, entry);
+        self.ages.insert(id);
         Some(id)
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.entries.clear();
+        self.ages.clear();
         self.index.clear();
         self.shapes.clear();
     }
@@ -228,6 +272,7 @@ impl ApprovalMemory {
     /// Forgets one decision. Says whether there was one.
     pub fn revoke(&mut self, id: MemoryId) -> bool {
         let Some(entry) = self.entries.remove(&id) else { return false };
+        self.ages.remove(&id);
         let key = entry.pattern.as_ref().map_or_else(|| entry.payload.clone(), OfferedPattern::key);
         let hash = self.hash(&entry.tool_name, entry.pattern.is_some(), &key);
         if let Some(ids) = self.index.get_mut(&hash) {
@@ -247,18 +292,18 @@ impl ApprovalMemory {
     /// Of the answers that hold, a no wins; else the exact one, else any pattern's. Where it cannot be told whether a
     /// pattern holds, a yes is not taken.
     fn find(
-        &mut self,
+        &self,
         tool_name: &str,
         payload: &Value,
         now: Timestamp,
         fits: impl Fn(&Remembered) -> bool,
-    ) -> Option<ApprovalDecision> {
+    ) -> Option<MemoryId> {
         if self.entries.is_empty() {
             return None;
         }
         let mut found: Vec<MemoryId> = Vec::new();
         let exact = self.hash(tool_name, false, payload);
-        let same = |entry: &Remembered| entry.pattern.is_none() && entry.payload == *payload;
+        let same = |entry: &Remembered| entry.pattern.is_none() && is_same(&entry.payload, payload);
         found.extend(self.at(exact, tool_name, now, |entry| fits(entry) && same(entry)));
         let mut in_doubt = false;
         for (shape, _) in self.shapes.get(tool_name).map_or(&[][..], Vec::as_slice) {
@@ -276,10 +321,17 @@ impl ApprovalMemory {
             }
         }
         let is_no = |id: &&MemoryId| self.entries.get(id).is_some_and(|entry| !entry.decision.approved);
-        let id = *found.iter().find(is_no).or_else(|| found.first().filter(|_| !in_doubt))?;
-        let entry = self.entries.get_mut(&id)?;
-        entry.hits += 1;
-        Some(entry.decision.clone())
+        found.iter().find(is_no).or_else(|| found.first().filter(|_| !in_doubt)).copied()
+    }
+
+    /// All are kept for as long as each other, so those that are over are the oldest.
+    fn forget_expired(&mut self, now: Timestamp) {
+        while let Some(oldest) = self.ages.first().copied()
+            && self.entries.get(&oldest).is_none_or(|entry| entry.is_over(now))
+        {
+            self.ages.remove(&oldest);
+            self.revoke(oldest);
+        }
     }
 
     fn at<'a>(
@@ -302,7 +354,7 @@ impl ApprovalMemory {
             entry.tool_name == request.tool_name
                 && entry.definition == request.definition
                 && match (&entry.pattern, pattern) {
-                    (None, None) => entry.payload == request.payload,
+                    (None, None) => is_same(&entry.payload, &request.payload),
                     (Some(known), Some(new)) => key(known) == key(new),
                     (Some(_), None) | (None, Some(_)) => false,
                 }
@@ -346,6 +398,12 @@ impl From<ApprovalMemory> for SharedMemory {
 }
 
 impl Remembered {
+    /// A yes reaches no call of another definition, and none that is riskier.
+    fn reaches(&self, definition: Option<Digest>, risk: Risk) -> bool {
+        (self.any_definition || self.definition == definition)
+            && !(self.decision.approved && risk > self.risk)
+    }
+
     fn is_over(&self, now: Timestamp) -> bool {
         self.until.is_some_and(|until| until <= now)
     }

@@ -70,18 +70,34 @@ impl Permit {
         self.cause
     }
 
-    /// Records the decision. Without a record there is no permit.
+    /// Records the decision. Without a record of this very call there is no permit.
     ///
     /// # Errors
-    /// Fails if the record could not be written; the permit is gone then.
+    /// Fails if the record could not be written, or is of something else; the permit is gone then.
     pub fn record(
         self,
         recorder: &dyn Recorder,
         decided: &Record,
         durability: Durability,
     ) -> Result<RecordedPermit, RecordFailed> {
+        if !self.is_told_by(decided) {
+            return Err(RecordFailed("it does not tell of the call that may run".to_owned()));
+        }
         recorder.record(decided, durability)?;
         Ok(RecordedPermit(self))
+    }
+
+    fn is_told_by(&self, record: &Record) -> bool {
+        let Record::Decided(decided) = record else { return false };
+        let (call, told, left_out) = (&*self.call, &*decided.call.call, &decided.call.left_out);
+        let whole = Arc::ptr_eq(&self.call, &decided.call.call);
+        let kept = || call.args.iter().filter(|(key, _)| !left_out.contains(key));
+        let same = |(key, value): (&String, &Value)| told.args.get(key) == Some(value);
+        decided.approved
+            && decided.cause == self.cause
+            && told.tool_name == call.tool_name
+            && told.definition == call.definition
+            && (whole || (told.args.len() == kept().count() && kept().all(same)))
     }
 
     /// The same where the recorder keeps nothing, and there is nothing to write.
@@ -94,6 +110,35 @@ impl Permit {
             Keeps::Everything => Err(self),
         }
     }
+}
+
+/// The record of what a permit is for.
+#[cfg(test)]
+pub(crate) fn told(permit: &Permit) -> Record {
+    let call = crate::record::CallRecord {
+        call_id: "c1".to_owned(),
+        call: Arc::clone(&permit.call),
+        left_out: Vec::new(),
+        description: None,
+        payload: None,
+        payload_digest: None,
+        risk: crate::words::Risk::Low,
+        verdict: crate::verdict::Verdict::Ask,
+        approval: crate::words::Approval::Required,
+        because: Vec::new(),
+        policy: None,
+    };
+    Record::Decided(Box::new(crate::record::DecidedRecord {
+        call,
+        approved: true,
+        cause: permit.cause,
+        decision: None,
+        refusal: None,
+        shown: None,
+        seen: None,
+        waited_ms: 0,
+        edited_from: None,
+    }))
 }
 
 impl RecordedPermit {

@@ -16,7 +16,8 @@ use crate::words::{Cause, Timestamp};
 /// Whoever answers: a terminal, a callback, an inbox, another program.
 pub trait Approver: Send + Sync {
     /// Takes a question and answers through `reply`, now or later, from any thread. It is never asked a second
-    /// question before the first was answered or withdrawn.
+    /// question before the first was answered or withdrawn. It must not block: while it does, no other question is
+    /// shown or withdrawn, and none times out.
     fn ask(&self, question: Question, reply: Reply);
 
     /// A call is about to wait for an answer. Said on the thread that submits it, before it can be asked about.

@@ -27,7 +27,13 @@ pub struct Submission {
     pub call: Arc<ApprovalContext>,
     /// What a person is asked.
     pub request: ApprovalRequest,
+    /// Who would show it, where somebody would.
+    pub shown_by: Option<ShownBy>,
 }
+
+/// Tells apart those who show calls: what two of them show is never taken for the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShownBy(pub usize);
 
 /// What an approver is handed: one request, or a group of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

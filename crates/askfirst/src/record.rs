@@ -10,10 +10,12 @@ use serde_json::Value;
 use crate::call::ApprovalContext;
 use crate::decision::ApprovalDecision;
 use crate::digest::Digest;
+use crate::json::canonical;
 use crate::machine::Seen;
 use crate::ports::Walled;
 use crate::request::ApprovalRequest;
 use crate::verdict::{Because, Refusal, Verdict};
+use crate::withheld::Withheld;
 use crate::words::{Approval, Cause, Mode, Risk};
 
 /// One entry.
@@ -62,6 +64,9 @@ pub struct CallRecord {
     /// The fingerprint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
+    /// The digest of a fingerprint that holds something which was left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload_digest: Option<Digest>,
     /// How bad it could be.
     #[serde(default)]
     pub risk: Risk,
@@ -88,11 +93,15 @@ impl CallRecord {
         self
     }
 
-    /// The same with what was asked.
+    /// The same with what was asked, as far as nothing of it is to be left out.
     #[must_use]
-    pub fn with_request(mut self, request: &ApprovalRequest) -> Self {
-        self.description = Some(request.description.clone());
-        self.payload = Some(request.payload.clone());
+    pub fn with_request(mut self, request: &ApprovalRequest, withheld: &Withheld<'_>) -> Self {
+        self.description = Some(withheld.text(&request.description));
+        if withheld.is_in(&request.payload) {
+            self.payload_digest = Some(Digest::of(canonical(&request.payload)));
+        } else {
+            self.payload = Some(request.payload.clone());
+        }
         self.risk = request.risk;
         self.without(&request.exclude_keys)
     }
@@ -161,4 +170,6 @@ pub enum Ending {
     Stale,
     /// A question that it asked by itself was answered with no.
     Denied,
+    /// It was given up while it ran. How much of it happened is not known.
+    Cancelled,
 }

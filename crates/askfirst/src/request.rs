@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::call::ApprovalContext;
 use crate::digest::Digest;
-use crate::json::Args;
+use crate::json::{Args, is_same, is_same_object};
 use crate::pattern::OfferedPattern;
 use crate::presentation::ApprovalPresentation;
 use crate::words::{Approval, Risk, Timestamp};
@@ -127,14 +127,17 @@ impl ApprovalRequest {
     pub fn shows_the_same_as(&self, other: &Self) -> bool {
         self.approval != Approval::Human
             && self.tool_name == other.tool_name
-            && self.args == other.args
-            && self.payload == other.payload
+            && is_same_object(&self.args, &other.args)
+            && is_same(&self.payload, &other.payload)
             && self.same == other.same
             && self.definition == other.definition
             && self.approval == other.approval
             && self.description == other.description
             && self.presentation == other.presentation
             && self.risk == other.risk
+            && self.facts == other.facts
+            && self.patterns == other.patterns
+            && self.exclude_keys == other.exclude_keys
     }
 }
 

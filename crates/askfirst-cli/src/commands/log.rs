@@ -56,8 +56,9 @@ struct Told {
 
 /// Prints calls, a line each, newest last.
 pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
-    let mut calls: BTreeMap<u64, (String, Told)> = BTreeMap::new();
-    let mut of: BTreeMap<String, u64> = BTreeMap::new();
+    // Two programs may have named their sessions alike, so an id alone is not enough.
+    let mut calls: BTreeMap<u64, ((String, String), Told)> = BTreeMap::new();
+    let mut of: BTreeMap<(String, String), u64> = BTreeMap::new();
     for entry in read(path, Filter::default())? {
         let entry = match entry {
             Ok(entry) => entry,
@@ -67,12 +68,14 @@ pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
             }
         };
         let Some(id) = entry.call_id().map(str::to_owned) else { continue };
-        let from = entry.fields.get("edited_from").and_then(Value::as_str).and_then(|from| of.get(from));
+        let here = |id: &str| (entry.session.clone(), id.to_owned());
+        let from =
+            entry.fields.get("edited_from").and_then(Value::as_str).and_then(|from| of.get(&here(from)));
         if let Some((_, told)) = from.and_then(|first| calls.get_mut(first)) {
             told.became = Some(id.clone());
         }
-        let first = *of.entry(id.clone()).or_insert(entry.seq);
-        let (_, told) = calls.entry(first).or_insert_with(|| (id.clone(), Told::default()));
+        let first = *of.entry(here(&id)).or_insert(entry.seq);
+        let (_, told) = calls.entry(first).or_insert_with(|| (here(&id), Told::default()));
         tell(told, &entry);
         if calls.len() > last
             && let Some((_, (gone, _))) = calls.pop_first()
@@ -80,7 +83,7 @@ pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
             of.remove(&gone);
         }
     }
-    for (id, told) in calls.values() {
+    for ((_, id), told) in calls.values() {
         let (word, why) = match (&told.decided, &told.ended) {
             (None, _) => match &told.became {
                 Some(other) => ("edited", format!("by person: see {}", short(other))),
@@ -161,6 +164,9 @@ pub fn show(common: &Common, id: &str) -> anyhow::Result<Exit> {
         }
         out(&format!("{} ({}:{})", entry.kind, entry.file.display(), entry.line));
         out(&format!("  at: {}", entry.at));
+        if found.iter().any(|other| other.session != entry.session) {
+            out(&format!("  session: {}", entry.session));
+        }
         for (key, value) in entry.fields.iter().filter(|(key, _)| *key != "call_id") {
             print_value(key, value, 1);
         }

@@ -36,7 +36,7 @@ pub fn rewrite(common: &Common, what: &Rewrite, way: Way) -> anyhow::Result<Exit
         out("restart the client; `askfirst mcp unwrap` undoes it");
     } else {
         let diff = similar::TextDiff::from_lines(&old, &new.text);
-        out(diff.unified_diff().header(&file, &file).to_string().trim_end());
+        diff.unified_diff().header(&file, &file).to_string().lines().for_each(out);
         err("hint: --write writes it");
     }
     Ok(Exit::Done)

@@ -59,6 +59,29 @@ fn a_server_behind_the_gateway_is_called_refused_and_recorded_and_its_exit_code_
 }
 
 #[test]
+fn calls_of_several_servers_behind_one_gateway_are_all_in_the_log() {
+    let config = CONFIG.to_owned()
+        + "  mcp__other__echo: { approval: none }\nmcp:\n  srv: { command: [python3, server.py] }\n  other: { command: [python3, server.py] }\n";
+    let place = Place::new(&config);
+    std::fs::write(place.path().join("server.py"), SERVER).unwrap();
+    let list = json!({"jsonrpc": "2.0", "id": 9, "method": "tools/list"}).to_string() + "\n";
+    let input = list + &call(1, "srv__echo") + &call(2, "other__echo");
+    let (_, printed, complaint) = place.feed(&["--config", "c.yaml", "mcp"], input.as_bytes());
+    assert!(printed.contains(r#"{\"n\": 1}"#) && printed.contains(r#"{\"n\": 2}"#), "{printed} {complaint}");
+    let (_, log, _) = place.run(&["--config", "c.yaml", "log"]);
+    assert!(log.contains("mcp__srv__echo") && log.contains("mcp__other__echo"), "{log}");
+    for line in log.lines() {
+        let id = line.split_whitespace().nth(2).unwrap();
+        let (_, shown, _) = place.run(&["--config", "c.yaml", "log", "show", id]);
+        assert_eq!(
+            (shown.matches("decided (").count(), shown.matches("executed (").count()),
+            (1, 1),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
 fn a_gateway_that_is_told_to_end_takes_its_server_with_it() {
     let place = Place::new(CONFIG);
     let script = "echo $$ > id.new; mv id.new id; cat >/dev/null; trap '' TERM; sleep 600 & wait; wait";

@@ -81,6 +81,7 @@ fn decided(call_id: &str, args: Args) -> Record {
             call: ApprovalContext::new("send", args).into(),
             left_out: Vec::new(),
             description: None,
+            payload_digest: None,
             payload: None,
             risk: Risk::Low,
             verdict: Verdict::Allow,

@@ -4,7 +4,7 @@
 //! long way would not: the permit comes from the judge or the controller, and whatever is not a plain yes is left to the
 //! long way, which finds everything as it was.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use askfirst::ports::Keeps;
@@ -15,7 +15,8 @@ use askfirst::{
 use serde_json::{Map, Value};
 
 use crate::assess;
-use crate::history::{Judged, Nested};
+use crate::history::Judged;
+use crate::nested::Nested;
 use crate::pipeline::{Pipeline, together};
 
 /// A call that was taken.
@@ -61,9 +62,8 @@ impl Pipeline {
         call: ApprovalContext,
         late: impl FnOnce() -> Result<Map<String, Value>, E>,
     ) -> Result<Started, E> {
-        let call = Arc::new(assess::prepare(call, &*self.toolset, &self.policy));
-        let assessment = assess::assess(&call, &*self.toolset, self.unknown);
-        let number = self.next_call.fetch_add(1, Ordering::Relaxed);
+        let (call, assessment) = assess::look(call, &*self.toolset, &self.policy, self.unknown);
+        let number = next_number();
         let judgement = assess::judged(&call, &assessment, &self.policy);
         if let Some(permit) = self.permit_at_once(&judgement, &call) {
             let (call, _) = permit.spend_shared();
@@ -94,14 +94,23 @@ impl Pipeline {
             Keeps::Everything => return None,
             Keeps::Nothing => {}
         }
-        let allowed = judgement.permit_shared(call).filter(|_| !self.controller.is_stopped());
-        let permit = allowed.or_else(|| self.controller.permit_unasked(judgement, call))?;
+        if self.controller.is_stopped() {
+            return None;
+        }
+        let permit =
+            judgement.permit_shared(call).or_else(|| self.controller.permit_unasked(judgement, call))?;
         permit.without_record(&*self.recorder).ok()
     }
 
     pub(crate) fn call_id(&self, number: u64) -> String {
         format!("{}-{number}", self.session)
     }
+}
+
+/// Numbers calls. Toolsets may share a session, and sessions a name, so there is one row of numbers for all of a process.
+pub(super) fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 #[cfg(test)]

@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
+use askfirst::machine::{ShownBy, Submission};
+use askfirst::ports::Presenter;
 use askfirst::toolset::BoxFuture;
 use askfirst::{ApprovalContext, Cause, Outcome, Refusal};
 
+use crate::assess::Present;
 use crate::controller::{ApprovalController, Wait};
 use crate::history::Judged;
-use crate::pipeline::{Pipeline, Question};
+use crate::pipeline::Pipeline;
 
 /// Takes calls, each with the pipeline that it goes through.
 pub(crate) fn submit(
@@ -40,6 +43,20 @@ pub(super) fn ask_one(pipeline: &Pipeline, judged: &mut Judged) -> Option<Result
     judged.is_asked().then(|| ask([(pipeline, judged)]).pop().flatten()).flatten()
 }
 
+/// What a controller takes: a call, the request about it, and who shows it.
+type Question = (Submission, Option<Arc<dyn Presenter + Sync>>);
+
+/// What is asked about a call that must be asked about. What cannot be recorded is not asked.
+fn question(pipeline: &Pipeline, judged: &mut Judged) -> Option<Result<Question, Refusal>> {
+    let request = judged.hand_out()?;
+    Some(pipeline.history().requested(judged).map(|()| {
+        let (toolset, call) = (&pipeline.toolset, &judged.call);
+        let present = Present::new(Arc::clone(toolset), Arc::clone(call));
+        let shown_by = Some(ShownBy(Arc::as_ptr(toolset).addr()));
+        (Submission { call: Arc::clone(call), request, shown_by }, Some(Arc::new(present) as _))
+    }))
+}
+
 /// Asks about those that must be asked about, all at once. What cannot be recorded is not asked.
 fn ask<'a>(
     judged: impl IntoIterator<Item = (&'a Pipeline, &'a mut Judged)>,
@@ -47,7 +64,7 @@ fn ask<'a>(
     let mut shares: Vec<(&ApprovalController, Vec<Question>)> = Vec::new();
     let mut slots: Vec<Option<Result<usize, Refusal>>> = Vec::new();
     for (pipeline, judged) in judged {
-        slots.push(pipeline.question(judged).map(|question| {
+        slots.push(question(pipeline, judged).map(|question| {
             let question = question?;
             let controller = &pipeline.controller;
             let known = shares.iter().position(|(other, _)| other.is(controller));

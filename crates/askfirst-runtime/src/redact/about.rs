@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use askfirst::withheld::without;
 use askfirst::{Args, Because, Outcome, Refusal, ToolError};
 use serde_json::Value;
 
@@ -9,9 +10,6 @@ use super::names::{self, Reach};
 use super::span::Kind;
 use super::values::Values;
 use super::{Inner, MAX_DEPTH, Mark, Redacted, Redactor};
-
-/// A beginning this long gives a secret away; a whole one that is shorter counts only where it stands alone.
-const TELLING: usize = 4;
 
 impl Redactor {
     /// Takes the secrets out of a text about a call, those in its arguments too.
@@ -21,7 +19,7 @@ impl Redactor {
         for (kind, secret) in self.held(args) {
             let escaped = Value::from(secret.as_str()).to_string();
             let escaped = escaped.trim_matches('"');
-            let (without, count) = without(&left, [&secret, escaped], &kind.mark(&secret, mark));
+            let (without, count) = without(&left, &[&secret, escaped], &kind.mark(&secret, mark));
             (left, hidden) = (without, hidden + count);
         }
         let rest = self.text(&left, mark);
@@ -137,36 +135,6 @@ impl Redactor {
             (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), _) => {}
         }
     }
-}
-
-/// A text in which a mark stands for a secret, in either form, and for every beginning of it that tells something.
-fn without(text: &str, forms: [&str; 2], mark: &str) -> (String, usize) {
-    let starts = forms.map(|form| form.chars().take(TELLING).collect::<String>());
-    if starts.iter().any(String::is_empty) {
-        return (text.to_owned(), 0);
-    }
-    let short = forms.iter().all(|form| form.chars().count() < TELLING);
-    let (mut left, mut rest, mut count) = (String::with_capacity(text.len()), text, 0);
-    while let Some(at) = starts.iter().filter_map(|start| rest.find(start)).min() {
-        let (before, found) = rest.split_at_checked(at).unwrap_or((rest, ""));
-        let same = |form: &str| {
-            let same = found.chars().zip(form.chars()).take_while(|(a, b)| a == b);
-            same.map(|(a, _)| a.len_utf8()).sum::<usize>()
-        };
-        let same = forms.map(same).into_iter().max().unwrap_or_default();
-        let (same, after) = found.split_at_checked(same).unwrap_or((found, ""));
-        let inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        left.push_str(before);
-        if short && (inside(before.chars().next_back()) || inside(after.chars().next())) {
-            left.push_str(same);
-        } else {
-            left.push_str(mark);
-            count += 1;
-        }
-        rest = after;
-    }
-    left.push_str(rest);
-    (left, count)
 }
 
 #[cfg(test)]

@@ -8,11 +8,16 @@
     reason = "a test says no by panicking"
 )]
 
+mod again;
+mod broken;
 mod controller;
 mod files;
 mod files_model;
 mod files_race;
 mod fixture;
+mod given_up;
 mod pipeline;
 mod properties;
 mod sessions;
+mod several;
+mod withheld;

@@ -133,14 +133,13 @@ fn edited_arguments_are_judged_and_shown_again_and_recorded_as_edited() {
             _ => yes(),
         }
     });
-    let tools = ApprovalToolset::new(ran.toolset(), controller, Policy::default())
-        .recorder(records.clone())
-        .session("call");
+    let tools = ApprovalToolset::new(ran.toolset(), controller, Policy::default()).recorder(records.clone());
     assert_eq!(tools.call_sync("marked", args(json!({"to": "everybody"}))), Outcome::Done(json!("ran")));
     assert_eq!(asked.load(Ordering::SeqCst), 2);
     assert_eq!(*ran.0.lock().unwrap(), [json!({"to": "ada"})]);
-    let decided = records.json().into_iter().find(|record| record["kind"] == "decided").unwrap();
-    assert_eq!(decided["edited_from"], "call-1");
+    let records = records.json();
+    let decided = records.iter().find(|record| record["kind"] == "decided").unwrap();
+    assert_eq!(decided["edited_from"], records[0]["call_id"]);
 }
 
 #[test]
@@ -266,13 +265,13 @@ fn a_tool_can_ask_while_it_runs() {
         });
         let tools =
             ApprovalToolset::new(FunctionToolset::new().with(tool.clone()), controller, Policy::default())
-                .recorder(records.clone())
-                .session("call");
+                .recorder(records.clone());
         let outcome = tools.call_sync("outer", args(json!({})));
         assert_eq!(outcome == Outcome::Done(json!("both")), answer, "{outcome:?}");
         assert_eq!(*seen.lock().unwrap(), ["outer", "inner"]);
         assert_eq!(records.kinds(), ["requested", "decided", "requested", "decided", "executed"]);
-        assert_eq!(records.json()[2]["call_id"], "call-1.1");
+        let ids = [0, 2].map(|at| records.json()[at]["call_id"].as_str().unwrap().to_owned());
+        assert_eq!(ids[1], format!("{}.1", ids[0]));
         assert_eq!(records.json()[4]["ended"], if answer { "done" } else { "denied" });
     }
 }

@@ -66,6 +66,12 @@ fn no_more_values_are_read_than_memory_is_meant_for() {
     assert!(parse(format!("\"{}\"", "a".repeat(4 << 20)).as_bytes()).is_ok(), "one text is one value");
 }
 
+#[test]
+fn a_number_that_another_reader_keeps_as_text_is_refused() {
+    let told = parse(br#"{"n": {"$serde_json::private::Number": "1.0"}}"#).unwrap_err().to_string();
+    assert!(told.contains("arbitrary_precision"), "{told}");
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

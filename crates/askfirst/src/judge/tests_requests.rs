@@ -1,13 +1,14 @@
 //! What a person is asked, what the agent is told, and what an allow is worth.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
 use super::*;
+use crate::permit::told;
 use crate::ports::{Durability, Keeps, RecordFailed, Recorder};
-use crate::record::{Ending, ExecutedRecord, Record};
-use crate::request::Fact;
+use crate::record::{DecidedRecord, Record};
+use crate::request::{Fact, simple_approval_request};
 use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Required};
 use crate::words::Cause;
 
@@ -122,16 +123,58 @@ impl Recorder for Notes {
     }
 }
 
-fn record() -> Record {
-    Record::Executed(ExecutedRecord {
-        call_id: "c1".to_owned(),
-        tool_name: "mail".to_owned(),
-        ended: Ending::Done,
-        result: None,
-        error: None,
-        walled: None,
-        took_ms: 0,
-    })
+#[test]
+fn only_the_record_of_its_own_call_makes_a_permit_good() {
+    let (call, notes) = (mail(), Notes::default());
+    let policy = policy(None, vec![("mail", vec![case(Free, 2)])]);
+    let permit = || judge(&call, &Assessment::silent(), &policy).permit().unwrap();
+    let wrong: [fn(&mut DecidedRecord); 4] = [
+        |decided| decided.approved = false,
+        |decided| decided.cause = Cause::Person,
+        |decided| Arc::make_mut(&mut decided.call.call).args = crate::json::Args::new(),
+        |decided| Arc::make_mut(&mut decided.call.call).tool_name = "post".to_owned(),
+    ];
+    for change in wrong {
+        let permit = permit();
+        let Record::Decided(mut decided) = told(&permit) else { panic!("not decided") };
+        change(&mut decided);
+        assert!(permit.record(&notes, &Record::Decided(decided), Durability::Written).is_err());
+    }
+    let permit = permit();
+    let Record::Decided(mut decided) = told(&permit) else { panic!("not decided") };
+    assert!(
+        permit
+            .record(&notes, &Record::Requested(Box::new(decided.call.clone())), Durability::Written)
+            .is_err()
+    );
+    decided.call = decided.call.without(&call.args.keys().cloned().collect::<Vec<_>>());
+    let silent = Assessment::silent();
+    let judgement = judge(&call, &silent, &policy);
+    let permit = judgement.permit().unwrap();
+    assert!(permit.record(&notes, &Record::Decided(decided), Durability::Written).is_ok());
+    assert_eq!(notes.kept.lock().unwrap().len(), 1);
+    assert!(judgement.permit().is_none(), "there is one permit");
+}
+
+#[test]
+fn what_the_config_excludes_is_in_nothing_that_nobody_wrote() {
+    let mut private = excluding(case(Required, 2), "body");
+    private.approval = None;
+    let policy = policy(None, vec![("mail", vec![private])]);
+    let call = call("mail", json!({"to": "ada", "body": "between us"}));
+    let args = &call.args;
+    let own = simple_approval_request("mail", args, None, &[]);
+    let bare = Assessment::needs_approval(own.clone());
+    let judgement = judge(&call, &bare, &policy);
+    assert!(judgement.asked().is_none(), "only a request can tell");
+    let request = judgement.request().unwrap();
+    assert_eq!((&request.payload, &*request.description), (&json!({"to": "ada"}), "mail(to=\"ada\")"));
+    assert_eq!(request.args, *args, "it is shown");
+    let written =
+        ApprovalRequest { payload: json!({"b": "between us"}), description: "Says it".into(), ..own };
+    let written = Assessment::needs_approval(written);
+    let request = judge(&call, &written, &policy).request().unwrap();
+    assert_eq!((&request.payload, &*request.description), (&json!({"b": "between us"}), "Says it"));
 }
 
 #[test]
@@ -139,7 +182,8 @@ fn a_permit_gives_the_judged_call_away_once_it_is_recorded() {
     let (call, policy, notes) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]), Notes::default());
     let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
     assert_eq!((permit.call(), permit.cause()), (&call, Cause::Policy));
-    let recorded = permit.record(&notes, &record(), Durability::Written).unwrap();
+    let record = told(&permit);
+    let recorded = permit.record(&notes, &record, Durability::Written).unwrap();
     assert_eq!(*notes.kept.lock().unwrap(), [Durability::Written]);
     assert_eq!(recorded.spend(), (call, None));
 }
@@ -149,7 +193,8 @@ fn a_recorder_that_fails_leaves_no_permit() {
     let (call, policy) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]));
     let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
     let notes = Notes { fails: true, ..Notes::default() };
-    let failed = permit.record(&notes, &record(), Durability::Synced).map(drop);
+    let record = told(&permit);
+    let failed = permit.record(&notes, &record, Durability::Synced).map(drop);
     assert_eq!(failed, Err(RecordFailed("the disk is full".to_owned())));
 }
 

@@ -14,7 +14,7 @@ use crate::pattern::{Loosen, OfferedPattern};
 use crate::permit::Permit;
 use crate::ports::{Durability, RecordFailed, Recorder};
 use crate::presentation::{ApprovalPresentation, PresentationKind};
-use crate::record::{Ending, ExecutedRecord, Record};
+use crate::record::Record;
 use crate::request::{ApprovalRequest, Fact};
 use crate::words::{Approval, Cause, Mode, Timestamp};
 
@@ -108,7 +108,7 @@ impl Desk {
 fn ask(tool: &str, args: Value, approval: Approval) -> Submission {
     let call = ApprovalContext::new(tool, args.as_object().unwrap().clone());
     let request = ApprovalRequest { approval, ..ApprovalRequest::new(tool, "does it", args) };
-    Submission { call: call.into(), request }
+    Submission { call: call.into(), request, shown_by: None }
 }
 
 fn plain(n: u64) -> Submission {
@@ -160,14 +160,6 @@ impl Recorder for Willing {
 
 /// What a permit would run.
 fn spend(permit: Permit) -> (ApprovalContext, Option<Value>) {
-    let record = Record::Executed(ExecutedRecord {
-        call_id: String::new(),
-        tool_name: String::new(),
-        ended: Ending::Done,
-        result: None,
-        error: None,
-        walled: None,
-        took_ms: 0,
-    });
+    let record = crate::permit::told(&permit);
     permit.record(&Willing, &record, Durability::Written).unwrap().spend()
 }

@@ -197,3 +197,14 @@ fn approve_all_stops_approving_after_a_stop() {
     let [ticket] = desk.submit([plain(1)]);
     assert_eq!(desk.what(ticket), Some((false, Cause::Cancelled)));
 }
+
+#[test]
+fn other_arguments_that_are_the_same_are_a_plain_yes() {
+    let mut desk = Desk::interactive();
+    let [ticket] = desk.submit([plain(1)]);
+    let same = plain(1).call.args.clone();
+    desk.answer(vec![ApprovalDecision { edited_args: Some(same), ..for_session(yes()) }]);
+    assert_eq!(desk.what(ticket), Some((true, Cause::Person)));
+    let [again] = desk.submit([plain(1)]);
+    assert_eq!(desk.what(again), Some((true, Cause::Memory)), "it is remembered like any other");
+}

@@ -241,7 +241,7 @@ impl World {
     fn members_up(&self) -> Vec<Vec<Ticket>> {
         let requests = self.up.and_then(|id| self.machine.requests_of(id)).unwrap_or_default();
         let member = |request| super::super::Member { request, calls: 0, remembered_until: None };
-        requests.into_iter().map(|request| self.tickets_of(&member(request))).collect()
+        requests.into_iter().map(|(_, request)| self.tickets_of(&member(request))).collect()
     }
 
     fn is_over(&self, ticket: Ticket) -> bool {

@@ -82,13 +82,16 @@ fn equal_requests_share_one_question_and_each_keeps_its_own_name() {
 #[test]
 fn what_a_person_would_see_differently_is_another_question() {
     let base = || plain(1).request;
-    let others: [ApprovalRequest; 6] = [
+    let others: [ApprovalRequest; 9] = [
         ApprovalRequest { description: "does more".to_owned(), ..base() },
         ApprovalRequest { payload: json!({"n": 2}), ..base() },
         ApprovalRequest { risk: crate::words::Risk::High, ..base() },
         ApprovalRequest { approval: Approval::OncePerSession, ..base() },
         ApprovalRequest { approval: Approval::Human, ..base() },
         ApprovalRequest { presentation: Some(content("+ x")), ..base() },
+        ApprovalRequest { facts: vec![crate::Fact::new("host", "production")], ..base() },
+        ApprovalRequest { patterns: offering(plain(1)).request.patterns, ..base() },
+        ApprovalRequest { exclude_keys: vec!["n".to_owned()], ..base() },
     ];
     for request in others {
         let mut desk = Desk::interactive();
@@ -110,6 +113,23 @@ fn what_a_person_would_see_differently_is_another_question() {
     desk.answer(vec![yes()]);
     for ticket in [definition, args, human_1, human_2] {
         assert_eq!(desk.what(ticket), None);
+    }
+}
+
+#[test]
+fn what_others_show_or_with_something_else_in_sight_is_another_question() {
+    let with = |key: &str| {
+        let call = Arc::unwrap_or_clone(plain(1).call).with_metadata(key, "x");
+        Submission { call: Arc::new(call), shown_by: Some(crate::machine::ShownBy(1)), ..plain(1) }
+    };
+    let other = Submission { shown_by: Some(crate::machine::ShownBy(2)), ..with("run_id") };
+    let mut desk = Desk::interactive();
+    let [first, same, elsewhere, others, nobodys] =
+        desk.submit([with("caller"), with("run_id"), with("cwd"), other, plain(1)]);
+    desk.answer(vec![yes()]);
+    for (ticket, said) in [(first, true), (same, true), (elsewhere, false), (others, false), (nobodys, false)]
+    {
+        assert_eq!(desk.what(ticket).is_some(), said, "{ticket:?}");
     }
 }
 

@@ -9,7 +9,7 @@ use crate::decision::{ApprovalDecision, ApprovalScope};
 use crate::digest::Digest;
 use crate::pattern::{Loosen, OfferedPattern};
 use crate::request::ApprovalRequest;
-use crate::words::{Cause, Risk, Timestamp};
+use crate::words::{Approval, Cause, Risk, Timestamp};
 
 mod tests_model;
 mod tests_patterns;
@@ -237,4 +237,57 @@ fn clones_of_a_shared_memory_remember_together() {
     assert!(second.lock().lookup("t", &json!({"a": 1}), Timestamp(0)).is_some());
     second.lock().clear();
     assert!(first.lock().lookup("t", &json!({"a": 1}), Timestamp(0)).is_none());
+}
+
+#[test]
+fn what_is_stored_reaches_every_definition_and_what_was_answered_only_its_own() {
+    let defined = |of: &str| ApprovalRequest {
+        definition: Some(Digest::of(of)),
+        risk: Risk::Irreversible,
+        ..request(json!({"a": 1}))
+    };
+    for decision in [yes(), no()] {
+        let mut memory = ApprovalMemory::default();
+        memory.store("t", &json!({"a": 1}), decision.clone(), NOW);
+        let found = memory.recall(&defined("x"), NOW).expect("it is stored");
+        assert_eq!(found.approved, decision.approved);
+        memory.clear();
+        memory.remember(&request(json!({"a": 1})), decision, NOW);
+        assert!(memory.recall(&defined("x"), NOW).is_none(), "another question was answered");
+    }
+    let mut memory = ApprovalMemory::default();
+    memory.settle(&defined("x"), yes(), NOW);
+    assert!(memory.recall(&defined("x"), NOW).is_some() && memory.recall(&defined("y"), NOW).is_none());
+    memory.settle(&request(json!({"a": 1})), yes(), NOW);
+    assert!(memory.recall(&defined("y"), NOW).is_none(), "a yes does not reach what is riskier");
+}
+
+#[test]
+fn a_look_is_no_answer_and_a_person_is_not_answered_for() {
+    let mut memory = ApprovalMemory::default();
+    memory.remember(&request(json!({"a": 1})), yes(), NOW);
+    assert!(memory.approves(&request(json!({"a": 1})), NOW));
+    assert!(!memory.approves(&request(json!({"a": 2})), NOW));
+    let human = ApprovalRequest { approval: Approval::Human, ..request(json!({"a": 1})) };
+    assert!(!memory.approves(&human, NOW));
+    assert_eq!(memory.list(NOW)[0].hits, 0);
+}
+
+#[test]
+fn what_is_over_is_not_kept() {
+    let mut memory = ApprovalMemory::new(Some(Duration::from_millis(10)));
+    for n in 0..1000 {
+        memory.store("t", &json!({"n": n}), yes(), Timestamp(n));
+    }
+    assert!(memory.entries.len() <= 10 && memory.ages.len() <= 10 && memory.index.len() <= 10);
+    assert_eq!(memory.list(Timestamp(999)).len(), 10);
+}
+
+#[test]
+fn zeros_that_a_tool_can_tell_apart_are_two() {
+    let mut memory = ApprovalMemory::default();
+    memory.store("t", &json!({"x": 0.0}), yes(), NOW);
+    assert!(memory.lookup("t", &json!({"x": -0.0}), NOW).is_none());
+    assert!(!request(json!([0.0])).shows_the_same_as(&request(json!([-0.0]))));
+    assert!(request(json!([0.0])).shows_the_same_as(&request(json!([0.0]))));
 }

@@ -49,6 +49,7 @@ impl Plain {
         if pattern.as_ref().is_some_and(|pattern| covers(pattern, &request.payload) != Some(true)) {
             return None;
         }
+        self.entries.retain(|old| old.until > now);
         let reach = |pattern: &OfferedPattern| {
             let mut fields = pattern.fields.clone();
             for (key, how) in &pattern.loosen {

@@ -92,7 +92,6 @@ fn answer(judgement: &Judgement<'_>, call: &ApprovalContext) -> String {
     assert!(!first.rule.is_empty() && !first.text.is_empty());
     assert_eq!(first.file.is_some(), first.line.is_some());
     assert_eq!(verdict, Verdict::from(judgement.approval()));
-    assert_eq!(judgement.permit().is_some(), verdict == Verdict::Allow);
     assert_eq!(
         judgement.refusal().is_some_and(|refusal| !refusal.reason.is_empty()),
         verdict == Verdict::Deny
@@ -103,9 +102,9 @@ fn answer(judgement: &Judgement<'_>, call: &ApprovalContext) -> String {
         assert_eq!((&request.tool_name, &request.args), (&call.tool_name, &call.args));
         assert_eq!(request.approval, judgement.approval());
     }
-    if let Some(permit) = judgement.permit() {
-        assert_eq!(permit.call(), call);
-    }
+    let permit = judgement.permit();
+    assert_eq!(permit.is_some(), verdict == Verdict::Allow);
+    assert!(permit.is_none_or(|permit| permit.call() == call));
     format!("{:?} {because:?} {request:?} {:?}", judgement.approval(), judgement.refusal())
 }
 
@@ -122,7 +121,9 @@ fn runs(
     let Some(request) = judgement.request() else { return judgement.permit().is_some() };
     let now = Timestamp(1);
     let mut machine = Machine::new(mode, somebody, ApprovalMemory::default(), None);
-    let [ticket] = machine.submit(vec![Submission { call: call.clone().into(), request }], now)[..] else {
+    let [ticket] =
+        machine.submit(vec![Submission { call: call.clone().into(), request, shown_by: None }], now)[..]
+    else {
         panic!("one ticket")
     };
     let mut permit = None;

@@ -113,7 +113,7 @@ proptest! {
         let mut long = machine(mode, remembered(&before, &request), &before);
         let untouched = hits(&short);
         let given = short.permit_unasked(&judgement, &call, NOW);
-        let by_request = submitted(&mut long, Submission { call: call.clone(), request });
+        let by_request = submitted(&mut long, Submission { call: call.clone(), request, shown_by: None });
         match given {
             Some(permit) => {
                 let by_request = by_request.expect("the long way says no");

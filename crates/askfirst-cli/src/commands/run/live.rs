@@ -144,6 +144,7 @@ impl Live {
                     Ending::Done => "ran",
                     Ending::Failed => "failed",
                     Ending::Denied => "refused",
+                    Ending::Cancelled => "cancelled",
                 };
                 self.end(state, word, executed.error.as_deref().unwrap_or_default());
             }),

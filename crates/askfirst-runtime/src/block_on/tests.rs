@@ -1,0 +1,26 @@
+//! Nobody is woken in vain.
+
+use std::task::Poll;
+use std::time::Duration;
+
+use super::block_on;
+
+#[test]
+fn a_wake_up_that_comes_while_the_future_itself_waits_is_not_lost() {
+    let (done, is_done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut polls = 0;
+        block_on(std::future::poll_fn(|context| {
+            polls += 1;
+            if polls == 2 {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            // Takes what would wake the thread.
+            std::thread::park();
+            Poll::Pending
+        }));
+        done.send(()).unwrap();
+    });
+    assert!(is_done.recv_timeout(Duration::from_secs(30)).is_ok(), "it waits for ever");
+}

@@ -1,0 +1,102 @@
+//! What is excluded is shown to a person, and stands nowhere in the record.
+
+use std::sync::{Arc, Mutex};
+
+use askfirst::{
+    ApprovalSpec, Because, Case, FunctionTool, FunctionToolset, Outcome, Policy, Rules, ToolEntry, ToolError,
+    requires_approval,
+};
+use askfirst_runtime::{ApprovalController, ApprovalToolset};
+use serde_json::{Value, json};
+
+use crate::fixture::{Ran, Records, args, for_session, yes};
+
+/// Sends.
+#[requires_approval]
+fn send(to: &str, body: &str) -> usize {
+    to.len() + body.len()
+}
+
+#[requires_approval(exclude_keys = ["pin"])]
+fn unlock(pin: u32) -> u32 {
+    pin
+}
+
+#[requires_approval]
+fn fails(key: &str) -> Result<(), String> {
+    Err(format!("no such key: {key}"))
+}
+
+fn excluding(tool: &str, key: &str) -> Policy {
+    let mut case = Case::new(None, Because::built_in("tools", "x"));
+    case.exclude_keys = vec![key.to_owned()];
+    Policy::new(Rules::new(None, [ToolEntry::new(tool, vec![case])]).unwrap())
+}
+
+fn written(tool: FunctionTool, policy: Policy, name: &str, given: Value) -> (Vec<Value>, Outcome) {
+    let records = Arc::new(Records::default());
+    let controller = ApprovalController::interactive(|_| yes().with_note("with TOPSECRET in it"));
+    let tools = ApprovalToolset::new(FunctionToolset::new().with(tool), controller, policy);
+    let outcome = tools.recorder(records.clone()).call_sync(name, args(given));
+    (records.json(), outcome)
+}
+
+#[test]
+fn what_the_config_excludes_of_a_marked_function_is_neither_remembered_nor_recorded() {
+    let (records, asked) = (Arc::new(Records::default()), Arc::<Mutex<Vec<_>>>::default());
+    let seen = Arc::clone(&asked);
+    let controller = ApprovalController::interactive(move |request| {
+        seen.lock().unwrap().push(request.args.clone());
+        for_session()
+    });
+    let tools = FunctionToolset::new().with(send_tool());
+    let tools = ApprovalToolset::new(tools, controller.clone(), excluding("send", "body"));
+    let tools = tools.recorder(records.clone());
+    for body in ["TOPSECRET", "another secret"] {
+        let outcome = tools.call_sync("send", args(json!({"to": "ada", "body": body})));
+        assert!(matches!(outcome, Outcome::Done(_)), "{outcome:?}");
+    }
+    assert_eq!(*asked.lock().unwrap(), [args(json!({"to": "ada", "body": "TOPSECRET"}))], "it is shown");
+    let remembered = serde_json::to_string(&controller.remembered()).unwrap();
+    let written = serde_json::to_string(&records.json()).unwrap();
+    for text in [remembered, written] {
+        assert!(text.contains("ada") && !text.contains("secret") && !text.contains("SECRET"), "{text}");
+    }
+}
+
+#[test]
+fn what_a_tool_says_itself_is_recorded_without_what_is_excluded() {
+    let spec = ApprovalSpec::default()
+        .exclude_keys(["key"])
+        .description_with(|args| format!("Opens with {}", args["key"]))
+        .payload(|args| json!({"k": args["key"]}));
+    let (records, _) = written(
+        Ran::default().tool("open").requires_approval(spec.clone()),
+        Policy::default(),
+        "open",
+        json!({"key": "TOPSECRET"}),
+    );
+    let text = serde_json::to_string(&records).unwrap();
+    assert!(!text.contains("TOPSECRET"), "{text}");
+    assert_eq!(records[0]["description"], r#"Opens with "[left out]""#);
+    assert!(records[0]["payload_digest"].as_str().unwrap().starts_with("sha256:"));
+    let harmless = spec.payload(|_| json!({"k": "any"}));
+    let tool = Ran::default().tool("open").requires_approval(harmless);
+    let (records, _) = written(tool, Policy::default(), "open", json!({"key": "TOPSECRET"}));
+    assert_eq!(records[0]["payload"], json!({"k": "any"}));
+}
+
+#[test]
+fn values_that_do_not_fit_are_in_no_record() {
+    let (records, outcome) =
+        written(unlock_tool(), Policy::default(), "unlock", json!({"pin": "horse battery"}));
+    assert!(matches!(outcome, Outcome::Failed(ToolError::BadArgs(_))), "{outcome:?}");
+    let error = records.last().unwrap()["error"].as_str().unwrap();
+    assert!(error.contains("do not fit") && error.contains("u32") && !error.contains("horse"), "{error}");
+    // Nobody excludes it, but whoever could not read it may have been given a password.
+    let (records, _) = written(send_tool(), Policy::default(), "send", json!({"to": "ada", "body": 778_899}));
+    let error = records.last().unwrap()["error"].as_str().unwrap();
+    assert!(error.contains("do not fit") && !error.contains("778899"), "{error}");
+    let (records, _) = written(fails_tool(), excluding("fails", "key"), "fails", json!({"key": "TOPSECRET"}));
+    assert_eq!(records.last().unwrap()["error"], "no such key: [left out]");
+}
