@@ -293,8 +293,13 @@ impl<'a> Reading<'a> {
             StructureStyle::Flow => (Style::Flow, close.byte_range().map_or(last, |range| range.end)),
             StructureStyle::Block => (Style::Block, last),
         };
-        let start = place.span.start;
-        self.made(value, Place { span: start..end.max(start), ..place }, style)
+        let end = end.max(place.span.start);
+        let mut node = self.made(value, Place { span: place.span.start..end, ..place }, style);
+        // Blanks at the end of the last line may belong to a text.
+        let cut = self.source.text.get(node.place.span.end..end).unwrap_or_default();
+        node.place.span.end += cut.len() - cut.trim_start_matches([' ', '\t']).len();
+        node.source = Some(node.place.span.clone());
+        node
     }
 
     fn repeat(&mut self, anchor: usize, place: Place, depth: usize) -> Result<Node, Fault> {

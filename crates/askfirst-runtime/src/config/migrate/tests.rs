@@ -106,7 +106,7 @@ const CASES: &[&str] = &[
 
 /// Texts in every style, and what must stand in front of the lines of each.
 fn text() -> impl Strategy<Value = String> {
-    let line = prop::sample::select(vec!["Send {to}", "true", "a: b", "- x", "12", "é \"q\" 'r'", "x"]);
+    let line = prop::sample::select(vec!["Send {to}", "true", "a: b", "- x", "12", "é \"q\" 'r'", "x  "]);
     let style = prop::sample::select(vec!["|", ">", "|-", ">-", "|+", ">+", "|2"]);
     let block =
         (style, prop::collection::vec(line.clone(), 1..4), 0..3_usize).prop_map(|(style, lines, blank)| {
