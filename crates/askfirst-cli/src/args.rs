@@ -202,6 +202,7 @@ pub enum Command {
     /// Make one call through the whole pipeline
     Call {
         /// The tool
+        #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
         tool: String,
         /// Its arguments, a JSON object; `-` reads them from standard input
         #[arg(long, value_name = "JSON", default_value = "{}")]
@@ -224,6 +225,7 @@ pub enum Command {
     /// Say why a call would run, be asked about or be refused
     Explain {
         /// The tool
+        #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
         tool: String,
         /// Its arguments, a JSON object
         #[arg(long, value_name = "JSON", default_value = "{}")]

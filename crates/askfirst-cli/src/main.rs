@@ -42,7 +42,9 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Run { file, mode } => run::run(common, mode, &file),
         Command::Decide => {
             // The process ends with it: to give back each rule by itself would take as long as to judge by it.
-            let offered = ManuallyDrop::new(session::Offered::new(session::read_config(common)?)?);
+            let config = session::read_config(common)?;
+            session::tell_warnings(&config, common);
+            let offered = ManuallyDrop::new(session::Offered::new(config)?);
             decide::decide(&offered)
         }
         Command::Explain { tool, args } => explain::explain(common, &tool, &args),

@@ -20,20 +20,39 @@ pub struct Unrecorded(pub String);
 )]
 pub struct NoWalls;
 
-/// Prints every fault to standard error.
+/// More faults than a person reads are counted.
+const MOST: usize = 200;
+
+/// Prints the faults to standard error.
 pub fn faults(faults: &[Fault]) {
-    faults.iter().for_each(|fault| crate::print::err_lines(&rendered(fault)));
+    faults.iter().take(MOST).for_each(|fault| crate::print::err_lines(&rendered(fault)));
+    if let Some(more) = faults.len().checked_sub(MOST).filter(|more| *more > 0) {
+        crate::print::err(&format!("and {more} more"));
+    }
 }
 
 /// One fault as text.
 pub fn rendered(fault: &Fault) -> String {
     let file = fault.file.display().to_string();
-    let snippet = Snippet::source(&*fault.source)
+    let (lines, span) = lines_around(fault);
+    let snippet = Snippet::source(lines)
+        .line_start(usize::try_from(fault.line).unwrap_or(1))
         .path(&file)
-        .annotation(AnnotationKind::Primary.span(fault.span.clone()));
+        .annotation(AnnotationKind::Primary.span(span));
     let mut groups = vec![Group::with_title(Level::ERROR.primary_title(&*fault.message)).element(snippet)];
     if let Some(hint) = &fault.hint {
         groups.push(Group::with_title(Level::HELP.with_name("hint").primary_title(&**hint)));
     }
     Renderer::plain().render(&groups)
+}
+
+/// The lines that a fault is about, and where it stands in them: what shows it need not look through the whole text.
+fn lines_around(fault: &Fault) -> (&str, std::ops::Range<usize>) {
+    let (text, span) = (&*fault.source, &fault.span);
+    let begin = text.get(..span.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+    let end = text.get(span.end..).and_then(|after| after.find('\n')).map_or(text.len(), |at| span.end + at);
+    match text.get(begin..end) {
+        Some(lines) => (lines, span.start - begin..span.end - begin),
+        None => (text, span.clone()),
+    }
 }

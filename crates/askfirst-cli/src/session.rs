@@ -48,6 +48,18 @@ pub fn read_config_in(explicit: Option<PathBuf>, folder: PathBuf, places: Places
     })
 }
 
+/// Says what there is to warn of; whoever reads JSON finds it in the record.
+fn tell(warnings: &[String], common: &Common) {
+    if !common.json {
+        warnings.iter().for_each(|warning| crate::print::err(&format!("warning: {warning}")));
+    }
+}
+
+/// The same for a command that opens no session.
+pub fn tell_warnings(config: &Config, common: &Common) {
+    tell(&warnings(config, Mode::Interactive), common);
+}
+
 /// What there is to ask with.
 pub struct Asking<'a> {
     /// The config.
@@ -133,9 +145,7 @@ impl Session {
         ledger
             .record(&begun, Durability::Written)
             .map_err(|e| anyhow::Error::new(crate::report::Unrecorded(e.0)))?;
-        if !common.json {
-            warnings.iter().for_each(|warning| crate::print::err(&format!("warning: {warning}")));
-        }
+        tell(&warnings, common);
         let options = Options {
             style: if common.plain { Style::Plain } else { Style::of_environment() },
             preview_lines: config

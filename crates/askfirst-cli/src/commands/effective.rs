@@ -7,11 +7,12 @@ use serde_json::json;
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::out;
-use crate::session::read_config;
+use crate::session::{read_config, tell_warnings};
 
 /// Prints the merged config.
 pub fn effective(common: &Common) -> anyhow::Result<Exit> {
     let config = read_config(common)?;
+    tell_warnings(&config, common);
     let lines = lines_of(&config);
     if common.json {
         let values: Vec<_> = lines

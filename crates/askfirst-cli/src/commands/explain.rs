@@ -11,7 +11,7 @@ use crate::args::Common;
 use crate::commands::call::parse_args;
 use crate::exit::Exit;
 use crate::print::out;
-use crate::session::{Offered, read_config, redactor};
+use crate::session::{Offered, read_config, redactor, tell_warnings};
 
 /// The columns that are laid out for.
 const COLUMNS: usize = 100;
@@ -21,6 +21,7 @@ const WIDEST: usize = 32;
 /// Explains the verdict about a call.
 pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> {
     let config = read_config(common)?;
+    tell_warnings(&config, common);
     let hides = redactor(&config)?;
     let offered = Offered::new(config)?;
     let call = ApprovalContext::new(tool, parse_args(args)?);

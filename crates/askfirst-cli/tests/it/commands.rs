@@ -34,7 +34,7 @@ impl Place {
         self.0.path()
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new("setsid");
         command
             .arg("--wait")

@@ -21,5 +21,6 @@ mod serve_http;
 mod shell;
 mod spec;
 mod tidy;
+mod told;
 mod walls;
 mod watch;

@@ -32,7 +32,11 @@ impl Checking<'_> {
 
     fn wrong_type(&mut self, node: &Node, name: &str, wanted: &str) {
         let message = format!("`{}` must be {wanted}, not {}", quoted(name), node.kind());
-        self.fault(node, message, hint_for(node, wanted));
+        let hint = match node.as_text().filter(|_| name == "command" && wanted == "a list") {
+            Some(line) => Some(format!("write `{}`", words_of(line))),
+            None => hint_for(node, wanted),
+        };
+        self.fault(node, message, hint);
     }
 
     /// A map whose keys are in the table. Nothing counts as an empty one.
@@ -41,7 +45,8 @@ impl Checking<'_> {
             return;
         }
         if !node.is_map() {
-            return self.wrong_type(node, name, "a map");
+            let message = format!("`{}` must be a map, not {}", quoted(name), node.kind());
+            return self.fault(node, message, node.as_text().and_then(|text| as_section(path, text)));
         }
         for entry in node.entries() {
             match keys::child(path, &entry.key) {
@@ -137,7 +142,10 @@ impl Checking<'_> {
     }
 
     fn version(&mut self, node: &Node) {
-        if node.as_u64() != Some(1) {
+        if node.as_text() == Some("1") {
+            let message = "`version` must be the number `1`, not text".to_owned();
+            self.fault(node, message, Some("write `version: 1`".to_owned()));
+        } else if node.as_u64() != Some(1) {
             let message = format!("`version` must be `1`, not `{}`", node.brief());
             self.fault(node, message, Some("this program reads version 1".to_owned()));
         }
@@ -154,8 +162,12 @@ impl Checking<'_> {
                 one_of(words.iter().copied()),
                 quoted(text)
             );
-            let hint = meant(text, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
-            self.fault(node, message, hint);
+            let meant = if words.contains(&Approval::Deny.as_str()) {
+                meant_approval(text).map(Approval::as_str).filter(|word| words.contains(word))
+            } else {
+                meant(text, words.iter().copied())
+            };
+            self.fault(node, message, meant.map(|word| format!("did you mean `{word}`?")));
         }
     }
 
@@ -241,6 +253,59 @@ impl Checking<'_> {
     }
 }
 
+/// The approval that a word probably means, and never a milder one: `no` is not `none`.
+fn meant_approval(word: &str) -> Option<Approval> {
+    let lower = word.to_lowercase();
+    match lower.as_str() {
+        "no" | "off" | "never" | "false" | "block" | "forbid" => return Some(Approval::Deny),
+        "always" => return Some(Approval::Human),
+        "ask" | "yes" | "on" | "true" => return Some(Approval::Required),
+        "once" | "session" => return Some(Approval::OncePerSession),
+        "allow" | "none" => return Some(Approval::None),
+        _ => {}
+    }
+    // Nothing but its own letters in another order comes so near to `none` that it cannot be another word.
+    let letters = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    if letters(&lower) == letters(Approval::None.as_str()) {
+        return Some(Approval::None);
+    }
+    let asking = || Approval::ALL.into_iter().filter(|approval| *approval > Approval::None);
+    let near = meant(&lower, asking().map(Approval::as_str))?;
+    asking().find(|approval| approval.as_str() == near)
+}
+
+/// How a section is written of which only the approval was given.
+fn as_section(path: &str, text: &str) -> Option<String> {
+    let known = Approval::ALL.into_iter().find(|approval| approval.as_str() == text);
+    let approval = known.or_else(|| meant_approval(text))?;
+    let has = |name| {
+        let kind = keys::child(path, name).map(|key| key.kind);
+        matches!(kind, Some(Kind::Approval | Kind::OptionalApproval))
+    };
+    if has("approval") {
+        Some(format!("write `{{ approval: {approval} }}`"))
+    } else {
+        has("write").then(|| format!("write `{{ read: {approval}, write: {approval} }}`"))
+    }
+}
+
+/// A command line as a list of words.
+fn words_of(line: &str) -> String {
+    let plain = |word: &str| {
+        let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '=' | '+');
+        word.chars().all(letter) && matches!(scalar::plain(word), Value::Text(_)) && word != "-"
+    };
+    let words = line.split_whitespace().map(|word| match plain(word) {
+        true => word.to_owned(),
+        false => format!("\"{}\"", quoted(word)),
+    });
+    format!("[{}]", words.collect::<Vec<_>>().join(", "))
+}
+
 fn hint_for(node: &Node, wanted: &str) -> Option<String> {
     let text = node.as_text();
     let boolean = match text.map(str::to_lowercase).as_deref() {
@@ -254,6 +319,7 @@ fn hint_for(node: &Node, wanted: &str) -> Option<String> {
         ("text", _, Value::Bool(_) | Value::Number(_)) => {
             Some(format!("write \"{}\" in quotes", node.brief()))
         }
+        ("a list", _, Value::Map(_)) => Some("begin each item of the list with `- `".to_owned()),
         ("a list", _, Value::Text(_)) => Some(format!("write `[{}]`", node.brief())),
         (wanted, _, Value::Number(number)) if wanted.starts_with("a time") => {
             Some(format!("add a unit: `{number}s`, `{number}m`"))

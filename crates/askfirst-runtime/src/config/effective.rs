@@ -1,14 +1,16 @@
 //! Every value in force, and where it comes from.
 
+mod named;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use askfirst::{Because, Rules};
+use askfirst::Because;
 
 use super::keys::{KEYS, Kind};
 use super::quote::quoted;
-use super::settings::{Config, Fallback, OnDenial, PathConfig, PathMode, Settings, SyncRule, Tier};
+use super::settings::{Config, Fallback, Layer, OnDenial, PathConfig, PathMode, Settings, SyncRule, Tier};
 
 /// One value in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +36,10 @@ pub fn effective(config: &Config) -> Vec<EffectiveLine> {
             }
             "shell" if main.shell.is_none() => lines.push(line("shell", "not offered", "default".to_owned())),
             "shell.rules" => {
-                let rules = main.shell.iter().flat_map(|shell| &shell.rules);
-                lines.extend(rules.map(|rule| because_line(&rule.origin)));
+                lines.extend(main.shell.iter().flat_map(|shell| named::rules(&shell.rules)));
             }
-            "tools" => lines.extend(rule_lines(&main.rules)),
-            "mcp" => lines.extend(main.mcp.values().map(|server| because_line(&server.origin))),
+            "tools" => lines.extend(named::tools(main)),
+            "mcp" => lines.extend(named::servers(main.mcp.values())),
             path => {
                 let named = path.contains(['*', '[']);
                 let group = matches!(key.kind, Kind::Section | Kind::Named | Kind::Sections | Kind::Cases);
@@ -48,8 +49,13 @@ pub fn effective(config: &Config) -> Vec<EffectiveLine> {
             }
         }
     }
-    for floor in &config.floors {
-        lines.extend(floor_lines(floor));
+    let layers = config.files.iter().filter_map(|file| match file.layer {
+        Layer::Managed => Some("managed"),
+        Layer::UntrustedProject => Some("project"),
+        Layer::User | Layer::Project | Layer::Flag => None,
+    });
+    for (floor, layer) in config.floors.iter().zip(layers) {
+        lines.extend(floor_lines(floor, layer));
     }
     lines
 }
@@ -65,10 +71,6 @@ fn plain_line(main: &Settings, key: &str, default: &str) -> Option<EffectiveLine
     let value = plain_value(main, key).or_else(|| (!default.is_empty()).then(|| default.to_owned()))?;
     let from = main.origins.get(key).map_or_else(|| "default".to_owned(), |origin| origin.from.clone());
     Some(line(key, value, from))
-}
-
-fn because_line(origin: &Because) -> EffectiveLine {
-    line(&origin.rule, &*origin.text, place(origin))
 }
 
 fn place(origin: &Because) -> String {
@@ -101,20 +103,16 @@ fn root_line(name: &str, root: &PathConfig) -> EffectiveLine {
     line(&format!("sandbox.paths.{name}"), value, place(&root.origin))
 }
 
-fn rule_lines(rules: &Rules) -> Vec<EffectiveLine> {
-    let mut entries: Vec<_> = rules.entries().collect();
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
-    entries.iter().flat_map(|entry| entry.cases().iter().map(|case| because_line(&case.origin))).collect()
-}
-
-fn floor_lines(floor: &Settings) -> Vec<EffectiveLine> {
+/// What a floor says, each key behind the name of its layer: the same key may stand above.
+fn floor_lines(floor: &Settings, layer: &str) -> Vec<EffectiveLine> {
     let mut lines = Vec::new();
     if let Some((approval, Some(origin))) = floor.rules.default_approval() {
         lines.push(line("default_approval", approval.as_str(), place(origin)));
     }
-    lines.extend(floor.shell.iter().flat_map(|shell| &shell.rules).map(|rule| because_line(&rule.origin)));
-    lines.extend(rule_lines(&floor.rules));
+    lines.extend(floor.shell.iter().flat_map(|shell| named::rules(&shell.rules)));
+    lines.extend(named::tools(floor));
     for line in &mut lines {
+        line.key = format!("{layer}.{}", line.key);
         line.value = format!("at least: {}", line.value);
     }
     lines

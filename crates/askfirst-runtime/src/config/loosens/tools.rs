@@ -135,19 +135,11 @@ pub(super) fn servers(old: &Settings, new: &Settings, said: &mut Vec<String>) {
         }
         let asked = |server: &McpServer| server.ask_by.clone();
         if asked(server) != before.map_or_else(|| vec![AskBy::Terminal], asked) {
-            let ways: Vec<&str> = server.ask_by.iter().map(|way| word(*way)).collect();
+            let ways: Vec<&str> = server.ask_by.iter().map(|way| way.as_str()).collect();
             said.push(format!(
                 "calls of the MCP server {name} are asked about by {}",
                 tick(&ways.join(", "))
             ));
         }
-    }
-}
-
-fn word(way: AskBy) -> &'static str {
-    match way {
-        AskBy::Terminal => "terminal",
-        AskBy::Watch => "watch",
-        AskBy::Elicitation => "elicitation",
     }
 }

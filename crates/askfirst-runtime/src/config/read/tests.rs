@@ -238,3 +238,26 @@ fn a_root_is_not_reached_by_a_link_in_a_root_that_can_be_written() {
     assert_eq!(profile("rw", "a/real"), []);
     assert_eq!(profile("ro", "a/link/b"), []);
 }
+
+#[test]
+fn what_is_denied_below_a_folder_is_denied_for_the_folder_too() {
+    use askfirst::when::Test;
+    let world = World::new();
+    let tests = |approval: &str, path: &str| {
+        let text = format!("version: 1\ntools: {{ a: {{ approval: {approval}, when: {{ x: {path} }} }} }}\n");
+        let settings = world.settings(&text);
+        let tests = &settings.rules.exact("a").unwrap().cases()[0].when[0].any_of;
+        let text = |test: &Test| match test {
+            Test::Path(glob) => world.redact(glob.text()),
+            Test::Exact(_) | Test::Glob(_) => panic!("{test:?}"),
+        };
+        tests.iter().map(text).collect::<Vec<_>>()
+    };
+    assert_eq!(tests("deny", "./notes/"), ["[world]/project/notes/**", "[world]/project/notes"]);
+    assert_eq!(tests("deny", "\"./no*/\""), ["[world]/project/no*/**", "[world]/project/no*"]);
+    assert_eq!(tests("deny", "./"), ["[world]/project/**", "[world]/project"]);
+    assert_eq!(tests("deny", "~/"), ["[world]/home/**", "[world]/home"]);
+    assert_eq!(tests("deny", "/"), ["/**", "/"]);
+    assert_eq!(tests("deny", "./notes"), ["[world]/project/notes"]);
+    assert_eq!(tests("none", "./notes/"), ["[world]/project/notes/**"]);
+}

@@ -196,3 +196,55 @@ fn a_missing_version_is_a_warning_and_another_one_a_fault() {
         assert!(world.read(&format!("version: {version}\n")).is_err(), "{version}");
     }
 }
+
+#[test]
+fn what_was_probably_meant_is_never_milder() {
+    let world = World::new();
+    let hint = |word: &str| {
+        let report = world.faults(&format!("version: 1\ntools: {{ a: {{ approval: {word} }} }}\n"));
+        report.split_once("\nhint: did you mean `").map(|(_, hint)| hint.trim_end_matches("`?").to_owned())
+    };
+    for (word, meant) in [
+        ("no", Some("deny")),
+        ("off", Some("deny")),
+        ("never", Some("deny")),
+        ("\"false\"", Some("deny")),
+        ("ask", Some("required")),
+        ("yes", Some("required")),
+        ("on", Some("required")),
+        ("\"true\"", Some("required")),
+        ("always", Some("human")),
+        ("once", Some("once_per_session")),
+        ("session", Some("once_per_session")),
+        ("allow", Some("none")),
+        ("None", Some("none")),
+        ("noen", Some("none")),
+        ("Deny", Some("deny")),
+        ("requierd", Some("required")),
+        ("nope", None),
+        ("one", None),
+        ("not", None),
+        ("maybe", None),
+    ] {
+        assert_eq!(hint(word).as_deref(), meant, "{word}");
+    }
+}
+
+#[test]
+fn a_hint_says_what_can_be_written() {
+    let report = reports(&[
+        "tools: { a: none }\n",
+        "tools: { a: no }\n",
+        "shell: { default: none }\n",
+        "shell: { rules: { pattern: x } }\n",
+        "sandbox: { paths: { a: { root: ., approval: required } } }\n",
+        "mcp: { x: { command: \"a b\" } }\n",
+        "tools: { x: { command: \"head -n 5 {path}\", args: { path: {} } } }\n",
+    ]);
+    insta::assert_snapshot!(report);
+    let world = World::new();
+    assert_eq!(
+        world.faults("version: \"1\"\n"),
+        "askfirst.yaml:1:10: `version` must be the number `1`, not text\nhint: write `version: 1`"
+    );
+}

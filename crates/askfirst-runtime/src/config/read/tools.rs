@@ -78,7 +78,7 @@ impl Reader<'_> {
         let exclude_keys = node.get("exclude_keys").map(texts).unwrap_or_default();
         Case {
             own_view: node.get("approval").is_some_and(Node::is_null),
-            when: self.when(node.get("when")),
+            when: self.when(node.get("when"), approval),
             risk: risk(node.get("risk")),
             description: self.template(node, &exclude_keys),
             exclude_keys,

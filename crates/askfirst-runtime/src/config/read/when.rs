@@ -1,5 +1,6 @@
 //! Conditions on arguments: plain values, globs, and paths.
 
+use askfirst::Approval;
 use askfirst::when::{Condition, Glob, Test};
 
 use super::Reader;
@@ -7,7 +8,7 @@ use crate::config::node::{Node, Value};
 use crate::config::quote::quoted;
 
 impl Reader<'_> {
-    pub(super) fn when(&mut self, node: Option<&Node>) -> Vec<Condition> {
+    pub(super) fn when(&mut self, node: Option<&Node>, approval: Option<Approval>) -> Vec<Condition> {
         let mut conditions = Vec::new();
         for entry in node.map(Node::entries).unwrap_or_default() {
             let values = match &entry.value.value {
@@ -17,7 +18,10 @@ impl Reader<'_> {
                 }
                 Value::Map(_) => &[],
             };
-            let any_of = values.iter().filter_map(|value| self.test(value)).collect();
+            let mut any_of: Vec<Test> = values.iter().filter_map(|value| self.test(value)).collect();
+            if approval == Some(Approval::Deny) {
+                any_of.extend(values.iter().filter_map(|value| self.folder_itself(value)));
+            }
             conditions.push(Condition { field: entry.key.clone(), any_of });
         }
         conditions
@@ -25,7 +29,7 @@ impl Reader<'_> {
 
     fn test(&mut self, node: &Node) -> Option<Test> {
         let Some(text) = node.as_text() else { return Some(Test::Exact(node.to_json())) };
-        let test = if ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start)) {
+        let test = if is_path(text) {
             self.path_glob(text).map(Test::Path)
         } else if Glob::is_plain(text) {
             Ok(Test::Exact(text.into()))
@@ -34,4 +38,18 @@ impl Reader<'_> {
         };
         test.map_err(|message| self.fault(&node.place, message)).ok()
     }
+
+    /// What is denied below a folder is denied for the folder too: who moves it away moves what is in it.
+    fn folder_itself(&self, node: &Node) -> Option<Test> {
+        let below = node.as_text().filter(|text| is_path(text) && text.ends_with('/'))?;
+        let folder = match below.trim_end_matches('/') {
+            "" => return Glob::new("/").ok().map(Test::Path),
+            folder => folder,
+        };
+        self.path_glob(folder).ok().map(Test::Path)
+    }
+}
+
+fn is_path(text: &str) -> bool {
+    ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start))
 }
