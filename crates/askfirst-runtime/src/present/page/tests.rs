@@ -284,3 +284,22 @@ fn a_preview_may_be_as_long_as_everything() {
     let preview = Page::of(&question(vec![email()]), &options).preview(80);
     assert_eq!(preview.shown, preview.of);
 }
+
+#[test]
+fn a_short_secret_of_a_command_tool_hides_no_fact_and_no_program() {
+    for password in ["p", "echo", "/tmp/t1", "tmp/t1/p"] {
+        let args = args(json!({"user": "u", "password": password}));
+        let mut request = simple_approval_request("login", &args, Some("log in"), &[]);
+        let runs = format!("echo u {password} > out");
+        request.presentation = Some(ApprovalPresentation::new(PresentationKind::Command, &runs));
+        request.facts = vec![Fact::new("runs", &runs), Fact::new("folder", "/tmp/t1/p")];
+        let drawn = drawn(&page(&question(vec![request])), 400);
+        assert!(drawn.contains("folder: /tmp/t1/p\n"), "{drawn}");
+        for row in ["$ echo u ‹secret: password", "runs: echo u ‹secret: password"] {
+            assert!(drawn.contains(row), "{drawn}");
+        }
+        assert_eq!(drawn.matches("› > out").count(), 2, "{drawn}");
+        assert!(drawn.contains(&format!("({} bytes, 1 line)", runs.len())), "{drawn}");
+        assert!(drawn.contains("1 secret hidden"), "{drawn}");
+    }
+}
