@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use askfirst_runtime::redact::{Mark, Redactor};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// A person between an AI agent and the tools it calls.
@@ -40,7 +41,17 @@ struct Mcp {
 /// Reads the command line. What is not understood, and what asks for help, ends the process with an answer.
 pub fn read() -> Cli {
     let args: Vec<OsString> = std::env::args_os().collect();
-    alone(&args).unwrap_or_else(Cli::parse)
+    alone(&args).unwrap_or_else(|| Cli::try_parse().unwrap_or_else(|error| refused(&error)))
+}
+
+/// What cannot be read is said without the secrets that may stand in it.
+fn refused(error: &clap::Error) -> ! {
+    let text = error.render().to_string();
+    if Redactor::default().text(&text, Mark::Record).hidden == 0 {
+        error.exit();
+    }
+    crate::print::err(text.trim_end());
+    std::process::exit(error.exit_code());
 }
 
 /// The same for two commands that are described without the others; whatever they do not understand is left to those.

@@ -20,7 +20,7 @@ pub enum Exit {
 pub const HELP: &str = "\
 Exit codes:
   0  done
-  1  the tool failed
+  1  the tool failed, or standard output could not be written
   2  usage or config
   3  refused by policy, strict mode or missing walls
   4  refused by a person

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let cli = args::read();
     let exit = dispatch(cli).unwrap_or_else(|error| failed(&error));
     askfirst_runtime::walls::end_helpers();
-    exit.into()
+    print::end(exit).into()
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
@@ -68,9 +68,11 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Migrate { file, write } => migrate::migrate(common, file, write),
         Command::Sandbox { flags, command } => sandbox::sandbox(common, &flags, &command),
         Command::Doctor => doctor::doctor(common),
-        Command::Completions { shell } => Ok(completions(shell)),
+        Command::Completions { shell } => completions(shell),
         Command::Man => {
-            clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?;
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+            print::result(&String::from_utf8(page)?);
             Ok(Exit::Done)
         }
         Command::Schema => {
@@ -80,7 +82,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     }
 }
 
-fn completions(shell: Shell) -> Exit {
+fn completions(shell: Shell) -> anyhow::Result<Exit> {
     let shell = match shell {
         Shell::Bash => clap_complete::Shell::Bash,
         Shell::Elvish => clap_complete::Shell::Elvish,
@@ -88,8 +90,10 @@ fn completions(shell: Shell) -> Exit {
         Shell::Powershell => clap_complete::Shell::PowerShell,
         Shell::Zsh => clap_complete::Shell::Zsh,
     };
-    clap_complete::generate(shell, &mut Cli::command(), "askfirst", &mut std::io::stdout());
-    Exit::Done
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "askfirst", &mut script);
+    print::result(&String::from_utf8(script)?);
+    Ok(Exit::Done)
 }
 
 fn failed(error: &anyhow::Error) -> Exit {

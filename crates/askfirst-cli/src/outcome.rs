@@ -1,22 +1,45 @@
 //! What became of a call, for an agent (JSON) and for a person (one line).
 
-use askfirst::{Outcome, ToolError};
-use serde_json::{Value, json};
+use askfirst::{ApprovalContext, Outcome, ToolError};
+use askfirst_runtime::present::page::summary;
+use askfirst_runtime::redact::{Mark, Redactor};
+use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;
 
-/// The outcome as an agent gets it: typed and truthful.
-pub fn as_json(outcome: &Outcome) -> Value {
+/// The outcome as an agent gets it: typed and truthful. Whoever asked for a call must know what ran in its place.
+pub fn as_json(outcome: &Outcome, edited: Option<&ApprovalContext>) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let mut put = |key: &str, value: Value| drop(fields.insert(key.to_owned(), value));
     match outcome {
-        Outcome::Done(result) => json!({"outcome": "done", "result": result}),
+        Outcome::Done(result) => {
+            put("outcome", json!("done"));
+            put("result", json!(result));
+        }
         Outcome::Denied(refusal) => {
-            json!({"outcome": "denied", "refusal": refusal, "message": refusal.to_string()})
+            put("outcome", json!("denied"));
+            put("refusal", json!(refusal));
+            put("message", json!(refusal.to_string()));
         }
-        Outcome::Failed(ToolError::Ended { message, result }) => {
-            json!({"outcome": "failed", "error": message, "result": result})
+        Outcome::Failed(error) => {
+            put("outcome", json!("failed"));
+            put("error", json!(error.to_string()));
+            if let ToolError::Ended { result, .. } = error {
+                put("result", json!(result));
+            }
         }
-        Outcome::Failed(error) => json!({"outcome": "failed", "error": error.to_string()}),
     }
+    if let Some(call) = edited {
+        put("edited_args", json!(call.args));
+    }
+    fields
+}
+
+/// A call in short, without its secrets.
+pub fn what(call: &ApprovalContext, redactor: &Redactor) -> String {
+    let tool = redactor.text(&call.tool_name, Mark::Screen).left;
+    let args = summary(&redactor.args(&call.args, Mark::Screen).left);
+    if args.is_empty() { tool } else { format!("{tool} ({args})") }
 }
 
 /// The outcome in a few words.
@@ -31,12 +54,15 @@ pub fn in_words(outcome: &Outcome) -> (&'static str, String) {
     }
 }
 
-/// Prints the outcome of a single call.
-pub fn print(outcome: &Outcome, json: bool) -> Exit {
+/// Prints the outcome of a single call, and what it became if a person edited it.
+pub fn print(outcome: &Outcome, edited: Option<&ApprovalContext>, redactor: &Redactor, json: bool) -> Exit {
     let exit = Exit::of(outcome);
     if json {
-        crate::print::json(&as_json(outcome));
+        crate::print::json(&as_json(outcome, edited));
         return exit;
+    }
+    if let Some(call) = edited {
+        crate::print::err(&format!("edited: {}", what(call, redactor)));
     }
     match outcome {
         Outcome::Done(result) => print_result(result),
@@ -62,7 +88,7 @@ fn print_result(result: &Value) {
                 crate::print::result(stdout);
             }
             if let Some(stderr) = stderr.filter(|text| !text.is_empty()) {
-                crate::print::err(stderr.trim_end_matches('\n'));
+                crate::print::err_of_tool(stderr.trim_end_matches('\n'));
             }
         }
         (None, _) => match result {

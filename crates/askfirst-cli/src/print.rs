@@ -1,18 +1,56 @@
-//! Everything that this program prints goes through here, so that nothing an agent wrote reaches a screen raw.
+//! Everything that this program prints goes through here, so that nothing an agent wrote reaches a screen raw, and nothing
+//! that could not be written counts as said.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use askfirst_runtime::present::escape::{escaped, width};
+use askfirst_runtime::redact::{Mark, Redactor};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-/// Writes a line to standard output, escaped. A reader that went away is no reason to fail.
-pub fn out(text: &str) {
-    drop(writeln!(std::io::stdout(), "{}", escaped(text)));
+use crate::exit::Exit;
+
+/// Why standard output could not be written, the first time.
+static FAILED: OnceLock<String> = OnceLock::new();
+
+/// A reader that went away is no reason to fail; anything else is told at the end.
+fn keep(written: std::io::Result<()>) {
+    match written {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => drop(FAILED.set(e.to_string())),
+        Ok(()) | Err(_) => {}
+    }
 }
 
-/// Writes a line to standard error, escaped.
+/// How the program ends that would end so: what could not be written was no success.
+pub fn end(exit: Exit) -> Exit {
+    keep(std::io::stdout().flush());
+    let Some(why) = FAILED.get() else { return exit };
+    err(&format!("error: standard output cannot be written: {why}"));
+    match exit {
+        Exit::Done | Exit::Child(0) => Exit::ToolFailed,
+        Exit::ToolFailed
+        | Exit::Usage
+        | Exit::Policy
+        | Exit::Person
+        | Exit::Nobody
+        | Exit::Unrecorded
+        | Exit::Child(_) => exit,
+    }
+}
+
+/// Writes a line to standard output, escaped.
+pub fn out(text: &str) {
+    keep(writeln!(std::io::stdout(), "{}", escaped(text)));
+}
+
+/// Writes a line to standard error, escaped, without secrets that are known by their shape.
 pub fn err(text: &str) {
+    err_of_tool(&Redactor::default().text(text, Mark::Record).left);
+}
+
+/// Writes what a tool wrote to its standard error to ours, escaped.
+pub fn err_of_tool(text: &str) {
     drop(writeln!(std::io::stderr(), "{}", escaped(text)));
 }
 
@@ -54,7 +92,7 @@ pub fn rows_of(text: &str, room: usize) -> Vec<String> {
 pub fn result(text: &str) {
     let mut stdout = std::io::stdout();
     let text = if stdout.is_terminal() { escaped(text) } else { text.to_owned() };
-    drop(
+    keep(
         stdout
             .write_all(text.as_bytes())
             .and_then(|()| if text.ends_with('\n') { Ok(()) } else { writeln!(stdout) }),
@@ -64,7 +102,7 @@ pub fn result(text: &str) {
 /// Writes a value as one line of JSON to standard output.
 pub fn json(value: &impl Serialize) {
     let mut stdout = std::io::stdout();
-    drop(json_line(&mut stdout, value).and_then(|()| writeln!(stdout)));
+    keep(json_line(&mut stdout, value).and_then(|()| writeln!(stdout)));
 }
 
 /// Writes a value as JSON in which everything but plain ASCII is escaped.

@@ -68,6 +68,7 @@ pub struct Session {
     pub clock: Arc<dyn Clock>,
     pub ledger: Arc<Ledger>,
     pub launcher: Arc<WalledLauncher>,
+    pub redactor: Arc<Redactor>,
 }
 
 /// Ends what runs at the end of a session, and says what of it was moved aside.
@@ -143,7 +144,13 @@ impl Session {
         let tools = Arc::clone(&toolset);
         let schemas = Schemas::new(move |tool| tools.definition(tool).map(|tool| tool.input_schema));
         let terminal = Arc::new(TerminalApprover::new(options).with_schemas(schemas));
-        let approver = ask(Asking { config: &config, session: &id, terminal, redactor, clock: &clock });
+        let approver = ask(Asking {
+            config: &config,
+            session: &id,
+            terminal,
+            redactor: Arc::clone(&redactor),
+            clock: &clock,
+        });
         let controller = ApprovalController::setup(mode)
             .approver(approver)
             .memory(ApprovalMemory::new(Some(config.main.memory_expire.unwrap_or(DEFAULT_MEMORY_EXPIRE))))
@@ -153,10 +160,11 @@ impl Session {
         end_on_signals(Arc::clone(&launcher), controller.clone())?;
         let tools = ApprovalToolset::new(toolset, controller, policy)
             .recorder(Arc::clone(&ledger) as _)
+            .redactor(Redactor::clone(&redactor))
             .on_denial(config.main.on_denial)
             .clock(Arc::clone(&clock))
             .session(&id);
-        Ok(Self { id, tools, state: state.to_owned(), clock, ledger, launcher })
+        Ok(Self { id, tools, state: state.to_owned(), clock, ledger, launcher, redactor })
     }
 }
 

@@ -44,6 +44,12 @@ pub fn lacks_demanded_walls(config: &Config) -> bool {
     accepted(config) == Accepted::Never && walls(config) == Walls::Demanded
 }
 
+/// Whether processes run unasked where no walls hold.
+#[must_use]
+pub(crate) fn accepts_missing_walls(config: &Config) -> bool {
+    accepted(config) == Accepted::Always
+}
+
 fn standing(accepted: Accepted, least: askfirst_sandbox::Tier) -> Walls {
     match accepted {
         Accepted::Always => Walls::Settled,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use askfirst::{Approval, Mode, Policy, Toolset, Walls};
 
 use crate::config::{Config, Tier};
-use crate::launcher::{WalledLauncher, walls_when_asked};
+use crate::launcher::{WalledLauncher, accepts_missing_walls, walls_when_asked};
 use crate::present::Rule;
 use crate::redact::{BadGlob, Redactor, secret_env};
 use crate::tools::Combined;
@@ -107,8 +107,12 @@ pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
         }
         Mode::Interactive | Mode::Strict => {}
     }
-    if config.main.sandbox.require_os_sandbox == Some(false) {
-        warnings.push("processes run without walls: `sandbox.require_os_sandbox` is false".to_owned());
+    // Whether they hold is found out by starting a process; many a session never starts one.
+    if accepts_missing_walls(config) {
+        warnings.push(
+            "where walls do not hold, processes run without them: `sandbox.require_os_sandbox` is false"
+                .to_owned(),
+        );
     }
     let open = |name: &str| {
         let entry = config.main.rules.exact(name);
@@ -120,3 +124,7 @@ pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
     warnings.extend(config.warnings.iter().map(ToString::to_string));
     warnings
 }
+
+#[cfg(test)]
+#[path = "offered/tests.rs"]
+mod tests;

@@ -21,6 +21,7 @@ use crate::config::OnDenial;
 use crate::controller::{ApprovalController, Wait};
 use crate::history::{Decided, History, Judged, Nested, Says};
 use crate::present::Rule;
+use crate::redact::{Mark, Redactor};
 
 /// What a controller takes: a call, the request about it, and who shows it.
 type Question = (Submission, Option<Arc<dyn Presenter + Sync>>);
@@ -38,6 +39,7 @@ pub struct Pipeline {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) on_denial: OnDenial,
     pub(crate) unknown: Unknown,
+    pub(crate) redactor: Redactor,
     pub(crate) session: Arc<str>,
     pub(crate) next_call: Arc<AtomicU64>,
 }
@@ -87,12 +89,12 @@ impl Pipeline {
                 Decided::Permitted(permit) => {
                     let recorded = match self.history().decided(&judged, permit) {
                         Ok(recorded) => recorded,
-                        Err(refusal) => return Outcome::Denied(refusal),
+                        Err(refusal) => return self.told(&judged, Outcome::Denied(refusal)),
                     };
                     match self.execute(&judged, recorded).await {
                         Outcome::Failed(ToolError::Stale(_)) if stale < MAX_STALE => stale += 1,
                         outcome @ (Outcome::Done(_) | Outcome::Denied(_) | Outcome::Failed(_)) => {
-                            return outcome;
+                            return self.told(&judged, outcome);
                         }
                     }
                     judged = self.assess_and_judge(Arc::unwrap_or_clone(judged.call), judged.edited_from);
@@ -121,7 +123,12 @@ impl Pipeline {
         if self.on_denial == OnDenial::Stop && Rule::OnDenial.holds() && refusal.cause == Cause::Person {
             self.controller.stop();
         }
-        Outcome::Denied(self.history().refused(judged, refusal))
+        self.told(judged, Outcome::Denied(self.history().refused(judged, refusal)))
+    }
+
+    /// What becomes of a call is told without its secrets.
+    fn told(&self, judged: &Judged, outcome: Outcome) -> Outcome {
+        self.redactor.outcome(&judged.call.args, outcome, Mark::Record)
     }
 
     /// Runs what the permit holds, and nothing else.

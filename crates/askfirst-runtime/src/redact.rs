@@ -6,11 +6,13 @@
 //! left alone the second time.
 
 mod about;
+mod armour;
 mod ends;
 mod names;
 mod shapes;
 mod span;
 mod values;
+mod words;
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -182,7 +184,8 @@ impl Redactor {
     }
 
     /// Whether nothing in a text, or in the JSON text of one, can be a secret. May say no where there is none.
-    pub(crate) fn is_clean(&self, text: &[u8]) -> bool {
+    #[must_use]
+    pub fn is_clean(&self, text: &[u8]) -> bool {
         !shapes::any(text) && !self.0.values.is_in(text) && !self.0.own.is_in(text)
     }
 
@@ -192,7 +195,8 @@ impl Redactor {
     }
 
     /// Whether no name in a map is one that only a config knows, and nothing lies too deep.
-    pub(crate) fn has_plain_names(&self, map: &Args) -> bool {
+    #[must_use]
+    pub fn has_plain_names(&self, map: &Args) -> bool {
         self.plain_map(map, 0)
     }
 
@@ -275,24 +279,6 @@ impl Redactor {
             return Value::String(Kind::Known.mark(&text, mark));
         }
         Value::Number(number.clone())
-    }
-
-    /// A list may be a command's words: what follows `--password` is one.
-    fn list(&self, items: &[Value], mark: Mark, depth: usize, hidden: &mut usize) -> Vec<Value> {
-        let mut flag = None;
-        let mut left = Vec::with_capacity(items.len());
-        for item in items {
-            left.push(match flag.take() {
-                Some(kind)
-                    if item.as_str().is_some_and(|word| !word.starts_with('-') && !self.spares(word)) =>
-                {
-                    self.named(item, kind, Reach::All, mark, depth + 1, hidden)
-                }
-                _ => self.any(item, mark, depth + 1, hidden),
-            });
-            flag = item.as_str().and_then(|word| self.0.names.flag(word));
-        }
-        left
     }
 
     fn named(

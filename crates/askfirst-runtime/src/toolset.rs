@@ -20,6 +20,7 @@ use crate::ledger::SessionId;
 use crate::pipeline::Pipeline;
 use crate::pipeline::straight::Started;
 use crate::pipeline::together;
+use crate::redact::Redactor;
 
 /// A toolset whose calls pass through the pipeline. Everything else is the inner toolset's.
 pub struct ApprovalToolset(Arc<Pipeline>);
@@ -37,6 +38,7 @@ impl ApprovalToolset {
             clock: Arc::new(clock),
             on_denial: OnDenial::Return,
             unknown: Unknown::Blocked,
+            redactor: Redactor::default(),
             next_call: Arc::new(AtomicU64::new(1)),
         }))
     }
@@ -59,6 +61,13 @@ impl ApprovalToolset {
     #[must_use]
     pub fn unknown(mut self, unknown: Unknown) -> Self {
         Arc::make_mut(&mut self.0).unknown = unknown;
+        self
+    }
+
+    /// What finds secrets in the reasons of a refusal or a failure, besides those that are known by their shape.
+    #[must_use]
+    pub fn redactor(mut self, redactor: Redactor) -> Self {
+        Arc::make_mut(&mut self.0).redactor = redactor;
         self
     }
 

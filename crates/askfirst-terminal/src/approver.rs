@@ -236,7 +236,7 @@ impl Prompt<'_> {
                     shared.calm_down();
                     if let Some(cause) = shared.over(question.id) {
                         // Whoever took it back knows; the line is for the one who looks.
-                        let _ = tty.write(&format!("\n{}\n", taken_back(question, cause)));
+                        let _ = tty.write(&format!("\n{}\n", taken_back(question, cause, &options.redactor)));
                         return None;
                     }
                 }

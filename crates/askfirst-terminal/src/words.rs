@@ -26,7 +26,7 @@ pub(crate) fn echo(
     let line = |(member, decision): (&askfirst::machine::Member, &ApprovalDecision)| {
         let words = decision_words(decision);
         let room = columns.saturating_sub(width(words) + width(&at) + 6).max(10);
-        let tool = short(&member.request.tool_name, room);
+        let tool = short(&redactor.text(&member.request.tool_name, Mark::Screen).left, room);
         let args = redactor.args(&member.request.args, Mark::Screen).left;
         let left = room.saturating_sub(width(&tool) + 3);
         let args = if args.is_empty() || left < 12 {
@@ -55,7 +55,7 @@ pub(crate) fn short(text: &str, room: usize) -> String {
 }
 
 /// The line that says that a question was taken back, and what it was about.
-pub(crate) fn taken_back(question: &Question, cause: Cause) -> String {
+pub(crate) fn taken_back(question: &Question, cause: Cause, redactor: &Redactor) -> String {
     let words = match cause {
         Cause::TimeOut => "refused: nobody answered in time".to_owned(),
         Cause::Cancelled => "taken back: the call was given up".to_owned(),
@@ -70,8 +70,9 @@ pub(crate) fn taken_back(question: &Question, cause: Cause) -> String {
         | Cause::RecordFailed
         | Cause::NoWalls => format!("taken back: {cause}"),
     };
+    let tool = |name: &str| short(&redactor.text(name, Mark::Screen).left, 40);
     let tools: Vec<String> =
-        question.members.iter().take(3).map(|member| short(&member.request.tool_name, 40)).collect();
+        question.members.iter().take(3).map(|member| tool(&member.request.tool_name)).collect();
     let more = if question.members.len() > tools.len() { ", …" } else { "" };
     format!("{words}: {}{more}, {}", tools.join(", "), time_of_day(now()))
 }

@@ -1,11 +1,13 @@
 //! `call`: one call through the whole pipeline.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use anyhow::Context;
 use askfirst_runtime::config::Places;
 
 use crate::args::{Common, ModeFlags};
+use crate::commands::run::live::{Coming, Live, Told};
 use crate::exit::Exit;
 use crate::session::{Offered, Session, end_commands, read_config};
 
@@ -17,10 +19,16 @@ pub fn call(common: &Common, mode: ModeFlags, tool: &str, args: &str) -> anyhow:
     let args = parse_args(args)?;
     let offered = Offered::new(read_config(common)?)?;
     let session = Session::open(offered, common, mode, "call", &Places::from_env().state)?;
+    let live = Arc::new(Live::new(Told::Program, Arc::clone(&session.redactor)));
+    let session = live.looks_at(session);
+    // No row is told of it, so it need not be known there.
+    live.expect([Coming { number: 1, call: Arc::default() }]);
     let outcome = session.tools.call_sync(tool, args);
     askfirst_terminal::wait_until_left();
     end_commands(&session.launcher);
-    Ok(crate::outcome::print(&outcome, common.json))
+    let over = live.settle(std::slice::from_ref(&outcome));
+    let edited = over.iter().find_map(|over| over.edited.as_deref());
+    Ok(crate::outcome::print(&outcome, edited, &session.redactor, common.json))
 }
 
 /// Arguments from the command line, or from standard input for `-`.

@@ -1,15 +1,17 @@
 //! `decide`: the judge's verdict alone. No mode, memory, ledger, question or run.
 
+use std::cell::OnceCell;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 
 use anyhow::Context;
-use askfirst::{ApprovalContext, ApprovalRequest, Because, Policy, Toolset, Verdict, judge};
+use askfirst::{ApprovalContext, ApprovalRequest, Args, Because, Verdict, judge};
 use askfirst_runtime::assess::{self, Unknown};
+use askfirst_runtime::redact::{Mark, Redactor};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::exit::Exit;
-use crate::session::Offered;
+use crate::session::{Offered, redactor};
 
 /// The longest line that is read.
 const MAX_LINE: usize = 16 << 20;
@@ -29,6 +31,7 @@ pub fn decide(offered: &Offered) -> anyhow::Result<Exit> {
     let stdout = std::io::stdout();
     let escape = stdout.is_terminal();
     let mut output = std::io::BufWriter::with_capacity(1 << 16, stdout.lock());
+    let mut said = Said { offered, hides: OnceCell::new(), line: Vec::new(), escape };
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
@@ -43,7 +46,7 @@ pub fn decide(offered: &Offered) -> anyhow::Result<Exit> {
             Read::Line => parse(&line),
             Read::TooLong | Read::End => Err(format!("longer than {} MiB", MAX_LINE >> 20)),
         };
-        answer(call, number, offered, &mut output, escape).context("standard output cannot be written")?;
+        answer(call, number, &mut output, &mut said).context("standard output cannot be written")?;
         if input.buffer().is_empty() {
             output.flush().context("standard output cannot be written")?;
         }
@@ -55,39 +58,85 @@ pub fn decide(offered: &Offered) -> anyhow::Result<Exit> {
 fn answer(
     call: Result<(Value, ApprovalContext), String>,
     number: u32,
-    offered: &Offered,
     output: &mut impl Write,
-    escape: bool,
+    said: &mut Said<'_>,
 ) -> std::io::Result<()> {
-    match call {
-        Ok((id, call)) => write_line(output, escape, &verdict(&id, call, &*offered.toolset, &offered.policy)),
+    let offered = said.offered;
+    let (id, call) = match call {
+        Ok(call) => call,
         Err(why) => {
             let because = Because { line: Some(number), ..Because::built_in("standard input", why) };
             let line =
                 Line { id: &Value::Null, verdict: Verdict::Deny, because: vec![because], request: None };
-            write_line(output, escape, &line)
+            return said.write(output, line, &Args::new());
+        }
+    };
+    let call = assess::prepare(call, &*offered.toolset, &offered.policy);
+    let assessment = assess::assess(&call, &*offered.toolset, Unknown::Silent);
+    let judgement = judge(&call, &assessment, &offered.policy);
+    let (because, request) = (judgement.because(), judgement.request());
+    said.write(output, Line { id: &id, verdict: judgement.verdict(), because, request }, &call.args)
+}
+
+/// How a line is written: as it is, if nothing in it can be a secret.
+struct Said<'a> {
+    offered: &'a Offered,
+    /// Made when it is needed: what is allowed is said in words of the config alone.
+    hides: OnceCell<Redactor>,
+    line: Vec<u8>,
+    escape: bool,
+}
+
+impl Said<'_> {
+    fn write(&mut self, output: &mut impl Write, mut line: Line<'_>, args: &Args) -> std::io::Result<()> {
+        self.put(&line)?;
+        if line.verdict != Verdict::Allow && !self.is_clean(args) {
+            self.clean(&mut line, args);
+            self.put(&line)?;
+        }
+        output.write_all(&self.line)
+    }
+
+    fn is_clean(&self, args: &Args) -> bool {
+        self.hides().is_clean(&self.line) && self.hides().has_plain_names(args)
+    }
+
+    fn hides(&self) -> &Redactor {
+        // A glob that cannot be read has been refused before.
+        self.hides.get_or_init(|| redactor(&self.offered.config).unwrap_or_default())
+    }
+
+    fn put(&mut self, line: &Line<'_>) -> std::io::Result<()> {
+        self.line.clear();
+        if self.escape {
+            crate::print::json_line(&mut self.line, line)?;
+        } else {
+            serde_json::to_writer(&mut self.line, line)?;
+        }
+        self.line.push(b'\n');
+        Ok(())
+    }
+
+    /// What is said about a call has no secrets in it. Its arguments are for whoever asks about them, and the payload for
+    /// whoever remembers: they stay.
+    fn clean(&self, line: &mut Line<'_>, args: &Args) {
+        let about = self.hides().about(args);
+        about.because(args, &mut line.because, Mark::Record);
+        let clean = |text: &mut String| *text = about.text_about(args, text, Mark::Record).left;
+        if let Some(request) = &mut line.request {
+            request.tool_name = self.hides().text(&request.tool_name, Mark::Record).left;
+            clean(&mut request.description);
+            request.facts.iter_mut().for_each(|fact| clean(&mut fact.text));
         }
     }
 }
 
-fn verdict<'a>(id: &'a Value, call: ApprovalContext, toolset: &dyn Toolset, policy: &Policy) -> Line<'a> {
-    let call = assess::prepare(call, toolset, policy);
-    let assessment = assess::assess(&call, toolset, Unknown::Silent);
-    let judgement = judge(&call, &assessment, policy);
-    Line { id, verdict: judgement.verdict(), because: judgement.because(), request: judgement.request() }
-}
-
-fn write_line(output: &mut impl Write, escape: bool, line: &Line<'_>) -> std::io::Result<()> {
-    if escape {
-        crate::print::json_line(output, line)?;
-    } else {
-        serde_json::to_writer(&mut *output, line)?;
-    }
-    output.write_all(b"\n")
-}
-
-/// One call, read strictly.
+/// One call, read strictly. What is wrong with it is said without its secrets.
 pub fn parse(line: &[u8]) -> Result<(Value, ApprovalContext), String> {
+    read(line).map_err(|why| Redactor::default().text(&why, Mark::Record).left)
+}
+
+fn read(line: &[u8]) -> Result<(Value, ApprovalContext), String> {
     let mut map = askfirst::json::parse_object(line).map_err(|e| e.to_string())?;
     let id = map.remove("id").unwrap_or(Value::Null);
     let tool = match map.remove("tool") {

@@ -26,11 +26,14 @@ pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> 
     let call = ApprovalContext::new(tool, parse_args(args)?);
     let call = assess::prepare(call, &*offered.toolset, &offered.policy);
     let mut assessment = assess::assess(&call, &*offered.toolset, Unknown::Silent);
-    for fact in &mut assessment.facts {
-        fact.text = hides.text_about(&call.args, &fact.text, Mark::Screen).left;
-    }
-    let explanation = explain_call(&call, &assessment, &offered.policy);
+    let about = hides.about(&call.args);
+    let clean = |text: &str| about.text_about(&call.args, text, Mark::Screen).left;
+    let mut explanation = explain_call(&call, &assessment, &offered.policy);
+    about.because(&call.args, &mut explanation.because, Mark::Screen);
+    explanation.own_view = clean(&explanation.own_view);
+    assessment.facts.iter_mut().for_each(|fact| fact.text = clean(&fact.text));
     let command = command(&call, &*offered.toolset);
+    let command = command.map(|command| about.value(&command, Mark::Screen).left);
     if common.json {
         let mut value = serde_json::to_value(&explanation)?;
         if let (Some(map), Some(command)) = (value.as_object_mut(), command) {
@@ -42,7 +45,7 @@ pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> 
     match command {
         Some(command) => print_command(&explanation, &assessment, &command),
         None => {
-            print(tool, &explanation);
+            print(&hides.text(tool, Mark::Screen).left, &explanation);
             for fact in &assessment.facts {
                 out(&format!("  {:<9}{}", fact.label, fact.text));
             }

@@ -2,7 +2,7 @@
 //! Each call is told as soon as it is over; after a stop, what is left is listed.
 
 mod line;
-mod live;
+pub mod live;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -14,7 +14,6 @@ use anyhow::Context;
 use askfirst::{ApprovalContext, Outcome, Toolset};
 use askfirst_runtime::block_on::block_on_alone;
 use askfirst_runtime::config::Places;
-use askfirst_runtime::present::page::summary;
 use askfirst_runtime::redact::{Mark, Redactor};
 use askfirst_runtime::sessions;
 use serde_json::{Value, json};
@@ -54,9 +53,7 @@ pub fn run(common: &Common, mode: ModeFlags, file: &Path) -> anyhow::Result<Exit
     let live = Arc::new(Live::new(told, Arc::clone(&redactor)));
     let toolset: Arc<dyn Toolset> = Arc::new(Watched { tools: offered.toolset, live: Arc::clone(&live) });
     let offered = Offered { toolset, ..offered };
-    let mut session = Session::open(offered, common, mode, "run", &Places::from_env().state)?;
-    live.records_into(Arc::clone(&session.ledger) as _);
-    session.tools = session.tools.recorder(Arc::clone(&live) as _);
+    let session = live.looks_at(Session::open(offered, common, mode, "run", &Places::from_env().state)?);
     let listening = sessions::listen(&session.state, &session.id, session.tools.controller());
     if let Err(e) = &listening {
         crate::print::err(&format!("warning: this session cannot be looked at from outside: {e}"));
@@ -90,7 +87,7 @@ impl Run<'_> {
             };
             if session.tools.controller().is_stopped() {
                 not_run += together.len();
-                together.iter().for_each(|item| print_not_run(item, common));
+                together.iter().for_each(|item| self.print_not_run(item));
             } else {
                 exit = exit.max(self.make(together));
             }
@@ -110,7 +107,7 @@ impl Run<'_> {
         let mut good = Vec::new();
         for item in items {
             match item.call {
-                Ok((id, call)) => good.push((item.number, id, call)),
+                Ok((id, call)) => good.push((item.number, id, Arc::new(call))),
                 Err(why) => {
                     print_bad_line(item.number, &why, common);
                     exit = exit.max(Exit::Usage);
@@ -118,27 +115,40 @@ impl Run<'_> {
             }
         }
         self.live
-            .expect(good.iter().map(|(number, _, call)| Coming { number: *number, what: self.what(call) }));
-        let calls = good.iter().map(|(_, _, call)| call.clone()).collect();
+            .expect(good.iter().map(|(number, _, call)| Coming { number: *number, call: Arc::clone(call) }));
+        let calls = good.iter().map(|(_, _, call)| ApprovalContext::clone(call)).collect();
         let outcomes = block_on_alone(self.session.tools.call_many(calls));
         let overs = self.live.settle(&outcomes);
         if common.json {
             for (((number, id, call), outcome), over) in good.iter().zip(&outcomes).zip(&overs) {
-                print_outcome(*number, id, &call.tool_name, outcome, over);
+                self.print_outcome(*number, id, call, outcome, over);
             }
         }
         outcomes.iter().map(Exit::of).fold(exit, Exit::max)
     }
 
-    fn what(&self, call: &ApprovalContext) -> String {
-        what(call, &self.redactor)
+    fn print_outcome(&self, number: u32, id: &Value, call: &ApprovalContext, outcome: &Outcome, over: &Over) {
+        let tool = self.redactor.text(&call.tool_name, Mark::Record).left;
+        let mut line = json!({
+            "line": number, "id": id, "tool": tool, "by": over.by,
+            "took_ms": over.took_ms, "waited_ms": over.waited_ms,
+        });
+        if let Some(line) = line.as_object_mut() {
+            line.extend(crate::outcome::as_json(outcome, over.edited.as_deref()));
+        }
+        crate::print::json(&line);
     }
-}
 
-/// A call in short, without its secrets.
-fn what(call: &ApprovalContext, redactor: &Redactor) -> String {
-    let args = summary(&redactor.args(&call.args, Mark::Screen).left);
-    if args.is_empty() { call.tool_name.clone() } else { format!("{} ({args})", call.tool_name) }
+    fn print_not_run(&self, item: &Item) {
+        let tool = item.call.as_ref().map_or("", |(_, call)| call.tool_name.as_str());
+        let tool = self.redactor.text(tool, Mark::Record).left;
+        if self.common.json {
+            let id = item.call.as_ref().map_or(&Value::Null, |(id, _)| id);
+            crate::print::json(&json!({"line": item.number, "id": id, "tool": tool, "outcome": "not_run"}));
+        } else {
+            crate::print::out(&format!("{:>4}  not run  {tool}", item.number));
+        }
+    }
 }
 
 /// Adds the lines of a batch. Gives the first line that is not of it.
@@ -152,34 +162,11 @@ fn gather(together: &mut Vec<Item>, batch: &str, lines: &Receiver<Item>) -> Opti
     }
 }
 
-fn print_outcome(number: u32, id: &Value, tool: &str, outcome: &Outcome, over: &Over) {
-    let mut line = json!({
-        "line": number, "id": id, "tool": tool, "by": over.by,
-        "took_ms": over.took_ms, "waited_ms": over.waited_ms,
-    });
-    if let (Some(line), Value::Object(more)) = (line.as_object_mut(), crate::outcome::as_json(outcome)) {
-        line.extend(more);
-        // Whoever asked for the call must know what ran in its place.
-        line.extend(over.edited.iter().map(|call| ("edited_args".to_owned(), json!(call.args))));
-    }
-    crate::print::json(&line);
-}
-
 fn print_bad_line(number: u32, why: &str, common: &Common) {
     if common.json {
         crate::print::json(&json!({"line": number, "id": null, "outcome": "bad_line", "error": why}));
     } else {
         crate::print::out(&format!("{number:>4}  not read {why}"));
-    }
-}
-
-fn print_not_run(item: &Item, common: &Common) {
-    let tool = item.call.as_ref().map_or("", |(_, call)| call.tool_name.as_str());
-    if common.json {
-        let id = item.call.as_ref().map_or(&Value::Null, |(id, _)| id);
-        crate::print::json(&json!({"line": item.number, "id": id, "tool": tool, "outcome": "not_run"}));
-    } else {
-        crate::print::out(&format!("{:>4}  not run  {tool}", item.number));
     }
 }
 

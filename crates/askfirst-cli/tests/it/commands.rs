@@ -72,6 +72,13 @@ impl Place {
     pub(crate) fn feed(&self, args: &[&str], input: &[u8]) -> (i32, String, String) {
         feed(self.command(args), input)
     }
+
+    /// With its standard output somewhere: how it ended, and what it said on its standard error.
+    pub(crate) fn writing_into(&self, args: &[&str], stdout: Stdio) -> (i32, String) {
+        let child = self.command(args).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+        let (code, _, err) = told(child.wait_with_output().unwrap());
+        (code, err)
+    }
 }
 
 fn feed(mut command: Command, input: &[u8]) -> (i32, String, String) {

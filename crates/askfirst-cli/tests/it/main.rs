@@ -13,6 +13,8 @@ mod commands;
 mod endings;
 mod guide;
 mod mcp;
+mod names;
+mod output;
 mod person;
 mod serve_http;
 mod shell;

@@ -250,19 +250,21 @@ fn what_was_edited_is_told_to_whoever_asked_and_to_whoever_reads_the_record() {
     let place = Place::new(CONFIG);
     let call = r#"{"id":7,"tool":"note","args":{"text":"one"}}"#;
     std::fs::write(place.path().join("calls.jsonl"), format!("{call}\n")).unwrap();
-    let run = |more: &[&str]| {
-        let args = [&["run", "calls.jsonl", "--config", "c.yaml"], more].concat();
+    let edit = |words: &[&str], more: &[&str]| {
+        let args = [words, &["--config", "c.yaml"], more].concat();
         let mut terminal = Terminal::with(&place, &args, &[("EDITOR", "sed -i s/one/two/")]);
         terminal.press("e");
         terminal.press("y");
         terminal.end().1
     };
-    let printed = run(&["--json"]);
-    assert!(printed.contains(r#""edited_args":{"text":"two"}"#), "{printed}");
-    let printed = run(&[]);
-    assert!(printed.contains("edited: note (text: two)"), "{printed}");
+    for words in [&["run", "calls.jsonl"][..], &["call", "note", "--args", r#"{"text":"one"}"#]] {
+        let printed = edit(words, &["--json"]);
+        assert!(printed.contains(r#""edited_args":{"text":"two"}"#), "{printed}");
+        let printed = edit(words, &[]);
+        assert!(printed.contains("edited: note (text: two)"), "{printed}");
+    }
     let (_, listed, _) = place.feed(&["log", "--config", "c.yaml"], b"");
-    assert_eq!((listed.matches("edited").count(), listed.matches("waiting").count()), (2, 0), "{listed}");
+    assert_eq!((listed.matches("edited").count(), listed.matches("waiting").count()), (4, 0), "{listed}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use askfirst::{ApprovalContext, Args};
+use askfirst_runtime::redact::{Mark, Redactor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -164,7 +165,10 @@ impl Link {
     fn call(self: &Arc<Self>, ways: &Ways, id: Id, params: Value, line: Line<'_>) -> std::io::Result<()> {
         let Wanted { name, args, progress, meta, again } = match wanted(params) {
             Ok(wanted) => wanted,
-            Err(why) => return refuse(&*ways.to_client, Some(&id), -32602, &why),
+            Err(why) => {
+                let why = Redactor::default().text(&why, Mark::Record).left;
+                return refuse(&*ways.to_client, Some(&id), -32602, &why);
+            }
         };
         let tool = self.gateway.upstream.config_name(&name);
         if let Some((handle, answers)) = &again {

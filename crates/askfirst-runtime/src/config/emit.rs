@@ -103,11 +103,12 @@ impl Emitting<'_> {
                 let column = usize::try_from(node.place.column).unwrap_or(1).saturating_sub(1);
                 let lines =
                     self.text.get(start.saturating_sub(column)..node.place.span.end).unwrap_or_default();
-                self.out.push_str(lines.trim_end());
+                self.out.push_str(lines);
             } else if !copy.is_empty() {
                 self.out.push(' ');
                 self.out.push_str(&copy);
             }
+            // A comment beside the sign of a text of lines was copied with it.
             return self.right(last_right(node));
         }
         match &node.value {
@@ -185,7 +186,7 @@ impl Emitting<'_> {
         let text = self.text.get(untouched(node)?)?;
         let one_line = !text.contains('\n') && node.style == Style::Flow;
         // The comments above a block's first child stand before its text.
-        let whole = node.style == Style::Flow || first_child_is_bare(node);
+        let whole = node.style != Style::Block || first_child_is_bare(node);
         ((one_line && !comments_inside(node)) || (same_column && whole)).then(|| text.to_owned())
     }
 
@@ -256,6 +257,7 @@ fn last_right(node: &Node) -> Option<&str> {
     };
     match last.filter(|_| node.style == Style::Block) {
         Some(last) => last_right(last),
+        None if node.style == Style::Lines => None,
         None => node.notes.right.as_deref(),
     }
 }

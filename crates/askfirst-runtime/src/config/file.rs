@@ -163,14 +163,14 @@ impl<'a> Reading<'a> {
         let (anchor, tagged, node) = match event {
             Event::Alias(anchor) => return self.repeat(anchor, place, depth),
             Event::Scalar(text, style, anchor, tag) => {
-                let value = match style {
-                    ScalarStyle::Plain => scalar::plain(&text),
-                    ScalarStyle::SingleQuoted
-                    | ScalarStyle::DoubleQuoted
-                    | ScalarStyle::Literal
-                    | ScalarStyle::Folded => Value::Text(text.into_owned()),
+                let node = match style {
+                    ScalarStyle::Plain => self.made(scalar::plain(&text), place, Style::Flow),
+                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
+                        self.made(Value::Text(text.into_owned()), place, Style::Flow)
+                    }
+                    ScalarStyle::Literal | ScalarStyle::Folded => self.lines(text.into_owned(), place),
                 };
-                (anchor, tag.is_some(), self.made(value, place, Style::Flow))
+                (anchor, tag.is_some(), node)
             }
             Event::SequenceStart(style, anchor, tag) => {
                 let node = self.list(place, style, depth)?;
@@ -197,6 +197,33 @@ impl<'a> Reading<'a> {
         place.span.end = place.span.start + text.trim_end().len();
         let source = Some(place.span.clone());
         Node { value, place, style, source, notes: Notes::default() }
+    }
+
+    /// A text of lines. The parser says where they are, and not where the sign before them is.
+    fn lines(&self, text: String, mut place: Place) -> Node {
+        let end = self.source.text.get(place.span.clone()).unwrap_or_default().trim_end().len();
+        place.span.end = place.span.start + end;
+        // Blanks at the end of a line belong to it.
+        let behind = self.source.text.get(place.span.end..).unwrap_or_default();
+        let line_end = behind.find('\n');
+        let blanks = behind.get(..line_end.unwrap_or(behind.len())).unwrap_or_default();
+        if blanks.trim().is_empty() {
+            place.span.end += blanks.len();
+        }
+        let sign = sign_before(&self.source.text, place.span.start);
+        if let Some(sign) = &sign {
+            let between = self.source.text.get(sign.start..place.span.start).unwrap_or_default();
+            place.line = place.line.saturating_sub(fit(between.matches('\n').count()));
+            place.column = fit(column_of(&self.source.text, sign.start));
+            place.span.start = sign.start;
+        }
+        // Where lines are kept that are not there to be seen, or the last one has no end, a copy would not be the same.
+        let keeps = |sign: &&Range<usize>| {
+            let sign = self.source.text.get((*sign).clone()).unwrap_or_default();
+            !sign.contains('+') && line_end.is_some()
+        };
+        let source = sign.as_ref().filter(keeps).map(|_| place.span.clone());
+        Node { value: Value::Text(text), place, style: Style::Lines, source, notes: Notes::default() }
     }
 
     fn list(&mut self, place: Place, style: StructureStyle, depth: usize) -> Result<Node, Fault> {
@@ -281,6 +308,26 @@ impl<'a> Reading<'a> {
         }
         Ok(Node { place, source: None, ..found.clone() })
     }
+}
+
+/// The `|` or `>` before a text of lines, with what belongs to it. A comment may follow it on its line.
+fn sign_before(text: &str, lines: usize) -> Option<Range<usize>> {
+    let before = text.get(..lines)?.trim_end();
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = before.get(start..)?;
+    line.match_indices(['|', '>']).find_map(|(at, _)| {
+        let rest = line.get(at + 1..)?;
+        let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-'));
+        let ends =
+            behind.trim().is_empty() || behind.starts_with([' ', '\t']) && behind.trim().starts_with('#');
+        let begins = line.get(..at)?.ends_with([' ', '\t']);
+        (begins && ends).then(|| start + at..start + at + 1 + rest.len() - behind.len())
+    })
+}
+
+fn column_of(text: &str, at: usize) -> usize {
+    let before = text.get(..at).unwrap_or_default();
+    before.rsplit('\n').next().unwrap_or_default().chars().count() + 1
 }
 
 fn with_hint(mut fault: Fault, hint: impl Into<String>) -> Fault {

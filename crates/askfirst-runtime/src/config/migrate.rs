@@ -1,11 +1,12 @@
 //! Rewrites the older spellings of a text. Comments and the order of keys stay; what is not old is not touched.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::comments;
 use super::emit;
 use super::fault::{Fault, Faults};
-use super::file;
+use super::file::{self, Comment};
 use super::node::{Entry, Node, Place, Source, Value};
 use super::older;
 use super::read::Dialect;
@@ -59,21 +60,54 @@ pub fn migrate(text: &str, file: &Path) -> Result<Migrated, Faults> {
         return Ok(Migrated { text: text.to_owned(), changes });
     }
     let mut new = emit::emit(&root, &source.text);
-    let before = new.clone();
+    let broken = || {
+        let mut fault = source.fault(&Place::start(), "this text cannot be rewritten without breaking it");
+        fault.hint = Some("correct what `askfirst effective` says about it first".to_owned());
+        Faults(vec![fault])
+    };
+    let kept = file::parse(&Source::new(file, &new)).map_err(|_| broken())?;
     // The comments of something that is no longer there are kept below.
-    for comment in written.into_iter().filter(|comment| !before.contains(&comment.text)) {
-        new.push_str(&comment.text);
+    for comment in lost(written, kept.comments) {
+        new.push_str(&comment);
         new.push('\n');
     }
     match file::parse(&Source::new(file, &new)) {
-        Ok(tree) if tree.faults.is_empty() => Ok(Migrated { text: new, changes }),
-        Ok(_) | Err(_) => {
-            let mut fault =
-                source.fault(&Place::start(), "this text cannot be rewritten without breaking it");
-            fault.hint = Some("correct what `askfirst effective` says about it first".to_owned());
-            Err(Faults(vec![fault]))
+        Ok(tree) if tree.faults.is_empty() && tree.root.to_json() == root.to_json() => {
+            Ok(Migrated { text: new, changes })
+        }
+        Ok(_) | Err(_) => Err(broken()),
+    }
+}
+
+/// The comments that are not in a text any more.
+fn lost(written: Vec<Comment>, kept: Vec<Comment>) -> Vec<String> {
+    let mut there: HashMap<String, usize> = HashMap::new();
+    for comment in kept {
+        *there.entry(comment.text).or_default() += 1;
+    }
+    let mut missing: Vec<String> = Vec::new();
+    for comment in written {
+        match there.get_mut(&comment.text) {
+            Some(count @ 1..) => *count -= 1,
+            Some(_) | None => missing.push(comment.text),
         }
     }
+    // Two that stand on one line now are one.
+    let mut joined: Vec<String> =
+        there.into_iter().flat_map(|(text, count)| std::iter::repeat_n(text, count)).collect();
+    missing.retain(|comment| !joined.iter_mut().any(|text| take_out(text, comment)));
+    missing
+}
+
+/// Takes a comment out of those that stand on one line. Says whether it was one of them.
+fn take_out(joined: &mut String, comment: &str) -> bool {
+    let rest = joined.match_indices(comment).find_map(|(at, _)| {
+        let (before, after) = (joined.get(..at)?, joined.get(at + comment.len()..)?);
+        let begins = before.is_empty() || before.ends_with(' ');
+        let ends = after.is_empty() || after.starts_with(" #");
+        (begins && ends).then(|| format!("{}{after}", before.trim_end()).trim().to_owned())
+    });
+    rest.map(|rest| *joined = rest).is_some()
 }
 
 fn add_version(root: &mut Node) {

@@ -24,7 +24,7 @@ mod scalar;
 mod schema;
 pub mod settings;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod text;
 pub mod trust;
 pub mod words;

@@ -66,8 +66,10 @@ impl Place {
 /// How a collection is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// `[…]` and `{…}`, and every scalar.
+    /// `[…]` and `{…}`, and every scalar but those of lines.
     Flow,
+    /// A text of lines behind `|` or `>`.
+    Lines,
     /// By indentation.
     Block,
 }
@@ -239,6 +241,12 @@ impl Node {
                 entries.push(Entry { key: key.to_owned(), at, source: None, value });
             }
         }
+    }
+
+    /// Takes all comments out of it.
+    pub(crate) fn silence(&mut self) {
+        self.notes = Notes::default();
+        self.children_mut().for_each(Self::silence);
     }
 
     /// What it is, in words.

@@ -385,7 +385,8 @@ impl Maker<'_> {
                 Risk::High => Piece::toned("high         ", Tone::Warning),
                 Risk::Irreversible => Piece::toned("irreversible ", Tone::Warning),
             });
-            pieces.extend(self.counted.line(&request.tool_name));
+            let tool = self.clean(&request.tool_name);
+            pieces.extend(self.counted.line(&tool));
             pieces.push(Piece::ours("  "));
             let args = self.clean_args(&request.args);
             let text = self.counted.line(&summary(&args));

@@ -47,13 +47,14 @@ pub fn word(request: &ApprovalRequest, redactor: &Redactor, keys: &[char]) -> St
     let shown = redactor.args(&request.args, Mark::Screen).left;
     let unhidden: Args =
         request.args.iter().filter(|(key, value)| shown.get(*key) == Some(value)).map(clone).collect();
+    let is_shown = |name: &str| redactor.text(name, Mark::Screen).hidden == 0;
     let told = TELLING.iter().filter_map(|name| unhidden.get(*name));
     let rest = unhidden.iter().filter(|(key, _)| !TELLING.contains(&key.as_str())).map(|(_, value)| value);
     let from_target: Vec<String> = told.flat_map(words_of).filter(|word| can_be_typed(word)).collect();
     let from_rest = || rest.flat_map(words_of).filter(|word| can_be_typed(word)).collect::<Vec<String>>();
     pick(from_target, keys)
         .or_else(|| pick(from_rest(), keys))
-        .or_else(|| Some(request.tool_name.clone()).filter(|name| can_be_typed(name)))
+        .or_else(|| Some(request.tool_name.clone()).filter(|name| can_be_typed(name) && is_shown(name)))
         .unwrap_or_else(|| Digest::of(request.tool_name.as_bytes()).to_string().chars().take(8).collect())
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use askfirst::Args;
+use askfirst::{Args, Because, Outcome, Refusal, ToolError};
 use serde_json::Value;
 
 use super::names::{self, Reach};
@@ -71,6 +71,43 @@ impl Redactor {
         let masked = self.hide(text, mark, sure(text), sure);
         let hidden = masked.hidden();
         Redacted { left: masked.left, hidden }
+    }
+
+    /// Takes the secrets of a call out of what is said about it: why it was refused or failed, and the name of its tool,
+    /// which may be anything that an agent sent. What a tool gave and what a person wrote stay as they are.
+    pub fn outcome(&self, args: &Args, outcome: Outcome, mark: Mark) -> Outcome {
+        if let Outcome::Done(result) = outcome {
+            return Outcome::Done(result);
+        }
+        let about = self.about(args);
+        let clean = |text: String| about.text_about(args, &text, mark).left;
+        match outcome {
+            Outcome::Done(result) => Outcome::Done(result),
+            Outcome::Denied(mut refusal) => {
+                about.because(args, &mut refusal.because, mark);
+                let tool_name = self.text(&refusal.tool_name, mark).left;
+                Outcome::Denied(Refusal { tool_name, reason: clean(refusal.reason), ..refusal })
+            }
+            Outcome::Failed(error) => Outcome::Failed(match error {
+                ToolError::Unknown(name) => ToolError::Unknown(clean(name)),
+                ToolError::BadArgs(why) => ToolError::BadArgs(clean(why)),
+                ToolError::Failed(why) => ToolError::Failed(clean(why)),
+                ToolError::Ended { message, result } => ToolError::Ended { message: clean(message), result },
+                ToolError::Stale(why) => ToolError::Stale(clean(why)),
+                ToolError::Unrecorded(why) => ToolError::Unrecorded(clean(why)),
+                ToolError::Denied(decision) => ToolError::Denied(decision),
+            }),
+        }
+    }
+
+    /// The same for the reasons of a verdict.
+    pub fn because(&self, args: &Args, because: &mut [Because], mark: Mark) {
+        for because in because {
+            let clean = self.text_about(args, &because.text, mark);
+            if clean.hidden > 0 {
+                because.text = clean.left.into();
+            }
+        }
     }
 
     /// A redactor that knows the secrets of a call's own arguments wherever they stand: in what its tool shows, or in
@@ -151,7 +188,14 @@ impl Redactor {
                     let secret = |span: &Span| Some((span.kind, text.get(span.start..span.end)?.to_owned()));
                     known.extend(spans.iter().filter_map(secret));
                 }
-                Value::Array(items) if depth < MAX_DEPTH => self.shaped_in(items.iter(), depth + 1, known),
+                Value::Array(items) if depth < MAX_DEPTH => {
+                    let tails = items.iter().zip(self.tails(items));
+                    known.extend(tails.filter_map(|(item, tail)| {
+                        let tail = tail?;
+                        Some((tail.kind, tail.of(item.as_str()?).to_owned()))
+                    }));
+                    self.shaped_in(items.iter(), depth + 1, known);
+                }
                 Value::Object(map) if depth < MAX_DEPTH => self.shaped_in(map.values(), depth + 1, known),
                 Value::Array(_) | Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
             }

@@ -10,9 +10,13 @@ enum Quoted {
 
 /// The end of a value that was found from `start` to `end`; `from` is where its name begins.
 pub(super) fn end(text: &[u8], (from, start, end): (usize, usize, usize), line: Line) -> usize {
-    let quoted = match line {
-        Line::Header if opens(text, from).is_some() => opens(text, from).unwrap_or(Quoted::Not),
-        Line::Header | Line::Word => at(text, start),
+    let around = match line {
+        Line::Header => opens(text, from),
+        Line::Word => opens(text, begins(text, start)),
+    };
+    let quoted = match at(text, start) {
+        Quoted::Not => around.unwrap_or(Quoted::Not),
+        quoted @ (Quoted::Single | Quoted::Double) => quoted,
     };
     let value = text.get(start..end).unwrap_or_default();
     let place = match quoted {
@@ -32,6 +36,14 @@ pub(super) enum Line {
     Header,
 }
 
+/// Where the word begins that has a place in it: whose password it is may stand before it.
+fn begins(text: &[u8], place: usize) -> usize {
+    const NEAR: usize = 256;
+    let before = text.get(place.saturating_sub(NEAR)..place).unwrap_or_default();
+    let own = before.iter().rev().take_while(|byte| !byte.is_ascii_whitespace() && !b"\"'".contains(byte));
+    place - own.count()
+}
+
 /// Which quote stands right before a place. One behind a backslash quotes nothing.
 fn at(text: &[u8], place: usize) -> Quoted {
     let before = |n: usize| place.checked_sub(n).and_then(|place| text.get(place));
@@ -43,14 +55,19 @@ fn at(text: &[u8], place: usize) -> Quoted {
     }
 }
 
-/// Which quote surely opens right before a place: nothing stands before it.
+/// Which quote opens right before a place: nothing stands before it, or the letter of an option.
 fn opens(text: &[u8], place: usize) -> Option<Quoted> {
-    let before = place.checked_sub(2).and_then(|place| text.get(place));
-    let free = before.is_none_or(|byte| byte.is_ascii_whitespace() || b"=([{,:".contains(byte));
-    match at(text, place) {
-        Quoted::Not => None,
-        quoted @ (Quoted::Single | Quoted::Double) => free.then_some(quoted),
-    }
+    let quoted = match at(text, place) {
+        Quoted::Not => return None,
+        quoted @ (Quoted::Single | Quoted::Double) => quoted,
+    };
+    let free = |byte: &u8| byte.is_ascii_whitespace() || b"=([{,:".contains(byte);
+    let opens = match text.get(..place.saturating_sub(1)).unwrap_or_default() {
+        [] => true,
+        [.., before, b'-', letter] => free(letter) || (free(before) && letter.is_ascii_alphabetic()),
+        [.., before] => free(before),
+    };
+    opens.then_some(quoted)
 }
 
 /// Where something begins inside double quotes that a shell would run: it has an end somewhere.
@@ -101,3 +118,7 @@ fn goes_on(rest: &[u8]) -> bool {
     let (name, rest) = rest.split_at_checked(length).unwrap_or((rest, &[]));
     rest.first() == Some(&b'=') && (name.iter().any(u8::is_ascii_lowercase) || name.ends_with(b"ID"))
 }
+
+#[cfg(test)]
+#[path = "ends/tests.rs"]
+mod tests;

@@ -97,7 +97,7 @@ fn built_in(name: &str) -> Option<(Kind, Reach)> {
     let last = |word: &str| name == word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'));
     if any(&PASSWORDS) || last("pass") {
         Some((Kind::Password, Reach::All))
-    } else if last("pwd") {
+    } else if last("pwd") || last("pw") {
         Some((Kind::Password, Reach::NoPaths))
     } else if any(&KEYS) {
         Some((Kind::ApiKey, Reach::All))

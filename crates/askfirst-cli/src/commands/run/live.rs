@@ -1,4 +1,4 @@
-//! What happens to the calls of a run, told as it happens: who decided, how long it took, what came of it.
+//! What happens to the calls of a session, told as it happens: who decided, how long it took, what came of it.
 //!
 //! It stands where entries are recorded and results come by, and only looks: what it sees goes on as it was.
 
@@ -15,7 +15,9 @@ use askfirst_runtime::redact::{Mark, Redactor};
 use serde_json::Value;
 
 use super::line::{Line, result_words};
+use crate::outcome::what;
 use crate::print::out;
+use crate::session::Session;
 
 /// Who hears of it at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +33,8 @@ pub enum Told {
 pub struct Coming {
     /// Its line in the list.
     pub number: u32,
-    /// What is called, in short.
-    pub what: String,
+    /// What was asked for.
+    pub call: Arc<ApprovalContext>,
 }
 
 /// What is known of a call that is over.
@@ -71,9 +73,10 @@ impl Live {
         Self { recorder: OnceLock::new(), told, redactor, state: Mutex::default() }
     }
 
-    /// Where entries go on to. Before it is known, nothing can be recorded.
-    pub fn records_into(&self, recorder: Arc<dyn Recorder>) {
-        let _ = self.recorder.set(recorder);
+    /// A session whose entries come by here. Before it is known where they go on to, nothing can be recorded.
+    pub fn looks_at(self: &Arc<Self>, session: Session) -> Session {
+        let _ = self.recorder.set(Arc::clone(&session.ledger) as _);
+        Session { tools: session.tools.recorder(Arc::clone(self) as _), ..session }
     }
 
     /// These calls come next, in this order.
@@ -104,12 +107,14 @@ impl Live {
 
     fn end(&self, state: &mut State, word: &'static str, rest: &str) {
         let (over, result) = (std::mem::take(&mut state.now), std::mem::take(&mut state.result));
-        let Some(Coming { number, what }) = state.coming.pop_front() else { return };
+        let Some(Coming { number, call }) = state.coming.pop_front() else { return };
         if self.told == Told::Person {
-            let what = match &over.edited {
-                Some(call) => format!("edited: {}", super::what(call, &self.redactor)),
-                None => what,
+            let (call, edited) = match &over.edited {
+                Some(call) => (call, "edited: "),
+                None => (&call, ""),
             };
+            let what = format!("{edited}{}", what(call, &self.redactor));
+            let rest = &self.redactor.text_about(&call.args, rest, Mark::Screen).left;
             let line = Line { number, word, over: &over, what: &what, result: &result, rest };
             line.rows(askfirst_terminal::columns()).iter().for_each(|row| out(row));
         }

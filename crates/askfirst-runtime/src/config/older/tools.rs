@@ -4,7 +4,7 @@ use askfirst::Approval;
 use askfirst::when::Glob;
 
 use super::{Older, approval_node, approval_of, required_if, section};
-use crate::config::node::{Entry, Node, Place, Value};
+use crate::config::node::{Entry, Node, Notes, Place, Value};
 use crate::config::read::Dialect;
 
 impl Older<'_> {
@@ -113,17 +113,23 @@ impl Older<'_> {
             if tool.get("approval").is_none() {
                 tool.put("approval", approval_node(Approval::Required, &entry.at));
             }
+            if let Some(approval) = tool.get_mut("approval") {
+                approval.notes.join(entry.value.notes);
+            }
             return;
         }
-        tool.take("approval");
+        let none = tool.take("approval");
         let mut when = Node::made(Value::Map(Vec::new()), &entry.at);
         when.put("path", Node::made(Value::List(paths), &entry.at));
-        let (mut safe, mut other) = (tool.clone(), tool.clone());
-        for case in [&mut safe, &mut other] {
-            case.source = None;
-            case.notes = Default::default();
-        }
+        when.notes = entry.value.notes;
+        let mut safe = Node { source: None, notes: Notes::default(), ..tool.clone() };
+        // What is said of both is said once.
+        let mut other = safe.clone();
+        other.silence();
         safe.put("approval", approval_node(Approval::None, &entry.at));
+        if let (Some(none), Some(approval)) = (none, safe.get_mut("approval")) {
+            approval.notes.join(none.value.notes);
+        }
         safe.put("when", when);
         other.put("approval", approval_node(Approval::Required, &entry.at));
         tool.value = Value::List(vec![safe, other]);
@@ -141,7 +147,11 @@ impl Older<'_> {
         for item in entry.value.items() {
             match item.as_text() {
                 Some(text) if !text.is_empty() && Glob::is_plain(text) => {
-                    tests.extend(below(text, &item.place))
+                    let mut below = below(text, &item.place);
+                    if let Some(first) = below.first_mut() {
+                        first.notes = item.notes.clone();
+                    }
+                    tests.extend(below);
                 }
                 _ => {
                     let message = format!("`{}` is not a plain path", item.brief());

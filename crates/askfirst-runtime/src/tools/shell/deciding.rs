@@ -7,7 +7,7 @@ use std::path::Path;
 use super::line::tree::Word;
 use super::open;
 use super::paths::word_text;
-use super::programs::used::{Known, Role};
+use super::programs::used::{Effect, Given, Known, Role};
 use super::start::{Kind, Opened, Start};
 
 /// A longer text is not looked at.
@@ -71,12 +71,35 @@ impl Deciding {
         let rest = start.words.iter().skip(1);
         rest.clone().filter(|word| word_text(word).contains("://")).for_each(|word| self.host(word, text));
         let Some(used) = &start.used else { return };
+        // Behind an option that is not known, a word may be its value.
+        let unknown = |given: &&Given| given.effect == Effect::Unknown && given.value.is_none();
+        let behind: Vec<usize> = used.options.iter().filter(unknown).map(|given| given.word + 1).collect();
+        let is_value = |word: &Word| behind.iter().any(|at| start.words.get(*at) == Some(word));
         for path in &used.paths {
-            self.word(&path.word, text);
+            match path.role {
+                Role::Read | Role::Tree | Role::List | Role::Write if is_value(&path.word) => {
+                    self.perhaps(&path.word, text);
+                }
+                Role::Read
+                | Role::Tree
+                | Role::List
+                | Role::Write
+                | Role::Text
+                | Role::Folder
+                | Role::Pathspec
+                | Role::Url
+                | Role::File
+                | Role::Rest
+                | Role::Command
+                | Role::Script
+                | Role::Code
+                | Role::Ask => self.word(&path.word, text),
+            }
         }
         for operand in &used.operands {
             let Some(word) = start.words.get(operand.word) else { continue };
             match operand.role {
+                Role::Url if is_value(word) => self.perhaps(word, text),
                 Role::Url => self.host(word, text),
                 Role::File | Role::Command | Role::Folder => self.word(word, text),
                 Role::Text
@@ -93,10 +116,14 @@ impl Deciding {
         }
         if used.known == Known::Nothing {
             for word in rest.filter(|word| !word.prefix().starts_with('-')) {
-                self.doubtful.extend(stands(word, text));
-                self.perhaps.insert(word_text(word).into_owned());
+                self.perhaps(word, text);
             }
         }
+    }
+
+    fn perhaps(&mut self, word: &Word, text: &str) {
+        self.doubtful.extend(stands(word, text));
+        self.perhaps.insert(word_text(word).into_owned());
     }
 
     fn word(&mut self, word: &Word, text: &str) {

