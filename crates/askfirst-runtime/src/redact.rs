@@ -1,17 +1,19 @@
 //! Finds secrets by the name of their argument, by their shape and by their value, and takes them out.
 //!
-//! It hides too much rather than too little, but never a hash: a commit or a digest is what a record is read for.
+//! It hides too much rather than too little, but never a hash: a commit or a digest is what a record is read for. Nor does a
+//! guess hide what decides about a command: else an agent could dress a program as a password.
 //! A text is gone through in time that grows with its length, whatever stands in it. What was taken out once is
 //! left alone the second time.
 
 mod about;
+mod armour;
+mod ends;
 mod names;
 mod shapes;
 mod span;
 mod values;
 mod words;
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::sync::Arc;
 
@@ -21,7 +23,10 @@ use serde_json::Value;
 
 use names::{Names, Reach};
 use span::{Kind, Span};
+pub(crate) use span::{Masked, digests};
 use values::Values;
+
+use crate::tools::shell::deciding::Deciding;
 
 /// What is left of a text or of arguments, and how many secrets were taken out.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +73,11 @@ pub struct Redactor(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     names: Names,
-    values: Values,
+    values: Arc<Values>,
+    /// What a call's own arguments give away.
+    own: Values,
+    /// What decides about the call: no guess hides it.
+    spared: Option<Arc<Deciding>>,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -128,30 +137,41 @@ impl Redactor {
         let names = Names::new(globs);
         let values = Values::new(&secret_values)
             .ok_or_else(|| BadGlob { glob: "*".to_owned(), cause: "too many secret values".to_owned() })?;
-        Ok(Self(Arc::new(Inner { names, values })))
+        Ok(Self(Arc::new(Inner { names, values: Arc::new(values), ..Inner::default() })))
     }
 
     /// Takes the secrets out of a text.
     #[must_use]
     pub fn text(&self, text: &str, mark: Mark) -> Redacted<String> {
-        let mut left = Cow::Borrowed(text);
-        let mut hidden = 0;
-        for _ in 0..MAX_PASSES {
-            let spans = self.spans(&left);
-            if spans.is_empty() {
-                return Redacted { left: left.into_owned(), hidden };
-            }
-            hidden += spans.len();
-            left = Cow::Owned(span::replace(&left, &spans, mark));
+        let masked = self.hide(text, mark, self.spans(text), |left| self.spans(left));
+        let hidden = masked.hidden();
+        Redacted { left: masked.left, hidden }
+    }
+
+    /// Goes over a text again and again until nothing more is found.
+    fn hide(&self, text: &str, mark: Mark, first: Vec<Span>, more: impl Fn(&str) -> Vec<Span>) -> Masked {
+        let mut found = first;
+        let mut masked = Masked::new(text, &found, mark);
+        if found.is_empty() {
+            return masked;
         }
-        Redacted { left: Kind::Text.mark(text, mark), hidden }
+        for _ in 1..MAX_PASSES {
+            let more = more(&masked.left);
+            if more.is_empty() {
+                return masked;
+            }
+            found.extend(more.into_iter().map(|span| masked.before(span)));
+            found.sort_by_key(|span| span.start);
+            masked = Masked::new(text, &found, mark);
+        }
+        Masked::new(text, &[Span { start: 0, end: text.len(), kind: Kind::Text }], mark)
     }
 
     /// Takes the secrets out of arguments, at any depth.
     #[must_use]
     pub fn args(&self, args: &Args, mark: Mark) -> Redacted<Args> {
         let mut hidden = 0;
-        let left = self.object(args, mark, 0, &mut hidden);
+        let left = self.sparing(args).object(args, mark, 0, &mut hidden);
         Redacted { left, hidden }
     }
 
@@ -166,7 +186,7 @@ impl Redactor {
     /// Whether nothing in a text, or in the JSON text of one, can be a secret. May say no where there is none.
     #[must_use]
     pub fn is_clean(&self, text: &[u8]) -> bool {
-        !shapes::any(text) && !self.0.values.is_in(text)
+        !shapes::any(text) && !self.0.values.is_in(text) && !self.0.own.is_in(text)
     }
 
     /// Whether what an argument of this name holds is hidden for its name alone.
@@ -199,10 +219,25 @@ impl Redactor {
     }
 
     fn spans(&self, text: &str) -> Vec<Span> {
+        let mut spans = self.shaped(text, self.0.spared.as_deref());
+        spans.extend(self.0.own.spans(text));
+        span::settle(text, spans)
+    }
+
+    /// What is known by its shape, or was known before; of guesses, those that hide nothing that decides.
+    fn shaped(&self, text: &str, spared: Option<&Deciding>) -> Vec<Span> {
         let found = shapes::candidates(text.as_bytes());
         let mut spans = self.0.values.spans(text);
         shapes::spans(text, found, &mut spans);
-        span::settle(text, spans)
+        if let Some(deciding) = spared {
+            let value = |span: &Span| text.get(span.start..span.end).unwrap_or_default();
+            spans.retain(|span| span.kind.is_sure() || !deciding.is(value(span)));
+        }
+        spans
+    }
+
+    fn spares(&self, value: &str) -> bool {
+        self.0.spared.as_ref().is_some_and(|deciding| deciding.is(value))
     }
 
     fn object(&self, map: &Args, mark: Mark, depth: usize, hidden: &mut usize) -> Args {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::error::LedgerError;
 use super::long;
-use crate::redact::{Mark, Redactor};
+use crate::redact::{Mark, Redacted, Redactor};
 
 /// Long arguments: where they stand in the line, and the digest by which they stand in its hash.
 #[derive(Debug)]
@@ -214,8 +214,13 @@ struct Cleaner<'a> {
 fn clean_up(map: &mut Args, cleaner: &Cleaner<'_>, hidden: &mut Hidden) {
     for (key, value) in map.iter_mut() {
         if THEIRS.contains(&key.as_str()) {
-            let own = if key == "args" { cleaner.redactor } else { cleaner.about };
-            let left = own.value(value, Mark::Record);
+            let left = match value {
+                Value::Object(args) if key == "args" => {
+                    let left = cleaner.redactor.args(args, Mark::Record);
+                    Redacted { left: Value::Object(left.left), hidden: left.hidden }
+                }
+                _ => cleaner.about.value(value, Mark::Record),
+            };
             hidden.all += left.hidden;
             if key == "args" {
                 hidden.in_args += left.hidden;

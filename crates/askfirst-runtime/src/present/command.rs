@@ -12,6 +12,7 @@ use super::line::{Entry, Part};
 use super::rule::Rule;
 use super::tone::Tone;
 use super::tree::Counted;
+use crate::redact::Masked;
 
 /// One program, redirection or part, as the tool says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,20 +29,43 @@ enum Verdict {
     Deny,
 }
 
+/// A part that must not be overlooked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct MustSee {
+    /// As it is written.
+    written: String,
+    /// As it is shown, and where.
+    shown: String,
+    place: Range<usize>,
+    why: String,
+}
+
+/// What is said in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Said {
+    /// A part of the command.
+    Command,
+    /// Where it runs.
+    Folder,
+    /// A reason.
+    Why,
+}
+
 /// What a tool says about a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Parts {
     rows: Vec<Row>,
     redirections: Vec<Row>,
-    must_see: Vec<(String, String)>,
+    must_see: Vec<MustSee>,
     folder: Option<String>,
     /// Parts of the command that stand out.
     pub(super) tones: Vec<(Range<usize>, Tone)>,
 }
 
 impl Parts {
-    /// Takes out of the metadata what can be understood, and leaves the rest in it.
-    pub(super) fn take(metadata: &mut Map<String, Value>, command: &str) -> Option<Self> {
+    /// Takes out of the metadata what can be understood, and leaves the rest in it. Places are those of the command; what
+    /// is shown of it is `masked`.
+    pub(super) fn take(metadata: &mut Map<String, Value>, command: &str, masked: &Masked) -> Option<Self> {
         let rows = rows(metadata.get("rows").filter(|_| Rule::Parts.holds())?)?;
         metadata.remove("rows");
         let mut parts = Self { rows, ..Self::default() };
@@ -53,44 +77,48 @@ impl Parts {
             metadata.remove("folder");
             parts.folder = Some(folder).filter(|_| Rule::Folder.holds());
         }
-        if let Some(found) = metadata.get("must_see").and_then(|value| must_see(value, command)) {
+        if let Some(found) = metadata.get("must_see").and_then(|value| must_see(value, command, masked)) {
             metadata.remove("must_see");
-            parts.tones = found.iter().map(|(range, _, _)| (range.clone(), Tone::Warning)).collect();
+            parts.tones = found.iter().map(|part| (part.place.clone(), Tone::Warning)).collect();
             parts.tones.sort_by_key(|(range, _)| (range.start, range.end));
             parts.tones.dedup_by(|later, earlier| later.0.start < earlier.0.end);
-            parts.must_see = found.into_iter().map(|(_, text, why)| (text, why)).collect();
+            parts.must_see = found;
         }
         Some(parts)
     }
 
     /// The rows, in order. `clean` takes the secrets out.
-    pub(super) fn entries(&self, counted: &mut Counted, mut clean: impl FnMut(&str) -> String) -> Vec<Entry> {
+    pub(super) fn entries(
+        &self,
+        counted: &mut Counted,
+        mut clean: impl FnMut(Said, &str) -> String,
+    ) -> Vec<Entry> {
         let part = Part::Fact;
         let mut entries = Vec::new();
-        let mut labelled = |label: &str, tone: Tone, text: &str, why: &str| {
+        let mut labelled = |label: &str, tone: Tone, (said, text): (Said, &str), why: &str| {
             let mut pieces = vec![Piece::toned(format!("{label:<9}"), tone)];
-            pieces.extend(counted.line(&clean(text)));
+            pieces.extend(counted.line(&clean(said, text)));
             if !why.is_empty() {
                 pieces.push(Piece::toned("  · ", Tone::Dim));
-                let why = counted.line(&clean(why));
+                let why = counted.line(&clean(Said::Why, why));
                 pieces.extend(why.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }));
             }
             entries.push(Entry::new(part, pieces).hanging(9));
         };
         if let Some(folder) = &self.folder {
-            labelled("in", Tone::Dim, folder, "");
+            labelled("in", Tone::Dim, (Said::Folder, folder), "");
         }
         for row in &self.rows {
             let (word, tone) = row.verdict.words();
-            labelled(word, tone, &row.text, &row.why);
+            labelled(word, tone, (Said::Command, &row.text), &row.why);
         }
         for row in &self.redirections {
             let (word, tone) = row.verdict.words();
-            labelled(word, tone, &row.text, &row.why);
+            labelled(word, tone, (Said::Command, &row.text), &row.why);
         }
-        let said = |text: &str, why: &str| self.all().any(|row| row.text == text && row.says(why));
-        for (text, why) in self.must_see.iter().filter(|(text, why)| !said(text, why)) {
-            labelled("mind", Tone::Warning, text, why);
+        let said = |part: &MustSee| self.all().any(|row| row.text == part.written && row.says(&part.why));
+        for part in self.must_see.iter().filter(|part| !said(part)) {
+            labelled("mind", Tone::Warning, (Said::Command, &part.shown), &part.why);
         }
         entries
     }
@@ -146,12 +174,14 @@ fn rows(value: &Value) -> Option<Vec<Row>> {
     value.as_array()?.iter().map(row).collect()
 }
 
-fn must_see(value: &Value, command: &str) -> Option<Vec<(Range<usize>, String, String)>> {
-    let place = |value: &Value, key: &str| usize::try_from(value.get(key)?.as_u64()?).ok();
+fn must_see(value: &Value, command: &str, masked: &Masked) -> Option<Vec<MustSee>> {
+    let number = |value: &Value, key: &str| usize::try_from(value.get(key)?.as_u64()?).ok();
     let one = |value: &Value| {
-        let range = place(value, "start")?..place(value, "end")?;
-        let text = command.get(range.clone())?.to_owned();
-        Some((range, text, value.get("why")?.as_str()?.to_owned()))
+        let part = number(value, "start")?..number(value, "end")?;
+        let written = command.get(part.clone())?.to_owned();
+        let place = masked.place(&part);
+        let shown = masked.left.get(place.clone())?.to_owned();
+        Some(MustSee { written, shown, place, why: value.get("why")?.as_str()?.to_owned() })
     };
     value.as_array()?.iter().map(one).collect()
 }

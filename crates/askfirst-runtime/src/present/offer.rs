@@ -106,7 +106,9 @@ impl Offers {
     pub fn of(question: &Question, redactor: &Redactor, now: Timestamp) -> Self {
         let members = &question.members;
         let risk = members.iter().map(|member| member.request.risk).max().unwrap_or_default();
-        let keys: Vec<char> = Choice::ALL.iter().map(|choice| choice.key()).collect();
+        // In a group, digits leave one out.
+        let numbers = ('0'..='9').filter(|_| members.len() > 1);
+        let keys: Vec<char> = Choice::ALL.iter().map(|choice| choice.key()).chain(numbers).collect();
         let words: Vec<Option<String>> = members
             .iter()
             .map(|member| match member.request.risk {
@@ -134,12 +136,6 @@ impl Offers {
         let until = members.first().and_then(|member| member.remembered_until);
         let until = || until.map_or_else(String::new, |at| format!(" ({} at most)", span(now.until(at))));
         let words = match choice {
-            // A key that begins a word to type is the word's; looking at everything comes before typing.
-            Choice::No | Choice::NoSession | Choice::Reason | Choice::Edit | Choice::Facts | Choice::Stop
-                if self.begins_word(choice.key()) =>
-            {
-                return None;
-            }
             Choice::Once if typed || (once_per_session && !human) => return None,
             Choice::Once if alone => "yes, once".to_owned(),
             Choice::Once if once_per_session => {
@@ -164,10 +160,6 @@ impl Offers {
             Choice::Stop => "no, and stop the run".to_owned(),
         };
         Some(Offer { choice, words })
-    }
-
-    fn begins_word(&self, key: char) -> bool {
-        self.words.iter().flatten().any(|word| word.starts_with(key))
     }
 }
 

@@ -2,11 +2,12 @@
 //!
 //! Large contents are not laid out before they are looked at: a page has places, and each place gives its lines.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Instant;
 
 use askfirst::machine::{Member, Question};
-use askfirst::{Args, Risk, Timestamp};
+use askfirst::{Risk, Timestamp};
 
 use super::escape::Piece;
 use super::line::{Entry, Line, Part};
@@ -15,9 +16,10 @@ use super::rule::Rule;
 use super::time::later;
 use super::tone::Tone;
 use super::tree::Counted;
-use crate::redact::{Mark, Redactor};
+use crate::redact::Redactor;
 
 mod body;
+mod clean;
 mod lines;
 mod options;
 mod scope;
@@ -43,7 +45,7 @@ pub struct PageOptions<'a> {
 /// What is not drawn as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hidden {
-    /// Secrets that are drawn as their kind.
+    /// Secrets that are drawn as their kind, each counted once however often it is drawn.
     pub secrets: usize,
     /// Characters that are drawn as escapes.
     pub escaped: usize,
@@ -141,7 +143,7 @@ impl Page {
             about: options.redactor.clone(),
             stand,
             counted: Counted::default(),
-            secrets: 0,
+            secrets: BTreeSet::new(),
             member: 0,
             sections: Vec::new(),
             scopes: Vec::new(),
@@ -162,7 +164,7 @@ impl Page {
             options: options::entries(&offers),
             scopes,
             offers,
-            hidden: Hidden { secrets, escaped: counted.escaped, collapsed: counted.collapsed },
+            hidden: Hidden { secrets: secrets.len(), escaped: counted.escaped, collapsed: counted.collapsed },
             deadline: question.members.iter().filter_map(|member| member.request.deadline).min(),
             now: options.now,
             preview_lines: options.preview_lines.max(MIN_PREVIEW),
@@ -364,7 +366,8 @@ struct Maker<'a> {
     about: Redactor,
     stand: Stand,
     counted: Counted,
-    secrets: usize,
+    /// The digests of those that are hidden.
+    secrets: BTreeSet<String>,
     member: usize,
     sections: Vec<Section>,
     scopes: Vec<Vec<Entry>>,
@@ -387,8 +390,8 @@ impl Maker<'_> {
             pieces.extend(self.counted.line(&tool));
             let times = if member.calls > 1 { format!("  ×{}  ", member.calls) } else { "  ".to_owned() };
             pieces.push(Piece::ours(times));
-            let text = self.clean(&summary(&request.args));
-            let text = self.counted.line(&text);
+            let args = self.clean_args(&request.args);
+            let text = self.counted.line(&summary(&args));
             pieces.extend(text.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }));
             entries.push(Entry::new(Part::Field, pieces).hanging(25));
         }
@@ -432,38 +435,17 @@ impl Maker<'_> {
     /// Our label, somebody else's text.
     fn field(&mut self, part: Part, label: &str, text: &str) -> Entry {
         let text = self.clean(text);
+        self.cleaned(part, label, &text)
+    }
+
+    /// The same of a text whose secrets are taken out.
+    fn cleaned(&mut self, part: Part, label: &str, text: &str) -> Entry {
         let label = self.counted.line(label);
         let mut pieces: Vec<Piece> =
             label.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }).collect();
         pieces.push(Piece::toned(": ", Tone::Dim));
-        pieces.extend(self.counted.line(&text));
+        pieces.extend(self.counted.line(text));
         Entry::new(part, pieces)
-    }
-
-    /// A text without its secrets.
-    fn clean(&mut self, text: &str) -> String {
-        let clean = self.about.text(text, Mark::Screen);
-        self.secrets += clean.hidden;
-        clean.left
-    }
-
-    /// The same of a text about a call.
-    fn clean_about(&mut self, args: &Args, text: &str) -> String {
-        let clean = self.options.redactor.text_about(args, text, Mark::Screen);
-        self.secrets += clean.hidden;
-        clean.left
-    }
-
-    /// The same of a text that is not needed any more.
-    fn clean_text(&mut self, text: String) -> String {
-        if self.about.is_clean(text.as_bytes()) { text } else { self.clean(&text) }
-    }
-
-    /// Arguments without their secrets.
-    fn clean_args(&mut self, args: &Args) -> Args {
-        let clean = self.options.redactor.args(args, Mark::Screen);
-        self.secrets += clean.hidden;
-        clean.left
     }
 
     fn section(&mut self, place: Place, heading: &str, body: Body) {

@@ -40,31 +40,31 @@ const MIN: usize = 3;
 /// Longer words are not typed by anybody.
 const MAX: usize = 40;
 
-/// A word from the target of a call: a file name, a host, a recipient; else the tool's name. Words that begin with
-/// one of `keys` are taken only if there is no other.
+/// So many digits of a digest are typed.
+const DIGITS: usize = 6;
+
+/// A word from the target of a call: a file name, a host, a recipient; else digits of the digest of its arguments. No word
+/// begins with one of `keys`, so that each keeps its meaning.
 #[must_use]
 pub fn word(request: &ApprovalRequest, redactor: &Redactor, keys: &[char]) -> String {
     let shown = redactor.args(&request.args, Mark::Screen).left;
     let unhidden: Args =
         request.args.iter().filter(|(key, value)| shown.get(*key) == Some(value)).map(clone).collect();
-    let is_shown = |name: &str| redactor.text(name, Mark::Screen).hidden == 0;
     let told = TELLING.iter().filter_map(|name| unhidden.get(*name));
     let rest = unhidden.iter().filter(|(key, _)| !TELLING.contains(&key.as_str())).map(|(_, value)| value);
-    let from_target: Vec<String> = told.flat_map(words_of).filter(|word| can_be_typed(word)).collect();
-    let from_rest = || rest.flat_map(words_of).filter(|word| can_be_typed(word)).collect::<Vec<String>>();
-    pick(from_target, keys)
-        .or_else(|| pick(from_rest(), keys))
-        .or_else(|| Some(request.tool_name.clone()).filter(|name| can_be_typed(name) && is_shown(name)))
-        .unwrap_or_else(|| Digest::of(request.tool_name.as_bytes()).to_string().chars().take(8).collect())
+    let fits = |word: &String| can_be_typed(word) && !word.starts_with(keys);
+    told.chain(rest).flat_map(words_of).find(fits).unwrap_or_else(|| digits(request, keys))
+}
+
+/// Digits that stand for all arguments.
+fn digits(request: &ApprovalRequest, keys: &[char]) -> String {
+    let digest = Digest::of(serde_json::to_vec(&request.args).unwrap_or_default()).to_string();
+    let digits = digest.rsplit(':').next().unwrap_or_default();
+    digits.trim_start_matches(keys).chars().take(DIGITS).collect()
 }
 
 fn clone((key, value): (&String, &Value)) -> (String, Value) {
     (key.clone(), value.clone())
-}
-
-fn pick(words: Vec<String>, keys: &[char]) -> Option<String> {
-    let free = |word: &&String| !word.starts_with(keys);
-    words.iter().find(free).or(words.first()).cloned()
 }
 
 /// The words that a value is known by.
@@ -90,3 +90,7 @@ fn can_be_typed(word: &str) -> bool {
     let typed = |c: char| c.is_ascii_alphanumeric() || "._-@:+~".contains(c);
     (MIN..=MAX).contains(&word.len()) && word.chars().all(typed)
 }
+
+#[cfg(test)]
+#[path = "target/tests.rs"]
+mod tests;

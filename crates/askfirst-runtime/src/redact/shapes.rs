@@ -9,6 +9,8 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, packed};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
+use super::armour::Armour;
+use super::ends::{self, Line};
 use super::names::is_about_a_secret;
 use super::span::{Kind, Span};
 use super::values::from_base64;
@@ -312,7 +314,7 @@ pub(super) fn spans(text: &str, candidates: Candidates, spans: &mut Vec<Span>) {
 
 fn find(text: &str, shape: &Shape, expression: &Regex, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
-    let mut ids = Vec::new();
+    let (mut ids, mut armour) = (Vec::new(), Armour::default());
     let mut from = 0;
     for groups in expression.captures_iter(bytes) {
         let Some(whole) = groups.get(0) else { continue };
@@ -328,8 +330,12 @@ fn find(text: &str, shape: &Shape, expression: &Regex, spans: &mut Vec<Span>) {
         }
         let mut span = Span { start: secret.start(), end: secret.end(), kind: kind(shape, &found) };
         if shape.kind == Kind::PrivateKey {
-            span.end = end_of_armour(text, span.end);
+            span.end = armour.end(bytes, span.end, spans);
             from = span.end;
+        } else if !shape.kind.is_sure() {
+            let line = if shape.kind == Kind::Cookie { Line::Header } else { Line::Word };
+            let place = (whole.start(), span.start, span.end);
+            span.end = ends::end(bytes, place, line);
         }
         if shape.kind == Kind::AwsKeyId {
             ids.push(span);
@@ -353,14 +359,6 @@ fn kind(shape: &Shape, found: &Found<'_>) -> Kind {
         other if other.ends_with(b"key") => Kind::ApiKey,
         _ => Kind::Password,
     }
-}
-
-/// Without an end, everything after the beginning counts as the key.
-fn end_of_armour(text: &str, from: usize) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
-    let Some(end) = rest.find("-----END ") else { return text.len() };
-    let close = rest.get(end + 9..).and_then(|line| line.find("-----")).map(|i| end + 9 + i + 5);
-    close.map_or(text.len(), |close| from + close)
 }
 
 /// A run of exactly forty characters near an access key id is the secret that belongs to it.

@@ -1,5 +1,7 @@
 //! Where secrets stand in a text, and the marks that are put in their place.
 
+use std::ops::Range;
+
 use askfirst::Digest;
 
 use super::Mark;
@@ -99,6 +101,40 @@ impl Kind {
             Self::Argument => "named in the config",
             Self::Deep => "nested too deep",
             Self::Text => "text full of secrets",
+        }
+    }
+
+    /// Whether it is one for sure: a token of a known maker, or a value that was known before the call.
+    pub(super) fn is_sure(self) -> bool {
+        match self {
+            Self::AwsKeyId
+            | Self::AwsSecret
+            | Self::GitHub
+            | Self::GitLab
+            | Self::Slack
+            | Self::Stripe
+            | Self::Google
+            | Self::Anthropic
+            | Self::OpenAi
+            | Self::Npm
+            | Self::PyPi
+            | Self::Service
+            | Self::Jwt
+            | Self::Known
+            | Self::Deep
+            | Self::Text => true,
+            Self::PrivateKey
+            | Self::UrlPassword
+            | Self::Basic
+            | Self::Bearer
+            | Self::Cookie
+            | Self::Authorization
+            | Self::Password
+            | Self::ApiKey
+            | Self::Credential
+            | Self::Token
+            | Self::Secret
+            | Self::Argument => false,
         }
     }
 
@@ -217,15 +253,74 @@ fn off_marks(spans: Vec<Span>, marks: &[(usize, usize)]) -> Vec<Span> {
     left
 }
 
-/// The text with a mark in place of every span.
-pub(super) fn replace(text: &str, spans: &[Span], mark: Mark) -> String {
-    let mut left = String::with_capacity(text.len());
-    let mut from = 0;
-    for span in spans {
-        left.push_str(text.get(from..span.start).unwrap_or_default());
-        left.push_str(&span.kind.mark(text.get(span.start..span.end).unwrap_or_default(), mark));
-        from = span.end;
+/// A text without its secrets: where each stood, and where its mark stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Masked {
+    /// What is left.
+    pub(crate) left: String,
+    moved: Vec<(Range<usize>, Range<usize>)>,
+}
+
+impl Masked {
+    /// The text with a mark in place of every span.
+    pub(super) fn new(text: &str, spans: &[Span], mark: Mark) -> Self {
+        let mut masked = Self { left: String::with_capacity(text.len()), moved: Vec::new() };
+        let mut from = 0;
+        for span in spans {
+            masked.left.push_str(text.get(from..span.start).unwrap_or_default());
+            let start = masked.left.len();
+            let secret = text.get(span.start..span.end).unwrap_or_default();
+            masked.left.push_str(&span.kind.mark(secret, mark));
+            masked.moved.push((span.start..span.end, start..masked.left.len()));
+            from = span.end;
+        }
+        masked.left.push_str(text.get(from..).unwrap_or_default());
+        masked
     }
-    left.push_str(text.get(from..).unwrap_or_default());
-    left
+
+    /// A text with nothing taken out of it.
+    pub(crate) fn whole(text: &str) -> Self {
+        Self { left: text.to_owned(), moved: Vec::new() }
+    }
+
+    /// How many secrets there were.
+    pub(crate) fn hidden(&self) -> usize {
+        self.moved.len()
+    }
+
+    /// Where a part of the text stands now: with every mark whole that stands for some of it.
+    pub(crate) fn place(&self, part: &Range<usize>) -> Range<usize> {
+        let before = |at: usize| {
+            let known = self.moved.partition_point(|(old, _)| old.start < at);
+            known.checked_sub(1).and_then(|last| self.moved.get(last))
+        };
+        let start = match before(part.start + 1) {
+            Some((old, new)) if part.start < old.end => new.start,
+            Some((old, new)) => new.end + (part.start - old.end),
+            None => part.start,
+        };
+        let end = match before(part.end) {
+            Some((old, new)) if part.end <= old.end => new.end,
+            Some((old, new)) => new.end + (part.end - old.end),
+            None => part.end,
+        };
+        start..end.max(start)
+    }
+
+    /// Where a span of what is left stood in the text. It has no mark in it.
+    pub(super) fn before(&self, span: Span) -> Span {
+        let at = |place: usize| {
+            let known = self.moved.partition_point(|(_, new)| new.end <= place);
+            let last = known.checked_sub(1).and_then(|last| self.moved.get(last));
+            last.map_or(place, |(old, new)| old.end + (place - new.end))
+        };
+        let start = at(span.start);
+        Span { start, end: start + (span.end - span.start), ..span }
+    }
+}
+
+/// The digests in the marks of a text.
+pub(crate) fn digests(text: &str) -> impl Iterator<Item = &str> {
+    let mark = move |(start, end): (usize, usize)| text.get(start..end);
+    marks(text).into_iter().filter_map(mark).filter_map(|mark| mark.strip_suffix(CLOSE)?.rsplit(", ").next())
 }

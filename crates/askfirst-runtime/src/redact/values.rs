@@ -12,7 +12,6 @@ const MIN_LENGTH: usize = 6;
 /// What to search for.
 #[derive(Default)]
 pub(super) struct Values {
-    forms: BTreeSet<Vec<u8>>,
     search: Option<AhoCorasick>,
 }
 
@@ -21,18 +20,8 @@ impl Values {
     pub(super) fn new(values: &[String]) -> Option<Self> {
         let long = values.iter().map(|value| value.trim()).filter(|v| v.chars().count() >= MIN_LENGTH);
         let forms: BTreeSet<Vec<u8>> = long.flat_map(forms).filter(|form| form.len() >= MIN_LENGTH).collect();
-        Self::of(forms)
-    }
-
-    /// The same with more of them. Nothing if there are none that are searched for, or too many.
-    pub(super) fn with(&self, values: &[String]) -> Option<Self> {
-        let new = Self::new(values).filter(|new| new.search.is_some())?;
-        Self::of(self.forms.union(&new.forms).cloned().collect())
-    }
-
-    fn of(forms: BTreeSet<Vec<u8>>) -> Option<Self> {
         let search = if forms.is_empty() { None } else { Some(AhoCorasick::new(&forms).ok()?) };
-        Some(Self { forms, search })
+        Some(Self { search })
     }
 
     pub(super) fn is_in(&self, text: &[u8]) -> bool {

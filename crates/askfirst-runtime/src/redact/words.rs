@@ -13,7 +13,7 @@ const INSIDE: char = '\u{1}';
 /// A password in a word: it goes from here to the end.
 pub(super) struct Tail {
     from: usize,
-    kind: Kind,
+    pub(super) kind: Kind,
 }
 
 impl Tail {
@@ -34,10 +34,10 @@ impl Redactor {
         let mut left = Vec::with_capacity(items.len());
         for (item, tail) in items.iter().zip(self.tails(items)) {
             left.push(match (flag.take(), tail, item.as_str()) {
-                (Some(kind), _, Some(word)) if !word.starts_with('-') => {
+                (Some(kind), _, Some(word)) if !word.starts_with('-') && !self.spares(word) => {
                     self.named(item, kind, Reach::All, mark, depth + 1, hidden)
                 }
-                (_, Some(tail), Some(word)) => {
+                (_, Some(tail), Some(word)) if !self.spares(tail.of(word)) => {
                     *hidden += 1;
                     Value::String(tail.replaced(word, mark))
                 }

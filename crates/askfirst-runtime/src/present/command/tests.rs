@@ -3,15 +3,16 @@
 use serde_json::json;
 
 use super::*;
+use crate::redact::{Mark, Redactor};
 
 fn taken(mut value: Value, command: &str) -> (Option<Parts>, Map<String, Value>) {
     let metadata = value.as_object_mut().unwrap();
-    let parts = Parts::take(metadata, command);
+    let parts = Parts::take(metadata, command, &Masked::whole(command));
     (parts, metadata.clone())
 }
 
 fn texts(parts: &Parts) -> Vec<String> {
-    let entries = parts.entries(&mut Counted::default(), str::to_owned);
+    let entries = parts.entries(&mut Counted::default(), |_, text| text.to_owned());
     entries.iter().flat_map(|entry| entry.wrap(70)).map(|line| line.text()).collect()
 }
 
@@ -99,4 +100,29 @@ fn hostile_rows_are_escaped() {
     let (parts, _) = taken(json!({"rows": [row]}), "");
     let drawn = texts(&parts.unwrap()).join("");
     assert!(drawn.contains(r"a\x1b[2J\n[y] yes") && drawn.contains(r"\u{202e}"), "{drawn}");
+}
+
+#[test]
+fn what_must_be_seen_is_found_in_what_is_left_of_the_command() {
+    let command = "export API_TOKEN=notes1; rm -rf notes2 > PGPASSWORD=x";
+    let masked = Redactor::default().command(&askfirst::Args::new(), command, Mark::Record);
+    let part = |text: &str, why: &str| {
+        let start = command.find(text).unwrap();
+        json!({"start": start, "end": start + text.len(), "why": why})
+    };
+    let must_see = json!([part("rm -rf notes2", "a"), part("notes1; rm", "b"), part("export", "c")]);
+    let mut metadata = json!({"rows": [], "must_see": must_see}).as_object().unwrap().clone();
+    let parts = Parts::take(&mut metadata, command, &masked).unwrap();
+    assert!(metadata.is_empty(), "{metadata:?}");
+    assert_eq!(
+        texts(&parts),
+        [
+            "mind     rm -rf notes2  · a",
+            "mind     ‹secret: token, 6 characters›; rm  · b",
+            "mind     export  · c",
+        ]
+    );
+    let toned: Vec<&str> =
+        parts.tones.iter().map(|(range, _)| masked.left.get(range.clone()).unwrap()).collect();
+    assert_eq!(toned, ["export", "‹secret: token, 6 characters›; rm"]);
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::lines::{Before, Body, Lines};
 use super::{Maker, Place, plural, warning};
-use crate::present::command::Parts;
+use crate::present::command::{Parts, Said};
 use crate::present::diff::{Diff, unified};
 use crate::present::escape::visible;
 use crate::present::highlight::Highlight;
@@ -15,6 +15,7 @@ use crate::present::line::{Entry, Part};
 use crate::present::rule::Rule;
 use crate::present::text::{Source, Text};
 use crate::present::tree::{LONG, Tree, above, below};
+use crate::redact::Masked;
 
 /// What a hand-over names, by the arguments that hold it.
 const HANDED: [(&str, &[&str]); 4] = [
@@ -26,6 +27,29 @@ const HANDED: [(&str, &[&str]); 4] = [
 
 /// Facts that name a host or a program.
 const NAMES: [&str; 5] = ["host", "hosts", "program", "programs", "url"];
+
+/// Facts that a person decides by, and that hold nothing which is secret by its name or by a guess.
+const OURS: [&str; 10] =
+    ["folder", "host", "hosts", "program", "programs", "network", "writes", "rule", "background", "approval"];
+
+/// A content, its secrets taken out.
+struct Content {
+    source: Source,
+    /// How many bytes and lines it has with them.
+    size: (usize, usize),
+    /// Of a command: how it is written, and what is left of it.
+    command: Option<(String, Masked)>,
+}
+
+impl Content {
+    fn new(written: &str, source: impl Into<Source>) -> Self {
+        Self { source: source.into(), size: (written.len(), lines(written)), command: None }
+    }
+}
+
+fn lines(text: &str) -> usize {
+    text.as_bytes().split_inclusive(|byte| *byte == b'\n').count()
+}
 
 impl Maker<'_> {
     pub(super) fn claim(&mut self, request: &ApprovalRequest) {
@@ -44,8 +68,12 @@ impl Maker<'_> {
         let rows = rows_of(request);
         let is_said = |fact: &&Fact| rows.as_ref().is_some_and(|rows| rows.say(fact));
         for fact in request.facts.iter().filter(|fact| !is_said(fact)) {
-            let text = self.clean_about(&request.args, &fact.text);
-            entries.extend(self.fact(&Fact::new(&fact.label, text)));
+            let text = match fact.label.as_str() {
+                "runs" => self.clean_command(&request.args, &fact.text).left,
+                label if OURS.contains(&label) => self.clean_fact(&fact.text),
+                _ => self.clean_about(&request.args, &fact.text),
+            };
+            entries.extend(self.fact(&fact.label, &text));
             if NAMES.contains(&fact.label.as_str()) {
                 entries.extend(warning(host_or_program(&fact.label), &fact.text));
             }
@@ -60,13 +88,13 @@ impl Maker<'_> {
         self.section(Place::MustSee, "facts:", Body::Entries(entries));
     }
 
-    fn fact(&mut self, fact: &Fact) -> Vec<Entry> {
-        if !fact.text.contains('\n') {
-            return vec![self.field(Part::Fact, &fact.label, &fact.text)];
+    /// A fact, its secrets taken out.
+    fn fact(&mut self, label: &str, text: &str) -> Vec<Entry> {
+        if !text.contains('\n') {
+            return vec![self.cleaned(Part::Fact, label, text)];
         }
-        let mut entries = vec![self.field(Part::Fact, &fact.label, "")];
-        let text = self.clean(&fact.text);
-        let lines = self.counted.take(visible(&text));
+        let mut entries = vec![self.cleaned(Part::Fact, label, "")];
+        let lines = self.counted.take(visible(text));
         entries.extend(lines.into_iter().map(|pieces| Entry::indented(Part::Fact, 2, pieces)));
         entries
     }
@@ -161,43 +189,37 @@ impl Maker<'_> {
         let more = presentation.metadata.iter().filter(is_more);
         let more: Args = more.map(|(key, value)| (key.clone(), value.clone())).collect();
         if let Some(diff) = diff {
-            let diff = self.clean_text(diff);
-            return self.one(kind, presentation, diff.into(), more);
+            let content = Content::new(&diff, String::new());
+            let source = self.clean_text(diff).into();
+            return self.one(request, presentation, Content { source, ..content }, more);
         }
         let full = presentation.full_content();
         if !is_beginning(&presentation.content, full) {
             let short = self.clean(&presentation.content);
-            self.one(kind, presentation, short.into(), Args::new());
+            let short = Content::new(&presentation.content, short);
+            self.one(request, presentation, short, Args::new());
             self.section(Place::Content, "and in full:", Body::Entries(Vec::new()));
         }
         let full = if kind == PresentationKind::Command {
-            // Short secrets are known only where they stand alone.
-            let text = self.clean_about(&request.args, full);
-            self.clean_text(text).into()
+            let masked = self.clean_command(&request.args, full);
+            let content = Content::new(full, masked.left.clone());
+            Content { command: Some((full.to_owned(), masked)), ..content }
         } else if self.about.is_clean(full.as_bytes()) {
-            Source::Shown(Arc::clone(request))
+            Content::new(full, Source::Shown(Arc::clone(request)))
         } else {
-            self.clean(full).into()
+            let clean = self.clean(full);
+            Content::new(full, clean)
         };
-        self.one(kind, presentation, full, more);
+        self.one(request, presentation, full, more);
     }
 
-    /// One content, its secrets taken out.
-    fn one(&mut self, kind: PresentationKind, shown: &ApprovalPresentation, content: Source, more: Args) {
-        let mut more = more;
-        let parts = match kind {
-            PresentationKind::Command => Parts::take(&mut more, content.as_str()),
-            PresentationKind::Text
-            | PresentationKind::Diff
-            | PresentationKind::FileContent
-            | PresentationKind::Structured => None,
-        };
-        let bytes = content.as_str().as_bytes();
-        let lines = bytes.split_inclusive(|byte| *byte == b'\n').count();
+    fn one(&mut self, request: &ApprovalRequest, shown: &ApprovalPresentation, content: Content, more: Args) {
+        let (kind, mut more) = (shown.kind, more);
+        let Content { source: content, size: (bytes, lines), command } = content;
+        let parts = command.and_then(|(written, masked)| Parts::take(&mut more, &written, &masked));
         let mut heading = format!(
-            "the tool shows this {} ({} bytes, {lines} {}):",
+            "the tool shows this {} ({bytes} bytes, {lines} {}):",
             kind_words(kind),
-            bytes.len(),
             plural(lines, "line")
         );
         if !Rule::Size.holds() {
@@ -221,12 +243,13 @@ impl Maker<'_> {
                 Part::Heading,
                 format!("it would start {programs} {}:", plural(programs, "program")),
             )];
-            let Self { about, secrets, counted, .. } = self;
-            rows.extend(parts.entries(counted, |text| {
-                let clean = about.text(text, crate::redact::Mark::Screen);
-                *secrets += clean.hidden;
-                clean.left
+            let mut counted = std::mem::take(&mut self.counted);
+            rows.extend(parts.entries(&mut counted, |said, text| match said {
+                Said::Command => self.clean_command(&request.args, text).left,
+                Said::Folder => self.clean_fact(text),
+                Said::Why => self.clean(text),
             }));
+            self.counted = counted;
             self.headed(Place::MustSee, head, body);
             self.headed(Place::MustSee, Vec::new(), Body::Entries(rows));
         } else {
@@ -263,11 +286,7 @@ impl Maker<'_> {
             PresentationKind::FileContent => (Before::Number, shown.language.as_deref()),
             PresentationKind::Command => (Before::Dollar, Some(shown.language.as_deref().unwrap_or("bash"))),
         };
-        // Places in a command hold only while nothing was taken out of it.
-        let marks = parts
-            .filter(|_| content.as_str() == shown.content)
-            .map(|parts| parts.tones.clone())
-            .unwrap_or_default();
+        let marks = parts.map(|parts| parts.tones.clone()).unwrap_or_default();
         let highlight = language.filter(|_| Rule::Highlight.holds()).and_then(Highlight::new);
         let text = self.text(content);
         Body::Text(Box::new(Lines { text, part: Part::Content(kind), before, highlight, marks }))
@@ -296,7 +315,7 @@ fn size(shown: &ApprovalPresentation) -> usize {
 /// The rows of a command, if it is one that was taken apart.
 fn rows_of(request: &ApprovalRequest) -> Option<Parts> {
     let shown = request.presentation.as_ref().filter(|shown| shown.kind == PresentationKind::Command)?;
-    Parts::take(&mut shown.metadata.clone(), &shown.content)
+    Parts::take(&mut shown.metadata.clone(), &shown.content, &Masked::whole(&shown.content))
 }
 
 /// About how large a value is, without writing it out.

@@ -1,7 +1,7 @@
 //! What a yes for the session would cover, in words and until when.
 
+use askfirst::ApprovalRequest;
 use askfirst::machine::Member;
-use askfirst::{ApprovalRequest, Args};
 use serde_json::Value;
 
 use super::super::line::{Entry, Part};
@@ -49,11 +49,9 @@ impl Maker<'_> {
         }
         let mut entries =
             vec![Entry::ours(Part::Scope, "this tool with the same of these, whatever else differs:")];
-        let holder: Args = [("payload".to_owned(), request.payload.clone())].into_iter().collect();
-        let holder = self.clean_args(&holder);
-        let payload = holder.get("payload").unwrap_or(&Value::Null);
+        let payload = self.clean_value(&request.payload);
         let mut tree = Tree::new(Part::Scope, &mut self.counted);
-        let drawn = tree.value(payload);
+        let drawn = tree.value(&payload);
         let long = std::mem::take(&mut tree.long);
         entries.extend(drawn.into_iter().map(|mut entry| {
             entry.indent += 2;

@@ -205,21 +205,33 @@ fn a_word_to_type_comes_from_the_target() {
     assert_eq!(word(json!({"path": "notes/2026/plan.md"})), "plan.md");
     assert_eq!(word(json!({"to": ["bob@example.com"]})), "bob@example.com");
     assert_eq!(word(json!({"url": "https://me@db.example.org:80/x?y"})), "db.example.org:80");
-    assert_eq!(word(json!({"url": "https://me:pw@db.example.org:80/x?y"})), "send_email");
     assert_eq!(word(json!({"path": "notes.md", "to": "bob@example.com"})), "bob@example.com");
-    assert_eq!(word(json!({"path": "notes.md"})), "notes.md");
-    assert_eq!(word(json!({"path": "a\u{202e}b.md"})), "send_email");
-    assert_eq!(word(json!({"path": "x"})), "send_email");
-    assert_eq!(word(json!({})), "send_email");
+    let url = "https://me:pw@db.example.org:80/x?y";
+    for args in
+        [json!({"url": url}), json!({"path": "notes.md"}), json!({"path": "a\u{202e}b.md"}), json!({})]
+    {
+        let word = word(args);
+        assert!(word.len() == 6 && word.chars().all(|c| c.is_ascii_hexdigit()), "{word}");
+    }
 }
 
 #[test]
-fn a_key_that_begins_the_word_is_not_offered() {
-    let mut request = simple_approval_request("rm", &args(json!({"path": "notes.md"})), None, &[]);
-    request.risk = Risk::Irreversible;
-    let offers = page(&question(vec![request])).offers;
-    assert!(!offers.has(Choice::No));
-    assert!(offers.has(Choice::Reason));
+fn no_word_takes_a_key_away() {
+    for path in ["notes.md", "readme.md", "query.sql", "env.sh", "Nix.md", "view.md", "yes.md", "sum.md"] {
+        let mut request = simple_approval_request("rm", &args(json!({"path": path})), None, &[]);
+        request.risk = Risk::Irreversible;
+        let page = page(&question(vec![request.clone(), request]));
+        for choice in
+            [Choice::No, Choice::NoSession, Choice::Reason, Choice::Facts, Choice::Stop, Choice::View]
+        {
+            assert!(page.offers.has(choice), "{path}: {choice:?}");
+            let begins = |word: &&String| {
+                word.starts_with(choice.key()) || word.starts_with(|c: char| c.is_ascii_digit())
+            };
+            assert_eq!(page.offers.words.iter().flatten().find(begins), None, "{path}");
+        }
+        assert!(drawn(&page, 80).contains("[n] [Esc] no"), "{path}");
+    }
 }
 
 #[test]
@@ -283,4 +295,23 @@ fn a_preview_may_be_as_long_as_everything() {
     let options = PageOptions { preview_lines: usize::MAX, redactor: &redactor, now: Timestamp(0) };
     let preview = Page::of(&question(vec![email()]), &options).preview(80);
     assert_eq!(preview.shown, preview.of);
+}
+
+#[test]
+fn a_short_secret_of_a_command_tool_hides_no_fact_and_no_program() {
+    for password in ["p", "echo", "/tmp/t1", "tmp/t1/p"] {
+        let args = args(json!({"user": "u", "password": password}));
+        let mut request = simple_approval_request("login", &args, Some("log in"), &[]);
+        let runs = format!("echo u {password} > out");
+        request.presentation = Some(ApprovalPresentation::new(PresentationKind::Command, &runs));
+        request.facts = vec![Fact::new("runs", &runs), Fact::new("folder", "/tmp/t1/p")];
+        let drawn = drawn(&page(&question(vec![request])), 400);
+        assert!(drawn.contains("folder: /tmp/t1/p\n"), "{drawn}");
+        for row in ["$ echo u ‹secret: password", "runs: echo u ‹secret: password"] {
+            assert!(drawn.contains(row), "{drawn}");
+        }
+        assert_eq!(drawn.matches("› > out").count(), 2, "{drawn}");
+        assert!(drawn.contains(&format!("({} bytes, 1 line)", runs.len())), "{drawn}");
+        assert!(drawn.contains("1 secret hidden"), "{drawn}");
+    }
 }

@@ -5,6 +5,7 @@
 //! are the bytes that run.
 
 mod aliases;
+pub(crate) mod deciding;
 mod examples;
 mod fill;
 mod filters;

@@ -1,5 +1,6 @@
 //! The tools on a real folder, with a launcher that only writes down what it would start.
 
+mod hidden;
 mod memory;
 mod paths;
 mod rules;

@@ -182,6 +182,7 @@ impl<'t> Reader<'t, '_> {
         let sign = text.get(..1).unwrap_or("-");
         let whole = word.literal().is_some();
         let mut length = 1;
+        let mut understood = Some(0);
         let count = text.chars().skip(1).count();
         let mut name = String::with_capacity(8);
         for (place, letter) in text.chars().skip(1).enumerate() {
@@ -193,6 +194,7 @@ impl<'t> Reader<'t, '_> {
             if let Some((section, known)) = self.exactly(&name) {
                 if section.rows(known).all(|option| option.values.is_empty()) {
                     self.give(section, known, &name, None, at);
+                    understood = understood.map(|_| length);
                     continue;
                 }
                 let value = (text.len() > length || !whole).then(|| without(word, length));
@@ -217,7 +219,15 @@ impl<'t> Reader<'t, '_> {
             } else {
                 let names = Arc::new([name.clone(), text.to_owned()]);
                 self.used.options.push(Given { names, word: at, value: None, effect: Effect::Unknown });
-                let why = format!("nothing is known about `{name}` in `{text}`");
+                // The rest may be a password that is attached: it is not said again, and no letter of it.
+                let why = match understood.take() {
+                    Some(0) => format!("nothing is known about `{name}` with more behind it"),
+                    Some(known) => format!(
+                        "nothing is known about what stands behind `{}`",
+                        text.get(..known).unwrap_or_default()
+                    ),
+                    None => continue,
+                };
                 self.doubt(at, &why);
             }
         }
@@ -241,6 +251,7 @@ impl<'t> Reader<'t, '_> {
             return;
         }
         self.next = 2;
+        let mut said = false;
         for letter in text.chars() {
             let dashed = format!("-{letter}");
             match self.exactly(&letter.to_string()).or_else(|| self.exactly(&dashed)) {
@@ -248,8 +259,10 @@ impl<'t> Reader<'t, '_> {
                 None => {
                     let names = Arc::new([dashed.clone(), text.to_owned()]);
                     self.used.options.push(Given { names, word: 1, value: None, effect: Effect::Unknown });
-                    let why = format!("nothing is known about `{letter}` in `{text}`");
-                    self.doubt(1, &why);
+                    if !std::mem::replace(&mut said, true) {
+                        let why = format!("nothing is known about `{letter}` in `{text}`");
+                        self.doubt(1, &why);
+                    }
                 }
             }
         }
