@@ -75,10 +75,7 @@ fn valid(schema: &Value, value: &Value) -> bool {
                 let skipped = schema.get("prefixItems").map_or(0, |prefix| prefix.as_array().unwrap().len());
                 value.as_array().is_none_or(|items| items.iter().skip(skipped).all(|item| valid(says, item)))
             }
-            "required" => value
-                .is_object()
-                .then(|| list().all(|key| value.get(key.as_str().unwrap()).is_some()))
-                .unwrap_or(true),
+            "required" => !value.is_object() || list().all(|key| value.get(key.as_str().unwrap()).is_some()),
             "properties" => map().all(|(key, says)| value.get(key).is_none_or(|value| valid(says, value))),
             "propertyNames" => {
                 value.as_object().is_none_or(|map| map.keys().all(|key| valid(says, &key.as_str().into())))
