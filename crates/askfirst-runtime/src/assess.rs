@@ -72,13 +72,22 @@ pub(crate) fn check_definition(call: &ApprovalContext, toolset: &dyn Toolset) ->
 #[must_use]
 pub fn assess(call: &ApprovalContext, toolset: &dyn Toolset, unknown: Unknown) -> Assessment {
     if call.definition.is_none() && unknown == Unknown::Blocked {
-        return Assessment::blocked(format!("there is no tool `{}`", call.tool_name));
+        return Assessment::blocked(format!("there is no tool `{}`", short(&call.tool_name)));
     }
     let view = || toolset.approval().map_or_else(Assessment::silent, |tools| tools.check_approval(call));
     let mut assessment = catch_unwind(AssertUnwindSafe(view)).unwrap_or_else(|_| Assessment::blocked(FAILED));
     let risk = toolset.pinned(&call.tool_name).map(|pinned| pinned.risk);
     assessment.risk = assessment.risk.max(risk.unwrap_or_default());
     assessment
+}
+
+/// A name as it stands in a sentence: what nobody would read is counted.
+fn short(name: &str) -> String {
+    const MOST: usize = 100;
+    match name.chars().count() {
+        0..=MOST => name.to_owned(),
+        all => format!("{}… ({all} characters)", name.chars().take(MOST).collect::<String>()),
+    }
 }
 
 /// The judge's answer, also where a user's own decision point panics: that denies.
