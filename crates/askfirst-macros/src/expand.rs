@@ -41,12 +41,13 @@ pub(crate) fn tool(function: &Function, settings: &Settings) -> TokenStream {
 }
 
 /// An associated function without `self` would be looked up as a free one, and another of that name would run in its
-/// place. A nameless constant may stand wherever a free function may, and nowhere else.
+/// place. A nameless constant may stand wherever a free function may, and nowhere else; it is made by a macro whose name says
+/// what is wrong, since that is all of ours that the compiler repeats.
 fn free_only(function: &Function) -> Option<TokenStream> {
     match function.kind {
-        Kind::Free => Some(quote!(
-            const _: () = ();
-        )),
+        Kind::Free => {
+            Some(quote!(::askfirst::__private::a_tool_needs_a_free_function_or_a_method_with_self! {}))
+        }
         Kind::Method => None,
     }
 }

@@ -1,6 +1,7 @@
 //! The function under the attribute, as far as a tool needs to know it. What no tool can be made of is refused here.
 
 use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
@@ -26,8 +27,8 @@ pub(crate) struct Function {
     pub(crate) visibility: Visibility,
     /// The conditions under which it is compiled.
     pub(crate) conditions: Vec<Attribute>,
-    /// Its doc comment.
-    pub(crate) doc: String,
+    /// Its doc comment: a text, or what will be one.
+    pub(crate) doc: TokenStream,
     pub(crate) asyncness: Option<syn::Token![async]>,
     pub(crate) kind: Kind,
     pub(crate) parameters: Vec<Parameter>,
@@ -50,6 +51,9 @@ impl Function {
         let signature = marked.signature;
         let mut faults = Faults::default();
         check_signature(&signature, &mut faults);
+        if let Some(again) = marked.attributes.iter().find(|attribute| is_mark(attribute)) {
+            faults.at(again, "`requires_approval` stands twice");
+        }
         if marked.body.is_none() {
             faults.at(&marked.end, "a tool needs a function with a body");
         }
@@ -146,19 +150,32 @@ fn check_receiver(receiver: &Receiver, faults: &mut Faults) {
     }
 }
 
-fn doc(attributes: &[Attribute]) -> String {
-    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
-        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
-            _ => None,
-        },
+fn is_mark(attribute: &Attribute) -> bool {
+    attribute.path().segments.last().is_some_and(|last| last.ident == "requires_approval")
+}
+
+fn doc(attributes: &[Attribute]) -> TokenStream {
+    let parts = attributes.iter().filter_map(|attribute| match &attribute.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("doc") => Some(&pair.value),
         _ => None,
     });
-    let lines: Vec<String> = lines.collect();
-    let lines: Vec<&str> = lines
-        .iter()
-        .flat_map(|text| text.split('\n'))
-        .map(|line| line.strip_prefix(' ').unwrap_or(line))
-        .collect();
-    lines.join("\n").trim().to_owned()
+    let (mut texts, mut made) = (Vec::new(), Vec::new());
+    for part in parts {
+        if let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = part {
+            let text = text.value();
+            let lines = text.split('\n').map(|line| line.strip_prefix(' ').unwrap_or(line));
+            texts.push(lines.collect::<Vec<_>>().join("\n"));
+        } else {
+            // Such as `concat!` or `include_str!`, which only the compiler can read.
+            let before =
+                std::mem::take(&mut texts).iter().map(|text| format!("{text}\n")).collect::<String>();
+            made.push(quote!(#before, #part, "\n",));
+        }
+    }
+    let text = texts.join("\n");
+    if made.is_empty() {
+        let text = text.trim();
+        return quote!(#text);
+    }
+    quote!(::core::concat!(#(#made)* #text).trim())
 }

@@ -13,7 +13,8 @@ use proc_macro2::TokenStream;
 ///
 /// `fn send(to: String)` gets a `fn send_tool() -> FunctionTool` beside it, with the same visibility; a method
 /// `fn send(&self, to: String)` gets an associated `fn send_tool(this: Arc<Self>) -> FunctionTool`. Called directly,
-/// the function runs as any other: only calls of the tool are asked about.
+/// the function runs as any other: only calls of the tool are asked about. An associated function without `self`, and a
+/// method of an `impl Trait for`, cannot be marked: mark a function that calls it.
 ///
 /// # Parameters
 ///

@@ -39,4 +39,6 @@ mod pages {
     struct CustomTools;
     #[doc = include_str!("../../../docs/guide/payload-design.md")]
     struct PayloadDesign;
+    #[doc = include_str!("../../../docs/guide/rust.md")]
+    struct Rust;
 }

@@ -2,7 +2,7 @@
 //!
 //! A function may give a result or a plain value, and a macro sees only the spelling of the type. So the choice is
 //! left to method lookup, which sees the type itself and takes the first `outcome` that fits on the way
-//! [`Returned`] -> [`Fallible`] -> [`Plain`]. A result is never taken for a plain value: then a failure would reach
+//! [`Twofold`] -> [`Returned`] -> [`Fallible`] -> [`Plain`]. A result is never taken for a plain value: then a failure would reach
 //! the agent as a success.
 
 use std::fmt::Display;
@@ -16,6 +16,20 @@ use crate::toolset::ToolError;
 pub use schemars;
 pub use serde;
 pub use serde_json;
+
+/// Stands where a free function may, and nowhere else.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! a_tool_needs_a_free_function_or_a_method_with_self {
+    () => {
+        const _: () = ();
+    };
+}
+pub use crate::a_tool_needs_a_free_function_or_a_method_with_self;
+
+/// Fits results of results: either may be the failure.
+#[derive(Debug)]
+pub struct Twofold<T>(Returned<T>);
 
 /// Fits results that already say why a tool failed.
 #[derive(Debug)]
@@ -39,8 +53,24 @@ pub struct Plain<T>(PhantomData<fn() -> T>);
 
 impl<T> Returned<T> {
     /// Takes the type of a value.
-    pub fn by(_: &T) -> Self {
-        Self(Fallible(Plain(PhantomData)))
+    pub fn by(_: &T) -> Twofold<T> {
+        Twofold(Self(Fallible(Plain(PhantomData))))
+    }
+}
+
+impl<T, E, F> Twofold<Result<Result<T, E>, F>> {
+    /// The inner result, or whichever error there is, in words.
+    ///
+    /// # Errors
+    /// Fails as the function did.
+    pub fn outcome(&self, result: Result<Result<T, E>, F>) -> Result<T, ToolError>
+    where
+        T: Serialize,
+        E: Display,
+        F: Display,
+    {
+        let inner = result.map_err(|e| ToolError::Failed(e.to_string()))?;
+        inner.map_err(|e| ToolError::Failed(e.to_string()))
     }
 }
 
@@ -81,6 +111,14 @@ impl<T> Plain<T> {
         T: Serialize,
     {
         Ok(value)
+    }
+}
+
+impl<T> Deref for Twofold<T> {
+    type Target = Returned<T>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
 

@@ -350,3 +350,29 @@ fn sometimes(never: compiled::Here) {}
 fn a_tool_is_there_only_where_its_function_is() {
     assert_eq!(call(sometimes_tool(), json!({})), Ok(Value::Null));
 }
+
+/// Runs it
+#[doc = concat!("in ", "parts")]
+/// and well.
+#[requires_approval]
+fn in_parts(fails: u8) -> Result<Result<u8, String>, String> {
+    match fails {
+        0 => Ok(Ok(0)),
+        1 => Ok(Err("inside".to_owned())),
+        _ => Err("outside".to_owned()),
+    }
+}
+
+#[test]
+fn a_description_may_be_put_together() {
+    assert_eq!(in_parts_tool().definition().description, "Runs it\nin parts\nand well.");
+}
+
+#[test]
+fn a_failure_inside_of_a_result_is_a_failure() {
+    assert_eq!(call(in_parts_tool(), json!({"fails": 0})), Ok(json!(0)));
+    for (fails, wanted) in [(1, "inside"), (2, "outside")] {
+        let failed = call(in_parts_tool(), json!({ "fails": fails }));
+        assert_eq!(failed, Err(ToolError::Failed(wanted.to_owned())));
+    }
+}

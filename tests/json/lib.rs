@@ -1,0 +1,1 @@
+//! Nothing: its tests are built with a `serde_json` whose maps keep their order.
