@@ -88,7 +88,7 @@ fn print_result(result: &Value) {
                 crate::print::result(stdout);
             }
             if let Some(stderr) = stderr.filter(|text| !text.is_empty()) {
-                crate::print::err_lines(stderr.trim_end_matches('\n'));
+                crate::print::err_of_tool(stderr.trim_end_matches('\n'));
             }
         }
         (None, _) => match result {

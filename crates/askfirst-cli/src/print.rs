@@ -66,8 +66,13 @@ pub fn err(text: &str) {
     drop(writeln!(std::io::stderr(), "{}", escaped_line(&text)));
 }
 
-/// Writes several lines to standard error, escaped: a report of ours, or what a tool wrote to its own.
+/// The same for a report of several lines.
 pub fn err_lines(text: &str) {
+    err_of_tool(&Redactor::default().text(text, Mark::Record).left);
+}
+
+/// Writes what a tool wrote to its standard error to ours, escaped.
+pub fn err_of_tool(text: &str) {
     let _turn = turn(std::io::stderr());
     drop(writeln!(std::io::stderr(), "{}", escaped(text)));
 }

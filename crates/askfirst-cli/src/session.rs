@@ -51,7 +51,7 @@ pub fn read_config_in(explicit: Option<PathBuf>, folder: PathBuf, places: Places
 /// Says what there is to warn of; whoever reads JSON finds it in the record.
 fn tell(warnings: &[String], common: &Common) {
     if !common.json {
-        warnings.iter().for_each(|warning| crate::print::err(&format!("warning: {warning}")));
+        warnings.iter().for_each(|warning| crate::print::err_lines(&format!("warning: {warning}")));
     }
 }
 
