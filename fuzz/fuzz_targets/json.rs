@@ -1,7 +1,7 @@
 //! Any bytes as JSON: no panic, one canonical text, and no disagreement with a plain reader but the named refusals.
 #![no_main]
 
-use askfirst::json::{MAX_DEPTH, canonical, parse};
+use askfirst::json::{MAX_DEPTH, MAX_VALUES, canonical, count, parse};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
@@ -24,6 +24,10 @@ fuzz_target!(|bytes: &[u8]| {
                 assert!(depth(&value) > MAX_DEPTH, "{fault}, but it is {} deep", depth(&value));
             } else if fault.contains("cannot be held exactly") {
                 assert!(has_float(&value), "{fault}, but all are held");
+            } else if fault.contains("arbitrary_precision") {
+                assert!(value.to_string().contains("$serde_json::private::Number"), "{fault}, but no such key");
+            } else if fault.contains("more than") {
+                assert!(count(&value) > MAX_VALUES, "{fault}, but it has {}", count(&value));
             } else {
                 panic!("refused without need: {fault}");
             }

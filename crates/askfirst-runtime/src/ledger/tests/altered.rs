@@ -84,8 +84,7 @@ fn an_explanation_of_what_no_torn_write_leaves_is_none() {
             continue;
         }
         let seq = if at < 2 { at + 1 } else { at } as u64;
-        let (body, _) = text.rsplit_once(",\"prev\"").unwrap();
-        let body = format!(",\"at\"{}", body.split_once(",\"at\"").unwrap().1);
+        let body = text.get(text.find(",\"at\"").unwrap()..text.rfind(",\"prev\"").unwrap()).unwrap();
         let body = body.replace(&digest(lines[2].as_bytes()), &digest(other));
         let body = body.replace("\"torn_bytes\":22", &format!("\"torn_bytes\":{}", other.len()));
         let line = format!(
