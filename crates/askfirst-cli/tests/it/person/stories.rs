@@ -265,6 +265,7 @@ pub(super) fn looks_again() {
     terminal.type_keys("y");
     let page = terminal.press("n");
     assert!(page.contains("- somebody else's"), "{page}");
+    assert!(page.contains("asked again: it changed since it was shown"), "{page}");
     assert_eq!(terminal.end().0, 4);
     assert_eq!(std::fs::read_to_string(place.path().join("notes/plan.md")).unwrap(), "somebody else's\n");
 }
