@@ -16,6 +16,7 @@ mod mcp;
 mod names;
 mod output;
 mod person;
+mod secrets;
 mod serve_http;
 mod shell;
 mod spec;

@@ -7,8 +7,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use askfirst::machine::{Member, Question};
-use askfirst::{Args, Risk, Timestamp};
-use serde_json::Value;
+use askfirst::{Risk, Timestamp};
 
 use super::escape::Piece;
 use super::line::{Entry, Line, Part};
@@ -17,9 +16,10 @@ use super::rule::Rule;
 use super::time::later;
 use super::tone::Tone;
 use super::tree::Counted;
-use crate::redact::{Mark, Masked, Redactor, digests};
+use crate::redact::Redactor;
 
 mod body;
+mod clean;
 mod lines;
 mod options;
 mod scope;
@@ -100,6 +100,7 @@ pub struct Page {
     sections: Vec<Section>,
     options: Vec<Entry>,
     scopes: Vec<Vec<Entry>>,
+    short: Vec<Entry>,
     /// What may be answered.
     pub offers: Offers,
     hidden: Hidden,
@@ -146,6 +147,8 @@ impl Page {
             member: 0,
             sections: Vec::new(),
             scopes: Vec::new(),
+            short: Vec::new(),
+            first: None,
         };
         if question.members.len() > 1 {
             maker.list(&question.members);
@@ -155,13 +158,14 @@ impl Page {
             maker.about = options.redactor.about(&member.request.args);
             maker.member(member, (at + 1, question.members.len()), &offers);
         }
-        let Maker { counted, secrets, sections, scopes, .. } = maker;
+        let Maker { counted, secrets, sections, scopes, short, .. } = maker;
         Self {
             stand,
             title: title(question),
             sections,
             options: options::entries(&offers),
             scopes,
+            short,
             offers,
             hidden: Hidden { secrets: secrets.len(), escaped: counted.escaped, collapsed: counted.collapsed },
             deadline: question.members.iter().filter_map(|member| member.request.deadline).min(),
@@ -327,6 +331,12 @@ impl Page {
         self.options.iter().flat_map(|entry| entry.wrap(columns)).collect()
     }
 
+    /// What is asked, in a few lines: for a screen that has no room for more.
+    #[must_use]
+    pub fn in_short(&self, columns: usize) -> Vec<Line> {
+        self.short.iter().flat_map(|entry| entry.wrap(columns)).collect()
+    }
+
     /// What a yes for the session may cover: this call first, then what the tool offers.
     #[must_use]
     pub fn scopes(&self, columns: usize) -> Vec<Vec<Line>> {
@@ -370,6 +380,10 @@ struct Maker<'a> {
     member: usize,
     sections: Vec<Section>,
     scopes: Vec<Vec<Entry>>,
+    /// What is asked, in a few lines.
+    short: Vec<Entry>,
+    /// What says most about the call that is shown.
+    first: Option<Entry>,
 }
 
 impl Maker<'_> {
@@ -405,6 +419,7 @@ impl Maker<'_> {
         }
         let mut tool = self.field(Part::Field, "tool", &request.tool_name);
         tool.pieces.iter_mut().skip(2).for_each(|piece| piece.tone = Tone::Strong);
+        self.short.push(tool.clone());
         entries.push(tool);
         if let Some(caller) = request.caller.as_ref().filter(|_| Rule::Caller.holds()) {
             entries.push(self.field(Part::Field, "asked by", caller));
@@ -413,6 +428,7 @@ impl Maker<'_> {
         if request.risk != Risk::Low {
             risk.pieces.iter_mut().for_each(|piece| piece.tone = Tone::Warning);
         }
+        self.short.push(risk.clone());
         entries.push(risk);
         if member.calls > 1 {
             let text = format!("{} equal calls wait for this answer", member.calls);
@@ -427,6 +443,7 @@ impl Maker<'_> {
             Stand::Whole => self.content(request),
             Stand::Head => self.awaited(request),
         }
+        self.short.extend(self.first.take());
         self.scope(member, offers);
     }
 
@@ -444,66 +461,6 @@ impl Maker<'_> {
         pieces.push(Piece::toned(": ", Tone::Dim));
         pieces.extend(self.counted.line(text));
         Entry::new(part, pieces)
-    }
-
-    /// A text without its secrets.
-    fn clean(&mut self, text: &str) -> String {
-        let clean = self.about.text(text, Mark::Screen);
-        self.took_out(clean.hidden, text, &clean.left);
-        clean.left
-    }
-
-    /// The same of a text about a call.
-    fn clean_about(&mut self, args: &Args, text: &str) -> String {
-        let clean = self.about.text_about(args, text, Mark::Screen);
-        self.took_out(clean.hidden, text, &clean.left);
-        clean.left
-    }
-
-    /// The same of a command that a call would run, with the places of what is left.
-    fn clean_command(&mut self, args: &Args, text: &str) -> Masked {
-        let clean = self.about.command(args, text, Mark::Screen);
-        self.took_out(clean.hidden(), text, &clean.left);
-        clean
-    }
-
-    /// The same of a fact of ours.
-    fn clean_fact(&mut self, text: &str) -> String {
-        let clean = self.about.fact(text, Mark::Screen);
-        self.took_out(clean.hidden, text, &clean.left);
-        clean.left
-    }
-
-    /// The same of a text that is not needed any more.
-    fn clean_text(&mut self, text: String) -> String {
-        if self.about.is_clean(text.as_bytes()) { text } else { self.clean(&text) }
-    }
-
-    /// Arguments without their secrets.
-    fn clean_args(&mut self, args: &Args) -> Args {
-        let clean = self.options.redactor.args(args, Mark::Screen);
-        if clean.hidden > 0 {
-            let [before, after] = [args, &clean.left].map(|args| Value::Object(args.clone()).to_string());
-            self.took_out(clean.hidden, &before, &after);
-        }
-        clean.left
-    }
-
-    /// A value that is about a call, without its secrets.
-    fn clean_value(&mut self, value: &Value) -> Value {
-        let clean = self.about.value(value, Mark::Screen);
-        if clean.hidden > 0 {
-            self.took_out(clean.hidden, &value.to_string(), &clean.left.to_string());
-        }
-        clean.left
-    }
-
-    /// Counts what was taken out of a text. A mark that stood in it before is none of ours.
-    fn took_out(&mut self, hidden: usize, before: &str, after: &str) {
-        if hidden > 0 {
-            let old: BTreeSet<&str> = digests(before).collect();
-            self.secrets.extend(digests(after).filter(|digest| !old.contains(digest)).map(str::to_owned));
-        }
     }
 
     fn section(&mut self, place: Place, heading: &str, body: Body) {
