@@ -1,7 +1,7 @@
 //! Running sessions can be looked at from another terminal: what they remember, and forgetting some of it.
 //!
 //! A session listens on a socket in the user's own folder. Nothing that comes in through it can make a session allow
-//! more: it lists, and it forgets.
+//! more: it lists, and it forgets. What it lists has no secrets in it: only the session knows what its config calls one.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -11,8 +11,10 @@ use std::time::Duration;
 
 use askfirst::{MemoryId, Remembered};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::controller::ApprovalController;
+use crate::redact::{Mark, Redactor};
 
 /// A question to a session.
 #[derive(Debug, Serialize, Deserialize)]
@@ -66,7 +68,7 @@ const SUFFIX: &str = ".sock";
 const PATIENCE: Duration = Duration::from_secs(2);
 const MAX_LINE: u64 = 16 << 20;
 
-/// Makes a session answer on a socket below `state`.
+/// Makes a session answer on a socket below `state`, without what `redactor` finds.
 ///
 /// # Errors
 /// Fails if the folder is not the user's alone or the socket cannot be made.
@@ -74,17 +76,18 @@ pub fn listen(
     state: &Path,
     session: &str,
     controller: &ApprovalController,
+    redactor: &Redactor,
 ) -> Result<Listening, SessionsError> {
     let folder = own_folder(state)?;
     let socket = folder.join(format!("{session}{SUFFIX}"));
     let listener = UnixListener::bind(&socket).map_err(|e| SessionsError::Io(socket.clone(), e))?;
-    let controller = controller.clone();
+    let (controller, redactor) = (controller.clone(), redactor.clone());
     let serve = move || {
         for stream in listener.incoming().flatten() {
             if rustix::net::sockopt::socket_peercred(&stream)
                 .is_ok_and(|peer| peer.uid == rustix::process::geteuid())
             {
-                drop(answer(&stream, &controller));
+                drop(answer(&stream, &controller, &redactor));
             }
         }
     };
@@ -93,14 +96,37 @@ pub fn listen(
     Ok(Listening { socket })
 }
 
-fn answer(stream: &UnixStream, controller: &ApprovalController) -> std::io::Result<()> {
+fn answer(stream: &UnixStream, controller: &ApprovalController, redactor: &Redactor) -> std::io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let said = match read::<Ask>(stream)? {
-        Ask::List => Said::Remembered(controller.remembered()),
+        Ask::List => {
+            let told = controller.remembered().into_iter().map(|entry| without_secrets(entry, redactor));
+            Said::Remembered(told.collect())
+        }
         Ask::Revoke(id) => Said::Revoked(controller.revoke(id)),
     };
     write(stream, &said)
+}
+
+fn without_secrets(mut entry: Remembered, redactor: &Redactor) -> Remembered {
+    let args = entry.payload.as_object().cloned().unwrap_or_default();
+    let about = redactor.about(&args);
+    let clean = |text: &str| about.text_about(&args, text, Mark::Screen).left;
+    entry.description = clean(&entry.description);
+    entry.tool_name = redactor.text(&entry.tool_name, Mark::Screen).left;
+    entry.payload = match &entry.payload {
+        Value::Object(args) => Value::Object(redactor.args(args, Mark::Screen).left),
+        other => redactor.value(other, Mark::Screen).left,
+    };
+    if let Some(pattern) = &mut entry.pattern {
+        pattern.label = clean(&pattern.label);
+        pattern.fields = redactor.args(&pattern.fields, Mark::Screen).left;
+    }
+    let decision = &mut entry.decision;
+    decision.note = decision.note.as_deref().map(clean);
+    decision.edited_args = decision.edited_args.as_ref().map(|args| redactor.args(args, Mark::Screen).left);
+    entry
 }
 
 /// What all running sessions remember.

@@ -75,6 +75,10 @@ struct Prompt<'a, 't> {
 
 const READY: &str = "ready: ";
 const NOT_YET: &str = "[not yet] ";
+/// So many rows has a question besides its keys, if it says little.
+const HEAD: usize = 8;
+/// And so many say whether keys count.
+const MARKS: usize = 2;
 const REASON: &str = "reason (Enter refuses, Esc goes back): ";
 
 impl Prompt<'_, '_> {
@@ -134,8 +138,9 @@ impl Prompt<'_, '_> {
     fn carry_out(&mut self, effect: Effect) -> Result<Option<Vec<ApprovalDecision>>, Gone> {
         match effect {
             Effect::Ready => {
+                // On a line of its own: what was not yet so is so now.
                 let mark = paint(READY, "1;32", self.options.style);
-                if self.tty.write_mark(&mark)? {
+                if self.tty.write_mark(&format!("\n{mark}"))? {
                     self.keys.typed_before_ready(self.start.elapsed());
                     self.not_yet()?;
                 }
@@ -211,8 +216,15 @@ impl Prompt<'_, '_> {
     }
 
     fn show_options(&mut self) -> Result<(), Gone> {
-        let options = draw(&self.page.options(self.room()), self.options.style, Numbers::Without);
-        self.tty.write(&options)?;
+        let (options, short) = (self.page.options(self.room()), self.page.in_short(self.room()));
+        let rows = usize::from(self.tty.size().1);
+        // Where the keys leave no room for what they are about, that is said again: where it stays on screen.
+        let lines = match options.len() {
+            keys if rows >= keys + HEAD => options,
+            keys if rows >= keys + short.len() + MARKS => [short, options].concat(),
+            _ => [options, short].concat(),
+        };
+        self.tty.write(&draw(&lines, self.options.style, Numbers::Without))?;
         self.tty.write(NOT_YET)?;
         self.keys.painted(self.start.elapsed());
         Ok(())

@@ -127,7 +127,9 @@ impl Said<'_> {
         if let Some(request) = &mut line.request {
             request.tool_name = self.hides().text(&request.tool_name, Mark::Record).left;
             clean(&mut request.description);
-            request.facts.iter_mut().for_each(|fact| clean(&mut fact.text));
+            for fact in &mut request.facts {
+                fact.text = about.fact(args, fact, Mark::Record).left;
+            }
         }
     }
 }

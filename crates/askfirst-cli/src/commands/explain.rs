@@ -32,7 +32,9 @@ pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> 
     let mut explanation = explain_call(&call, &assessment, &offered.policy);
     about.because(&call.args, &mut explanation.because, Mark::Screen);
     explanation.own_view = clean(&explanation.own_view);
-    assessment.facts.iter_mut().for_each(|fact| fact.text = clean(&fact.text));
+    for fact in &mut assessment.facts {
+        fact.text = about.fact(&call.args, fact, Mark::Screen).left;
+    }
     let command = command(&call, &*offered.toolset);
     let command = command.map(|command| about.value(&command, Mark::Screen).left);
     if common.json {

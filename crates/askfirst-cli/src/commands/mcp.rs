@@ -256,7 +256,7 @@ impl Opened {
         };
         let session = Session::open_asking(offered, common, mode, "mcp", &state, ask)?;
         let controller = session.tools.controller().clone();
-        let listening = sessions::listen(&session.state, &session.id, &controller);
+        let listening = sessions::listen(&session.state, &session.id, &controller, &session.redactor);
         if let Err(e) = &listening {
             err(&format!("warning: this session cannot be looked at from outside: {e}"));
         }

@@ -3,35 +3,19 @@
 use askfirst::MemoryId;
 use askfirst_runtime::config::Places;
 use askfirst_runtime::present::time::time_of_day;
-use askfirst_runtime::redact::Mark;
 use askfirst_runtime::sessions;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::{counted, out};
-use crate::session::{read_config, redactor};
 
 /// Lists what is remembered.
 pub fn list(common: &Common) -> anyhow::Result<Exit> {
-    let mut found = sessions::list(&Places::from_env().state)?;
-    // Sessions have configs of their own; without one here, secrets are known by name and shape.
-    let redactor = read_config(common).ok().and_then(|config| redactor(&config).ok()).unwrap_or_default();
-    for entry in found.iter_mut().flat_map(|session| &mut session.remembered) {
-        let about = match &entry.payload {
-            Value::Object(args) => redactor.about(args),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                redactor.clone()
-            }
-        };
-        entry.description = about.text(&entry.description, Mark::Screen).left;
-        entry.payload = redactor.value(&entry.payload, Mark::Screen).left;
-        if let Some(pattern) = &mut entry.pattern {
-            pattern.label = about.text(&pattern.label, Mark::Screen).left;
-        }
-    }
+    // Each session has taken out what its own config calls a secret.
+    let found = sessions::list(&Places::from_env().state)?;
     if common.json {
-        crate::print::json(&redactor.value(&serde_json::to_value(&found)?, Mark::Screen).left);
+        crate::print::json(&found);
         return Ok(Exit::Done);
     }
     if found.iter().all(|session| session.remembered.is_empty()) {

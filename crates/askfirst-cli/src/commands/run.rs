@@ -62,7 +62,8 @@ pub fn run(common: &Common, mode: ModeFlags, file: &Path) -> anyhow::Result<Exit
     let toolset: Arc<dyn Toolset> = Arc::new(Watched { tools: offered.toolset, live: Arc::clone(&live) });
     let offered = Offered { toolset, ..offered };
     let session = live.looks_at(Session::open(offered, common, mode, "run", &Places::from_env().state)?);
-    let listening = sessions::listen(&session.state, &session.id, session.tools.controller());
+    let listening =
+        sessions::listen(&session.state, &session.id, session.tools.controller(), &session.redactor);
     if let Err(e) = &listening {
         crate::print::err(&format!("warning: this session cannot be looked at from outside: {e}"));
     }

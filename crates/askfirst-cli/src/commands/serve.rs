@@ -33,7 +33,8 @@ pub fn serve(common: &Common, listen: &ListenFlags, mode: ModeFlags, ask_by: &[W
         asked.approver
     };
     let session = Session::open_asking(offered, common, mode, "serve", &state, ask)?;
-    let listening = sessions::listen(&session.state, &session.id, session.tools.controller());
+    let listening =
+        sessions::listen(&session.state, &session.id, session.tools.controller(), &session.redactor);
     if let Err(e) = &listening {
         err(&format!("warning: this session cannot be looked at from outside: {e}"));
     }

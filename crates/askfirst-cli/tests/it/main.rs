@@ -17,6 +17,7 @@ mod mcp;
 mod names;
 mod output;
 mod person;
+mod secrets;
 mod serve_http;
 mod shell;
 mod spec;

@@ -123,6 +123,12 @@ impl Parts {
         entries
     }
 
+    /// Whether a row of these is about something that is not simply allowed.
+    pub(super) fn is_asked(row: &Entry) -> bool {
+        let words = [Verdict::Ask, Verdict::Deny].map(|verdict| verdict.words().0);
+        row.pieces.first().is_some_and(|label| words.contains(&label.text.trim_end()))
+    }
+
     /// Whether a fact stands in a row already: the folder, or why a part is asked about.
     pub(super) fn say(&self, fact: &Fact) -> bool {
         match fact.label.as_str() {

@@ -101,6 +101,7 @@ pub struct Page {
     sections: Vec<Section>,
     options: Vec<Entry>,
     scopes: Vec<Vec<Entry>>,
+    short: Vec<Entry>,
     /// What may be answered.
     pub offers: Offers,
     hidden: Hidden,
@@ -147,6 +148,8 @@ impl Page {
             member: 0,
             sections: Vec::new(),
             scopes: Vec::new(),
+            short: Vec::new(),
+            first: None,
         };
         if question.members.len() > 1 {
             maker.list(&question.members);
@@ -156,13 +159,14 @@ impl Page {
             maker.about = options.redactor.about(&member.request.args);
             maker.member(member, (at + 1, question.members.len()), &offers);
         }
-        let Maker { counted, secrets, sections, scopes, .. } = maker;
+        let Maker { counted, secrets, sections, scopes, short, .. } = maker;
         Self {
             stand,
             title: title(question),
             sections,
             options: options::entries(&offers),
             scopes,
+            short,
             offers,
             hidden: Hidden { secrets: secrets.len(), escaped: counted.escaped, collapsed: counted.collapsed },
             deadline: question.members.iter().filter_map(|member| member.request.deadline).min(),
@@ -328,6 +332,12 @@ impl Page {
         self.options.iter().flat_map(|entry| entry.wrap(columns)).collect()
     }
 
+    /// What is asked, in a few lines: for a screen that has no room for more.
+    #[must_use]
+    pub fn in_short(&self, columns: usize) -> Vec<Line> {
+        self.short.iter().flat_map(|entry| entry.wrap(columns)).collect()
+    }
+
     /// What a yes for the session may cover: this call first, then what the tool offers.
     #[must_use]
     pub fn scopes(&self, columns: usize) -> Vec<Vec<Line>> {
@@ -371,6 +381,10 @@ struct Maker<'a> {
     member: usize,
     sections: Vec<Section>,
     scopes: Vec<Vec<Entry>>,
+    /// What is asked, in a few lines.
+    short: Vec<Entry>,
+    /// What says most about the call that is shown.
+    first: Option<Entry>,
 }
 
 impl Maker<'_> {
@@ -407,6 +421,7 @@ impl Maker<'_> {
         }
         let mut tool = self.field(Part::Field, "tool", &request.tool_name);
         tool.pieces.iter_mut().skip(2).for_each(|piece| piece.tone = Tone::Strong);
+        self.short.push(tool.clone());
         entries.push(tool);
         if let Some(caller) = request.caller.as_ref().filter(|_| Rule::Caller.holds()) {
             entries.push(self.field(Part::Field, "asked by", caller));
@@ -415,6 +430,7 @@ impl Maker<'_> {
         if request.risk != Risk::Low {
             risk.pieces.iter_mut().for_each(|piece| piece.tone = Tone::Warning);
         }
+        self.short.push(risk.clone());
         entries.push(risk);
         if member.calls > 1 {
             let text = format!("{} equal calls wait for this answer", member.calls);
@@ -429,6 +445,7 @@ impl Maker<'_> {
             Stand::Whole => self.content(request),
             Stand::Head => self.awaited(request),
         }
+        self.short.extend(self.first.take());
         self.scope(member, offers);
     }
 

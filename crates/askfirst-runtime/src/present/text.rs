@@ -16,7 +16,7 @@ use super::tone::Tone;
 /// Every so many lines the index knows where they begin.
 pub(super) const STRIDE: usize = 32;
 /// A longer line is taken in pieces of this many bytes.
-const MAX_LINE: usize = 2_048;
+pub(super) const MAX_LINE: usize = 2_048;
 
 /// Where a text is kept. What a request holds already is not copied, as it may be large.
 #[derive(Debug, Clone)]

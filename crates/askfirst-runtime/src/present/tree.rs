@@ -35,6 +35,8 @@ pub(super) struct Tree<'a> {
     pub(super) counted: &'a mut Counted,
     /// A text that stands on the page already.
     pub(super) shown: Option<&'a str>,
+    /// So many lines of it are surely on a screen that has the beginning of every section.
+    pub(super) preview: usize,
     /// Texts that are too long to stand between others, with the names of their fields.
     pub(super) long: Vec<(String, String)>,
     /// Fields of the outermost object that stand elsewhere, and what is said of them instead.
@@ -46,7 +48,7 @@ pub(super) const LONG: usize = 16 * 1024;
 
 impl<'a> Tree<'a> {
     pub(super) fn new(part: Part, counted: &'a mut Counted) -> Self {
-        Self { part, counted, shown: None, long: Vec::new(), elsewhere: Vec::new() }
+        Self { part, counted, shown: None, preview: 0, long: Vec::new(), elsewhere: Vec::new() }
     }
 
     /// The fields of an object.
@@ -111,7 +113,7 @@ impl<'a> Tree<'a> {
                 self.long.push((key.to_owned(), text.clone()));
             }
             Value::String(text) if is_long(text) && self.shown == Some(text.as_str()) => {
-                label.push(Piece::ours(above(text)));
+                label.push(Piece::ours(above(text, self.preview)));
                 entry(label);
             }
             Value::String(text) if text.contains('\n') => {
@@ -142,9 +144,12 @@ pub(super) fn below(text: &str) -> String {
     format!("({} bytes, whole below)", text.len())
 }
 
-/// Said of a text that stands above.
-pub(super) fn above(text: &str) -> String {
-    format!("({} characters, all shown above)", text.chars().count())
+/// Said of a text that stands above, where perhaps only its first lines are shown.
+pub(super) fn above(text: &str, preview: usize) -> String {
+    let rows = |line: &str| 1 + line.len() / super::text::MAX_LINE;
+    let place =
+        if text.lines().map(rows).sum::<usize>() <= preview { "all shown above" } else { "the text above" };
+    format!("({} characters, {place})", text.chars().count())
 }
 
 /// Whether a text is worth not being shown twice.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use askfirst::{Args, Because, Outcome, Refusal, ToolError};
+use askfirst::{Args, Because, Fact, Outcome, Refusal, ToolError};
 use serde_json::Value;
 
 use super::names::{self, Reach};
@@ -16,6 +16,10 @@ const TELLING: usize = 4;
 
 /// A shorter value that only looks like a secret is no secret elsewhere.
 const LONG: usize = 8;
+
+/// Facts that a person decides by: they say nothing that is secret by its name or by a guess.
+const OURS: [&str; 9] =
+    ["folder", "host", "hosts", "program", "programs", "network", "writes", "rule", "background"];
 
 /// Whether a value that only looks like a secret is hidden elsewhere, too: it is neither a path nor a word of ours.
 fn is_telling(value: &str) -> bool {
@@ -61,8 +65,22 @@ impl Redactor {
         self.hide(text, mark, span::settle(text, spans), again)
     }
 
-    /// Takes out of a fact of ours what is a secret for sure, and nothing else: the rest is what a person decides by.
-    pub(crate) fn fact(&self, text: &str, mark: Mark) -> Redacted<String> {
+    /// Takes the secrets out of a fact about a call.
+    #[must_use]
+    pub fn fact(&self, args: &Args, fact: &Fact, mark: Mark) -> Redacted<String> {
+        if fact.label == "runs" {
+            let masked = self.command(args, &fact.text, mark);
+            let hidden = masked.hidden();
+            return Redacted { left: masked.left, hidden };
+        }
+        if !OURS.contains(&fact.label.as_str()) {
+            return self.text_about(args, &fact.text, mark);
+        }
+        self.ours(&fact.text, mark)
+    }
+
+    /// Takes out of a text of ours what is a secret for sure, and nothing else: the rest is what a person decides by.
+    pub(crate) fn ours(&self, text: &str, mark: Mark) -> Redacted<String> {
         let sure = |text: &str| {
             let mut spans = self.shaped(text, None);
             spans.retain(|span| span.kind.is_sure());

@@ -68,7 +68,7 @@ fn every_kind_in_lines() {
             let desk = Desk::new(email()).change(|there| *there = question.clone());
             let desk = desk.change(|there| there.members.iter_mut().for_each(deadline));
             let mut asking = desk.columns(columns).flags(&["--plain", "--preview", "6"]).start();
-            asking.wait_for("[not yet] ready:").send(b"n");
+            asking.wait_for("[not yet]").wait_for("\nready:").send(b"n");
             insta::assert_snapshot!(format!("lines_{name}_{columns}"), settled(&asking.end().screen));
         }
     }

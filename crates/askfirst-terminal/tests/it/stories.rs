@@ -136,6 +136,19 @@ fn a_small_window_is_asked_in_lines() {
 }
 
 #[test]
+fn what_is_asked_is_said_again_where_only_keys_have_room() {
+    for (columns, rows, keys_first) in [(80, 8, false), (20, 10, true)] {
+        let mut asking = Desk::new(email()).columns(columns).rows(rows).start();
+        asking.wait_for("arguments, whole");
+        if keys_first {
+            asking.wait_for("[q]");
+        }
+        asking.wait_for("tool: send_email").wait_for("risk: low").wait_for("[not yet]");
+        assert!(asking.ready().send(b"y").end().decision().approved);
+    }
+}
+
+#[test]
 fn a_window_that_becomes_too_small_says_so_and_approves_nothing_unseen() {
     let mut asking = of(fixtures::command()).columns(40).start();
     asking.ready().resize(20).wait_for("the window is too");

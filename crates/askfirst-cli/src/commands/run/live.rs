@@ -200,9 +200,12 @@ impl Toolset for Watched {
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
         Box::pin(async move {
+            let args = invocation.args().clone();
             let result = self.tools.call(invocation).await;
             let words = result.as_ref().map(result_words).unwrap_or_default();
-            let words = self.live.redactor.text(&words, Mark::Screen).left;
+            // A tool may say again what it was told under a secret name.
+            let about = self.live.redactor.about(&args);
+            let words = about.text_about(&args, &words, Mark::Screen).left;
             self.live.with(|state| state.result = words);
             result
         })

@@ -28,10 +28,6 @@ const HANDED: [(&str, &[&str]); 4] = [
 /// Facts that name a host or a program.
 const NAMES: [&str; 5] = ["host", "hosts", "program", "programs", "url"];
 
-/// Facts that a person decides by, and that hold nothing which is secret by its name or by a guess.
-const OURS: [&str; 10] =
-    ["folder", "host", "hosts", "program", "programs", "network", "writes", "rule", "background", "approval"];
-
 /// A content, its secrets taken out.
 struct Content {
     source: Source,
@@ -68,11 +64,7 @@ impl Maker<'_> {
         let rows = rows_of(request);
         let is_said = |fact: &&Fact| rows.as_ref().is_some_and(|rows| rows.say(fact));
         for fact in request.facts.iter().filter(|fact| !is_said(fact)) {
-            let text = match fact.label.as_str() {
-                "runs" => self.clean_command(&request.args, &fact.text).left,
-                label if OURS.contains(&label) => self.clean_fact(&fact.text),
-                _ => self.clean_about(&request.args, &fact.text),
-            };
+            let text = self.clean_fact(&request.args, fact);
             entries.extend(self.fact(&fact.label, &text));
             if NAMES.contains(&fact.label.as_str()) {
                 entries.extend(warning(host_or_program(&fact.label), &fact.text));
@@ -85,6 +77,7 @@ impl Maker<'_> {
         if request.approval != Approval::Required || entries.is_empty() {
             entries.push(self.field(Part::Fact, "approval", request.approval.as_str()));
         }
+        self.first = entries.first().cloned();
         self.section(Place::MustSee, "facts:", Body::Entries(entries));
     }
 
@@ -127,13 +120,14 @@ impl Maker<'_> {
             self.presentation(request, presentation);
         }
         let shown = request.presentation.as_ref().map(ApprovalPresentation::full_content);
+        let preview = if rows_of(request).is_some() { usize::MAX } else { self.options.preview_lines };
         let (mut short, mut elsewhere, mut whole) = (Args::new(), Vec::new(), Vec::new());
         for (name, value) in &request.args {
             match value {
                 Value::String(text) if self.is_large_and_clean(name, text) => {
                     short.insert(name.clone(), Value::Null);
                     let is_shown = shown == Some(text.as_str());
-                    elsewhere.push((name.clone(), if is_shown { above(text) } else { below(text) }));
+                    elsewhere.push((name.clone(), if is_shown { above(text, preview) } else { below(text) }));
                     if !is_shown {
                         whole.push((name.clone(), Source::Arg(Arc::clone(request), name.clone())));
                     }
@@ -144,7 +138,7 @@ impl Maker<'_> {
             }
         }
         let args = self.clean_args(&short);
-        let mut tree = Tree { shown, elsewhere, ..Tree::new(Part::Args, &mut self.counted) };
+        let mut tree = Tree { shown, elsewhere, preview, ..Tree::new(Part::Args, &mut self.counted) };
         let entries = tree.fields(&args);
         whole.extend(owned(std::mem::take(&mut tree.long)));
         let heading = if entries.is_empty() { "arguments: none" } else { "arguments, whole:" };
@@ -246,10 +240,13 @@ impl Maker<'_> {
             let mut counted = std::mem::take(&mut self.counted);
             rows.extend(parts.entries(&mut counted, |said, text| match said {
                 Said::Command => self.clean_command(&request.args, text).left,
-                Said::Folder => self.clean_fact(text),
+                Said::Folder => self.clean_ours(text),
                 Said::Why => self.clean(text),
             }));
             self.counted = counted;
+            // The first program that is not simply allowed says more than where it runs.
+            let first = rows.iter().find(|row| Parts::is_asked(row)).or(rows.get(1)).cloned();
+            self.first = first.or(self.first.take());
             self.headed(Place::MustSee, head, body);
             self.headed(Place::MustSee, Vec::new(), Body::Entries(rows));
         } else {

@@ -1,8 +1,8 @@
-//! What is taken out of a page before it is shown, and how much that was.
+//! What a page says has no secrets in it, and each that was taken out is counted.
 
 use std::collections::BTreeSet;
 
-use askfirst::Args;
+use askfirst::{Args, Fact};
 use serde_json::Value;
 
 use super::Maker;
@@ -30,9 +30,16 @@ impl Maker<'_> {
         clean
     }
 
-    /// The same of a fact of ours.
-    pub(super) fn clean_fact(&mut self, text: &str) -> String {
-        let clean = self.about.fact(text, Mark::Screen);
+    /// The same of a fact.
+    pub(super) fn clean_fact(&mut self, args: &Args, fact: &Fact) -> String {
+        let clean = self.about.fact(args, fact, Mark::Screen);
+        self.took_out(clean.hidden, &fact.text, &clean.left);
+        clean.left
+    }
+
+    /// The same of a text of ours.
+    pub(super) fn clean_ours(&mut self, text: &str) -> String {
+        let clean = self.about.ours(text, Mark::Screen);
         self.took_out(clean.hidden, text, &clean.left);
         clean.left
     }
@@ -62,7 +69,7 @@ impl Maker<'_> {
     }
 
     /// Counts what was taken out of a text. A mark that stood in it before is none of ours.
-    pub(super) fn took_out(&mut self, hidden: usize, before: &str, after: &str) {
+    fn took_out(&mut self, hidden: usize, before: &str, after: &str) {
         if hidden > 0 {
             let old: BTreeSet<&str> = digests(before).collect();
             self.secrets.extend(digests(after).filter(|digest| !old.contains(digest)).map(str::to_owned));

@@ -315,3 +315,36 @@ fn a_short_secret_of_a_command_tool_hides_no_fact_and_no_program() {
         assert!(drawn.contains("1 secret hidden"), "{drawn}");
     }
 }
+
+#[test]
+fn all_is_said_to_be_shown_only_where_it_is() {
+    let drawn = |lines: usize| {
+        let content = "a line that is long enough to be left out\n".repeat(lines);
+        let args = args(json!({"path": "a.txt", "content": content}));
+        let mut request = simple_approval_request("write_file", &args, None, &[]);
+        request.presentation = Some(ApprovalPresentation::new(PresentationKind::FileContent, content));
+        let preview = page(&question(vec![request])).preview(80);
+        preview.lines.iter().map(|line| line.text() + "\n").collect::<String>()
+    };
+    assert!(drawn(8).contains("all shown above"), "{}", drawn(8));
+    for lines in [9, 3000] {
+        let drawn = drawn(lines);
+        assert!(drawn.contains("not shown: [v]") && !drawn.contains("all shown"), "{drawn}");
+        assert!(drawn.contains("the text above"), "{drawn}");
+    }
+}
+
+#[test]
+fn in_short_a_page_says_tool_risk_and_what_is_asked_about() {
+    let mut request = simple_approval_request("shell", &args(json!({"command": "ls; rm x"})), None, &[]);
+    request.risk = Risk::High;
+    let mut shown = ApprovalPresentation::new(PresentationKind::Command, "ls; rm x");
+    let rows =
+        json!([{"text": "ls", "verdict": "allow"}, {"text": "rm x", "verdict": "ask", "why": "it removes"}]);
+    shown.metadata.insert("rows".to_owned(), rows);
+    shown.metadata.insert("folder".to_owned(), json!("/home/me"));
+    request.presentation = Some(shown);
+    let page = page(&question(vec![request]));
+    let short: Vec<String> = page.in_short(80).iter().map(|line| line.text()).collect();
+    assert_eq!(short, ["tool: shell", "risk: high", "asked    rm x  · it removes"]);
+}

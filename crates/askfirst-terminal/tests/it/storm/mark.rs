@@ -44,7 +44,7 @@ impl Marks {
 
     fn look(&mut self) {
         self.last = match self.row.as_str() {
-            "ready:" | "[not yet] ready:" => Mark::Ready,
+            "ready:" => Mark::Ready,
             "[not yet]" | "[preparing]" => Mark::NotYet,
             _ => self.last,
         };
@@ -63,5 +63,5 @@ fn marks_are_read_from_the_beginning_of_a_row_only() {
     assert_eq!(said(&mut marks, "\r\x1b[3A\x1b[1m\x1b[32mrea"), Mark::NotYet);
     assert_eq!(said(&mut marks, "dy:\x1b[0m"), Mark::Ready);
     assert_eq!(said(&mut marks, "\r\n[not yet] "), Mark::NotYet);
-    assert_eq!(said(&mut marks, "\x1b[1;32mready: "), Mark::Ready);
+    assert_eq!(said(&mut marks, "\n\x1b[1;32mready: "), Mark::Ready);
 }
