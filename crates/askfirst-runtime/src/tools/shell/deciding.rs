@@ -30,7 +30,7 @@ impl Deciding {
     /// Those of a command line.
     pub(crate) fn of_text(text: &str) -> Self {
         if text.len() > MAX_TEXT {
-            return Self { doubtful: vec![0..text.len()], ..Self::default() };
+            return Self { doubtful: std::iter::once(0..text.len()).collect(), ..Self::default() };
         }
         Self::of(&open::open_text(text, Path::new("/"), None), text)
     }
