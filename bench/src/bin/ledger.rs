@@ -93,7 +93,6 @@ fn record(content: usize) -> Record {
         call: ApprovalContext::new("write_file", args).into(),
         left_out: Vec::new(),
         description: None,
-        payload_digest: None,
         payload: None,
         risk: Risk::Low,
         verdict: Verdict::Allow,

@@ -254,7 +254,6 @@ impl Judged {
             left_out: left_out.to_vec(),
             description: None,
             payload: None,
-            payload_digest: None,
             risk: askfirst::Risk::Low,
             verdict: self.verdict,
             approval: self.approval,

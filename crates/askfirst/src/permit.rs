@@ -121,7 +121,6 @@ pub(crate) fn told(permit: &Permit) -> Record {
         left_out: Vec::new(),
         description: None,
         payload: None,
-        payload_digest: None,
         risk: crate::words::Risk::Low,
         verdict: crate::verdict::Verdict::Ask,
         approval: crate::words::Approval::Required,

@@ -10,7 +10,6 @@ use serde_json::Value;
 use crate::call::ApprovalContext;
 use crate::decision::ApprovalDecision;
 use crate::digest::Digest;
-use crate::json::canonical;
 use crate::machine::Seen;
 use crate::ports::Walled;
 use crate::request::ApprovalRequest;
@@ -61,12 +60,9 @@ pub struct CallRecord {
     /// The description that was shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The fingerprint.
+    /// The fingerprint, if nothing in it is to be left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
-    /// The digest of a fingerprint that holds something which was left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub payload_digest: Option<Digest>,
     /// How bad it could be.
     #[serde(default)]
     pub risk: Risk,
@@ -97,11 +93,8 @@ impl CallRecord {
     #[must_use]
     pub fn with_request(mut self, request: &ApprovalRequest, withheld: &Withheld<'_>) -> Self {
         self.description = Some(withheld.text(&request.description));
-        if withheld.is_in(&request.payload) {
-            self.payload_digest = Some(Digest::of(canonical(&request.payload)));
-        } else {
-            self.payload = Some(request.payload.clone());
-        }
+        // Not its digest either: whoever tries all PINs finds the one that was left out.
+        self.payload = Some(&request.payload).filter(|payload| !withheld.is_in(payload)).cloned();
         self.risk = request.risk;
         self.without(&request.exclude_keys)
     }

@@ -179,14 +179,13 @@ fn has_plain_names(record: &Record, redactor: &Redactor) -> bool {
 }
 
 /// Words of ours, ids and digests: a secret that happens to be such a word must not make the entry unreadable.
-const OURS: [&str; 18] = [
+const OURS: [&str; 17] = [
     "kind",
     "call_id",
     "edited_from",
     "definition",
     "policy",
     "shown",
-    "payload_digest",
     "result",
     "cause",
     "verdict",

@@ -81,7 +81,6 @@ fn decided(call_id: &str, args: Args) -> Record {
             call: ApprovalContext::new("send", args).into(),
             left_out: Vec::new(),
             description: None,
-            payload_digest: None,
             payload: None,
             risk: Risk::Low,
             verdict: Verdict::Allow,

@@ -79,7 +79,7 @@ fn what_a_tool_says_itself_is_recorded_without_what_is_excluded() {
     let text = serde_json::to_string(&records).unwrap();
     assert!(!text.contains("TOPSECRET"), "{text}");
     assert_eq!(records[0]["description"], r#"Opens with "[left out]""#);
-    assert!(records[0]["payload_digest"].as_str().unwrap().starts_with("sha256:"));
+    assert_eq!(records[0].get("payload"), None);
     let harmless = spec.payload(|_| json!({"k": "any"}));
     let tool = Ran::default().tool("open").requires_approval(harmless);
     let (records, _) = written(tool, Policy::default(), "open", json!({"key": "TOPSECRET"}));

@@ -31,7 +31,6 @@ fn shown_and_recorded(world: &World, args: Value) -> (String, String) {
         left_out: Vec::new(),
         description: None,
         payload: None,
-        payload_digest: None,
         risk: Risk::Low,
         verdict: Verdict::Ask,
         approval: Approval::Required,
