@@ -128,6 +128,10 @@ fn follow(path: &Path) -> Option<String> {
     let mut missing: Vec<std::ffi::OsString> = Vec::new();
     let mut head = path;
     loop {
+        // Links such as `/proc/self/cwd` lead every process elsewhere.
+        if is_led_by_magic(head) {
+            return None;
+        }
         match head.canonicalize() {
             Ok(found) => {
                 let whole = missing.iter().rev().fold(found, |path, name| path.join(name));
@@ -143,6 +147,18 @@ fn follow(path: &Path) -> Option<String> {
         }
         head = head.parent()?;
     }
+}
+
+#[cfg(target_os = "linux")]
+fn is_led_by_magic(path: &Path) -> bool {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    let (flags, resolve) = (OFlags::PATH | OFlags::CLOEXEC, ResolveFlags::NO_MAGICLINKS);
+    openat2(CWD, path, flags, Mode::empty(), resolve).is_err_and(|e| e == rustix::io::Errno::LOOP)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_led_by_magic(_: &Path) -> bool {
+    false
 }
 
 /// Has the tool show a call, when a person will be asked.

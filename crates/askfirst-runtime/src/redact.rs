@@ -231,7 +231,10 @@ impl Redactor {
         shapes::spans(text, found, &mut spans);
         if let Some(deciding) = spared {
             let value = |span: &Span| text.get(span.start..span.end).unwrap_or_default();
-            spans.retain(|span| span.kind.is_sure() || !deciding.is(value(span)));
+            spans.retain(|span| match span.kind.is_sure() {
+                true => !deciding.names(value(span)),
+                false => !deciding.spares(value(span)),
+            });
         }
         spans
     }

@@ -19,6 +19,9 @@ fn links_and_climbing_are_followed_before_a_rule_sees_the_path() {
     assert_eq!(text("./in/../in/a/b"), inside("in/a/b"));
     assert_eq!(text("in/out/passwd"), Some("/etc/passwd".to_owned()));
     assert_eq!(text("in/missing/../../.."), None);
+    symlink("/proc/self/cwd", here.join("in/here")).unwrap();
+    assert_eq!(text("in/here/x"), None, "it leads every process elsewhere");
+    assert_eq!(text("/proc/self/cwd/x"), None);
     assert_eq!(text("in/dangling"), None);
     assert_eq!(text("in/dangling/x"), None);
     let plain = |path: &str| plain_place(&ApprovalContext::new("t", Args::new()), path, None);

@@ -13,7 +13,8 @@ fn word() -> impl Strategy<Value = &'static str> {
 }
 
 fn entry() -> impl Strategy<Value = String> {
-    let name = prop_oneof![Just("a"), Just("b"), Just("shell"), Just("\"a*\""), Just("\"*\"")];
+    let name =
+        prop_oneof![Just("a"), Just("b"), Just("shell"), Just("\"a*\""), Just("\"*b\""), Just("\"*\"")];
     let value = prop_oneof![
         word().prop_map(|word| format!("{{ approval: {word} }}")),
         word().prop_map(|word| format!("{{ approval: {word}, when: {{ x: 1 }} }}")),

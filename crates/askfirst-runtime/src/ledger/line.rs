@@ -98,8 +98,9 @@ fn goes_beyond(bytes: &[u8]) -> bool {
     let end = memchr::memmem::rfind(bytes, PREV).map(|prev| prev + PREV.len() + NO_HASH.len() + 1);
     let Some((body, rest)) = end.and_then(|end| bytes.split_at_checked(end)) else { return false };
     let last = [HASH, &hash_of_line(body).unwrap_or(NO_HASH), b"\"}"].concat();
-    // Arguments may look like the end of a line too, and are longer than that.
-    rest.len() <= last.len() + 1 && !last.starts_with(rest)
+    // What an argument is called may look like it, too; but then more than one brace is open.
+    let is_last = serde_json::from_slice::<serde::de::IgnoredAny>(&[body, b"}"].concat()).is_ok();
+    is_last && rest.len() <= last.len() + 1 && !last.starts_with(rest)
 }
 
 fn parts(line: &[u8]) -> Option<(u64, Hex, &[u8], Hex)> {

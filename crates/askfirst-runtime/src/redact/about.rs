@@ -21,6 +21,12 @@ const LONG: usize = 8;
 const OURS: [&str; 9] =
     ["folder", "host", "hosts", "program", "programs", "network", "writes", "rule", "background"];
 
+/// Arguments that are run, or written and may be.
+const RUNS: [&str; 14] = [
+    "command", "commands", "cmd", "argv", "args", "line", "script", "code", "program", "input", "content",
+    "old", "new", "patch",
+];
+
 /// Whether a value that only looks like a secret is hidden elsewhere, too: it is neither a path nor a word of ours.
 fn is_telling(value: &str) -> bool {
     value.chars().count() >= LONG
@@ -140,7 +146,8 @@ impl Redactor {
         }
         let deciding = self.deciding(args);
         let is_own = |(kind, secret): &(Kind, String)| {
-            kind.is_sure() || (is_telling(secret) && !deciding.touches(secret))
+            let decides = || deciding.touches(secret) || deciding.spares(secret);
+            kind.is_sure() || (is_telling(secret) && !decides())
         };
         let held = held.into_iter().filter(|(_, secret)| !deciding.is(secret));
         let known: Vec<String> =
@@ -178,16 +185,21 @@ impl Redactor {
     }
 
     fn deciding_in(&self, map: &Args, depth: usize, deciding: &mut Deciding) {
-        for (_, item) in map.iter().filter(|(key, _)| self.0.names.reach(key).is_none()) {
+        for (key, item) in map.iter().filter(|(key, _)| self.0.names.reach(key).is_none()) {
             match item {
-                Value::String(text) => deciding.add(Deciding::of_text(text)),
-                Value::Array(items) => {
+                Value::String(text) if RUNS.contains(&key.as_str()) => deciding.add(Deciding::of_text(text)),
+                Value::Array(items) if RUNS.contains(&key.as_str()) => {
                     let words: Vec<String> =
                         items.iter().filter_map(Value::as_str).map(str::to_owned).collect();
                     deciding.add(Deciding::of_words(&words));
                 }
                 Value::Object(map) if depth < MAX_DEPTH => self.deciding_in(map, depth + 1, deciding),
-                Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+                Value::String(_)
+                | Value::Array(_)
+                | Value::Object(_)
+                | Value::Null
+                | Value::Bool(_)
+                | Value::Number(_) => {}
             }
         }
     }

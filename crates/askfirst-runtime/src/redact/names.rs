@@ -119,10 +119,11 @@ fn built_in(name: &str) -> Option<(Kind, Reach)> {
 }
 
 /// Last words that make a name speak of a secret without being one: `token_count`, `password_file`.
-const ABOUT: [&str; 34] = [
+const ABOUT: [&str; 41] = [
     "file", "path", "dir", "name", "id", "ids", "type", "count", "len", "length", "limit", "url", "uri",
     "env", "stdin", "policy", "field", "prompt", "size", "min", "max", "usage", "expiry", "expires", "ttl",
-    "at", "in", "regex", "pattern", "label", "hint", "reset", "required", "budget",
+    "at", "in", "regex", "pattern", "label", "hint", "reset", "required", "budget", "command", "cmd",
+    "program", "helper", "process", "provider", "script",
 ];
 
 /// Whether a name, in lower case, only speaks of a secret.

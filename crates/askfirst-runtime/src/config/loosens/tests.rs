@@ -128,3 +128,19 @@ fn what_cannot_loosen_is_not_told() {
         assert_eq!(said(SHELL, project), Vec::<String>::new(), "{project}");
     }
 }
+
+#[test]
+fn what_overlaps_and_what_a_built_in_tool_says_itself_counts() {
+    assert_eq!(
+        said(
+            "default_approval: none\ntools: { \"gh_*\": { approval: required } }",
+            "tools: { \"*_delete\": { approval: none } }"
+        ),
+        ["the tool `*_delete`: `none`"]
+    );
+    assert_eq!(
+        said(ROOT, "tools: { write_file: { approval: required } }"),
+        ["the tool `write_file`: `required`"]
+    );
+    assert_eq!(said(SHELL, "tools: { shell: { approval: human } }"), Vec::<String>::new());
+}

@@ -8,6 +8,7 @@ use askfirst::{Approval, Case, Risk, ToolEntry};
 
 use super::{shown, tick};
 use crate::config::quote::quoted;
+use crate::config::read::OWN_TOOLS;
 use crate::config::settings::{AskBy, McpServer, Settings, Upstream};
 
 pub(super) fn tools(old: &Settings, new: &Settings, said: &mut Vec<String>) {
@@ -82,12 +83,17 @@ fn approvals(old: &Settings, before: Option<&ToolEntry>, entry: &ToolEntry, said
     let covers = |other: &&ToolEntry| {
         other.name != entry.name && Glob::of_names(&other.name).is_ok_and(|glob| glob.is_match(&entry.name))
     };
+    // Two globs may cover the same name, though neither covers the other.
+    let overlaps = |other: &&ToolEntry| {
+        other.name != entry.name && [other, entry].iter().all(|entry| !Glob::is_plain(&entry.name))
+    };
     let around = || {
         let others = || old.rules.entries().filter(covers).map(ToolEntry::cases);
         let decides =
             |cases: &[Case]| cases.iter().any(|case| case.when.is_empty() && case.approval.is_some());
         let rest = (others().next().is_none() || !others().all(decides)).then_some(default);
-        others().filter_map(strictest).chain(rest).max()
+        let near = old.rules.entries().filter(overlaps).map(ToolEntry::cases);
+        others().chain(near).filter_map(strictest).chain(rest).max()
     };
     let then = match before {
         Some(before) if certain(before.cases()) => strictest(before.cases()),
@@ -102,6 +108,10 @@ fn approvals(old: &Settings, before: Option<&ToolEntry>, entry: &ToolEntry, said
     for case in entry.cases() {
         let now = case.approval;
         let milder = match (then, now) {
+            // What such a tool says of its calls may be stricter than any entry, and an exact name has the last word.
+            (_, now) if before.is_none() && OWN_TOOLS.contains(&entry.name.as_str()) => {
+                now.is_some_and(|now| Some(now) < then.max(Some(Approval::Human)))
+            }
             (Some(then), Some(now)) => now < then,
             (Some(then), None) => then > Approval::None,
             (None, Some(now)) => now < default.max(Approval::Required),

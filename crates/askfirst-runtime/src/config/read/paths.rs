@@ -52,7 +52,7 @@ impl Reader<'_> {
         }
         let folder = follow(&self.absolute(fixed)?);
         let folder = folder.to_str().ok_or_else(|| format!("`{}` is not UTF-8", quoted(text)))?;
-        let mut glob = globset::escape(folder.trim_end_matches('/'));
+        let mut glob = globset::escape(&folder.trim_end_matches('/').replace('\\', "\\\\"));
         match (wild, text.ends_with('/')) {
             ("", true) => glob.push_str("/**"),
             ("", false) if glob.is_empty() => glob.push('/'),

@@ -141,7 +141,7 @@ fn conditions_are_values_globs_or_paths() {
 #[test]
 fn a_path_condition_takes_its_folder_literally() {
     let world = World::new();
-    let folder = world.path("odd [x] {y}");
+    let folder = world.path("odd [x] {y} \\z");
     std::fs::create_dir_all(folder.join("a")).unwrap();
     let base = crate::config::read::Base { folder: folder.clone(), home: None };
     let source = crate::config::node::Source::new("f", "version: 1\ntools: { t: { when: { p: ./a/ } } }\n");

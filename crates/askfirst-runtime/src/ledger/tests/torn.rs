@@ -42,6 +42,21 @@ fn a_first_line_with_long_arguments_that_was_torn_is_explained_too() {
 }
 
 #[test]
+fn arguments_that_look_like_the_end_of_a_line_make_no_torn_write_a_changed_one() {
+    let (_folder, path) = scratch();
+    with_entries(&path, 1);
+    let start = std::fs::read(&path).unwrap().len();
+    let args = serde_json::json!({"a": 1, "prev": format!("sha256:{}", "0".repeat(64)), "z": "x".repeat(99)});
+    open(&path).append(&decided("b", args.as_object().unwrap().clone()), Durability::Written).unwrap();
+    let good = std::fs::read(&path).unwrap();
+    for end in start + 1..good.len() {
+        std::fs::write(&path, &good[..end]).unwrap();
+        open(&path).append(&executed("after"), Durability::Written).unwrap();
+        assert_eq!(faults(&path), Vec::<String>::new(), "cut at {end}");
+    }
+}
+
+#[test]
 fn the_explanation_of_a_torn_write_cannot_be_changed_nor_what_it_explains() {
     let (_folder, path) = scratch();
     with_entries(&path, 1);

