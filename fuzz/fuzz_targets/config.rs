@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use askfirst_runtime::config::{LoadOptions, Places, effective, load, migrate};
+use askfirst_config::{LoadOptions, Places, effective, load, migrate};
 use libfuzzer_sys::fuzz_target;
 
 /// A folder of this process alone, with nothing else in it.

@@ -1,7 +1,7 @@
 //! Any text and any bytes made visible: nothing that a screen acts upon or leaves out, and nothing lost.
 #![no_main]
 
-use askfirst_runtime::present::escape::{PieceKind, Visible, visible, visible_bytes, visible_line};
+use askfirst_display::escape::{PieceKind, Visible, visible, visible_bytes, visible_line};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -9,9 +9,9 @@ use arbitrary::Arbitrary;
 use askfirst::ports::{Clock, Durability};
 use askfirst::record::{Ending, ExecutedRecord, Record};
 use askfirst::{Digest, Timestamp};
-use askfirst_runtime::config::SyncRule;
+use askfirst_config::SyncRule;
 use askfirst_runtime::ledger::{Filter, Ledger, LedgerSettings, SessionId, read, verify};
-use askfirst_runtime::redact::Redactor;
+use askfirst_display::redact::Redactor;
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Debug, Arbitrary)]

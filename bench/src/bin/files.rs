@@ -12,7 +12,7 @@ use std::time::Instant;
 use askfirst::{ApprovalContext, Invocation, Toolset};
 use askfirst_bench::{Failure, in_words, median};
 use askfirst_runtime::block_on::{block_on, block_on_alone};
-use askfirst_runtime::config::{LoadOptions, Places, from_json};
+use askfirst_config::{LoadOptions, Places, from_json};
 use askfirst_runtime::tools::filesystem::FileToolset;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};

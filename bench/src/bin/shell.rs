@@ -18,7 +18,7 @@ use askfirst::assess::View;
 use askfirst::ports::{Finished, Launch, LaunchFailed, Launcher};
 use askfirst::{ApprovalAware, ApprovalContext};
 use askfirst_bench::{Contestant, Failure, in_words, print_race};
-use askfirst_runtime::config::{LoadOptions, Places, from_json};
+use askfirst_config::{LoadOptions, Places, from_json};
 use askfirst_runtime::tools::shell::ShellToolset;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;

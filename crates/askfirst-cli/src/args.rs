@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use askfirst_runtime::redact::{Mark, Redactor};
+use askfirst_display::redact::{Mark, Redactor};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// A person between an AI agent and the tools it calls.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use askfirst::Toolset;
 use askfirst::ports::Approver;
+use askfirst_config::{AskBy, Config, DEFAULT_PREVIEW_LINES, McpServer};
+use askfirst_display::redact::secret_env;
 use askfirst_mcp::elicit::Elicit;
-use askfirst_runtime::config::{AskBy, Config, DEFAULT_PREVIEW_LINES, McpServer};
 use askfirst_runtime::in_turn::InTurn;
-use askfirst_runtime::redact::secret_env;
 use askfirst_runtime::watch::{Asker, Look, WatchApprover};
 
 use crate::args::Way;

@@ -78,7 +78,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             Ok(Exit::Done)
         }
         Command::Schema => {
-            print::result(&serde_json::to_string_pretty(&askfirst_runtime::config::schema())?);
+            print::result(&serde_json::to_string_pretty(&askfirst_config::schema())?);
             Ok(Exit::Done)
         }
     }

@@ -1,8 +1,8 @@
 //! What became of a call, for an agent (JSON) and for a person (one line).
 
 use askfirst::{ApprovalContext, Outcome, ToolError};
-use askfirst_runtime::present::page::summary;
-use askfirst_runtime::redact::{Mark, Redactor};
+use askfirst_display::page::summary;
+use askfirst_display::redact::{Mark, Redactor};
 use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;

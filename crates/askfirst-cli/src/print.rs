@@ -5,9 +5,9 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
-use askfirst_runtime::present::escape::{escaped, escaped_line, width};
-use askfirst_runtime::present::page::plural;
-use askfirst_runtime::redact::{Mark, Redactor};
+use askfirst_display::escape::{escaped, escaped_line, width};
+use askfirst_display::page::plural;
+use askfirst_display::redact::{Mark, Redactor};
 use askfirst_terminal::{Turn, turn_to_print};
 use serde::Serialize;
 use serde_json::ser::Formatter;

@@ -1,7 +1,7 @@
 //! Faults as a person wants to read them: the file, the line, a caret, a hint.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use askfirst_runtime::config::fault::Fault;
+use askfirst_config::fault::Fault;
 
 /// The faults were printed already; nothing more is to be said.
 #[derive(Debug, thiserror::Error)]

@@ -13,7 +13,7 @@ use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Digest, Fact,
     Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
 };
-use askfirst_runtime::present::escape::{escaped, visible_line};
+use askfirst_display::escape::{escaped, visible_line};
 use hyper::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;

@@ -6,14 +6,14 @@ use std::sync::{Arc, Once};
 use askfirst::ports::{Approver, Clock, Durability, Recorder};
 use askfirst::record::{Record, SessionRecord};
 use askfirst::{Mode, Policy, Walls};
-use askfirst_runtime::config::{
+use askfirst_config::{
     self, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, DEFAULT_ROTATE,
     LoadOptions, OnDenial, Places, from_json, load,
 };
+use askfirst_display::redact::Redactor;
 use askfirst_runtime::launcher::walls_when_asked;
 use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
 use askfirst_runtime::offered::{ledger_path, redactor, warnings};
-use askfirst_runtime::redact::Redactor;
 use askfirst_runtime::walls::{Helper, machine, use_helper};
 use askfirst_terminal::{Options, Style, TerminalApprover};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -24,7 +24,7 @@ use crate::convert;
 
 /// A config that was read.
 #[pyclass(frozen, module = "askfirst")]
-pub struct Config(pub(crate) config::Config);
+pub struct Config(pub(crate) askfirst_config::Config);
 
 #[pymethods]
 impl Config {
@@ -82,11 +82,11 @@ impl Config {
 
 /// Asks at the terminal.
 pub(crate) fn terminal(config: Option<&Config>) -> PyResult<Arc<dyn Approver>> {
-    let bad = |e: askfirst_runtime::redact::BadGlob| PyValueError::new_err(e.to_string());
+    let bad = |e: askfirst_display::redact::BadGlob| PyValueError::new_err(e.to_string());
     let (lines, redactor) = match config {
         Some(Config(config)) => (config.main.preview_lines, redactor(config).map_err(bad)?),
         None => {
-            let values = askfirst_runtime::redact::secret_env(&[], std::env::vars_os()).map_err(bad)?;
+            let values = askfirst_display::redact::secret_env(&[], std::env::vars_os()).map_err(bad)?;
             (None, Redactor::new(&[], values).map_err(bad)?)
         }
     };

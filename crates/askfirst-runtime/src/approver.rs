@@ -9,7 +9,7 @@ use askfirst::ports::{Approver, Reply};
 use askfirst::{ApprovalDecision, ApprovalRequest, Cause, PresentationKind};
 use serde_json::Value;
 
-use crate::present::diff::unified;
+use askfirst_display::diff::unified;
 
 thread_local! {
     /// The controller whose question this thread is answering.

@@ -6,7 +6,6 @@ pub mod approver;
 pub mod assess;
 pub mod block_on;
 pub mod clock;
-pub mod config;
 pub mod controller;
 mod history;
 pub mod in_turn;
@@ -16,9 +15,7 @@ mod nested;
 pub mod offered;
 mod offload;
 pub mod pipeline;
-pub mod present;
 pub mod random;
-pub mod redact;
 pub mod sessions;
 #[cfg(test)]
 mod skip;
@@ -27,6 +24,9 @@ pub mod toolset;
 pub mod walls;
 pub mod watch;
 
+pub use askfirst_config as config;
+pub use askfirst_display as present;
+pub use askfirst_display::redact;
 pub use controller::ApprovalController;
 pub use toolset::ApprovalToolset;
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::controller::ApprovalController;
-use crate::redact::{Mark, Redactor};
+use askfirst_display::redact::{Mark, Redactor};
 
 /// A question to a session.
 #[derive(Debug, Serialize, Deserialize)]

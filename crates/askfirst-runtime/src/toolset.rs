@@ -14,13 +14,13 @@ use serde_json::{Map, Value};
 use crate::assess::Unknown;
 use crate::block_on::block_on_alone;
 use crate::clock::SystemClock;
-use crate::config::OnDenial;
 use crate::controller::ApprovalController;
 use crate::ledger::SessionId;
 use crate::pipeline::Pipeline;
 use crate::pipeline::straight::Started;
 use crate::pipeline::together;
-use crate::redact::Redactor;
+use askfirst_config::OnDenial;
+use askfirst_display::redact::Redactor;
 
 /// A toolset whose calls pass through the pipeline. Everything else is the inner toolset's. Clones share everything, so it
 /// needs no `Arc`.

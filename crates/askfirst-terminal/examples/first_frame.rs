@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use askfirst::machine::{Member, Question, QuestionId};
 use askfirst::{ApprovalPresentation, ApprovalRequest, PresentationKind, Timestamp};
-use askfirst_runtime::present::{Page, PageOptions};
-use askfirst_runtime::redact::Redactor;
+use askfirst_display::redact::Redactor;
+use askfirst_display::{Page, PageOptions};
 
 fn main() {
     let before: String =

@@ -1,7 +1,7 @@
 //! Which colour says what. Only the sixteen colours of the terminal's own palette are used, so that light and dark
 //! both stay readable, and without colour nothing is lost.
 
-use askfirst_runtime::present::{Change, Line, Part, Piece, PieceKind, Token, Tone};
+use askfirst_display::{Change, Line, Part, Piece, PieceKind, Token, Tone};
 use ratatui::style::{Color, Modifier, Style};
 
 /// How a piece of a line is drawn.

@@ -1,6 +1,6 @@
 //! Lines as text for a terminal: the one place that knows colours.
 
-use askfirst_runtime::present::{Change, Line, Part, PieceKind};
+use askfirst_display::{Change, Line, Part, PieceKind};
 
 use crate::Style;
 

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use anyhow::Context;
-use askfirst_runtime::config::Places;
+use askfirst_config::Places;
 
 use crate::args::{Common, ModeFlags};
 use crate::commands::run::live::{Coming, Live, Told};

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, IsTerminal, Write};
 
 use anyhow::Context;
 use askfirst::{ApprovalContext, ApprovalRequest, Args, Because, Verdict, judge};
+use askfirst_display::redact::{Mark, Redactor};
 use askfirst_runtime::assess::{self, Unknown};
-use askfirst_runtime::redact::{Mark, Redactor};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use askfirst::ports::Clock;
 use askfirst::{ApprovalContext, Outcome};
+use askfirst_config::Places;
 use askfirst_runtime::block_on::block_on_alone;
 use askfirst_runtime::clock::SystemClock;
-use askfirst_runtime::config::Places;
 use askfirst_runtime::ledger::SessionId;
 use serde_json::{Value, json};
 

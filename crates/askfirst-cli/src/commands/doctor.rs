@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use askfirst::{Mode, Walls};
-use askfirst_runtime::config::{Config, Places};
+use askfirst_config::{Config, Places};
 use askfirst_runtime::launcher::walls;
 use askfirst_runtime::walls::{SYSTEM_PATHS, is_root, landlock_version, machine};
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! `effective`: the config in force, where each value comes from, and its digest.
 
-use askfirst_runtime::config::effective as lines_of;
+use askfirst_config::effective as lines_of;
 use askfirst_runtime::walls::SYSTEM_PATHS;
 use serde_json::json;
 

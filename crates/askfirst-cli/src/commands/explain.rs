@@ -2,9 +2,9 @@
 
 use askfirst::explain::{Explanation, Found, LookedIn, explain as explain_call};
 use askfirst::{ApprovalContext, ApprovalRequest, Args, Assessment, Toolset};
+use askfirst_display::escape::{escaped, width};
+use askfirst_display::redact::Mark;
 use askfirst_runtime::assess::{self, Unknown};
-use askfirst_runtime::present::escape::{escaped, width};
-use askfirst_runtime::redact::Mark;
 use serde_json::{Value, json};
 
 use crate::args::Common;

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use askfirst_runtime::config::PROJECT_FILE;
-use askfirst_runtime::present::escape::escaped;
+use askfirst_config::PROJECT_FILE;
+use askfirst_display::escape::escaped;
 
 use crate::args::Common;
 use crate::commands::trust;

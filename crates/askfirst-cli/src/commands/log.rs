@@ -5,9 +5,9 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use askfirst_runtime::config::Places;
+use askfirst_config::Places;
+use askfirst_display::escape::escaped_line;
 use askfirst_runtime::ledger::{Entry, Filter, find, read, verify as check};
-use askfirst_runtime::present::escape::escaped_line;
 use serde_json::{Value, json};
 
 use crate::args::Common;

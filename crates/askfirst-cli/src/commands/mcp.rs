@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use askfirst::Policy;
+use askfirst_config::{Config, McpServer, Places, Upstream};
 use askfirst_mcp::elicit::Elicit;
 use askfirst_mcp::{Gateway, Pins, Setup, Ways, widen};
 use askfirst_runtime::ApprovalController;
-use askfirst_runtime::config::{Config, McpServer, Places, Upstream};
 use askfirst_runtime::sessions::{self, Listening};
 use askfirst_runtime::walls::let_go_of_code;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -1,8 +1,8 @@
 //! `memory`: what running sessions remember, and forgetting some of it.
 
 use askfirst::MemoryId;
-use askfirst_runtime::config::Places;
-use askfirst_runtime::present::time::time_of_day;
+use askfirst_config::Places;
+use askfirst_display::time::time_of_day;
 use askfirst_runtime::sessions;
 use serde_json::json;
 

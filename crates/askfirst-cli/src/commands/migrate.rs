@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use askfirst_runtime::config::{Layer, migrate as rewrite};
+use askfirst_config::{Layer, migrate as rewrite};
 use serde_json::json;
 
 use crate::args::Common;

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use askfirst::{ApprovalContext, Outcome, Toolset};
+use askfirst_config::Places;
+use askfirst_display::redact::{Mark, Redactor};
 use askfirst_runtime::block_on::block_on_alone;
-use askfirst_runtime::config::Places;
-use askfirst_runtime::redact::{Mark, Redactor};
 use askfirst_runtime::sessions;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use anyhow::{Context, bail};
 use askfirst::ports::{Access, Ended, Launch};
-use askfirst_runtime::config::{Config, OSProfile as Narrower, Settings, ShellConfig};
+use askfirst_config::{Config, OSProfile as Narrower, Settings, ShellConfig};
 use askfirst_runtime::launcher::WalledLauncher;
 use askfirst_runtime::walls::{Denial, Descriptors, Grant, Network, OSProfile};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};

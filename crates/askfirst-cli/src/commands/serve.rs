@@ -4,8 +4,8 @@ use std::io::BufReader;
 use std::sync::Arc;
 
 use askfirst::Approval;
+use askfirst_config::{AskBy, Config, PathMode, Places};
 use askfirst_mcp::serve::{BEAT, Running, Server};
-use askfirst_runtime::config::{AskBy, Config, PathMode, Places};
 use askfirst_runtime::sessions;
 
 use crate::args::{Common, ListenFlags, ModeFlags, Way};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use askfirst::{Approval, ApprovalPresentation, ApprovalRequest, Fact, Mode, PresentationKind, Risk};
+use askfirst_config::{Layer, LoadOptions, Places, ProjectTrust, load_with, trust as trusting};
 use askfirst_runtime::ApprovalController;
-use askfirst_runtime::config::{Layer, LoadOptions, Places, ProjectTrust, load_with, trust as trusting};
 use askfirst_terminal::{Options, Style, TerminalApprover};
 use serde_json::json;
 

@@ -12,7 +12,7 @@ use askfirst::{
     Approval, ApprovalAware, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Assessment, Cause,
     Invocation, Mode, Outcome, ToolDefinition, ToolError, Toolset, Walls, judge,
 };
-use askfirst_runtime::config::{Config, LoadOptions, Places, effective, load};
+use askfirst_config::{Config, LoadOptions, Places, effective, load};
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde::Deserialize;
 use serde_json::{Value, json};

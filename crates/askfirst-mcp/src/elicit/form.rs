@@ -3,9 +3,9 @@
 
 use askfirst::machine::{Answer, Question};
 use askfirst::{ApprovalDecision, ApprovalScope, Args, Cause, Timestamp};
-use askfirst_runtime::present::offer::Choice;
-use askfirst_runtime::present::page::{Page, PageOptions};
-use askfirst_runtime::redact::Redactor;
+use askfirst_display::offer::Choice;
+use askfirst_display::page::{Page, PageOptions};
+use askfirst_display::redact::Redactor;
 use serde_json::{Value, json};
 
 /// A longer text is not read in a form: then nobody is asked by it.

@@ -13,8 +13,8 @@ use std::task::{Context, Poll};
 use askfirst::machine::{Answer, Member, Question, QuestionId};
 use askfirst::ports::{Approver, Clock, Reply};
 use askfirst::{Args, Cause};
+use askfirst_display::redact::Redactor;
 use askfirst_runtime::random;
-use askfirst_runtime::redact::Redactor;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 

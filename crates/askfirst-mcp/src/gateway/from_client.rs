@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use askfirst::{ApprovalContext, Args};
-use askfirst_runtime::redact::{Mark, Redactor};
+use askfirst_display::redact::{Mark, Redactor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askfirst::{ApprovalContext, Args, Assessment, Verdict, judge};
-use askfirst_runtime::present::escape::escaped;
+use askfirst_display::escape::escaped;
 use serde_json::Value;
 
 use super::{Link, MAX_IN_FLIGHT, Waiting};

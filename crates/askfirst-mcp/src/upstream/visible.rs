@@ -1,6 +1,6 @@
 //! Every text of a tool's definition made visible: a model reads all of it, also what no person would see.
 
-use askfirst_runtime::present::escape::escaped;
+use askfirst_display::escape::escaped;
 use serde_json::{Map, Value};
 
 /// Escapes what nobody would see in a tool, wherever it stands, but for the tool's name. Says how much.

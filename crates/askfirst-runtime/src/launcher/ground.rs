@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::journal::{Entry, Journal, Turn};
-use crate::config::{Config, PathMode};
 use crate::walls::{Derived, Known, Links, Moved, Protected, Since, Sort, WallsError, quarantine, reopen};
+use askfirst_config::{Config, PathMode};
 
 /// So many folders that were opened again, and so many things that are left, are told of.
 const MOST_TOLD: usize = 32;

@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest, Sha256};
 
-use crate::config::{Config, Settings};
 use crate::walls::Mark;
+use askfirst_config::{Config, Settings};
 
 /// What an entry begins with.
 const HEAD: Mark = *b"askfirst walls 1";

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use askfirst::{Approval, Because};
 
 use super::*;
-use crate::config::{PathApproval, PathConfig, PathMode};
+use askfirst_config::{PathApproval, PathConfig, PathMode};
 
 /// A launcher with one free root, the folder that is given.
 fn launcher(root: &std::path::Path) -> WalledLauncher {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::error::LedgerError;
 use super::long;
-use crate::redact::{Mark, Redacted, Redactor};
+use askfirst_display::redact::{Mark, Redacted, Redactor};
 
 /// Long arguments: where they stand in the line, and the digest by which they stand in its hash.
 #[derive(Debug)]

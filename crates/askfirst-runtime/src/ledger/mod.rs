@@ -26,8 +26,8 @@ use std::sync::Arc;
 use askfirst::ports::{Clock, Durability, RecordFailed, Recorder};
 use askfirst::record::Record;
 
-use crate::config::SyncRule;
-use crate::redact::Redactor;
+use askfirst_config::SyncRule;
+use askfirst_display::redact::Redactor;
 use disk::{Disk, RealDisk};
 use keep::{Keeper, Turn};
 use line::Head;

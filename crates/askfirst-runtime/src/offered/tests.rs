@@ -1,7 +1,7 @@
 //! What is warned of is true, and found out without starting anything.
 
 use super::*;
-use crate::config::testing::World;
+use askfirst_config::testing::World;
 
 fn said(user: &str, managed: &str) -> String {
     let world = World::new();

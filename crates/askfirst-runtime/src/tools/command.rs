@@ -15,9 +15,9 @@ use askfirst::{
 };
 use serde_json::Value;
 
-use crate::config::{ArgKind, ArgSpec, CommandTool, Limits};
 use crate::offload::offload;
 use crate::tools::finished::{quoted, result_of};
+use askfirst_config::{ArgKind, ArgSpec, CommandTool, Limits};
 
 /// Programs as tools.
 pub struct CommandToolset {

@@ -15,7 +15,7 @@ use super::error::WallsError;
 use super::found::{Found, Sort};
 use super::links::Links;
 use super::protected::{Known, Protected};
-use crate::config::{Config, PathConfig, PathMode, Settings, ShellConfig};
+use askfirst_config::{Config, PathConfig, PathMode, Settings, ShellConfig};
 
 /// So many places are covered one by one; each takes time before every command.
 const MOST_COVERS: usize = 16_384;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::present::escape::visible_line;
+use askfirst_display::escape::visible_line;
 
 /// Longer paths are shown by their ends.
 const MOST: usize = 400;

@@ -12,7 +12,7 @@ use askfirst_sandbox::Denial;
 use super::found::Found;
 use super::git::OF_GIT;
 use super::reading::read;
-use crate::tools::filesystem::never::is_aside;
+use askfirst_files::never::is_aside;
 
 /// Settings of a repository that start no program.
 const HARMLESS: [&str; 21] = [

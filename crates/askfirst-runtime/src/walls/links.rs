@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fs::Access;
 
 use super::error::WallsError;
-use crate::tools::filesystem::never::is_aside;
+use askfirst_files::never::is_aside;
 
 /// So many are made read only one by one; more is a refusal.
 const MOST: usize = 64;

@@ -11,10 +11,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{Derived, Links, Protected, derive_os_sandbox_profile};
-use crate::config::{
+use crate::tools::filesystem::FileToolset;
+use askfirst_config::{
     Config, OSProfile as Narrower, PathApproval, PathConfig, PathMode, Settings, ShellConfig,
 };
-use crate::tools::filesystem::FileToolset;
 
 const FOLDERS: [&str; 6] = ["a", "a/b", "a/b/c", "a/.git/hooks", "d", "d/e"];
 const FILES: [&str; 9] = [
@@ -88,7 +88,7 @@ impl Layer {
         settings.sandbox.never_write = self.never_write.iter().map(|rule| (*rule).to_owned()).collect();
         if let Some(network) = self.network {
             settings.shell = Some(ShellConfig { network, ..ShellConfig::default() });
-            let origin = crate::config::Origin { value: network.to_string(), from: "x".to_owned() };
+            let origin = askfirst_config::Origin { value: network.to_string(), from: "x".to_owned() };
             settings.origins.insert("shell.network".to_owned(), origin);
         }
         settings

@@ -20,8 +20,8 @@ use super::found::{Found, Sort, Stamp};
 use super::git::{Marks, To, Way, Ways, is_known_to_rules, settings_of_all};
 use super::links::linked_below;
 use super::reading::folder_at;
-use crate::config::{Config, Settings};
-use crate::tools::filesystem::never::{Names, Never, is_aside};
+use askfirst_config::{Config, Settings};
+use askfirst_files::never::{Names, Never, is_aside};
 
 /// A folder that changed this short a time before it was read may have changed again at the same tick.
 const SETTLED: Duration = Duration::from_secs(2);

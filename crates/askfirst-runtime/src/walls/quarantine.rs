@@ -18,8 +18,8 @@ use super::git::Way;
 use super::harmless::Judge;
 use super::protected::{Inside, Known, Protected, Searched};
 use super::reading::folder_at;
-use crate::present::escape::visible_line;
-use crate::tools::filesystem::never::ASIDE;
+use askfirst_display::escape::visible_line;
+use askfirst_files::never::ASIDE;
 
 /// So often it is looked whether more is there.
 const ROUNDS: usize = 5;

@@ -16,7 +16,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::quarantine::{Counting, one_round};
 use super::{Links, Moved, Protected, Since, WallsError, derive_os_sandbox_profile, quarantine};
-use crate::config::{Config, PathApproval, PathConfig, PathMode, Settings};
+use askfirst_config::{Config, PathApproval, PathConfig, PathMode, Settings};
 
 struct World {
     held: tempfile::TempDir,

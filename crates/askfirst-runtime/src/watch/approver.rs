@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::frame::{FrameError, Patience, read, write};
 use super::place::{Missing, Place};
 use super::{Asker, FromAsker, FromWatcher, Look, WatchError, hands, takes};
-use crate::redact::{Mark, Redactor};
+use askfirst_display::redact::{Mark, Redactor};
 
 /// The largest question and the largest answer.
 pub(super) const LIMIT: usize = 64 << 20;

@@ -9,8 +9,8 @@ use askfirst::{
     Approval, ApprovalContext, ApprovalDecision, ApprovalPresentation, Because, Cause, Mode, Outcome, Policy,
     PresentationKind, Rules, ToolError,
 };
-use askfirst_runtime::config::{Config, PathApproval, PathConfig, PathMode, Settings};
-use askfirst_runtime::present::diff::unified;
+use askfirst_config::{Config, PathApproval, PathConfig, PathMode, Settings};
+use askfirst_display::diff::unified;
 use askfirst_runtime::tools::filesystem::FileToolset;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};

@@ -11,8 +11,8 @@ use askfirst::{
     FunctionTool, FunctionToolset, Invocation, Mode, Outcome, Policy, Shown, ToolDefinition, ToolError,
     Toolset,
 };
+use askfirst_config::OnDenial;
 use askfirst_runtime::block_on::block_on;
-use askfirst_runtime::config::OnDenial;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 
 use askfirst::{ApprovalRequest, MemoryId};
-use askfirst_runtime::redact::Redactor;
+use askfirst_display::redact::Redactor;
 use askfirst_runtime::{ApprovalController, sessions};
 use serde_json::json;
 

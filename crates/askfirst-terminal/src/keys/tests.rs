@@ -2,7 +2,7 @@
 
 use askfirst::machine::{Member, Question, QuestionId};
 use askfirst::{Approval, ApprovalScope, Args, Loosen, OfferedPattern, Timestamp, simple_approval_request};
-use askfirst_runtime::redact::Redactor;
+use askfirst_display::redact::Redactor;
 use proptest::prelude::*;
 
 use super::*;

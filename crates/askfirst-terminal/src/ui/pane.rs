@@ -1,6 +1,6 @@
 //! A window on a page: where it stands, how it moves, what was in it.
 
-use askfirst_runtime::present::Line;
+use askfirst_display::Line;
 
 use super::Ui;
 use super::draw::scope_len;

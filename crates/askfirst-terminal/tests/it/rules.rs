@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use askfirst::ApprovalRequest;
-use askfirst_runtime::present::Rule;
+use askfirst_display::Rule;
 
 use crate::desk::{Desk, email, program};
 

@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use askfirst_runtime::present::Rule;
+use askfirst_display::Rule;
 
 use crate::desk::program;
 use crate::rules::without;

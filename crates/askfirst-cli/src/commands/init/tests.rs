@@ -1,6 +1,6 @@
 //! What init writes, for every way of answering.
 
-use askfirst_runtime::config::{LoadOptions, Places, load};
+use askfirst_config::{LoadOptions, Places, load};
 
 use super::{Answers, Choice, KINDS, Kind, text};
 

@@ -3,9 +3,9 @@
 use std::io::BufReader;
 use std::sync::Arc;
 
+use askfirst_config::{Config, McpServer, Upstream};
 use askfirst_mcp::Gateway;
 use askfirst_mcp::http::{self, Backend, Front, Listen, Names, Target, Token};
-use askfirst_runtime::config::{Config, McpServer, Upstream};
 use askfirst_runtime::walls::let_go_of_code;
 
 use super::{Opened, TOKEN, UPSTREAM_TOKEN, start};

@@ -1,8 +1,8 @@
 //! One call of a run as a row, or as several where the screen is narrow. What is long is cut with a mark; what went
 //! wrong is told whole.
 
-use askfirst_runtime::present::escape::width;
-use askfirst_runtime::present::visible_line;
+use askfirst_display::escape::width;
+use askfirst_display::visible_line;
 use serde_json::Value;
 
 use super::live::Over;

@@ -11,7 +11,7 @@ use askfirst::toolset::BoxFuture;
 use askfirst::{
     ApprovalAware, ApprovalContext, Cause, Invocation, Outcome, ToolDefinition, ToolError, Toolset,
 };
-use askfirst_runtime::redact::{Mark, Redactor};
+use askfirst_display::redact::{Mark, Redactor};
 use serde_json::Value;
 
 use super::line::{Line, result_words};

@@ -1,6 +1,6 @@
 //! What a person must be able to do, with the whole program: each story as it should go, and that its opposite does not.
 
-use askfirst_runtime::present::Rule;
+use askfirst_display::Rule;
 use serde_json::Value;
 
 use super::without::story;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use askfirst_runtime::present::Rule;
+use askfirst_display::Rule;
 
 use super::stories::{list, place, write};
 use super::without::{program, story};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use askfirst_runtime::present::Rule;
+use askfirst_display::Rule;
 
 const WHOLE: &str = env!("CARGO_BIN_EXE_askfirst");
 

@@ -7,8 +7,8 @@ use askfirst::{Approval, Because};
 use rustix::fs::{Mode, OFlags};
 
 use super::*;
-use crate::config::{PathApproval, PathConfig, PathMode, Settings};
 use crate::walls::derive_os_sandbox_profile;
+use askfirst_config::{PathApproval, PathConfig, PathMode, Settings};
 
 /// A root whose own path is so long that nothing in it can be moved aside as a whole.
 fn config(held: &Path) -> (Config, PathBuf) {

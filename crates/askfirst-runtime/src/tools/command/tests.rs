@@ -6,7 +6,7 @@ use askfirst::{Args, Because};
 use serde_json::{Value, json};
 
 use super::{quoted, words};
-use crate::config::{ArgKind, ArgSpec, CommandTool};
+use askfirst_config::{ArgKind, ArgSpec, CommandTool};
 
 fn tool(command: &[&str], args: &[(&str, ArgKind)]) -> CommandTool {
     let spec = |kind| ArgSpec { kind, optional: false, one_of: Vec::new() };

@@ -4,39 +4,13 @@
 //! known about the program; the strictest decides. What is not understood is asked about. The bytes that were judged
 //! are the bytes that run.
 
-mod aliases;
-pub(crate) mod deciding;
-mod examples;
-mod fill;
-mod filters;
-mod glob;
 mod jobs;
-mod judged;
-pub(crate) mod line;
-mod lists;
-mod match_deny;
-mod match_words;
-mod open;
-mod orders;
-mod paths;
-mod pattern;
-mod payload;
-pub(crate) mod programs;
-mod reach;
-mod real;
-mod rules;
 mod run;
-mod secrets;
 mod show;
-mod start;
 #[cfg(test)]
 mod tests;
-mod touched;
-mod variables;
-mod verdict;
 mod wish;
 
-use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use askfirst::ports::Launcher;
@@ -45,24 +19,14 @@ use askfirst::{
     Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Because, Fact, Invocation, Shown,
     ToolDefinition, ToolError, Toolset,
 };
+use askfirst_config::{Config, LayerRole};
+use askfirst_files::{FilesError, Ground, Roots, Sightings};
+pub use askfirst_shell::Masked;
+use askfirst_shell::{Judged, Layer, Script, ShellPolicy};
 use serde_json::Value;
 
-pub(crate) use examples::rule_matches;
-pub use reach::Masked;
-
-use judged::Judged;
-use reach::Reach;
-use rules::{Layer, Speaks};
 use run::Runner;
-use start::Opened;
-use verdict::Judge;
-use wish::Wish;
-
-use crate::config::Config;
-use crate::tools::filesystem::FilesError;
-use crate::tools::filesystem::place::Ground;
-use crate::tools::filesystem::roots::Roots;
-use crate::tools::filesystem::sightings::Sightings;
+use wish::{What, Wish};
 
 /// The shell tools cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -75,17 +39,15 @@ pub enum ShellError {
     Roots(#[from] FilesError),
     /// An expression of `dangerous_patterns` cannot be read.
     #[error("a dangerous pattern cannot be read: {0}")]
-    Pattern(#[from] regex::Error),
+    Pattern(#[from] askfirst_shell::BadPattern),
 }
 
 /// Tools that run commands.
 pub struct ShellToolset(Arc<Inner>);
 
 struct Inner {
-    main: Layer,
-    floors: Vec<Layer>,
+    policy: ShellPolicy,
     roots: Roots,
-    network: bool,
     masked: Masked,
     sightings: Sightings,
     runner: Runner,
@@ -101,7 +63,7 @@ impl ShellToolset {
         Self::with_masks(config, launcher, Masked::No)
     }
 
-    /// The same, where walls may hide what is never read.
+    /// The tools as a config has them, on a machine where the sandbox may hide the files of `never_read`.
     ///
     /// # Errors
     /// As [`ShellToolset::new`].
@@ -112,12 +74,15 @@ impl ShellToolset {
     ) -> Result<Self, ShellError> {
         let shell = config.main.shell.as_ref().ok_or(ShellError::NotOffered)?;
         let floors = config.shell_floors();
-        let floors = floors.map(|(settings, shell)| Layer::new(settings, shell, Speaks::Floor));
-        Ok(Self(Arc::new(Inner {
-            main: Layer::new(&config.main, shell, Speaks::Main)?,
+        let floors = floors.map(|(settings, shell)| Layer::new(shell.layer(settings, LayerRole::Floor)));
+        let policy = ShellPolicy {
+            main: Layer::new(shell.layer(&config.main, LayerRole::Main))?,
             floors: floors.collect::<Result<_, _>>()?,
-            roots: Roots::new(config)?,
             network: shell.network,
+        };
+        Ok(Self(Arc::new(Inner {
+            policy,
+            roots: Roots::new(config)?,
             masked,
             sightings: Sightings::default(),
             runner: Runner::new(shell, launcher),
@@ -127,35 +92,18 @@ impl ShellToolset {
 }
 
 impl Inner {
-    /// Judges what a call would run.
+    /// Judges the command of a call.
     fn judge(&self, wish: &Wish) -> Judged {
-        let ground = Ground::new(&self.roots);
-        let said = std::iter::once(&self.main).chain(&self.floors);
-        let outside =
-            said.filter_map(|layer| Some((layer.outside_roots?, layer.origin("shell.outside_roots"))));
-        let (outside, outside_origin) =
-            outside.max_by_key(|(approval, _)| *approval).unwrap_or((Approval::Required, None));
-        let reach = Reach {
-            ground: &ground,
-            outside,
-            outside_origin,
-            masked: self.masked,
-            left: Cell::new(reach::MAX_WALK),
-            seen: RefCell::default(),
-        };
-        let home = self.roots.home.as_deref();
+        let (home, folder) = (self.roots.home(), self.roots.folder());
         let folder = match wish.folder.as_os_str().is_empty() {
-            true => real::real(&self.roots.folder),
-            false => real::real(&self.roots.folder.join(&wish.folder)),
+            true => folder.to_owned(),
+            false => folder.join(&wish.folder),
         };
-        let folder = folder.unwrap_or_else(|| self.roots.folder.clone());
-        let opened: Opened = match &wish.what {
-            wish::What::Line => open::open_text(&wish.text, &folder, home),
-            wish::What::Words(words) => open::open_words(words, &wish.text, &folder, home),
+        let script = match &wish.what {
+            What::Line => Script::of_line(&wish.text, &folder, home),
+            What::Words(words) => Script::of_words(words, &wish.text, &folder, home),
         };
-        let (main, floors, network) = (&self.main, self.floors.as_slice(), self.network);
-        let judge = Judge { main, floors, reach, home, cwd: &folder, network };
-        judge.judge(&wish.text, opened)
+        self.policy.judge(script, &Ground::new(&self.roots), self.masked)
     }
 
     fn assess(&self, call: &ApprovalContext, wish: &Wish) -> Assessment {
@@ -176,14 +124,15 @@ impl Inner {
                 Assessment::blocked(why.join("; "))
             }
             Approval::OncePerSession | Approval::Required | Approval::Human => {
-                let payload = payload::payload(wish, &judged);
+                let command = wish.command_call();
+                let payload = judged.payload(command);
                 let mut request =
                     ApprovalRequest::new(&call.tool_name, show::description(wish, &judged), payload);
                 request.approval = approval;
                 request.facts = facts.clone();
                 request.risk = judged.risk;
-                request.patterns = payload::patterns(wish, &judged, &request.payload);
-                request.same = Some(payload::same(wish, &judged));
+                request.patterns = judged.patterns(command, &request.payload);
+                request.same = Some(judged.same(command));
                 Assessment::needs_approval(request)
             }
         };
@@ -222,7 +171,7 @@ impl Toolset for ShellToolset {
                 }
                 None => inner.sightings.check(&invocation.call, &now)?,
             }
-            inner.runner.run(&inner.roots.folder, wish, invocation).await
+            inner.runner.run(inner.roots.folder(), wish, invocation).await
         })
     }
 

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::jobs::Jobs;
 use super::wish::{Wait, What, Wish};
-use crate::config::{Limits, ShellConfig};
 use crate::offload::offload;
 use crate::tools::finished::result_of;
+use askfirst_config::{Limits, ShellConfig};
 
 /// Variables that a shell acts on before it runs anything. Never passed on.
 const NEVER_PASSED: [&str; 9] =

@@ -4,9 +4,8 @@
 use askfirst::{Approval, ApprovalPresentation, Fact, PresentationKind, Shown, Verdict};
 use serde_json::{Value, json};
 
-use super::judged::{Judged, Row};
-use super::start::Start;
 use super::wish::{Wait, Wish};
+use askfirst_shell::{Judged, Row, Start};
 
 /// What a call does, in one line: a rule's own words, where one decided and has them.
 pub(super) fn description(wish: &Wish, judged: &Judged) -> String {
@@ -72,13 +71,12 @@ fn word(approval: Approval) -> &'static str {
 }
 
 fn row((start, row): (&Start, &Row)) -> Value {
-    let program = start.used.as_ref().map(|used| used.program.as_str()).unwrap_or_default();
     let strictest = row.approval();
     let reasons = row.reasons.iter().filter(|reason| reason.approval == strictest);
     let whys: Vec<&str> = reasons.map(|reason| &*reason.text).collect();
     let rule = row.reason().and_then(|reason| reason.because.as_ref()).map(askfirst::Because::place);
     json!({
-        "program": program,
+        "program": start.program(),
         "text": start.text,
         "verdict": word(strictest),
         "approval": strictest,

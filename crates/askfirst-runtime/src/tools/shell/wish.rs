@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use askfirst::{Args, ToolDefinition};
+use askfirst_shell::CommandCall;
 use serde_json::{Value, json};
 
 use crate::tools::finished::quoted;
@@ -43,6 +44,16 @@ pub(super) struct Wish {
 }
 
 impl Wish {
+    /// The call, as far as its payload depends on it.
+    pub(super) fn command_call(&self) -> CommandCall<'_> {
+        CommandCall {
+            text: &self.text,
+            stdin: &self.stdin,
+            background: self.wait == Wait::No,
+            by_shell: self.what == What::Line,
+        }
+    }
+
     /// Reads the arguments of `shell` or `exec`; nothing for another tool.
     pub(super) fn read(tool: &str, args: &Args) -> Option<Result<Self, String>> {
         match tool {

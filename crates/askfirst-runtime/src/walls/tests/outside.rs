@@ -123,7 +123,7 @@ fn a_profile_grants_nothing_by_a_link_that_was_made_since() {
     world.write("w/job/x", "x");
     world.write("w/secret/key", "x");
     let paths = Some(vec![world.path("w/job"), world.path("w/job/out")]);
-    let profile = crate::config::OSProfile { read: paths.clone(), write: paths, network: None };
+    let profile = askfirst_config::OSProfile { read: paths.clone(), write: paths, network: None };
     world.config.main.sandbox.os_profile = Some(profile);
     let links = Links::search(&[world.path("w")]).unwrap();
     let derive = || {

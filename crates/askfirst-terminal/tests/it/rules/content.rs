@@ -1,7 +1,7 @@
 //! Display, rules 1 to 6: what somebody else wrote.
 
 use askfirst::{ApprovalPresentation, Fact, Loosen, OfferedPattern, PresentationKind};
-use askfirst_runtime::present::Rule;
+use askfirst_display::Rule;
 
 use super::{Office, only};
 use crate::desk::{Asking, args, email};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use askfirst::{Approval, ApprovalPresentation, Cause, PresentationKind, Risk};
-use askfirst_runtime::present::Rule;
+use askfirst_display::Rule;
 use rustix::process::Signal;
 
 use super::{Office, only};

@@ -1,6 +1,6 @@
 //! Display, rules 7 to 9: several at once, other terminals, how far a yes reaches. And what else is ours to keep.
 
-use askfirst_runtime::present::Rule;
+use askfirst_display::Rule;
 
 use super::only;
 use crate::desk::{Desk, email};

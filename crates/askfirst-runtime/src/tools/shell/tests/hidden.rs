@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::{World, world};
 use crate::clock::SystemClock;
-use crate::config::SyncRule;
 use crate::ledger::{Ledger, LedgerSettings, SessionId};
-use crate::present::{Page, PageOptions};
-use crate::redact::Redactor;
 use askfirst::ApprovalAware;
 use askfirst::withheld::Withheld;
+use askfirst_config::SyncRule;
+use askfirst_display::redact::Redactor;
+use askfirst_display::{Page, PageOptions};
 
 /// What a person is shown about a call, and what stands in the record.
 fn shown_and_recorded(world: &World, args: Value) -> (String, String) {

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use super::ShellToolset;
 use crate::block_on::block_on;
-use crate::config::{Config, LoadOptions, Places, load};
+use askfirst_config::{Config, LoadOptions, Places, load};
 
 /// Writes down what it would start.
 #[derive(Default)]

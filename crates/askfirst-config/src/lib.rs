@@ -1,0 +1,40 @@
+//! The config: read in two stages, every fault at once, then merged layer by layer.
+
+mod check;
+mod comments;
+mod effective;
+mod emit;
+pub mod fault;
+mod file;
+mod floors;
+mod keys;
+mod layers;
+mod loosens;
+mod merge;
+mod migrate;
+mod node;
+mod offer;
+mod older;
+mod own;
+mod places;
+#[cfg(test)]
+mod properties;
+mod quote;
+mod read;
+mod scalar;
+mod schema;
+pub mod settings;
+#[cfg(test)]
+pub(crate) mod testing;
+mod text;
+pub mod trust;
+pub mod words;
+
+pub use askfirst_shell::ShellRule;
+pub use effective::{EffectiveLine, effective};
+pub use fault::{Fault, Faults};
+pub use layers::{LoadOptions, PROJECT_FILE, ProjectTrust, find_project, from_json, load, load_with};
+pub use migrate::{Migrated, migrate};
+pub use places::Places;
+pub use schema::schema;
+pub use settings::*;

@@ -1,0 +1,182 @@
+//! Keys that stood under a tool: `safe_commands`, `dangerous_patterns`, `safe_paths`, `require_read_approval`.
+
+use askfirst::Approval;
+use askfirst::when::Glob;
+
+use super::{Older, approval_node, approval_of, required_if, section};
+use crate::node::{Entry, Node, Notes, Place, Value};
+use crate::read::Dialect;
+
+impl Older<'_> {
+    pub(super) fn tool_entries(&mut self, root: &mut Node) {
+        for key in ["safe_commands", "dangerous_patterns"] {
+            self.for_the_shell(root, key);
+        }
+        let Some(tools) = root.get_mut("tools") else { return };
+        let mut readings = Vec::new();
+        for tool in tools.children_mut() {
+            if let Some(entry) = tool.entry("require_read_approval").cloned() {
+                readings.extend(self.boolean(&entry).map(|yes| (yes, entry.at.clone())));
+                if self.dialect == Dialect::File {
+                    tool.take("require_read_approval");
+                }
+            }
+            self.safe_paths(tool);
+        }
+        for (yes, at) in readings {
+            let approval = required_if(yes);
+            self.warn(
+                &at,
+                &format!("require_read_approval: {yes}"),
+                &format!("approval: {{ read: {approval} }}"),
+            );
+            self.on_every_root(root, "read", approval, &at);
+        }
+    }
+
+    /// Lists of commands stood under the shell tool, or beside it. A program's own data keeps them for its override.
+    fn for_the_shell(&mut self, root: &mut Node, key: &str) {
+        if self.dialect == Dialect::Dict {
+            return;
+        }
+        let shell_tool = root.get_mut("tools").and_then(|tools| tools.get_mut("shell"));
+        let nested = shell_tool.and_then(|shell| shell.take(key));
+        let in_section = match key {
+            "safe_commands" => root.get_mut("shell").and_then(|shell| shell.take(key)),
+            _ => None,
+        };
+        for entry in [nested, root.take(key), in_section].into_iter().flatten() {
+            if !matches!(entry.value.value, Value::List(_)) {
+                let message = format!("`{key}` must be a list, not {}", entry.value.kind());
+                self.fault(&entry.value.place, message, "this is an older spelling; see `shell.rules`");
+                continue;
+            }
+            match key {
+                "safe_commands" => self.safe_commands(root, &entry),
+                _ => self.dangerous_patterns(root, entry),
+            }
+        }
+        // An entry that only held these says nothing any more, and an empty entry would be one more thing to read.
+        if let Some(tools) = root.get_mut("tools")
+            && tools
+                .get("shell")
+                .is_some_and(|shell| shell.is_map() && shell.entries().is_empty() && shell.source.is_none())
+        {
+            tools.take("shell");
+        }
+    }
+
+    fn safe_commands(&mut self, root: &mut Node, entry: &Entry) {
+        self.warn(&entry.at, "safe_commands", "shell: { rules: [{ pattern: …, approval: none }] }");
+        let Some(shell) = section(root, "shell", &entry.at) else { return };
+        if shell.get("rules").is_none_or(Node::is_null) {
+            shell.put("rules", Node::made(Value::List(Vec::new()), &entry.at).block());
+        }
+        let Some(rules) = shell.get_mut("rules") else { return };
+        rules.source = None;
+        for item in entry.value.items() {
+            let mut rule = Node::made(Value::Map(Vec::new()), &item.place);
+            rule.put("pattern", Node { source: None, ..item.clone() });
+            rule.put("approval", approval_node(Approval::None, &item.place));
+            if let Value::List(items) = &mut rules.value {
+                items.push(rule);
+            }
+        }
+    }
+
+    fn dangerous_patterns(&mut self, root: &mut Node, entry: Entry) {
+        self.warn(&entry.at, "dangerous_patterns", "shell: { dangerous_patterns: … }");
+        let Some(shell) = section(root, "shell", &entry.at) else { return };
+        match shell.get_mut("dangerous_patterns") {
+            None => shell.put("dangerous_patterns", Node { source: None, ..entry.value }),
+            Some(existing) => {
+                existing.source = None;
+                if let (Value::List(mine), Value::List(theirs)) = (&mut existing.value, entry.value.value) {
+                    mine.extend(theirs);
+                }
+            }
+        }
+    }
+
+    /// `safe_paths` becomes two cases: those paths unasked, all others asked about.
+    fn safe_paths(&mut self, tool: &mut Node) {
+        let Some(entry) = tool.entry("safe_paths").cloned() else { return };
+        self.warn(&entry.at, "safe_paths", "[{ approval: none, when: { path: … } }, { approval: required }]");
+        if self.dialect == Dialect::File {
+            tool.take("safe_paths");
+        }
+        let Some(paths) = self.path_tests(&entry) else { return };
+        let condition = tool.get("when").cloned();
+        if condition.as_ref().is_some_and(|when| when.get("path").is_some()) {
+            let message = "`safe_paths` stands beside a condition on `path`";
+            return self.fault(&entry.at, message, "join the two by hand: `when: { path: … }`");
+        }
+        // An approval beside it is as strict or stricter, and holds for those paths too.
+        if tool.get("approval").is_some_and(|kept| approval_of(kept) != Some(Approval::None))
+            || paths.is_empty()
+        {
+            if tool.get("approval").is_none() {
+                tool.put("approval", approval_node(Approval::Required, &entry.at));
+            }
+            if let Some(approval) = tool.get_mut("approval") {
+                approval.notes.join(entry.value.notes);
+            }
+            return;
+        }
+        let none = tool.take("approval");
+        // What is no map is left for the check to report.
+        let condition = condition.filter(Node::is_map).map(|when| Node { source: None, ..when });
+        let mut when = condition.unwrap_or_else(|| Node::made(Value::Map(Vec::new()), &entry.at));
+        when.put("path", Node::made(Value::List(paths), &entry.at));
+        when.notes.join(entry.value.notes);
+        let mut safe = Node { source: None, notes: Notes::default(), ..tool.clone() };
+        // What is said of both is said once.
+        let mut other = safe.clone();
+        other.silence();
+        safe.put("approval", approval_node(Approval::None, &entry.at));
+        if let (Some(none), Some(approval)) = (none, safe.get_mut("approval")) {
+            approval.notes.join(none.value.notes);
+        }
+        safe.put("when", when);
+        other.put("approval", approval_node(Approval::Required, &entry.at));
+        tool.value = Value::List(vec![safe, other]);
+        tool.style = crate::node::Style::Block;
+        tool.source = None;
+    }
+
+    fn path_tests(&mut self, entry: &Entry) -> Option<Vec<Node>> {
+        if !matches!(entry.value.value, Value::List(_)) {
+            let message = format!("`safe_paths` must be a list, not {}", entry.value.kind());
+            self.fault(&entry.value.place, message, "write `when: { path: [./cache/] }`");
+            return None;
+        }
+        let mut tests = Vec::new();
+        for item in entry.value.items() {
+            match item.as_text() {
+                Some(text) if !text.is_empty() && Glob::is_plain(text) => {
+                    let mut below = below(text, &item.place);
+                    if let Some(first) = below.first_mut() {
+                        first.notes = item.notes.clone();
+                    }
+                    tests.extend(below);
+                }
+                _ => {
+                    let message = format!("`{}` is not a plain path", item.brief());
+                    self.fault(&item.place, message, "write `when: { path: [./cache/] }`");
+                    return None;
+                }
+            }
+        }
+        Some(tests)
+    }
+}
+
+/// The path itself and everything below, written so that it is tested with links followed.
+fn below(text: &str, place: &Place) -> Vec<Node> {
+    let anchored = ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start));
+    let text = if anchored { text.to_owned() } else { format!("./{text}") };
+    if text.ends_with('/') {
+        return vec![Node::text(text, place)];
+    }
+    vec![Node::text(text.clone(), place), Node::text(format!("{text}/"), place)]
+}

@@ -1,0 +1,106 @@
+//! The section `mcp`: servers behind the gateway.
+
+use std::collections::BTreeMap;
+
+use super::{Reader, text, texts};
+use crate::node::{Entry, Node, Value};
+use crate::quote::quoted;
+use crate::settings::{AskBy, McpServer, Upstream};
+
+impl Reader<'_> {
+    pub(super) fn mcp(&mut self, node: Option<&Node>) -> BTreeMap<String, McpServer> {
+        let entries = node.map(Node::entries).unwrap_or_default();
+        entries.iter().filter_map(|entry| Some((entry.key.clone(), self.server(entry)?))).collect()
+    }
+
+    fn server(&mut self, entry: &Entry) -> Option<McpServer> {
+        let (name, node) = (quoted(&entry.key), &entry.value);
+        if !node.is_map() && !node.is_null() {
+            return None;
+        }
+        if entry.key.contains("__") {
+            let message = format!("the server's name `{name}` contains `__`");
+            self.fault_with_hint(&entry.at, message, "`__` parts server and tool in `mcp__SERVER__TOOL`");
+        } else if !entry.key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')) {
+            let message = format!("`{name}` is not a name for a server");
+            self.fault_with_hint(&entry.at, message, "use letters, digits, `_`, `-` and `.`");
+        }
+        let upstream = match (node.entry("command"), node.entry("url")) {
+            (Some(command), None) => self.by_command(node, command)?,
+            (None, Some(url)) => self.by_url(node, url)?,
+            (Some(_), Some(url)) => {
+                self.fault(&url.at, format!("the server `{name}` has both `command` and `url`"));
+                return None;
+            }
+            (None, None) => {
+                let message = format!("the server `{name}` has neither `command` nor `url`");
+                self.fault(&entry.at, message);
+                return None;
+            }
+        };
+        let ask_by = node.get("ask_by").map_or_else(|| vec![AskBy::Terminal], ask_by);
+        if node.get("ask_by").is_some_and(|list| list.value == Value::List(Vec::new())) {
+            self.fault(&entry.at, format!("nobody could be asked about `{name}`: `ask_by` is empty"));
+        }
+        let says = match &upstream {
+            Upstream::Command(words) => format!("command: {}", quoted(&words.join(" "))),
+            Upstream::Url { url, .. } => format!("url: {}", quoted(url)),
+        };
+        Some(McpServer {
+            name: entry.key.clone(),
+            upstream,
+            env_pass: node.at(&["env", "pass"]).map(texts).unwrap_or_default(),
+            hide_denied: node.get("hide_denied").and_then(Node::as_bool).unwrap_or(false),
+            ask_by,
+            origin: self.because(&format!("mcp.{name}"), &entry.at, says),
+        })
+    }
+
+    fn by_command(&mut self, node: &Node, command: &Entry) -> Option<Upstream> {
+        if let Some(token) = node.entry("token_file") {
+            self.fault(&token.at, "`token_file` is for a server with `url`");
+        }
+        let words = texts(&command.value);
+        if words.first().is_none_or(String::is_empty) {
+            if matches!(command.value.value, Value::List(_)) {
+                self.fault(&command.value.place, "the command names no program");
+            }
+            return None;
+        }
+        Some(Upstream::Command(words))
+    }
+
+    fn by_url(&mut self, node: &Node, url: &Entry) -> Option<Upstream> {
+        if let Some(env) = node.entry("env") {
+            self.fault(&env.at, "`env` is for a server with `command`");
+        }
+        let address = url.value.as_text()?;
+        let rest = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://"));
+        let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
+        if host.is_some_and(|host| host.contains('@')) {
+            // Not repeated in the message: what stands before the `@` may be a secret.
+            self.fault_with_hint(
+                &url.value.place,
+                "the address holds a user name or password",
+                "put the secret into a file, and name it as `token_file`",
+            );
+            return None;
+        }
+        if host.is_none_or(str::is_empty) || address.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            let message = format!("`{}` is not an address", quoted(address));
+            self.fault_with_hint(&url.value.place, message, "it begins with `http://` or `https://`");
+        }
+        let token_file = node.get("token_file").and_then(|node| self.path(node));
+        Some(Upstream::Url { url: address.to_owned(), token_file })
+    }
+}
+
+fn ask_by(node: &Node) -> Vec<AskBy> {
+    let word = |item: &Node| match text(Some(item)) {
+        Some("terminal") => Some(AskBy::Terminal),
+        Some("watch") => Some(AskBy::Watch),
+        Some("elicitation") => Some(AskBy::Elicitation),
+        Some(_) | None => None,
+    };
+    node.items().iter().filter_map(word).collect()
+}

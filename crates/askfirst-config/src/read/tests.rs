@@ -1,0 +1,263 @@
+//! What each key means, and what a file cannot say.
+
+use std::time::Duration;
+
+use askfirst::{Approval, Risk};
+
+use crate::settings::*;
+use crate::testing::{World, example, report};
+
+#[test]
+fn the_config_of_the_design_reads_without_warnings() {
+    let world = World::new();
+    let (settings, warnings) = world.read(&example()).unwrap_or_else(|faults| panic!("{faults}"));
+    assert_eq!(report(&warnings), "");
+    assert_eq!(settings.rules.default_approval().map(|(approval, _)| approval), Some(Approval::Required));
+    assert_eq!(settings.on_denial, OnDenial::Return);
+    assert_eq!(settings.approval_timeout, Some(Duration::from_secs(600)));
+    assert_eq!(settings.memory_expire, Some(Duration::from_secs(8 * 3600)));
+    assert_eq!(settings.preview_lines, Some(50));
+    assert_eq!(settings.ledger.rotate, Some(64 << 20));
+    assert_eq!(settings.secrets.args, ["password", "*token*"]);
+    assert_eq!(settings.secrets.env, ["*_KEY"]);
+
+    let sandbox = &settings.sandbox;
+    assert_eq!(sandbox.paths["project"].root, world.path("project"));
+    assert_eq!(sandbox.paths["project"].mode, PathMode::Ro);
+    assert_eq!(sandbox.paths["project"].approval, PathApproval::default());
+    let notes = &sandbox.paths["notes"];
+    assert_eq!((notes.mode, notes.max_file_bytes), (PathMode::Rw, Some(1 << 20)));
+    assert_eq!(notes.suffixes, [".md", ".txt"]);
+    assert_eq!(notes.approval.attach, Approval::Required);
+    assert_eq!(sandbox.paths["cache"].approval.write, Approval::None);
+    assert_eq!(sandbox.never_read, [".env", "~/.ssh/**"]);
+    assert_eq!(sandbox.never_write, [".git/hooks/**"]);
+    assert_eq!(sandbox.require_os_sandbox, Some(true));
+    let profile = sandbox.os_profile.as_ref().unwrap();
+    assert_eq!((profile.read.clone(), profile.network), (None, Some(false)));
+    assert_eq!(profile.write, Some(vec![world.path("project/notes")]));
+
+    let shell = settings.shell.as_ref().unwrap();
+    assert_eq!((shell.known_read_only, shell.outside_roots), (Approval::None, Approval::Required));
+    assert_eq!(shell.limits, Limits::default());
+    assert_eq!(shell.rules.len(), 7);
+    assert_eq!(shell.rules[2].sandbox_paths, ["cache"]);
+    assert!(shell.rules[4].exact);
+    assert_eq!(shell.rules[5].risk, Some(Risk::High));
+    assert_eq!(shell.rules[6].approval, Approval::Deny);
+    assert_eq!(&*shell.rules[6].origin.rule, "shell.rules[6]");
+
+    let email = &settings.rules.exact("send_email").unwrap().cases()[0];
+    assert_eq!((email.approval, email.risk), (Some(Approval::Required), Some(Risk::Irreversible)));
+    assert_eq!(email.exclude_keys, ["body"]);
+    assert_eq!(&*email.origin.text, "approval: required");
+    let rows = settings.rules.exact("read_rows").unwrap().cases();
+    assert_eq!(&*rows[1].origin.rule, "tools.read_rows[1]");
+    assert_eq!(rows[0].when[0].any_of.len(), 2);
+    assert_eq!(settings.commands["word_count"].command, ["wc", "-w", "{path}"]);
+    assert_eq!(settings.commands["word_count"].input_schema()["required"], serde_json::json!(["path"]));
+    let options = &settings.rules.exact("my_tool").unwrap().cases()[0].options;
+    assert_eq!(options["anything"], "goes");
+
+    assert_eq!(settings.mcp["github"].env_pass, ["GITHUB_TOKEN"]);
+    assert!(settings.mcp["github"].hide_denied);
+    let token = world.path("home/.config/search-token");
+    let url = "http://127.0.0.1:8080/mcp".to_owned();
+    assert_eq!(settings.mcp["search"].upstream, Upstream::Url { url, token_file: Some(token) });
+}
+
+#[test]
+fn what_is_left_out_means_what_the_design_says() {
+    let world = World::new();
+    let settings =
+        world.settings("version: 1\nsandbox: { paths: { a: { root: ., approval: { read: human } } } }\n");
+    let root = &settings.sandbox.paths["a"];
+    assert_eq!(root.mode, PathMode::Ro);
+    assert_eq!((root.approval.write, root.approval.attach), (Approval::Required, Approval::Human));
+    assert!(settings.shell.is_none());
+    assert_eq!(settings.sandbox.require_os_sandbox, None);
+    let shell = world.settings("version: 1\nshell:\n  rules: [ { pattern: ls } ]\n").shell.unwrap();
+    assert_eq!((shell.default, shell.known_read_only), (Approval::Required, Approval::Required));
+    assert_eq!(shell.rules[0].approval, Approval::Required);
+    assert!(!shell.network);
+}
+
+#[test]
+fn an_empty_entry_is_the_tools_own_view() {
+    let world = World::new();
+    for entry in ["{}", "", "{ approval: null }", "[{}]"] {
+        let settings = world.settings(&format!("version: 1\ntools:\n  a: {entry}\n"));
+        let cases = settings.rules.exact("a").unwrap().cases();
+        assert_eq!((cases.len(), cases[0].approval), (1, None), "{entry}");
+    }
+}
+
+#[test]
+fn a_deny_with_a_condition_may_stand_behind_everything() {
+    let world = World::new();
+    let text = "version: 1\ntools: { a: [ { approval: none }, { approval: deny, when: { x: 1 } } ] }\n";
+    assert_eq!(world.settings(text).rules.exact("a").unwrap().cases().len(), 2);
+}
+
+#[test]
+fn conditions_are_values_globs_or_paths() {
+    use askfirst::when::Test;
+    let world = World::new();
+    std::fs::create_dir_all(world.path("elsewhere/deep")).unwrap();
+    std::os::unix::fs::symlink(world.path("elsewhere"), world.path("project/link")).unwrap();
+    let show = |value: &str| {
+        let settings = world.settings(&format!("version: 1\ntools: {{ a: {{ when: {{ x: {value} }} }} }}\n"));
+        let test = &settings.rules.exact("a").unwrap().cases()[0].when[0].any_of[0];
+        world.redact(&match test {
+            Test::Exact(value) => format!("exact {value}"),
+            Test::Glob(glob) => format!("glob {}", glob.text()),
+            Test::Path(glob) => format!("path {}", glob.text()),
+        })
+    };
+    for (value, wanted) in [
+        ("users", "exact \"users\""),
+        ("\"1\"", "exact \"1\""),
+        ("1", "exact 1"),
+        ("true", "exact true"),
+        ("null", "exact null"),
+        ("\"public_*\"", "glob public_*"),
+        ("./notes", "path [world]/project/notes"),
+        ("./notes/", "path [world]/project/notes/**"),
+        ("./", "path [world]/project/**"),
+        ("\"./notes/*.md\"", "path [world]/project/notes/*.md"),
+        ("\"./no*/\"", "path [world]/project/no*/**"),
+        ("./link/deep/", "path [world]/elsewhere/deep/**"),
+        ("\"./link/../x/*\"", "path [world]/x/*"),
+        ("../other/", "path [world]/other/**"),
+        ("\"~/.ssh/**\"", "path [world]/home/.ssh/**"),
+        ("/", "path /**"),
+        ("\"/*\"", "path /*"),
+        ("/etc/passwd", "path /etc/passwd"),
+    ] {
+        assert_eq!(show(value), wanted, "{value}");
+    }
+}
+
+#[test]
+fn a_path_condition_takes_its_folder_literally() {
+    let world = World::new();
+    let folder = world.path("odd [x] {y} \\z");
+    std::fs::create_dir_all(folder.join("a")).unwrap();
+    let base = crate::read::Base { folder: folder.clone(), home: None };
+    let source = crate::node::Source::new("f", "version: 1\ntools: { t: { when: { p: ./a/ } } }\n");
+    let (settings, _) = crate::text::settings(&source, &base).unwrap();
+    let test = &settings.rules.exact("t").unwrap().cases()[0].when[0].any_of[0];
+    let askfirst::when::Test::Path(glob) = test else { panic!("{test:?}") };
+    assert!(glob.is_match(folder.join("a/b/c").to_str().unwrap()));
+    assert!(!glob.is_match(&folder.join("a/b").to_str().unwrap().replace("[x]", "x")));
+}
+
+#[test]
+fn roots_are_followed_to_where_they_are() {
+    let world = World::new();
+    std::os::unix::fs::symlink(world.path("home"), world.path("project/link")).unwrap();
+    let settings = world.settings(
+        "version: 1\nsandbox: { paths: { a: { root: link }, b: { root: ~ } } }\n"
+            .replace("b: { root: ~ }", "b: { root: ./notes/.. }")
+            .as_str(),
+    );
+    assert_eq!(settings.sandbox.paths["a"].root, world.path("home"));
+    assert_eq!(settings.sandbox.paths["b"].root, world.path("project"));
+}
+
+#[test]
+fn a_program_has_arguments_with_types() {
+    let world = World::new();
+    let text = r#"version: 1
+tools:
+  grep:
+    command: [grep, "--max-count={n}", "{pattern}", "{files}"]
+    about: Searches files.
+    description: "Search for {pattern}"
+    args:
+      pattern: { type: string, description: "what to look for" }
+      n: { type: integer, enum: [1, 10] }
+      files: { type: array, optional: true }
+"#;
+    let tool = world.settings(text).commands["grep"].clone();
+    assert_eq!(tool.description, "Searches files.");
+    assert_eq!(
+        tool.args["n"],
+        ArgSpec { kind: ArgKind::Integer, optional: false, one_of: vec!["1".into(), "10".into()] }
+    );
+    assert_eq!(tool.args["files"].kind, ArgKind::Strings);
+    assert_eq!(tool.folder, world.path("project"));
+    insta::assert_snapshot!(format!("{:#}", tool.input_schema()));
+}
+
+#[test]
+fn an_argument_without_a_place_is_a_warning() {
+    let world = World::new();
+    let text = "version: 1\ntools: { a: { command: [x], args: { y: {} } } }\n";
+    assert_eq!(
+        world.warnings(text),
+        "askfirst.yaml:2:37: the argument `y` stands nowhere in `command`\nhint: write `{y}` where it belongs"
+    );
+}
+
+#[test]
+fn a_root_is_not_reached_by_a_link_in_a_root_that_can_be_written() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("elsewhere/b")).unwrap();
+    std::fs::create_dir_all(world.path("project/a/real")).unwrap();
+    std::os::unix::fs::symlink(world.path("elsewhere"), world.path("project/a/link")).unwrap();
+    std::os::unix::fs::symlink(world.path("project/a/link"), world.path("way")).unwrap();
+    let read = |mode: &str, inner: &str| {
+        let text = format!(
+            "version: 1\nsandbox:\n  paths:\n    p: {{ root: ., mode: {mode} }}\n    i: {{ root: {inner} }}\n"
+        );
+        world.read(&text).map(|(_, faults)| faults).unwrap_or_else(|faults| faults.0)
+    };
+    for inner in ["a/link", "a/link/b", "../way/b", "a/real/../link/b"] {
+        let faults = read("rw", inner);
+        assert!(
+            faults.iter().any(|fault| fault.to_string().contains("is reached by the link")),
+            "{inner}: {faults:?}"
+        );
+    }
+    assert_eq!(read("rw", "a/real"), []);
+    assert_eq!(read("rw", "../elsewhere/b"), []);
+    assert_eq!(read("ro", "a/link/b"), []);
+    // Nor is what a profile names.
+    let profile = |mode: &str, path: &str| {
+        let text = format!(
+            "version: 1\nsandbox:\n  paths:\n    p: {{ root: ., mode: {mode} }}\n  os_profile: {{ write: [{path}] }}\n"
+        );
+        world.read(&text).map(|(_, faults)| faults).unwrap_or_else(|faults| faults.0)
+    };
+    let faults = profile("rw", "a/link/b");
+    assert!(
+        faults.iter().any(|fault| fault.to_string().contains("the path `a/link/b` is reached")),
+        "{faults:?}"
+    );
+    assert_eq!(profile("rw", "a/real"), []);
+    assert_eq!(profile("ro", "a/link/b"), []);
+}
+
+#[test]
+fn what_is_denied_below_a_folder_is_denied_for_the_folder_too() {
+    use askfirst::when::Test;
+    let world = World::new();
+    let tests = |approval: &str, path: &str| {
+        let text = format!("version: 1\ntools: {{ a: {{ approval: {approval}, when: {{ x: {path} }} }} }}\n");
+        let settings = world.settings(&text);
+        let tests = &settings.rules.exact("a").unwrap().cases()[0].when[0].any_of;
+        let text = |test: &Test| match test {
+            Test::Path(glob) => world.redact(glob.text()),
+            Test::Exact(_) | Test::Glob(_) => panic!("{test:?}"),
+        };
+        tests.iter().map(text).collect::<Vec<_>>()
+    };
+    assert_eq!(tests("deny", "./notes/"), ["[world]/project/notes/**", "[world]/project/notes"]);
+    assert_eq!(tests("deny", "\"./no*/\""), ["[world]/project/no*/**", "[world]/project/no*"]);
+    assert_eq!(tests("deny", "./"), ["[world]/project/**", "[world]/project"]);
+    assert_eq!(tests("deny", "~/"), ["[world]/home/**", "[world]/home"]);
+    assert_eq!(tests("deny", "/"), ["/**", "/"]);
+    assert_eq!(tests("deny", "./notes"), ["[world]/project/notes"]);
+    assert_eq!(tests("none", "./notes/"), ["[world]/project/notes/**"]);
+}

@@ -1,0 +1,130 @@
+//! The section `tools`: entries by name or glob, each of one case or several.
+
+use std::collections::BTreeMap;
+
+use askfirst::request::Template;
+use askfirst::when::Glob;
+use askfirst::{Approval, Case, ToolEntry};
+use serde_json::{Map, Value as Json};
+
+use super::{Dialect, Reader, approval, risk, text, texts};
+use crate::keys;
+use crate::node::{Entry, Node, Value};
+use crate::quote::quoted;
+use crate::settings::CommandTool;
+
+impl Reader<'_> {
+    pub(super) fn tools(&mut self, node: Option<&Node>) -> (Vec<ToolEntry>, BTreeMap<String, CommandTool>) {
+        let mut entries = Vec::new();
+        let mut commands = BTreeMap::new();
+        for entry in node.map(Node::entries).unwrap_or_default() {
+            if !Glob::is_plain(&entry.key)
+                && let Err(error) = Glob::new(&entry.key)
+            {
+                self.fault(&entry.at, quoted(&error.to_string()));
+                continue;
+            }
+            let rule = format!("tools.{}", quoted(&entry.key));
+            let cases = match &entry.value.value {
+                Value::List(items) => self.cases(&rule, items),
+                Value::Map(_) | Value::Null => {
+                    if let Some(tool) = self.command_tool(entry, &rule) {
+                        commands.insert(entry.key.clone(), tool);
+                    }
+                    vec![self.case(&entry.value, &rule, &entry.at)]
+                }
+                Value::Bool(_) | Value::Number(_) | Value::Text(_) => continue,
+            };
+            entries.push(ToolEntry::new(entry.key.clone(), cases));
+        }
+        (entries, commands)
+    }
+
+    fn cases(&mut self, rule: &str, items: &[Node]) -> Vec<Case> {
+        let mut cases: Vec<Case> = Vec::new();
+        for (n, item) in items.iter().enumerate() {
+            for key in ["command", "args", "about"] {
+                if let Some(found) = item.entry(key) {
+                    self.fault_with_hint(
+                        &found.at,
+                        format!("`{key}` cannot stand in a list of cases"),
+                        "a program is a single entry",
+                    );
+                }
+            }
+            let case = self.case(item, &format!("{rule}[{n}]"), &item.place);
+            let denies_by_condition = case.approval == Some(Approval::Deny) && !case.when.is_empty();
+            if let Some(at) =
+                cases.iter().position(|case| case.when.is_empty()).filter(|_| !denies_by_condition)
+            {
+                let message = format!("this case is never reached: `{}[{at}]` has no `when`", quoted(rule));
+                self.fault_with_hint(&item.place, message, "put the case without `when` last");
+            }
+            cases.push(case);
+        }
+        cases
+    }
+
+    fn case(&mut self, node: &Node, rule: &str, place: &crate::node::Place) -> Case {
+        let approval = approval(node.get("approval"));
+        let mut says = match approval {
+            Some(approval) => format!("approval: {approval}"),
+            None => "the tool's own view".to_owned(),
+        };
+        if let Some(when) = node.get("when").map(Node::entries).filter(|when| !when.is_empty()) {
+            let fields: Vec<String> = when.iter().map(|entry| quoted(&entry.key)).collect();
+            says.push_str(&format!(", when: {}", fields.join(", ")));
+        }
+        let exclude_keys = node.get("exclude_keys").map(texts).unwrap_or_default();
+        Case {
+            own_view: node.get("approval").is_some_and(Node::is_null),
+            when: self.when(node.get("when"), approval),
+            risk: risk(node.get("risk")),
+            description: self.template(node, &exclude_keys),
+            exclude_keys,
+            options: self.options(node),
+            ..Case::new(approval, self.because(rule, place, says))
+        }
+    }
+
+    fn template(&mut self, node: &Node, exclude_keys: &[String]) -> Option<Template> {
+        let description = node.get("description")?;
+        let template = Template::new(description.as_text()?);
+        let names: Vec<String> = template.names().map(str::to_owned).collect();
+        for name in names {
+            if exclude_keys.contains(&name) {
+                let message =
+                    format!("the description names `{}`, which `exclude_keys` keeps out", quoted(&name));
+                self.fault_with_hint(&description.place, message, "take it out of one of the two");
+            } else if let Some(args) = node.get("args").filter(|_| node.get("command").is_some()) {
+                if args.entry(&name).is_none() {
+                    let message = format!("the description names `{}`, which is no argument", quoted(&name));
+                    self.fault(&description.place, message);
+                }
+            } else if node.get("command").is_some() {
+                let message = format!("the description names `{}`, which is no argument", quoted(&name));
+                self.fault(&description.place, message);
+            }
+        }
+        Some(template)
+    }
+
+    /// What an override gets: `options`, and from a program's own data every key as it was given, but for ours.
+    fn options(&self, node: &Node) -> Map<String, Json> {
+        let mut options = match node.get("options").map(Node::to_json) {
+            Some(Json::Object(map)) => map,
+            Some(_) | None => Map::new(),
+        };
+        if self.dialect == Dialect::Dict {
+            let ours = |entry: &&Entry| keys::child("tools.*", &entry.key).is_some();
+            for entry in node.entries().iter().filter(|entry| !ours(entry)) {
+                options.entry(entry.key.clone()).or_insert_with(|| entry.value.to_json());
+            }
+        }
+        options
+    }
+
+    pub(super) fn description_of(&self, node: &Node) -> Option<String> {
+        text(node.get("about")).map(str::to_owned)
+    }
+}

@@ -1,0 +1,207 @@
+//! The schema on disk is the one that the table makes.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::schema;
+use crate::file;
+use crate::keys::{self, KEYS, Kind};
+use crate::node::Source;
+use crate::testing::{World, example};
+
+/// Write it anew with `UPDATE_SCHEMA=1 cargo test -p askfirst-runtime schema`.
+#[test]
+fn the_schema_on_disk_is_fresh() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/askfirst.schema.json");
+    let fresh = format!("{:#}\n", schema());
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, &fresh).unwrap();
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == fresh, "docs/askfirst.schema.json is not what the table of keys makes");
+}
+
+#[test]
+fn every_key_stands_in_the_schema() {
+    let text = schema().to_string();
+    for key in KEYS.iter().filter(|key| !key.path.is_empty()) {
+        assert!(text.contains(&key.doc.replace('"', "\\\"")), "{}", key.path);
+    }
+}
+
+#[test]
+fn every_key_stands_below_another() {
+    for key in KEYS.iter().filter(|key| !key.path.is_empty()) {
+        let parent =
+            key.path.strip_suffix("[]").or_else(|| key.path.rsplit_once('.').map(|(parent, _)| parent));
+        let parent = keys::find(parent.unwrap_or_default()).unwrap_or_else(|| panic!("{}", key.path));
+        assert!(
+            matches!(parent.kind, Kind::Section | Kind::Named | Kind::Sections | Kind::Cases),
+            "{} stands below a value",
+            key.path
+        );
+    }
+}
+
+/// Whether a value is what a schema says. A word of the schema that is not known here is a fault of this test.
+fn valid(schema: &Value, value: &Value) -> bool {
+    let holds = |(word, says): (&String, &Value)| {
+        let list = || says.as_array().unwrap().iter();
+        let map = || says.as_object().unwrap().iter();
+        match word.as_str() {
+            "$schema" | "$comment" | "title" | "description" | "then" => true,
+            "type" => {
+                let names = if says.is_array() { list().collect() } else { vec![says] };
+                names.iter().any(|name| is_a(value, name.as_str().unwrap()))
+            }
+            "const" => value == says,
+            "enum" => list().any(|one| one == value),
+            "pattern" => value
+                .as_str()
+                .is_none_or(|text| regex::Regex::new(says.as_str().unwrap()).unwrap().is_match(text)),
+            "minLength" => {
+                value.as_str().is_none_or(|text| text.chars().count() as u64 >= says.as_u64().unwrap())
+            }
+            "minimum" => value.as_f64().is_none_or(|n| n >= says.as_f64().unwrap()),
+            "maximum" => value.as_f64().is_none_or(|n| n <= says.as_f64().unwrap()),
+            "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= says.as_u64().unwrap()),
+            "prefixItems" => value
+                .as_array()
+                .is_none_or(|items| items.iter().zip(list()).all(|(item, says)| valid(says, item))),
+            "items" => {
+                let skipped = schema.get("prefixItems").map_or(0, |prefix| prefix.as_array().unwrap().len());
+                value.as_array().is_none_or(|items| items.iter().skip(skipped).all(|item| valid(says, item)))
+            }
+            "required" => !value.is_object() || list().all(|key| value.get(key.as_str().unwrap()).is_some()),
+            "properties" => map().all(|(key, says)| value.get(key).is_none_or(|value| valid(says, value))),
+            "propertyNames" => {
+                value.as_object().is_none_or(|map| map.keys().all(|key| valid(says, &key.as_str().into())))
+            }
+            "additionalProperties" => value.as_object().is_none_or(|map| {
+                let known =
+                    |key: &str| schema.get("properties").is_some_and(|known| known.get(key).is_some());
+                map.iter()
+                    .filter(|(key, _)| !known(key))
+                    .all(|(_, value)| says.is_object() && valid(says, value))
+            }),
+            "dependentRequired" => map().all(|(key, needs)| {
+                let needs = needs.as_array().unwrap();
+                value.get(key).is_none()
+                    || needs.iter().all(|need| value.get(need.as_str().unwrap()).is_some())
+            }),
+            "dependentSchemas" => map().all(|(key, says)| value.get(key).is_none() || valid(says, value)),
+            "if" => !valid(says, value) || valid(&schema["then"], value),
+            "not" => !valid(says, value),
+            "allOf" => list().all(|says| valid(says, value)),
+            "anyOf" => list().any(|says| valid(says, value)),
+            "oneOf" => list().filter(|says| valid(says, value)).count() == 1,
+            other => panic!("{other}"),
+        }
+    };
+    schema.as_object().unwrap().iter().all(holds)
+}
+
+fn is_a(value: &Value, name: &str) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("{other}"),
+    }
+}
+
+const GOOD: &[&str] = &[
+    "",
+    "{}",
+    "default_approval: none",
+    "approval_timeout: 10  m",
+    "approval_timeout: 007s",
+    "ledger: { rotate: 5 }",
+    "ledger: { rotate: \"5 \" }",
+    "ledger: { path: ~/x }",
+    "memory:\nshell:\ntools:\nmcp:\nsandbox:",
+    "sandbox: { paths: { a: { root: ., suffixes: [.tar.gz], approval: }, b: { root: \"~\" } } }",
+    "sandbox: { never_read: [\"a..b\", \"..x\", \"a/*\", \" x \"], os_profile: { read: [], write: [\"~\", ./x] } }",
+    "shell: { rules: [], env: { pass: [] }, dangerous_patterns: [] }",
+    "shell: { rules: [ { pattern: ls } ] }",
+    "tools: { a: , b: {}, c: [], d: [ { approval: , when: { x: 1 } }, null ] }",
+    "tools: { a: { when: {} }, b: { when: { x: , y: [1, a, true] } }, c: { options: } }",
+    "tools: { a: { command: [wc, \"\"], about: x, args: { x: , y: { type: array, items: { type: string } } } } }",
+    "tools: { a: { command: [wc], args: { x: { type: integer, enum: [1] }, y: { enum: [a] }, z: { type: boolean, enum: [true] } } } }",
+    "mcp: { a-b.c_d: { command: [x, \"\"] }, u: { url: \"https://x.y:1/z?a@b\", token_file: ./t } }",
+];
+
+const BAD: &[&str] = &[
+    "version: 2",
+    "version: \"1\"",
+    "approval_timeout: 0s",
+    "approval_timeout: 5",
+    "ledger: { rotate: 0B }",
+    "ledger: { rotate: 0 }",
+    "ledger: { path: \"\" }",
+    "ledger: { path: ~other/x }",
+    "prompt: { preview_lines: 0 }",
+    "sandbox: { paths: { a: { mode: rw } } }",
+    "sandbox: { paths: { a: } }",
+    "sandbox: { paths: { \"\": { root: . } } }",
+    "sandbox: { paths: { a: { root: ., suffixes: [] } } }",
+    "sandbox: { paths: { a: { root: ., suffixes: [md] } } }",
+    "sandbox: { paths: { a: { root: ., suffixes: [.a/b] } } }",
+    "sandbox: { never_read: [\"!x\"] }",
+    "sandbox: { never_read: [\" \"] }",
+    "sandbox: { never_write: [//] }",
+    "sandbox: { never_write: [a/../b] }",
+    "sandbox: { never_write: [..] }",
+    "sandbox: { os_profile: { write: [\"\"] } }",
+    "shell: { rules: [ { approval: none } ] }",
+    "shell: { rules: [ null ] }",
+    "shell: { rules: [ { pattern: \" \" } ] }",
+    "shell: { rules: [ { pattern: ls, sandbox_paths: [] } ] }",
+    "shell: { dangerous_patterns: [\"\"] }",
+    "shell: { env: { pass: [1A] } }",
+    "tools: { \"\": {} }",
+    "tools: { a: { when: { x: [] } } }",
+    "tools: { a: { when: { x: [null] } } }",
+    "tools: { a: { args: { x: {} } } }",
+    "tools: { a: { about: x } }",
+    "tools: { a: [ { command: [x] } ] }",
+    "tools: { a: { command: [] } }",
+    "tools: { a: { command: [\"\"] } }",
+    "tools: { a: { command: [x], args: { y: { items: { type: string } } } } }",
+    "tools: { a: { command: [x], args: { y: { type: integer, enum: [a] } } } }",
+    "tools: { a: { command: [x], args: { y: { enum: [1] } } } }",
+    "mcp: { a: {} }",
+    "mcp: { a: }",
+    "mcp: { a__b: { command: [x] } }",
+    "mcp: { \"a b\": { command: [x] } }",
+    "mcp: { a: { command: [x], url: \"http://x\" } }",
+    "mcp: { a: { command: [] } }",
+    "mcp: { a: { url: \"ftp://x\" } }",
+    "mcp: { a: { url: \"http://\" } }",
+    "mcp: { a: { url: \"http://u@x\" } }",
+    "mcp: { a: { url: \"http://x y\" } }",
+    "mcp: { a: { url: \"http://x\", env: { pass: [A] } } }",
+    "mcp: { a: { command: [x], token_file: t } }",
+    "mcp: { a: { command: [x], ask_by: [] } }",
+];
+
+#[test]
+fn the_schema_is_as_strict_as_the_reader_and_not_stricter() {
+    let world = World::new();
+    let schema = schema();
+    let both = |text: &str| {
+        let root = file::parse(&Source::new("askfirst.yaml", text)).unwrap().root;
+        (world.read(text).is_ok(), root.is_null() || valid(&schema, &root.to_json()))
+    };
+    let good = GOOD.iter().map(|text| (*text).to_owned()).chain([example()]).map(|text| (text, true));
+    let all = good.chain(BAD.iter().map(|text| ((*text).to_owned(), false)));
+    let wrong: Vec<_> = all.filter(|(text, wanted)| both(text) != (*wanted, *wanted)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -1,0 +1,350 @@
+//! Tests of pages.
+
+use std::sync::Arc;
+
+use askfirst::machine::{Member, Question, QuestionId};
+use askfirst::{
+    Approval, ApprovalPresentation, ApprovalRequest, Args, Fact, Loosen, OfferedPattern, PresentationKind,
+    Risk, Timestamp, simple_approval_request,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::line::{GUTTER, Row};
+use crate::offer::Choice;
+
+pub(super) fn args(value: Value) -> Args {
+    match value {
+        Value::Object(args) => args,
+        other => panic!("not an object: {other}"),
+    }
+}
+
+pub(super) fn email() -> ApprovalRequest {
+    let args = args(
+        json!({"to": "bob@example.com", "subject": "Hi", "body": "Dear Bob,\n\nsee you\n", "urgent": true, "code": "007"}),
+    );
+    let mut request = simple_approval_request(
+        "send_email",
+        &args,
+        Some("Send email to bob@example.com: Hi"),
+        &["body".into()],
+    );
+    request.caller = Some("worker-3".into());
+    request.facts.push(Fact::new("host", "example.com"));
+    request.facts.push(Fact::new("rule", "tools.send_email in askfirst.yaml, line 12: required"));
+    request
+}
+
+pub(super) fn question(requests: Vec<ApprovalRequest>) -> Question {
+    let member =
+        |request: ApprovalRequest| Member { request: request.into(), calls: 1, remembered_until: None };
+    Question { id: QuestionId(1), members: requests.into_iter().map(member).collect(), position: 1, of: 1 }
+}
+
+pub(super) fn page(question: &Question) -> Page {
+    let redactor = Redactor::default();
+    Page::of(question, &PageOptions { preview_lines: 8, redactor: &redactor, now: Timestamp(1_000_000) })
+}
+
+/// The page as a plain renderer would print it.
+fn drawn(page: &Page, columns: usize) -> String {
+    page.lines(columns)
+        .iter()
+        .map(|line| format!("{}{}\n", line.gutter(), line.text()).trim_end().to_owned() + "\n")
+        .collect()
+}
+
+fn shown_as(kind: PresentationKind, content: &str) -> Page {
+    let mut request =
+        simple_approval_request("tool", &args(json!({"path": "notes/a.md"})), Some("a change"), &[]);
+    request.presentation = Some(ApprovalPresentation::new(kind, content));
+    page(&question(vec![request]))
+}
+
+#[test]
+fn a_call_without_a_presentation_shows_all_its_arguments() {
+    let mut question = question(vec![email()]);
+    question.position = 2;
+    question.of = 5;
+    Arc::make_mut(&mut question.members[0].request).deadline = Some(Timestamp(1_600_000));
+    insta::assert_snapshot!("email_80", drawn(&page(&question), 80));
+    insta::assert_snapshot!("email_40", drawn(&page(&question), 40));
+}
+
+#[test]
+fn a_diff_is_shown_line_by_line() {
+    let diff = "--- a/notes/a.md\n+++ b/notes/a.md\n@@ -1,3 +1,3 @@\n same\n--- not a header\n+\ttab and \x1b[31mred\n";
+    let page = shown_as(PresentationKind::Diff, diff);
+    insta::assert_snapshot!("diff_80", drawn(&page, 80));
+    insta::assert_snapshot!("diff_40", drawn(&page, 40));
+    let removed = page.lines(80).into_iter().find(|line| line.text().contains("not a header"));
+    assert_eq!(removed.map(|line| line.part), Some(Part::Diff(crate::Change::Removed)));
+}
+
+#[test]
+fn a_file_is_shown_with_its_size_and_language() {
+    let mut request = simple_approval_request(
+        "write_file",
+        &args(json!({"path": "a.rs", "content": "fn a() {\n    b();\n}\n"})),
+        Some("Write a.rs"),
+        &[],
+    );
+    request.presentation = Some(
+        ApprovalPresentation::new(PresentationKind::FileContent, "fn a() {\n    b();\n}\n")
+            .with_language("rust"),
+    );
+    let page = page(&question(vec![request]));
+    insta::assert_snapshot!("file_80", drawn(&page, 80));
+    insta::assert_snapshot!("file_40", drawn(&page, 40));
+}
+
+#[test]
+fn a_command_is_shown_after_a_dollar_sign_and_wrapped() {
+    let page =
+        shown_as(PresentationKind::Command, "git log --oneline --graph --decorate --all | grep fix\nls");
+    insta::assert_snapshot!("command_80", drawn(&page, 80));
+    insta::assert_snapshot!("command_40", drawn(&page, 40));
+}
+
+#[test]
+fn text_and_data_are_shown() {
+    let text = shown_as(PresentationKind::Text, "it will\ndo this");
+    let data = shown_as(PresentationKind::Structured, r#"{"rows":[1,"1",null,{"a":[]}],"ok":true}"#);
+    insta::assert_snapshot!("text_80", drawn(&text, 80));
+    insta::assert_snapshot!("text_40", drawn(&text, 40));
+    insta::assert_snapshot!("data_80", drawn(&data, 80));
+    insta::assert_snapshot!("data_40", drawn(&data, 40));
+}
+
+#[test]
+fn a_group_lists_every_member_with_its_risk() {
+    let mut risky =
+        simple_approval_request("rm", &args(json!({"path": "notes/old.md"})), Some("Delete it"), &[]);
+    risky.risk = Risk::Irreversible;
+    let group = question(vec![email(), risky]);
+    insta::assert_snapshot!("group_80", drawn(&page(&group), 80));
+    insta::assert_snapshot!("group_40", drawn(&page(&group), 40));
+}
+
+#[test]
+fn a_hand_over_shows_target_input_and_attachments() {
+    let args = args(json!({"worker": "reviewer", "input": "look at\nthis", "attachments": ["a.pdf"]}));
+    let page = page(&question(vec![simple_approval_request("worker_call", &args, None, &[])]));
+    insta::assert_snapshot!("worker_80", drawn(&page, 80));
+}
+
+#[test]
+fn a_fuller_content_replaces_only_what_it_continues() {
+    let content = |short: &str| {
+        let mut shown = ApprovalPresentation::new(PresentationKind::Text, short);
+        shown.metadata.insert("full_content".into(), json!("one\ntwo\nthree"));
+        let mut request = simple_approval_request("tool", &Args::new(), None, &[]);
+        request.presentation = Some(shown);
+        drawn(&page(&question(vec![request])), 80)
+    };
+    assert!(!content("one\n\n... [2 more lines]").contains("in full"));
+    assert!(content("something else").contains("│ something else"));
+    assert!(content("one\n\n... [and rm -rf]").contains("and rm -rf"));
+}
+
+#[test]
+fn what_is_left_out_of_a_preview_is_counted() {
+    let page = shown_as(PresentationKind::Text, &(1..=30).map(|n| format!("line {n}\n")).collect::<String>());
+    let preview = page.preview(80);
+    assert_eq!(preview.of - preview.shown, 22);
+    assert!(preview.lines.iter().any(|line| line.text() == "... 22 more lines not shown: [v] shows all"));
+    assert_eq!(page.len(80), preview.of);
+}
+
+#[test]
+fn each_approval_offers_its_keys() {
+    let keys = |approval, risk| {
+        let mut request = email();
+        request.approval = approval;
+        request.risk = risk;
+        page(&question(vec![request])).offers.list.iter().map(|offer| offer.choice.key()).collect::<String>()
+    };
+    assert_eq!(keys(Approval::Required, Risk::Low), "ynsNv?req");
+    assert_eq!(keys(Approval::OncePerSession, Risk::Low), "nsNv?req");
+    assert_eq!(keys(Approval::Human, Risk::High), "ynv?req");
+    assert_eq!(keys(Approval::Required, Risk::Irreversible), "nNv?req");
+}
+
+#[test]
+fn a_pattern_is_offered_only_if_it_covers_the_call() {
+    let mut request = email();
+    let fields = args(json!({"to": "bob@example.com", "subject": "", "urgent": true, "code": "007"}));
+    request.patterns.push(OfferedPattern::new("never", args(json!({"to": "eve"})), []));
+    request.patterns.push(OfferedPattern::new("any subject\nto bob", fields, [("subject", Loosen::Any)]));
+    let page = page(&question(vec![request]));
+    assert_eq!(page.offers.patterns, [1]);
+    assert!(page.offers.has(Choice::Session));
+    assert!(drawn(&page, 80).contains("│ or wider: any subject\\nto bob"));
+    assert_eq!(page.scopes(80).len(), 2);
+}
+
+#[test]
+fn which_calls_are_the_same_is_said_in_the_tools_words() {
+    let same = "any mail to bob\u{202e}, token=abcdefgh12345678".to_owned();
+    let page = page(&question(vec![ApprovalRequest { same: Some(same), ..email() }]));
+    let drawn = drawn(&page, 120);
+    assert!(drawn.contains("│ only: any mail to bob\\u{202e}, token="), "{drawn}");
+    assert!(!drawn.contains("abcdefgh12345678") && !drawn.contains("with the same of these"), "{drawn}");
+    assert_eq!(page.scopes(80).len(), 1);
+}
+
+#[test]
+fn a_word_to_type_comes_from_the_target() {
+    let word = |value: Value| {
+        let mut request = simple_approval_request("send_email", &args(value), None, &[]);
+        request.risk = Risk::Irreversible;
+        page(&question(vec![request])).offers.words[0].clone().unwrap_or_default()
+    };
+    assert_eq!(word(json!({"path": "notes/2026/plan.md"})), "plan.md");
+    assert_eq!(word(json!({"to": ["bob@example.com"]})), "bob@example.com");
+    assert_eq!(word(json!({"url": "https://me@db.example.org:80/x?y"})), "db.example.org:80");
+    assert_eq!(word(json!({"path": "notes.md", "to": "bob@example.com"})), "bob@example.com");
+    let url = "https://me:pw@db.example.org:80/x?y";
+    for args in
+        [json!({"url": url}), json!({"path": "notes.md"}), json!({"path": "a\u{202e}b.md"}), json!({})]
+    {
+        let word = word(args);
+        assert!(word.len() == 6 && word.chars().all(|c| c.is_ascii_hexdigit()), "{word}");
+    }
+}
+
+#[test]
+fn no_word_takes_a_key_away() {
+    for path in ["notes.md", "readme.md", "query.sql", "env.sh", "Nix.md", "view.md", "yes.md", "sum.md"] {
+        let mut request = simple_approval_request("rm", &args(json!({"path": path})), None, &[]);
+        request.risk = Risk::Irreversible;
+        let page = page(&question(vec![request.clone(), request]));
+        for choice in
+            [Choice::No, Choice::NoSession, Choice::Reason, Choice::Facts, Choice::Stop, Choice::View]
+        {
+            assert!(page.offers.has(choice), "{path}: {choice:?}");
+            let begins = |word: &&String| {
+                word.starts_with(choice.key()) || word.starts_with(|c: char| c.is_ascii_digit())
+            };
+            assert_eq!(page.offers.words.iter().flatten().find(begins), None, "{path}");
+        }
+        assert!(drawn(&page, 80).contains("[n] [Esc] no"), "{path}");
+    }
+}
+
+#[test]
+fn a_tool_with_odd_letters_is_warned_about() {
+    let request = ApprovalRequest::new("re\u{430}d", "", json!({}));
+    assert!(
+        drawn(&page(&question(vec![request])), 80)
+            .contains("warning: the tool has letters that are not ASCII: U+0430")
+    );
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    let odd = prop::sample::select(vec![
+        '\n', '\x1b', '\u{202e}', ' ', '[', 'y', ']', '=', '│', '\t', '漢', '\u{301}',
+    ]);
+    prop::collection::vec(prop_oneof![3 => odd, 1 => any::<char>()], 0..120)
+        .prop_map(|chars| chars.into_iter().collect())
+}
+
+proptest! {
+    #[test]
+    fn no_text_can_leave_its_gutter_or_the_screen(
+        text in any_text(), key in any_text(), columns in 8_usize..100, at in 0_usize..5,
+    ) {
+        let kinds = [PresentationKind::Text, PresentationKind::Diff, PresentationKind::FileContent, PresentationKind::Command, PresentationKind::Structured];
+        let mut call = Args::new();
+        call.insert(key.clone(), json!({"deep": [text.clone(), {key: text.clone()}]}));
+        let mut request = simple_approval_request(&text, &call, Some(&text), &[]);
+        request.caller = Some(text.clone());
+        request.facts.push(Fact::new(text.clone(), text.clone()));
+        request.presentation = Some(ApprovalPresentation::new(kinds[at], text.clone()).with_language(text));
+        let plain = page(&question(vec![email()]));
+        let ours = |page: &Page| page.lines(200).into_iter().filter(|line| !line.part.has_gutter() && line.row == Row::First).count();
+        let page = page(&question(vec![request]));
+        for line in page.lines(columns) {
+            let text = line.text();
+            let fits = crate::escape::width(&text) + line.gutter().chars().count() <= columns;
+            prop_assert!(fits || !line.part.has_gutter(), "{text}");
+            prop_assert!(!text.chars().any(char::is_control));
+            prop_assert_eq!(line.gutter().chars().count(), if line.part.has_gutter() { GUTTER } else { 0 });
+        }
+        // However hostile, it adds no line of ours but headings, warnings and counts.
+        prop_assert!(ours(&page) <= ours(&plain) + 8);
+        let preview = page.preview(columns);
+        prop_assert!(preview.shown <= preview.of);
+    }
+}
+
+#[test]
+fn a_very_long_content_is_laid_out_whole() {
+    let page = shown_as(PresentationKind::Text, &"a\n".repeat(100_000));
+    let preview = page.preview(80);
+    assert_eq!(page.lines(80).iter().filter(|line| line.text() == "a").count(), 100_000);
+    assert!(preview.lines.len() < 40);
+    assert!(preview.of > 100_000);
+}
+
+#[test]
+fn a_preview_may_be_as_long_as_everything() {
+    let redactor = Redactor::default();
+    let options = PageOptions { preview_lines: usize::MAX, redactor: &redactor, now: Timestamp(0) };
+    let preview = Page::of(&question(vec![email()]), &options).preview(80);
+    assert_eq!(preview.shown, preview.of);
+}
+
+#[test]
+fn a_short_secret_of_a_command_tool_hides_no_fact_and_no_program() {
+    for password in ["p", "echo", "/tmp/t1", "tmp/t1/p"] {
+        let args = args(json!({"user": "u", "password": password}));
+        let mut request = simple_approval_request("login", &args, Some("log in"), &[]);
+        let runs = format!("echo u {password} > out");
+        request.presentation = Some(ApprovalPresentation::new(PresentationKind::Command, &runs));
+        request.facts = vec![Fact::new("runs", &runs), Fact::new("folder", "/tmp/t1/p")];
+        let drawn = drawn(&page(&question(vec![request])), 400);
+        assert!(drawn.contains("folder: /tmp/t1/p\n"), "{drawn}");
+        for row in ["$ echo u ‹secret: password", "runs: echo u ‹secret: password"] {
+            assert!(drawn.contains(row), "{drawn}");
+        }
+        assert_eq!(drawn.matches("› > out").count(), 2, "{drawn}");
+        assert!(drawn.contains(&format!("({} bytes, 1 line)", runs.len())), "{drawn}");
+        assert!(drawn.contains("1 secret hidden"), "{drawn}");
+    }
+}
+
+#[test]
+fn all_is_said_to_be_shown_only_where_it_is() {
+    let drawn = |lines: usize| {
+        let content = "a line that is long enough to be left out\n".repeat(lines);
+        let args = args(json!({"path": "a.txt", "content": content}));
+        let mut request = simple_approval_request("write_file", &args, None, &[]);
+        request.presentation = Some(ApprovalPresentation::new(PresentationKind::FileContent, content));
+        let preview = page(&question(vec![request])).preview(80);
+        preview.lines.iter().map(|line| line.text() + "\n").collect::<String>()
+    };
+    assert!(drawn(8).contains("all shown above"), "{}", drawn(8));
+    for lines in [9, 3000] {
+        let drawn = drawn(lines);
+        assert!(drawn.contains("not shown: [v]") && !drawn.contains("all shown"), "{drawn}");
+        assert!(drawn.contains("the text above"), "{drawn}");
+    }
+}
+
+#[test]
+fn in_short_a_page_says_tool_risk_and_what_is_asked_about() {
+    let mut request = simple_approval_request("shell", &args(json!({"command": "ls; rm x"})), None, &[]);
+    request.risk = Risk::High;
+    let mut shown = ApprovalPresentation::new(PresentationKind::Command, "ls; rm x");
+    let rows =
+        json!([{"text": "ls", "verdict": "allow"}, {"text": "rm x", "verdict": "ask", "why": "it removes"}]);
+    shown.metadata.insert("rows".to_owned(), rows);
+    shown.metadata.insert("folder".to_owned(), json!("/home/me"));
+    request.presentation = Some(shown);
+    let page = page(&question(vec![request]));
+    let short: Vec<String> = page.in_short(80).iter().map(|line| line.text()).collect();
+    assert_eq!(short, ["tool: shell", "risk: high", "asked    rm x  · it removes"]);
+}

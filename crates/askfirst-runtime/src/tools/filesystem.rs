@@ -1,0 +1,63 @@
+//! The file tools as a toolset: long calls run on a thread of their own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use askfirst::toolset::BoxFuture;
+use askfirst::{ApprovalAware, Invocation, ToolDefinition, ToolError, Toolset};
+use askfirst_config::Config;
+use askfirst_files::{FileTools, is_short};
+pub use askfirst_files::{FilesError, NEVER_WRITE, NarrowerRoot};
+use serde_json::Value;
+
+use crate::offload::offload;
+
+/// Tools for the files in the roots of a config.
+pub struct FileToolset(Arc<FileTools>);
+
+impl FileToolset {
+    /// The tools for the roots of a config. Without roots there are no tools.
+    ///
+    /// # Errors
+    /// Fails if a root cannot be opened, or if the system cannot confine access to it.
+    pub fn new(config: &Config) -> Result<Self, FilesError> {
+        Ok(Self(Arc::new(FileTools::new(config)?)))
+    }
+
+    /// Tools for parts of these roots, under new names, for a caller with less authority. The rules of these roots
+    /// still apply.
+    ///
+    /// # Errors
+    /// Fails if a part would be wider than its root, or does not exist.
+    pub fn derive(&self, narrower: &BTreeMap<String, NarrowerRoot>) -> Result<Self, FilesError> {
+        Ok(Self(Arc::new(self.0.derive(narrower)?)))
+    }
+}
+
+impl Toolset for FileToolset {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        self.0.definitions().to_vec()
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
+        let tools = Arc::clone(&self.0);
+        Box::pin(async move {
+            if is_short(&invocation.call) {
+                return tools.run(&invocation.call, invocation.basis.as_ref());
+            }
+            let running = offload(move || tools.run(&invocation.call, invocation.basis.as_ref()));
+            match running.await {
+                Some(result) => result,
+                None => Err(ToolError::Failed("no thread could be started for it".to_owned())),
+            }
+        })
+    }
+
+    fn approval(&self) -> Option<&dyn ApprovalAware> {
+        Some(&*self.0)
+    }
+
+    fn definition(&self, name: &str) -> Option<ToolDefinition> {
+        self.0.definition(name).cloned()
+    }
+}

@@ -1,0 +1,43 @@
+//! From a command line to a verdict.
+//!
+//! A line is read into every program that it would start ([`Script`]). Each program is judged by the rules, the roots
+//! and the facts in its program table ([`ShellPolicy::judge`]); the strictest result decides ([`Judged`]). A line that
+//! this crate cannot understand is never allowed. It starts nothing and knows nothing of prompts or config files.
+
+mod aliases;
+mod deciding;
+mod examples;
+mod fill;
+mod filters;
+mod glob;
+mod judged;
+mod line;
+mod lists;
+mod match_deny;
+mod match_words;
+mod open;
+mod orders;
+mod paths;
+mod pattern;
+mod payload;
+mod programs;
+mod reach;
+mod real;
+mod roots;
+mod rules;
+mod script;
+mod secrets;
+mod start;
+mod touched;
+mod variables;
+mod verdict;
+
+pub use deciding::Deciding;
+pub use examples::rule_matches;
+pub use judged::{Judged, Reason, Row};
+pub use payload::CommandCall;
+pub use reach::Masked;
+pub use roots::{Governed, Roots};
+pub use rules::{BadPattern, Layer, LayerValues, ShellRule};
+pub use script::{Script, ShellPolicy};
+pub use start::Start;

@@ -1,0 +1,476 @@
+//! Whether the roots let a command reach a place: the deepest root speaks, stricter layers count, and what is never
+//! touched is never touched.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use askfirst::{Approval, Because};
+
+use super::paths::{Place, Repository, repository};
+use super::programs::used::Role;
+use super::real::real;
+use super::roots::Roots;
+use super::secrets::is_secret;
+
+/// So many names below a folder are looked at.
+pub(super) const MAX_WALK: usize = 10_000;
+
+/// So many folders are remembered with their repository.
+const MAX_SEEN: usize = 16;
+
+/// What is asked for a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reached<'a> {
+    pub(super) approval: Approval,
+    /// In words for a person, where there is more to say than that a root has it.
+    said: Option<String>,
+    touch: Touch,
+    /// The root, or the value that speaks for what lies outside them all.
+    pub(super) because: Option<&'a Because>,
+    /// The root that it lies in.
+    pub(super) root: Option<&'a str>,
+}
+
+impl Reached<'_> {
+    /// In words for a person. Put together only here, since most of what is reached is allowed and nobody told.
+    pub(super) fn why(self, text: &str) -> String {
+        self.said.unwrap_or_else(|| {
+            format!("it {} `{text}` in `{}`", self.touch.verb(), self.root.unwrap_or_default())
+        })
+    }
+}
+
+/// What is done with a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Touch {
+    /// Its names are read, nothing else.
+    Names,
+    /// It is read.
+    Read,
+    /// It is read with everything below it.
+    ReadAll,
+    /// It is changed, or something is made in it.
+    Write,
+    /// It is taken away or changed with everything below it.
+    WriteAll,
+}
+
+impl Touch {
+    pub(super) fn of(role: Role) -> Option<Self> {
+        match role {
+            Role::Read | Role::File | Role::Pathspec => Some(Self::Read),
+            Role::Tree => Some(Self::ReadAll),
+            Role::List | Role::Folder => Some(Self::Names),
+            Role::Write => Some(Self::Write),
+            Role::Text | Role::Url | Role::Rest | Role::Command | Role::Script | Role::Code | Role::Ask => {
+                None
+            }
+        }
+    }
+
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Names => "lists",
+            Self::Read | Self::ReadAll => "reads",
+            Self::Write | Self::WriteAll => "writes",
+        }
+    }
+}
+
+/// Whether walls hide what is never read from a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Masked {
+    /// Nobody hides it, so a command that reads a whole folder is asked about if such a thing lies in it.
+    #[default]
+    No,
+    /// Walls hide it.
+    ByWalls,
+}
+
+/// The roots, and what holds outside them.
+pub(super) struct Reach<'a> {
+    pub(super) roots: &'a dyn Roots,
+    pub(super) outside: Approval,
+    pub(super) outside_origin: Option<&'a Because>,
+    pub(super) masked: Masked,
+    /// How many names below folders may still be looked at for this line.
+    pub(super) left: Cell<usize>,
+    /// Repositories that were looked for, by folder: many programs of a line run in one.
+    pub(super) seen: RefCell<Vec<(PathBuf, Rc<Repository>)>>,
+}
+
+impl<'a> Reach<'a> {
+    /// What is asked for a place.
+    pub(super) fn look(&self, place: &Place, touch: Touch) -> Reached<'a> {
+        self.look_at(&place.text, &place.plain, &place.real, touch)
+    }
+
+    /// The same by its parts: as the program gets to see it, by its text alone, and where it leads.
+    pub(super) fn look_at(&self, text: &str, plain: &Path, real: &Path, touch: Touch) -> Reached<'a> {
+        if let Some(reached) = device(plain, touch) {
+            return reached;
+        }
+        let asks = |approval: Approval, why: String| Reached {
+            approval,
+            said: Some(why),
+            touch,
+            because: None,
+            root: None,
+        };
+        if let Some(letter) = text.chars().find(|letter| !letter.is_ascii()) {
+            let code = u32::from(letter);
+            return asks(
+                Approval::Required,
+                format!("`{text}` has the letter U+{code:04X}, which may look like another"),
+            );
+        }
+        let plainly = || if same(plain, real) { None } else { self.never(plain, touch) };
+        if let Some(why) = self.never(real, touch).or_else(plainly) {
+            let verb = if matches!(touch, Touch::Write | Touch::WriteAll) { "written" } else { "read" };
+            return asks(Approval::Deny, format!("`{text}` is never {verb}: {why}"));
+        }
+        let Some(governed) = self.roots.governs(real) else {
+            let why = format!("it {} `{text}`, which lies outside every root", touch.verb());
+            return Reached { because: self.outside_origin, ..asks(self.outside, why) };
+        };
+        let name = governed.root;
+        let mut reached = Reached {
+            approval: Approval::None,
+            said: None,
+            touch,
+            because: Some(governed.origin),
+            root: Some(name),
+        };
+        reached.approval = match touch {
+            Touch::Names => Approval::None,
+            Touch::Read | Touch::ReadAll => governed.read,
+            Touch::Write | Touch::WriteAll if !governed.writable => {
+                reached.said = Some(format!("it writes `{text}`, and the root `{name}` is read only"));
+                Approval::Deny
+            }
+            Touch::Write | Touch::WriteAll => governed.write,
+        };
+        let writes = matches!(touch, Touch::Write | Touch::WriteAll);
+        if writes && reached.approval < Approval::Required && steers(governed.inside) {
+            reached.approval = Approval::Required;
+            reached.said = Some(format!("it writes `{text}`, by which other programs are steered"));
+        }
+        let reads = matches!(touch, Touch::Read | Touch::ReadAll);
+        if reads && reached.approval < Approval::Required && is_secret(real) {
+            reached.approval = Approval::Required;
+            reached.said = Some(format!("it reads `{text}`, and files of this name usually hold secrets"));
+            reached.because = None;
+        }
+        match touch {
+            Touch::Write if holds_protected(real) => {
+                reached.approval = reached.approval.max(Approval::Required);
+                reached.said = Some(format!("what is never written lies in `{text}`"));
+                reached.because = None;
+            }
+            Touch::Names | Touch::Read | Touch::Write => {}
+            Touch::ReadAll | Touch::WriteAll => self.look_below(text, real, touch, &mut reached),
+        }
+        reached
+    }
+
+    /// Whether something below a folder asks for more than the folder itself.
+    fn look_below(&self, text: &str, real: &Path, touch: Touch, reached: &mut Reached<'_>) {
+        let mut raise = |why: String| {
+            reached.approval = reached.approval.max(Approval::Required);
+            reached.said = Some(why);
+            reached.because = None;
+        };
+        if touch == Touch::WriteAll {
+            if self.roots.places().iter().any(|root| root.starts_with(real)) {
+                raise(format!("`{text}` is a root, or has one in it"));
+            } else if real.join(".git").symlink_metadata().is_ok() {
+                raise(format!("`{text}` has a repository in it"));
+            } else if holds_protected(real) {
+                raise(format!("what is never written lies in `{text}`"));
+            }
+            return;
+        }
+        if self.roots.places().iter().any(|root| *root != real && root.starts_with(real)) {
+            raise(format!("`{text}` has a root of its own below it"));
+        }
+        if self.masked == Masked::ByWalls || self.roots.reads_all() {
+            return;
+        }
+        let mut left = self.left.get();
+        let found = walk(real, Links::Lead, &mut left, &mut |path| self.never(path, Touch::Read).is_some());
+        self.left.set(left);
+        match found {
+            Walked::Found(path) => {
+                let name =
+                    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                raise(format!("it reads all of `{text}`, and `{name}` below it is never read"));
+            }
+            Walked::TooMuch => {
+                raise(format!(
+                    "it reads all of `{text}`, which holds too much to look for what is never read"
+                ));
+            }
+            Walked::Nothing => {}
+        }
+    }
+
+    /// Why something that would come to lie in a folder under this name is never written.
+    pub(super) fn never_in(&self, folder: &Path, name: &OsStr) -> Option<String> {
+        let real = folder.join(name);
+        let held = || holds_protected(&real).then(|| "what is never written lies in it".to_owned());
+        let inside = self.roots.governs(&real).map(|governed| governed.inside);
+        let steered =
+            || inside.filter(|inside| steers(inside)).map(|_| "other programs are steered by it".to_owned());
+        self.never(&real, Touch::Write).or_else(held).or_else(steered)
+    }
+
+    /// Whether something below a folder usually holds secrets, or there is too much to tell.
+    pub(super) fn has_secrets(&self, top: &Path) -> bool {
+        let mut left = self.left.get();
+        let walked = walk(top, Links::Names, &mut left, &mut |path| is_secret(path));
+        self.left.set(left);
+        !matches!(walked, Walked::Nothing)
+    }
+
+    /// Whether a place is never read, be it there or only in the history of a repository.
+    pub(super) fn is_never_read(&self, place: &Place) -> bool {
+        !self.roots.reads_all() && self.never(&place.real, Touch::Read).is_some()
+    }
+
+    /// Whether whatever lies in a place is never read.
+    pub(super) fn is_never_read_below(&self, place: &Place) -> bool {
+        !self.roots.reads_all()
+            && !place.real.is_file()
+            && self.never(&place.real.join("x"), Touch::Read).is_some()
+    }
+
+    /// Whether something in a place is never read, by the names that it has there.
+    pub(super) fn has_never_read(&self, place: &Place) -> bool {
+        if self.roots.reads_all() || !place.real.is_dir() {
+            return false;
+        }
+        let mut left = self.left.get();
+        let never = &mut |path: &Path| self.never(path, Touch::Read).is_some();
+        let walked = walk(&place.real, Links::Names, &mut left, never);
+        self.left.set(left);
+        self.is_never_read_below(place) || !matches!(walked, Walked::Nothing)
+    }
+
+    /// Why something that lies below a folder under a name that fits is never written.
+    pub(super) fn protected_below(&self, top: &Path, fits: &dyn Fn(&OsStr) -> bool) -> Option<String> {
+        let mut left = self.left.get();
+        let mut why = None;
+        let walked = walk(top, Links::Names, &mut left, &mut |path| {
+            let named = path.file_name().is_some_and(fits);
+            why = if named { self.never(path, Touch::Write) } else { None };
+            why.is_some()
+        });
+        self.left.set(left);
+        match walked {
+            Walked::Found(_) => why,
+            Walked::TooMuch => Some("there is too much below to look for what is never written".to_owned()),
+            Walked::Nothing => None,
+        }
+    }
+
+    /// A link below a folder that leads out of every root. Nothing is known where there is too much to look at.
+    pub(super) fn leads_outside(&self, top: &Path) -> Option<bool> {
+        let mut left = self.left.get();
+        // The system's programs, and Python in an environment of a project, are no secret.
+        let system = |led: &Path| {
+            ["/usr", "/bin", "/lib", "/lib64", "/nix/store"].iter().any(|top| led.starts_with(top))
+        };
+        let python = |path: &Path| {
+            path.ancestors().nth(2).is_some_and(|environment| environment.join("pyvenv.cfg").is_file())
+        };
+        let walked = walk(top, Links::Names, &mut left, &mut |path| {
+            let away = |led: &PathBuf| self.root_of(led).is_none() && !system(led);
+            path.is_symlink() && real(path).as_ref().is_some_and(away) && !python(path)
+        });
+        self.left.set(left);
+        match walked {
+            Walked::Found(_) => Some(true),
+            Walked::Nothing => Some(false),
+            Walked::TooMuch => None,
+        }
+    }
+
+    /// Whether everything below a folder may be written as the folder itself may: no repository, no root of its own,
+    /// nothing that is never written, and no link that leads to more than a file of a root.
+    pub(super) fn below_is_alike(&self, top: &Path) -> bool {
+        if self.roots.places().iter().any(|root| root.starts_with(top)) || holds_protected(top) {
+            return false;
+        }
+        let mut left = self.left.get();
+        let walked = walk(top, Links::Names, &mut left, &mut |path| {
+            let led = || real(path).filter(|led| self.root_of(led).is_some() && !led.is_dir());
+            let away = path.is_symlink() && led().is_none_or(|led| self.never(&led, Touch::Write).is_some());
+            away || holds_protected(path) || self.never(path, Touch::Write).is_some()
+        });
+        self.left.set(left);
+        matches!(walked, Walked::Nothing)
+    }
+
+    fn never(&self, real: &Path, touch: Touch) -> Option<String> {
+        match touch {
+            Touch::Names | Touch::Read | Touch::ReadAll => self.roots.never_read(real),
+            Touch::Write | Touch::WriteAll => self.roots.never_write(real),
+        }
+    }
+
+    /// The repository that a folder belongs to.
+    pub(super) fn repository(&self, folder: &Path) -> Rc<Repository> {
+        let mut seen = self.seen.borrow_mut();
+        if let Some((_, found)) = seen.iter().find(|(at, _)| same(at, folder)) {
+            return Rc::clone(found);
+        }
+        let found = Rc::new(repository(folder));
+        if seen.len() < MAX_SEEN {
+            seen.push((folder.to_owned(), Rc::clone(&found)));
+        }
+        found
+    }
+
+    /// The names of the roots that a place lies in the deepest.
+    pub(super) fn root_of(&self, real: &Path) -> Option<&'a str> {
+        self.roots.governs(real).map(|governed| governed.root)
+    }
+}
+
+/// Whether a folder of this name has files in it that are never written.
+fn holds_protected(real: &Path) -> bool {
+    real.file_name().is_some_and(|name| [".git", ".hg", ".config"].iter().any(|own| name == *own))
+}
+
+/// Files that lead to a stream or to nothing.
+fn device<'a>(plain: &Path, touch: Touch) -> Option<Reached<'a>> {
+    let path = plain.to_str()?;
+    let name = path.strip_prefix("/dev/")?;
+    let number = name.strip_prefix("fd/").is_some_and(|fd| fd.chars().all(|c| c.is_ascii_digit()));
+    let harmless = match touch {
+        Touch::Names | Touch::Read | Touch::ReadAll => {
+            matches!(name, "null" | "zero" | "random" | "urandom" | "stdin") || number
+        }
+        Touch::Write | Touch::WriteAll => matches!(name, "null" | "stdout" | "stderr" | "full") || number,
+    };
+    let network = name.starts_with("tcp/") || name.starts_with("udp/");
+    let (approval, why) = match (harmless, network) {
+        (true, _) => (Approval::None, format!("`{path}` holds nothing")),
+        (false, true) => (Approval::Required, format!("`{path}` is a connection to another machine")),
+        (false, false) => return None,
+    };
+    Some(Reached { approval, said: Some(why), touch, because: None, root: None })
+}
+
+/// Whether two paths are one, by their letters: what differs only in how it is written counts as two.
+fn same(a: &Path, b: &Path) -> bool {
+    a.as_os_str() == b.as_os_str()
+}
+
+enum Walked {
+    Found(PathBuf),
+    TooMuch,
+    Nothing,
+}
+
+/// What links below a folder count for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Links {
+    /// Their own name.
+    Names,
+    /// What they lead to as well, since some programs follow them.
+    Lead,
+}
+
+/// Looks at everything below a folder.
+fn walk(top: &Path, links: Links, left: &mut usize, wanted: &mut dyn FnMut(&Path) -> bool) -> Walked {
+    let mut folders = vec![top.to_owned()];
+    let mut entered: Vec<PathBuf> = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let Some(fewer) = left.checked_sub(1) else { return Walked::TooMuch };
+            *left = fewer;
+            let path = entry.path();
+            if wanted(&path) {
+                return Walked::Found(path);
+            }
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_symlink() && links == Links::Lead {
+                let Some(led) = real(&path).filter(|led| !wanted(led)) else { return Walked::Found(path) };
+                if !led.starts_with(top) && !entered.contains(&led) && led.is_dir() {
+                    entered.push(led.clone());
+                    folders.push(led);
+                }
+            }
+        }
+    }
+    Walked::Nothing
+}
+
+/// Whether no name below a folder has blanks or wildcards in it, and none directly in it begins with a dash.
+pub(super) fn names_are_tame(top: &Path, left: &mut usize) -> bool {
+    let odd = |path: &Path| {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return true };
+        let letter = |c: char| c.is_whitespace() || c.is_control() || "*?[]\\'\"".contains(c);
+        name.starts_with('-') || name.contains(letter)
+    };
+    match walk(top, Links::Names, left, &mut |path| odd(path)) {
+        Walked::Nothing => true,
+        Walked::Found(_) | Walked::TooMuch => false,
+    }
+}
+
+/// Folders and files by which git, builds elsewhere or agents are steered. They are no secret, and not for a rule about
+/// something else.
+const STEERING: [&str; 32] = [
+    ".amazonq",
+    ".bazelrc",
+    ".buildkite",
+    ".circleci",
+    ".drone.yml",
+    ".forgejo",
+    ".git",
+    ".gitattributes",
+    ".gitea",
+    ".github",
+    ".gitlab-ci.yml",
+    ".jj",
+    ".kiro",
+    ".lintstagedrc",
+    ".mvn",
+    ".opencode",
+    ".pnp.cjs",
+    ".travis.yml",
+    ".woodpecker",
+    ".woodpecker.yml",
+    ".yarn/plugins",
+    ".yarn/releases",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    "Jenkinsfile",
+    "appveyor.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "buildspec.yml",
+    "cloudbuild.yaml",
+    "opencode.json",
+];
+
+fn steers(path: &Path) -> bool {
+    // What git leaves behind when it was ended.
+    if path == Path::new(".git/index.lock") {
+        return false;
+    }
+    let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
+    let is = |steering: &str| match steering.split_once('/') {
+        Some((above, below)) => names.windows(2).any(|pair| pair == [above, below]),
+        None => names.iter().any(|name| name.eq_ignore_ascii_case(steering)),
+    };
+    STEERING.iter().any(|steering| is(steering))
+}

@@ -1,0 +1,500 @@
+//! The verdict about a command line: of every program that it would start, the strictest. What was not understood is
+//! never allowed, whatever a rule or a default says.
+
+mod before;
+mod streams;
+
+use std::path::Path;
+
+use askfirst::{Approval, Risk};
+
+use self::before::{Before, Order};
+use super::aliases;
+use super::judged::{Judged, Reason, Row};
+use super::line;
+use super::match_deny::{self, Denied, Ways};
+use super::match_words::{self, Case, Covered, unnamed_variables};
+use super::programs;
+use super::programs::used::{Class, Known, Used};
+use super::reach::Reach;
+use super::rules::{Layer, Rule};
+use super::start::{Kind, Opened, Start};
+use super::touched::{self, Touched};
+use super::variables::{self, Standing};
+
+/// What the shell does by itself, and nothing else sees. The folder that `cd` names is looked at like any other.
+const STEERING: [&str; 11] =
+    ["cd", "true", "false", ":", "exit", "return", "break", "continue", "wait", "shift", "set"];
+
+/// What a line is judged by.
+pub(super) struct Judge<'a> {
+    pub(super) main: &'a Layer,
+    pub(super) floors: &'a [Layer],
+    pub(super) reach: Reach<'a>,
+    pub(super) home: Option<&'a Path>,
+    /// The folder that the call begins in.
+    pub(super) cwd: &'a Path,
+    pub(super) network: bool,
+}
+
+impl Judge<'_> {
+    /// Judges everything that a text would start.
+    pub(super) fn judge(&self, text: &str, opened: Opened) -> Judged {
+        let mut judged = Judged {
+            rows: Vec::new(),
+            whole: Vec::new(),
+            risk: Risk::Low,
+            network: false,
+            basis: Vec::new(),
+            writes: Vec::new(),
+            starts: Vec::new(),
+        };
+        self.judge_whole(text, &opened, &mut judged);
+        let mut before = Before::default();
+        let mut heard = Vec::with_capacity(opened.starts.len());
+        judged.rows.reserve_exact(opened.starts.len());
+        for (at, start) in opened.starts.iter().enumerate() {
+            let (row, speaks, touched) = self.judge_start(at, start, &opened, &mut judged, &mut before);
+            judged.rows.push(row);
+            heard.push((speaks, touched));
+        }
+        if before.has_something() && opened.repeats() {
+            // What comes behind in the text may come before in time.
+            for ((row, start), (_, touched)) in judged.rows.iter_mut().zip(&opened.starts).zip(&heard) {
+                row.reasons.extend(before.hinders(start, touched, Order::Any));
+            }
+        }
+        streams::print_on(&opened.starts, &heard, &mut judged.rows);
+        for (at, row) in judged.rows.iter_mut().enumerate() {
+            self.streams(at, &opened.starts, &heard, row);
+        }
+        if judged.approval() == Approval::None {
+            for (text, line) in &opened.parsed {
+                if !line::confirm(text, line) {
+                    let why = "two ways of reading it do not agree";
+                    judged.whole.push((0..0, Reason::new(Approval::Required, why)));
+                }
+            }
+        }
+        judged.basis.sort();
+        judged.basis.dedup();
+        judged.basis.push(["verdict: ", judged.approval().as_str()].concat());
+        judged.writes.sort();
+        judged.writes.dedup();
+        judged.starts = opened.starts;
+        judged.leave_out_repeats();
+        judged
+    }
+
+    /// What holds about the text as a whole.
+    fn judge_whole(&self, text: &str, opened: &Opened, judged: &mut Judged) {
+        for (span, why) in &opened.gaps {
+            judged
+                .whole
+                .push((span.clone(), Reason::new(Approval::Required, format!("not understood: {why}"))));
+        }
+        for (at, letter) in text.char_indices().filter(|(_, letter)| is_hidden(*letter)) {
+            let why = format!("the invisible letter U+{:04X} is in it", u32::from(letter));
+            judged.whole.push((at..at + letter.len_utf8(), Reason::new(Approval::Required, why)));
+        }
+        if opened.starts.is_empty() && opened.gaps.is_empty() {
+            let why = "there is nothing in it that would run";
+            judged.whole.push((0..text.len(), Reason::new(Approval::Required, why)));
+        }
+        for layer in std::iter::once(self.main).chain(self.floors) {
+            for because in layer.dangerous(text) {
+                let reason = Reason::of(Approval::Required, "it matches a dangerous pattern", Some(because));
+                judged.whole.push((0..text.len(), reason));
+            }
+            let unclear = !opened.gaps.is_empty() || opened.starts.iter().any(|start| !start.gaps.is_empty());
+            let denies = layer.all_denies().filter(|_| unclear);
+            for rule in denies.filter(|rule| match_deny::in_text(&rule.pattern, text)) {
+                let why = "it is not understood, and what a rule denies stands in it";
+                judged
+                    .whole
+                    .push((0..text.len(), Reason::of(Approval::Deny, why, Some(&rule.config.origin))));
+            }
+        }
+    }
+
+    fn judge_start<'s>(
+        &'s self,
+        at: usize,
+        start: &'s Start,
+        opened: &Opened,
+        judged: &mut Judged,
+        before: &mut Before,
+    ) -> (Row, Speaks, Touched<'s>) {
+        let mut touched = touched::touched(start, &self.reach, self.home);
+        touched.reasons.extend(before.hinders(start, &touched, Order::Before));
+        before.note(start, &mut touched);
+        judged.basis.append(&mut touched.places);
+        judged.writes.append(&mut touched.writes);
+        let mut row = Row { reasons: std::mem::take(&mut touched.reasons), ..Row::default() };
+        let mut speaks = Speaks::Nothing;
+        match (&start.used, start.kind) {
+            (Some(used), Kind::Program) => {
+                judged.risk = judged.risk.max(used.risk);
+                judged.network |= used.network;
+                if used.network && !self.network {
+                    let why = "it would reach the network, and `shell.network` is false";
+                    row.reasons.push(Reason::new(Approval::Required, why));
+                }
+                speaks = self.layers(at, start, used, opened, &touched, &mut row, judged);
+            }
+            (_, Kind::Function) => {
+                row.reasons.push(Reason::new(
+                    Approval::None,
+                    "a function of this line; its commands stand here too",
+                ));
+                row.reasons.extend(asked(unnamed_variables(None, start)));
+                row.reasons.extend(asked(start.gaps.clone()));
+                speaks = Speaks::Harmless;
+            }
+            (_, Kind::Nothing) | (None, Kind::Program) => {
+                row.reasons.push(Reason::new(Approval::None, "it starts no program"));
+                row.reasons.extend(asked(unnamed_variables(None, start)));
+                row.reasons.extend(asked(start.gaps.clone()));
+            }
+        }
+        once_each(&mut row.reasons);
+        (row, speaks, touched)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one command, with all that is known about it")]
+    fn layers(
+        &self,
+        at: usize,
+        start: &Start,
+        used: &Used,
+        opened: &Opened,
+        touched: &Touched,
+        row: &mut Row,
+        judged: &mut Judged,
+    ) -> Speaks {
+        let look = Look { judge: self, at, start, used, opened, touched };
+        let (speaks, rule) = look.speak(self.main, Main::Yes, &mut row.reasons);
+        if let Some(rule) = rule {
+            judged.risk = judged.risk.max(rule.config.risk.unwrap_or_default());
+            row.description.clone_from(&rule.config.description);
+        }
+        for floor in self.floors {
+            let mut said = Vec::new();
+            let (_, rule) = look.speak(floor, Main::No, &mut said);
+            let strictest = row.approval();
+            row.reasons.extend(said.into_iter().filter(|reason| reason.approval > strictest));
+            judged.risk = judged.risk.max(rule.and_then(|rule| rule.config.risk).unwrap_or_default());
+        }
+        speaks
+    }
+}
+
+/// Why something is asked about that nothing speaks for.
+const NO_RULE: &str = "no rule speaks for it";
+
+/// What spoke for a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speaks {
+    Rule,
+    ReadOnly,
+    Default,
+    Harmless,
+    Nothing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Main {
+    Yes,
+    No,
+}
+
+/// Takes away what is said a second time.
+fn once_each(reasons: &mut Vec<Reason>) {
+    let mut at = 1;
+    while let Some(reason) = reasons.get(at) {
+        if reasons.iter().take(at).any(|before| before == reason) {
+            reasons.remove(at);
+        } else {
+            at += 1;
+        }
+    }
+}
+
+fn asked(reasons: Vec<String>) -> impl Iterator<Item = Reason> {
+    reasons.into_iter().map(|why| Reason::new(Approval::Required, why))
+}
+
+/// One command as one layer sees it.
+struct Look<'a> {
+    judge: &'a Judge<'a>,
+    at: usize,
+    start: &'a Start,
+    used: &'a Used,
+    opened: &'a Opened,
+    touched: &'a Touched<'a>,
+}
+
+impl<'a> Look<'a> {
+    /// What speaks for it, and the rule that does; why is added to the reasons.
+    fn speak<'l>(
+        &self,
+        layer: &'l Layer,
+        main: Main,
+        reasons: &mut Vec<Reason>,
+    ) -> (Speaks, Option<&'l Rule>) {
+        if let Some((denied, rule)) = self.denied(layer) {
+            let pattern = &rule.config.pattern;
+            let (approval, text) = match denied {
+                Denied::Yes => (Approval::Deny, format!("the rule `{pattern}` denies it")),
+                Denied::Perhaps | Denied::No => {
+                    (Approval::Required, format!("it may be what the rule `{pattern}` denies"))
+                }
+            };
+            reasons.push(Reason::of(approval, text, Some(&rule.config.origin)));
+            if denied == Denied::Yes {
+                return (Speaks::Rule, Some(rule));
+            }
+        }
+        let mut but: Option<(&Rule, Vec<String>)> = None;
+        for (_, rule) in self.candidates(layer) {
+            match self.covered(rule) {
+                Covered::No | Covered::Into(_) => {}
+                Covered::Yes => {
+                    let text = format!("rule `{}`", rule.config.pattern);
+                    reasons.push(Reason::of(rule.config.approval, text, Some(&rule.config.origin)));
+                    return (Speaks::Rule, Some(rule));
+                }
+                Covered::But(_) if rule.config.approval >= Approval::Required => {
+                    let text = format!("rule `{}`", rule.config.pattern);
+                    reasons.push(Reason::of(rule.config.approval, text, Some(&rule.config.origin)));
+                    return (Speaks::Rule, Some(rule));
+                }
+                Covered::But(why) => {
+                    but.get_or_insert((rule, why));
+                }
+            }
+        }
+        if let Some((rule, why)) = but {
+            reasons.extend(why.into_iter().map(|why| {
+                let text = format!("{why}; the rule `{}` does not cover it", rule.config.pattern);
+                Reason::of(Approval::Required, text, Some(&rule.config.origin))
+            }));
+            return (Speaks::Rule, Some(rule));
+        }
+        let doubts = self.doubts();
+        let clean = doubts.is_empty();
+        if main == Main::Yes {
+            reasons.extend(asked(doubts));
+        }
+        if clean && self.only_wraps() {
+            reasons.push(Reason::new(Approval::None, "it starts what stands here too"));
+            return (Speaks::Harmless, None);
+        }
+        // `set` alone prints every variable.
+        let steers = STEERING.contains(&self.used.program.as_str())
+            && (self.used.program != "set" || self.start.words.len() > 1);
+        if clean && (steers || self.exports_harmless()) && self.used.path.is_none() {
+            reasons.push(Reason::new(Approval::None, "it only steers the shell"));
+            return (Speaks::ReadOnly, None);
+        }
+        if clean && self.only_reads() && layer.known_read_only.is_some() {
+            let approval = layer.known_read_only.unwrap_or(Approval::Required);
+            let origin = layer.origin("shell.known_read_only");
+            reasons.push(Reason::of(approval, "it only reads", origin));
+            return (Speaks::ReadOnly, None);
+        }
+        if let Some(default) = layer.default {
+            reasons.push(Reason::of(default, NO_RULE, layer.origin("shell.default.approval")));
+        }
+        (Speaks::Default, None)
+    }
+
+    fn denied<'l>(&self, layer: &'l Layer) -> Option<(Denied, &'l Rule)> {
+        if !layer.denies_something() {
+            return None;
+        }
+        let held = self.denied_as(layer, self.start, self.used);
+        if held.is_some_and(|(denied, _)| denied == Denied::Yes) {
+            return held;
+        }
+        let others = aliases::others(&self.start.words, self.used);
+        if others.len() >= aliases::MOST {
+            // There may be further ones, of what any rule denies.
+            return held.or_else(|| layer.all_denies().next().map(|rule| (Denied::Perhaps, rule)));
+        }
+        let others = others.into_iter().filter_map(|words| {
+            let used = programs::used(&words);
+            self.denied_as(layer, &Start { words, ..self.start.clone() }, &used)
+        });
+        let held = held.into_iter().chain(others).max_by_key(|(denied, _)| *denied);
+        let subs = self.used.subs.iter().map(|sub| sub.name.as_str());
+        let words = self.start.words.iter().skip(1).filter_map(|word| word.literal()).chain(subs);
+        held.or_else(|| self.may_start_denied(layer, &words.collect::<Vec<_>>()))
+    }
+
+    fn denied_as<'l>(&self, layer: &'l Layer, start: &Start, used: &Used) -> Option<(Denied, &'l Rule)> {
+        let literal = start.words.iter().all(|word| word.literal().is_some());
+        let table = used.known == Known::Table && literal;
+        let subs = used.subs.iter().map(|sub| sub.name.as_str());
+        let words = start.words.iter().skip(1).filter_map(|word| word.literal()).chain(subs);
+        let rules = if start.words.first().is_some_and(|word| word.literal().is_none()) {
+            layer.all_denies().map(|rule| (0, rule)).collect()
+        } else {
+            let names = match_deny::names_of(used, &start.folders);
+            let looked = |name: &String| layer.denies(name, table.then_some(words.clone()));
+            names.iter().flat_map(looked).collect::<Vec<_>>()
+        };
+        let ways = Ways { base: self.judge.reach.roots.folder(), home: self.judge.home };
+        let held =
+            rules.into_iter().map(|(_, rule)| (match_deny::denies(&rule.pattern, start, used, ways), rule));
+        held.filter(|(denied, _)| *denied > Denied::No).max_by_key(|(denied, _)| *denied)
+    }
+
+    /// A program that does more than read may start what its words name: `npx rm`, `fakeroot rm`, `ssh host rm`.
+    fn may_start_denied<'l>(&self, layer: &'l Layer, words: &[&'a str]) -> Option<(Denied, &'l Rule)> {
+        if self.used.class == Class::Reads && self.used.known == Known::Table {
+            return None;
+        }
+        // A program that nothing is known about, or that runs others, may hand a word to a shell.
+        let signs =
+            [' ', '\t', '\n', '=', '"', '\'', '(', ')', '!', ';', '`', '[', ']', ',', '&', '|', '{', '}'];
+        let apart = |word: &&'a str| word.split(signs).collect::<Vec<_>>();
+        let words: Vec<&str> = if self.used.known == Known::Nothing || self.used.class >= Class::Runs {
+            words.iter().flat_map(apart).filter(|word| !word.is_empty()).collect()
+        } else {
+            words.to_vec()
+        };
+        let later = |at: usize| words.get(at..).unwrap_or_default().join(" ");
+        words.iter().enumerate().find_map(|(at, word)| {
+            let name = word.rsplit('/').next().unwrap_or(word);
+            let rules = layer.denies(name, None::<std::iter::Empty<&str>>);
+            let mut rules = rules.into_iter().map(|(_, rule)| rule);
+            let rule = rules.find(|rule| match_deny::in_text(&rule.pattern, &later(at)))?;
+            // Code on the line that says it says nothing else.
+            let says = self.used.codes().any(|code| match_deny::in_text(&rule.pattern, code));
+            Some((if says { Denied::Yes } else { Denied::Perhaps }, rule))
+        })
+    }
+
+    /// The rules that may cover it: about the program, or about a wrapper that it is reached through.
+    fn candidates<'l>(&self, layer: &'l Layer) -> Vec<(usize, &'l Rule)> {
+        let words = |start: &'a Start| {
+            let subs = start.used.iter().flat_map(|used| used.subs.iter().map(|sub| sub.name.as_str()));
+            start.words.iter().skip(1).filter_map(|word| word.literal()).chain(subs)
+        };
+        let mut found = layer.allows(&self.used.program, words(self.start));
+        let mut start = self.start;
+        while let Some(parent) = start.parent.and_then(|(parent, _)| self.opened.starts.get(parent)) {
+            if let Some(used) = &parent.used {
+                found.extend(layer.allows(&used.program, words(parent)));
+            }
+            start = parent;
+        }
+        found.sort_by_key(|(at, _)| *at);
+        found.dedup_by_key(|(at, _)| *at);
+        found
+    }
+
+    fn covered(&self, rule: &Rule) -> Covered {
+        if !self.holds(rule) {
+            return Covered::No;
+        }
+        let own = self.covered_from(rule, 0, self.at);
+        if own != Covered::No && !matches!(own, Covered::Into(_)) {
+            return own;
+        }
+        // The rule may name the wrapper and go on into this program.
+        let mut chain = vec![self.at];
+        let mut start = self.start;
+        while let Some((parent, _)) = start.parent {
+            chain.push(parent);
+            match self.opened.starts.get(parent) {
+                Some(above) => start = above,
+                None => break,
+            }
+        }
+        for top in 1..chain.len() {
+            let mut from = 0;
+            let mut last = Covered::No;
+            for at in chain.iter().take(top + 1).rev() {
+                last = self.covered_from(rule, from, *at);
+                match last {
+                    Covered::Into(next) => from = next,
+                    Covered::No | Covered::Yes | Covered::But(_) => {
+                        if *at != self.at {
+                            last = Covered::No;
+                        }
+                        break;
+                    }
+                }
+            }
+            if matches!(last, Covered::Yes | Covered::But(_)) {
+                return last;
+            }
+        }
+        Covered::No
+    }
+
+    fn covered_from(&self, rule: &Rule, from: usize, at: usize) -> Covered {
+        let Some(start) = self.opened.starts.get(at) else { return Covered::No };
+        let Some(used) = &start.used else { return Covered::No };
+        let inner = self.opened.starts.iter().filter_map(|inner| inner.parent);
+        let inner = inner.filter(|(parent, _)| *parent == at).map(|(_, offset)| offset).min();
+        let roots = self.judge.reach.roots;
+        let paths = rule.pattern.words.iter().any(|word| word.head.contains('/'));
+        let base = if paths { roots.base(self.judge.cwd) } else { roots.folder() };
+        let case = Case { start, used, home: self.judge.home, base, cwd: self.judge.cwd, inner };
+        match_words::covers(&rule.pattern, from, &case)
+    }
+
+    /// Whether the folder and every place lie in the roots that a rule is about.
+    fn holds(&self, rule: &Rule) -> bool {
+        let roots = &rule.config.sandbox_paths;
+        if roots.is_empty() {
+            return true;
+        }
+        let within = |root: Option<&str>| root.is_some_and(|root| roots.iter().any(|held| held == root));
+        !self.start.folders.is_empty()
+            && self.start.folders.iter().all(|folder| within(self.judge.reach.root_of(folder)))
+            && self.touched.roots.iter().all(|root| within(*root))
+    }
+
+    /// What no rule lifted.
+    fn doubts(&self) -> Vec<String> {
+        let mut doubts: Vec<String> = self.used.doubts.iter().map(|doubt| doubt.why.clone()).collect();
+        doubts.extend(self.start.gaps.iter().cloned());
+        doubts.extend(unnamed_variables(None, self.start));
+        if match_words::reads_script(self.used) {
+            doubts.push("the shell would run a file, which can change everything that follows".to_owned());
+        }
+        doubts
+    }
+
+    /// Whether all that it does is start programs that are judged themselves.
+    fn only_wraps(&self) -> bool {
+        !self.used.nested.is_empty() && self.used.paths.is_empty() && self.used.class < Class::Asks
+    }
+
+    /// Whether it exports nothing but variables that may stand before any command.
+    fn exports_harmless(&self) -> bool {
+        let harmless = |word: &line::tree::Word| {
+            let set = word.literal().and_then(|text| text.split_once('='));
+            set.is_some_and(|(name, value)| variables::exported(name, Some(value)) == Standing::Harmless)
+        };
+        let set = self.start.words.get(1..).unwrap_or_default();
+        self.used.program == "export" && !set.is_empty() && set.iter().all(harmless)
+    }
+
+    fn only_reads(&self) -> bool {
+        self.used.class == Class::Reads && !self.used.network && self.used.known == Known::Table
+    }
+}
+
+/// Letters that a screen does not draw, or that change how others are drawn.
+fn is_hidden(letter: char) -> bool {
+    matches!(letter,
+        '\u{ad}' | '\u{a0}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{206f}'
+        | '\u{3000}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+        || (letter.is_control() && !matches!(letter, '\n' | '\t'))
+}
