@@ -17,7 +17,6 @@ use askfirst_runtime::config::{
 use askfirst_runtime::launcher::{WalledLauncher, lacks_demanded_walls};
 use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
 pub use askfirst_runtime::offered::{Offered, ledger_path, redactor, warnings};
-use askfirst_runtime::present::Rule;
 use askfirst_runtime::redact::Redactor;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use askfirst_terminal::{Options, Schemas, Style, TerminalApprover};
@@ -148,11 +147,7 @@ impl Session {
         tell(&warnings, common);
         let options = Options {
             style: if common.plain { Style::Plain } else { Style::of_environment() },
-            preview_lines: config
-                .main
-                .preview_lines
-                .filter(|_| Rule::Preview.holds())
-                .unwrap_or(DEFAULT_PREVIEW_LINES),
+            preview_lines: config.main.preview_lines.unwrap_or(DEFAULT_PREVIEW_LINES),
             redactor: Arc::clone(&redactor),
         };
         let tools = Arc::clone(&toolset);

@@ -22,7 +22,6 @@ use askfirst::{
 use crate::approver::{Callback, answer_for, answering_for};
 use crate::block_on::block_on;
 use crate::clock::SystemClock;
-use crate::present::rule::{self, Rule};
 
 /// Mode, memory and approver: turns a request into a decision. Clones share everything.
 #[derive(Clone)]
@@ -76,9 +75,7 @@ impl Setup {
     #[must_use]
     pub fn build(self) -> ApprovalController {
         let somebody = if self.approver.is_some() { Somebody::There } else { Somebody::Absent };
-        let mode = if Rule::Asked.holds() { self.mode } else { Mode::ApproveAll };
-        let time_out = self.time_out.filter(|_| Rule::TimeOut.holds());
-        let machine = Machine::new(mode, somebody, self.memory.clone(), time_out);
+        let machine = Machine::new(self.mode, somebody, self.memory.clone(), self.time_out);
         let state = State {
             machine,
             slots: HashMap::new(),
@@ -90,7 +87,7 @@ impl Setup {
         let desk = Desk {
             state: Mutex::new(state),
             changed: Condvar::new(),
-            mode,
+            mode: self.mode,
             memory: self.memory,
             approver: self.approver,
             clock: self.clock,
@@ -145,13 +142,13 @@ impl ApprovalController {
     #[must_use]
     pub fn remembered(&self) -> Vec<Remembered> {
         let now = self.now();
-        self.memory(|memory| memory.list(now).into_iter().filter(|_| Rule::Listed.holds()).cloned().collect())
+        self.memory(|memory| memory.list(now).into_iter().cloned().collect())
     }
 
     /// Forgets one remembered decision. Says whether there was one.
     #[must_use]
     pub fn revoke(&self, id: MemoryId) -> bool {
-        Rule::Revoke.holds() && self.memory(|memory| memory.revoke(id))
+        self.memory(|memory| memory.revoke(id))
     }
 
     /// Whether an equal request was approved for the session, and would be answered by that.
@@ -218,10 +215,7 @@ impl ApprovalController {
                 .iter()
                 .for_each(|(submission, _)| caught(|| approver.announce(&submission.request.call_id)));
         }
-        let asked = |(submission, presenter): (Submission, _)| {
-            (Submission { request: rule::asked(submission.request), ..submission }, presenter)
-        };
-        let (submissions, presenters): (Vec<_>, Vec<_>) = calls.into_iter().map(asked).unzip();
+        let (submissions, presenters): (Vec<_>, Vec<_>) = calls.into_iter().unzip();
         let tickets = self.desk().with(|state, now| {
             let tickets = state.machine.submit(submissions, now);
             for (ticket, presenter) in tickets.iter().zip(presenters) {
@@ -406,7 +400,7 @@ impl Desk {
         let desk = Arc::downgrade(self);
         let reply = Reply::new(move |answer| {
             if let Some(desk) = desk.upgrade() {
-                desk.with(|state, now| state.machine.answer(id, rule::answered(answer), now));
+                desk.with(|state, now| state.machine.answer(id, answer, now));
             }
         });
         // A reply that is dropped while unwinding answers that the approver failed.

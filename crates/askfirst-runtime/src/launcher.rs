@@ -18,7 +18,6 @@ use askfirst_sandbox::{
 };
 
 use crate::config::{Config, Places, Settings, Tier};
-use crate::present::Rule;
 use crate::walls::{Derived, derive_os_sandbox_profile, machine};
 use ground::Ground;
 use running::Running;
@@ -145,11 +144,7 @@ impl WalledLauncher {
             ))
         })?;
         let derived = derive_os_sandbox_profile(&self.config, access, &ground.protected, &ground.links);
-        let mut derived = derived.map_err(|e| LaunchFailed(e.to_string()))?;
-        if !Rule::OwnSession.holds() {
-            derived.profile.descriptors = Descriptors::Terminal;
-        }
-        Ok((derived, settled))
+        Ok((derived.map_err(|e| LaunchFailed(e.to_string()))?, settled))
     }
 
     /// Runs a program with this process's own streams, behind walls or not at all.

@@ -9,7 +9,6 @@ use askfirst::{Approval, Mode, Policy, Toolset, Walls};
 
 use crate::config::{Config, Tier};
 use crate::launcher::{WalledLauncher, accepts_missing_walls, walls_when_asked};
-use crate::present::Rule;
 use crate::redact::{BadGlob, Redactor, secret_env};
 use crate::tools::Combined;
 use crate::tools::command::CommandToolset;
@@ -101,7 +100,6 @@ pub fn redactor(config: &Config) -> Result<Redactor, BadGlob> {
 pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
     let mut warnings = Vec::new();
     match mode {
-        Mode::ApproveAll if !Rule::Unsafe.holds() => {}
         Mode::ApproveAll => {
             warnings.push("UNSAFE: --approve-all approves whatever would be asked".to_owned())
         }

@@ -20,7 +20,6 @@ use crate::config::OnDenial;
 use crate::controller::{ApprovalController, Wait};
 use crate::history::{Decided, History, Judged};
 use crate::nested::Nested;
-use crate::present::Rule;
 use crate::redact::{Mark, Redactor};
 pub(crate) use underway::Underway;
 
@@ -88,7 +87,7 @@ impl Pipeline {
                 }
                 Decided::Edited(args) => {
                     edits += 1;
-                    let edited_from = Some(judged.call_id.clone()).filter(|_| Rule::EditedFrom.holds());
+                    let edited_from = Some(judged.call_id.clone());
                     (ApprovalContext { args, ..judged.take_call() }, edited_from)
                 }
                 Decided::Permitted(_) if judged.is_stopped_by(&self.controller) => {
@@ -113,7 +112,7 @@ impl Pipeline {
     }
 
     fn refuse(&self, judged: &mut Judged, refusal: Refusal) -> Outcome {
-        if self.on_denial == OnDenial::Stop && Rule::OnDenial.holds() && refusal.cause == Cause::Person {
+        if self.on_denial == OnDenial::Stop && refusal.cause == Cause::Person {
             self.controller.stop_after_denial();
         }
         Outcome::Denied(self.history().refused(judged, refusal))

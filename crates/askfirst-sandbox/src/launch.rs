@@ -110,7 +110,7 @@ pub(crate) fn run(
     let (mut streams, ends) = Streams::open(spec).map_err(LaunchError::system("making a pipe"))?;
 
     let start = Instant::now();
-    let pid = (begin.begin)(&ends, Session::apart())
+    let pid = (begin.begin)(&ends, Session::New)
         .map_err(|cause| LaunchError::Start { program: shown(&spec.program), cause })?;
     let mut tree = Tree::new(pid, begin.marker);
     drop(ends);

@@ -86,24 +86,6 @@ pub(crate) enum Session {
     Same,
 }
 
-impl Session {
-    /// That of a program whose streams are not this process's own.
-    #[cfg(not(askfirst_rules_off))]
-    pub(crate) const fn apart() -> Self {
-        Self::New
-    }
-
-    /// The same in a build of the tests, in which that can be left out to show what it is for.
-    #[cfg(askfirst_rules_off)]
-    pub(crate) fn apart() -> Self {
-        if std::env::var("ASKFIRST_RULE_OFF").is_ok_and(|off| off == "OwnSession") {
-            Self::Same
-        } else {
-            Self::New
-        }
-    }
-}
-
 /// Starts the program with default signals and none blocked.
 ///
 /// When this returns, the program has taken over the new process; its first instructions may have run.

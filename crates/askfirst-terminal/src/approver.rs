@@ -9,7 +9,6 @@ use std::thread::JoinHandle;
 use askfirst::machine::{Answer, Member, Question, QuestionId, Somebody};
 use askfirst::ports::{Approver, Reply};
 use askfirst::{Approval, Cause};
-use askfirst_runtime::present::Rule;
 use askfirst_runtime::present::page::summary;
 use askfirst_runtime::redact::Mark;
 use rustix::event::{EventfdFlags, eventfd};
@@ -145,8 +144,7 @@ fn start(options: Options, schemas: Schemas) -> std::io::Result<Worker> {
 
 fn work(queue: &Receiver<Job>, shared: &Shared, options: &Options, schemas: &Schemas) {
     let mut memory = Memory::default();
-    let mut waiting = Vec::new();
-    while let Some(Job { question, reply }) = next(queue, &mut waiting) {
+    for Job { question, reply } in queue {
         let id = question.id;
         let question = Arc::new(question);
         // A panic drops the reply, which answers that the approver failed; the terminal is put back on the way.
@@ -163,15 +161,6 @@ fn work(queue: &Receiver<Job>, shared: &Shared, options: &Options, schemas: &Sch
             Ok(None) | Err(_) => drop(reply),
         }
     }
-}
-
-/// The job that came first.
-fn next(queue: &Receiver<Job>, waiting: &mut Vec<Job>) -> Option<Job> {
-    if Rule::Queue.holds() {
-        return queue.recv().ok();
-    }
-    waiting.extend(queue.try_iter());
-    waiting.pop().or_else(|| queue.recv().ok())
 }
 
 /// Said where nobody can be asked.
@@ -217,7 +206,6 @@ impl Prompt<'_> {
         let Some(fd) = find() else {
             let person = |member: &Member| member.request.approval == Approval::Human;
             let note = match question.members.iter().any(person) {
-                _ if !Rule::Flags.holds() => "there is no terminal",
                 true => NOBODY_BUT_NEEDED,
                 false => NOBODY,
             };

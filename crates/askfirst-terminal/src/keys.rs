@@ -10,7 +10,7 @@ mod question;
 use std::time::Duration;
 
 use askfirst::{ApprovalDecision, Cause, Risk};
-use askfirst_runtime::present::{Choice, Offers, Rule};
+use askfirst_runtime::present::{Choice, Offers};
 
 use crate::decode::{Input, Key};
 pub use field::Field;
@@ -170,8 +170,6 @@ pub struct Keys {
     /// How many of the words are typed, and what of the next.
     words_done: usize,
     typed: String,
-    #[cfg(test)]
-    off: Option<Rule>,
 }
 
 impl Keys {
@@ -194,26 +192,20 @@ impl Keys {
             number: 0,
             words_done: 0,
             typed: String::new(),
-            #[cfg(test)]
-            off: None,
         }
     }
 
     /// The screen was drawn: keys do not count again until it stood a while.
     pub fn painted(&mut self, now: Duration) {
-        if self.holds(Rule::Repaint) {
-            self.painted = now;
-            self.last_input = now;
-            self.armed = false;
-        }
+        self.painted = now;
+        self.last_input = now;
+        self.armed = false;
         self.pending = None;
     }
 
     /// Something was typed before it stood on screen that keys count: they do not.
     pub fn typed_before_ready(&mut self, now: Duration) {
-        if self.holds(Rule::Arming) {
-            let _ = self.disarm(now);
-        }
+        let _ = self.disarm(now);
     }
 
     /// The content is on screen, as far as it fits.
@@ -291,13 +283,7 @@ impl Keys {
                 match inputs.as_slice() {
                     [] => Vec::new(),
                     [Input::Key(key)] => self.key(*key, now),
-                    [Input::Paste(_)] | [_, _, ..] if self.holds(Rule::Several) => self.several(&inputs, now),
-                    [first, ..] => match first {
-                        Input::Key(key) => self.key(*key, now),
-                        Input::Paste(text) => {
-                            text.chars().next().map(|c| self.key(Key::Char(c), now)).unwrap_or_default()
-                        }
-                    },
+                    [Input::Paste(_)] | [_, _, ..] => self.several(&inputs, now),
                 }
             }
         }
@@ -319,21 +305,18 @@ impl Keys {
 
     /// Whether this is a screen on which keys decide, with something to decide about.
     fn can_arm(&self) -> bool {
-        let decides = match self.screen {
-            Screen::Question | Screen::Scope(_) => true,
+        match self.screen {
+            Screen::Question | Screen::Scope(_) => self.content,
             Screen::Reason(_) | Screen::View(..) | Screen::Args(_) => false,
-        };
-        decides && (self.content || !self.holds(Rule::Content))
+        }
     }
 
     fn arms_at(&self) -> Duration {
         let stood = match self.offers.risk {
             Risk::Low => PAINTED,
-            Risk::High | Risk::Irreversible if self.holds(Rule::Longer) => PAINTED_HIGH,
-            Risk::High | Risk::Irreversible => PAINTED,
+            Risk::High | Risk::Irreversible => PAINTED_HIGH,
         };
-        let quiet = if self.holds(Rule::Quiet) { QUIET } else { Duration::ZERO };
-        (self.painted + stood).max(self.last_input + quiet)
+        (self.painted + stood).max(self.last_input + QUIET)
     }
 
     fn tick(&mut self, now: Duration) -> Vec<Effect> {
@@ -408,7 +391,7 @@ impl Keys {
             effects.push(Effect::Move(key));
             return effects;
         }
-        if !self.armed && self.holds(Rule::Arming) {
+        if !self.armed {
             return self.disarm(now);
         }
         if self.pending.is_some() {
@@ -416,10 +399,7 @@ impl Keys {
         }
         self.last_input = now;
         match (key, &self.screen) {
-            (Key::Escape, _) if self.holds(Rule::Escape) => self.wait(Act::Escape, now),
-            (Key::Enter | Key::Char(' '), Screen::Question) if !self.holds(Rule::Enter) => {
-                self.wait(Act::Choose(Choice::Once), now)
-            }
+            (Key::Escape, _) => self.wait(Act::Escape, now),
             (Key::Char(c), Screen::Scope(marked)) => {
                 let marked = *marked;
                 self.scope_key(c, marked, now)
@@ -432,9 +412,6 @@ impl Keys {
 
     /// The key does what it does once it stayed alone.
     fn wait(&mut self, act: Act, now: Duration) -> Vec<Effect> {
-        if !self.holds(Rule::Alone) {
-            return self.act(act, now);
-        }
         self.pending = Some((act, now));
         Vec::new()
     }
@@ -444,17 +421,6 @@ impl Keys {
         self.forget_typed();
         self.painted(now);
         vec![Effect::Redraw]
-    }
-
-    #[cfg(test)]
-    fn holds(&self, rule: Rule) -> bool {
-        self.off != Some(rule) && rule.holds()
-    }
-
-    #[cfg(not(test))]
-    #[expect(clippy::unused_self, reason = "outside of tests every prompt keeps every rule")]
-    fn holds(&self, rule: Rule) -> bool {
-        rule.holds()
     }
 }
 

@@ -21,7 +21,6 @@ mod words;
 
 use std::sync::Arc;
 
-use askfirst_runtime::present::Rule;
 use askfirst_runtime::redact::Redactor;
 
 pub use approver::TerminalApprover;
@@ -48,9 +47,9 @@ impl Style {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         match (dumb, is_set("NO_COLOR")) {
-            (true, _) if Rule::Dumb.holds() => Self::Plain,
-            (_, true) if Rule::NoColour.holds() => Self::Uncoloured,
-            (_, _) => Self::Coloured,
+            (true, _) => Self::Plain,
+            (false, true) => Self::Uncoloured,
+            (false, false) => Self::Coloured,
         }
     }
 }

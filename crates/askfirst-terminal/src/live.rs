@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use askfirst::machine::{Answer, Question};
 use askfirst::{ApprovalDecision, Cause};
-use askfirst_runtime::present::{Page, Rule};
+use askfirst_runtime::present::Page;
 
 use crate::Options;
 use crate::decode::{Decoder, Input, Key};
@@ -130,7 +130,7 @@ impl Live<'_, '_> {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(failed()),
         }
-        if *self.focus == Focus::Elsewhere || !Rule::Bell.holds() {
+        if *self.focus == Focus::Elsewhere {
             self.call()?;
         }
         loop {
@@ -138,12 +138,12 @@ impl Live<'_, '_> {
             let event = self.wait()?;
             let mut wishes = Vec::new();
             let size = self.tty.size();
-            if !self.tty.is_raw() && Rule::Repaint.holds() {
+            if !self.tty.is_raw() {
                 // A shell was in between, which wrote something: the question is drawn anew, below.
                 self.tty.raw()?;
                 self.surface = Ansi::new(self.tty.style(), size.0);
                 wishes.extend(self.ui.resize(size, self.start.elapsed()));
-            } else if size != self.ui.size() && Rule::Repaint.holds() {
+            } else if size != self.ui.size() {
                 // Keys that came with it were meant for what stood there before.
                 self.surface.resized(size.0);
                 wishes.extend(self.ui.resize(size, self.start.elapsed()));

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use askfirst_runtime::present::Rule;
-
 /// So much later than expected is no delay any more.
 const STOPPED: Duration = Duration::from_millis(700);
 
@@ -17,6 +15,6 @@ impl Pauses {
     /// Whether the program stood still since it last looked, or since it wanted to be woken, if that is later.
     pub(crate) fn found(&mut self, now: Duration, woken: Duration) -> bool {
         let from = std::mem::replace(&mut self.looked, now);
-        now.saturating_sub(from.max(woken)) > STOPPED && Rule::Pause.holds()
+        now.saturating_sub(from.max(woken)) > STOPPED
     }
 }

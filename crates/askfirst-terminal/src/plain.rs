@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use askfirst::machine::{Answer, Question, Seen};
 use askfirst::{ApprovalDecision, Cause};
 use askfirst_runtime::present::escape::width;
-use askfirst_runtime::present::{Page, PageOptions, Rule, visible_line};
+use askfirst_runtime::present::{Page, PageOptions, visible_line};
 
 use crate::Options;
 use crate::decode::{Decoder, Input};
@@ -234,8 +234,7 @@ impl Prompt<'_, '_> {
         let room = self.room().saturating_sub(NUMBER);
         let total = self.page.len(room);
         let lines: Vec<_> = (0..total).flat_map(|at| self.page.rows(at, room)).collect();
-        let numbers = if Rule::Numbered.holds() { Numbers::With } else { Numbers::Without };
-        let text = draw(&lines, self.options.style, numbers);
+        let text = draw(&lines, self.options.style, Numbers::With);
         self.tty.write(&format!("\n{text}"))?;
         self.has_shown(total, total);
         self.show_options()

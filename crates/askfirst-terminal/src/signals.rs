@@ -8,7 +8,6 @@ use std::sync::mpsc::channel;
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 
-use askfirst_runtime::present::Rule;
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::termios::{OptionalActions, Termios, tcsetattr};
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -126,9 +125,7 @@ fn watch() {
         let wait = move || {
             let Ok(mut signals) = receiver.recv() else { return };
             for signal in signals.forever() {
-                if Rule::PutBack.holds() {
-                    put_back();
-                }
+                put_back();
                 // Where it cannot end the program, another signal may.
                 let _ = emulate_default_handler(signal);
             }

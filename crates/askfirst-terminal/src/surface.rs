@@ -1,7 +1,6 @@
 //! What a frame is drawn upon. It writes rows that changed and nothing else, and never asks the terminal anything:
 //! an answer would stand among the keys.
 
-use askfirst_runtime::present::Rule;
 use askfirst_runtime::present::escape::width;
 use crossterm::Command;
 use crossterm::cursor::{MoveDown, MoveTo, MoveToColumn, MoveUp};
@@ -117,10 +116,6 @@ impl Surface for Ansi {
         let height = |rows: &[String]| u16::try_from(rows.len()).unwrap_or(u16::MAX);
         if !self.begun {
             self.begun = true;
-            if !Rule::Inline.holds() {
-                put(&mut out, &Clear(ClearType::All));
-                put(&mut out, &MoveTo(0, 0));
-            }
             // From within a line this goes to the next; from the beginning of one it stays there.
             out.push_str(&" ".repeat(self.columns.into()));
             out.push('\r');

@@ -15,7 +15,6 @@ use rustix::termios::{
 use crate::Style;
 use crate::signals::{self, Hold, hold};
 use crate::surface::Stage;
-use askfirst_runtime::present::Rule;
 
 /// What reads lines, echoes and makes signals of keys: not while a prompt stands.
 const LINES: LocalModes = LocalModes::ICANON
@@ -71,7 +70,7 @@ pub(crate) enum Waited {
 pub(crate) fn find() -> Option<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let stdin = rustix::stdio::stdin();
-    let controlling = || open("/dev/tty", flags, Mode::empty()).ok().filter(|_| Rule::Controlling.holds());
+    let controlling = || open("/dev/tty", flags, Mode::empty()).ok();
     if !isatty(stdin) {
         return controlling();
     }
@@ -115,7 +114,7 @@ pub fn turn_to_print(out: impl AsFd, told: impl Fn() -> bool) -> Turn {
 /// What is locked by whoever asks on a terminal.
 fn lock_of(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    name_of(fd).filter(|_| Rule::Turn.holds()).and_then(|name| open(name, flags, Mode::empty()).ok())
+    name_of(fd).and_then(|name| open(name, flags, Mode::empty()).ok())
 }
 
 /// Waits until no other program asks on a terminal. Where nobody can tell, it is asked at once.
@@ -191,12 +190,10 @@ impl<'a> Tty<'a> {
     /// Raw mode, with nothing typed. Output is still made of lines.
     pub(crate) fn raw(&mut self) -> Result<(), Gone> {
         let mut raw = self.before.clone();
-        if Rule::Singly.holds() {
-            raw.local_modes -= LINES;
-            raw.input_modes -= CHANGES;
-            raw.special_codes[SpecialCodeIndex::VMIN] = 1;
-            raw.special_codes[SpecialCodeIndex::VTIME] = 0;
-        }
+        raw.local_modes -= LINES;
+        raw.input_modes -= CHANGES;
+        raw.special_codes[SpecialCodeIndex::VMIN] = 1;
+        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
         self.flush();
         tcsetattr(&self.fd, OptionalActions::Now, &raw).map_err(|_| Gone::Lost)?;
         self.flush();
@@ -211,7 +208,7 @@ impl<'a> Tty<'a> {
     pub(crate) fn is_raw(&self) -> bool {
         let raw = |now: Termios| !now.local_modes.intersects(LINES) && !now.input_modes.intersects(CHANGES);
         // One that cannot be asked is lost, which the next wait finds out.
-        !Rule::Singly.holds() || tcgetattr(&self.fd).map_or(true, raw)
+        tcgetattr(&self.fd).map_or(true, raw)
     }
 
     /// Writes what may say that keys count, and tells whether something was typed before it stood there.
@@ -257,9 +254,7 @@ impl<'a> Tty<'a> {
 
     /// Throws away what was typed and not read.
     pub(crate) fn flush(&self) {
-        if Rule::Flush.holds() {
-            let _ = tcflush(&self.fd, QueueSelector::IFlush);
-        }
+        let _ = tcflush(&self.fd, QueueSelector::IFlush);
     }
 
     pub(crate) fn columns(&self) -> usize {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use askfirst::machine::{Question, Seen};
 use askfirst::{ApprovalDecision, Cause, Timestamp};
-use askfirst_runtime::present::{Line, Page, PageOptions, Rule, Stand};
+use askfirst_runtime::present::{Line, Page, PageOptions, Stand};
 use serde_json::Value;
 
 use crate::Options;
@@ -158,8 +158,7 @@ impl Ui {
     pub(crate) fn seen(&self) -> Seen {
         let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         let of = self.page.len(self.room());
-        let lines = if Rule::Seen.holds() { self.watched.count() } else { of };
-        Seen { lines: count(lines), of: count(of) }
+        Seen { lines: count(self.watched.count()), of: count(of) }
     }
 
     /// The terminal has another size.

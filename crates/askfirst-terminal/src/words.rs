@@ -7,7 +7,7 @@ use askfirst::{ApprovalDecision, ApprovalScope, Cause, Timestamp};
 use askfirst_runtime::present::escape::width;
 use askfirst_runtime::present::page::summary;
 use askfirst_runtime::present::time::time_of_day;
-use askfirst_runtime::present::{Rule, visible_line};
+use askfirst_runtime::present::visible_line;
 use askfirst_runtime::redact::{Mark, Redactor};
 
 use crate::keys::Notice;
@@ -19,9 +19,6 @@ pub(crate) fn echo(
     redactor: &Redactor,
     columns: usize,
 ) -> Vec<String> {
-    if !Rule::Echo.holds() {
-        return Vec::new();
-    }
     let at = time_of_day(now());
     let line = |(member, decision): (&askfirst::machine::Member, &ApprovalDecision)| {
         let words = decision_words(decision);

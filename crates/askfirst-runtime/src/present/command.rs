@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 
 use super::escape::Piece;
 use super::line::{Entry, Part};
-use super::rule::Rule;
 use super::tone::Tone;
 use super::tree::Counted;
 use crate::redact::Masked;
@@ -66,7 +65,7 @@ impl Parts {
     /// Takes out of the metadata what can be understood, and leaves the rest in it. Places are those of the command; what
     /// is shown of it is `masked`.
     pub(super) fn take(metadata: &mut Map<String, Value>, command: &str, masked: &Masked) -> Option<Self> {
-        let rows = rows(metadata.get("rows").filter(|_| Rule::Parts.holds())?)?;
+        let rows = rows(metadata.get("rows")?)?;
         metadata.remove("rows");
         let mut parts = Self { rows, ..Self::default() };
         if let Some(found) = metadata.get("redirections").and_then(self::rows) {
@@ -75,7 +74,7 @@ impl Parts {
         }
         if let Some(folder) = metadata.get("folder").and_then(Value::as_str).map(str::to_owned) {
             metadata.remove("folder");
-            parts.folder = Some(folder).filter(|_| Rule::Folder.holds());
+            parts.folder = Some(folder);
         }
         if let Some(found) = metadata.get("must_see").and_then(|value| must_see(value, command, masked)) {
             metadata.remove("must_see");

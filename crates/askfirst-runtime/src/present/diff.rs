@@ -12,7 +12,6 @@ use similar::{ChangeTag, TextDiff};
 
 use super::escape::{Piece, visible_toned, width};
 use super::line::{Change, Entry, GUTTER, Line, Part, Row};
-use super::rule::Rule;
 use super::text::{STRIDE, Slot, Source, Text};
 use super::tone::Tone;
 use sides::Sides;
@@ -91,7 +90,7 @@ impl Diff {
 
     /// How much is added and removed, and what else should be said in words.
     pub(super) fn words(&self) -> Vec<String> {
-        if Rule::DiffWords.holds() { self.tally.words() } else { Vec::new() }
+        self.tally.words()
     }
 
     pub(super) fn len(&self, columns: usize) -> usize {
@@ -164,8 +163,7 @@ impl Diff {
             Change::Added => (ChangeTag::Insert, Tone::AddedWord),
             Change::Same | Change::Hunk | Change::Header | Change::Sides => return Vec::new(),
         };
-        let counterpart = self.counterpart(at, known.change).filter(|_| Rule::Emphasis.holds());
-        let Some(other) = counterpart else { return Vec::new() };
+        let Some(other) = self.counterpart(at, known.change) else { return Vec::new() };
         let (this, other) = (known.body(), other.body());
         if this.len() > MAX_WORDS || other.len() > MAX_WORDS || this == other {
             return Vec::new();

@@ -5,7 +5,6 @@ use std::ops::Range;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_width::UnicodeWidthChar;
 
-use super::rule::Rule;
 use super::tone::Tone;
 
 /// What a piece of visible text is.
@@ -188,7 +187,7 @@ fn collapse_blank_lines(lines: Vec<(bool, Vec<Piece>)>, collapsed: &mut usize) -
     let mut kept = Vec::with_capacity(lines.len());
     let mut blanks: Vec<Vec<Piece>> = Vec::new();
     let mut settle = |blanks: &mut Vec<Vec<Piece>>, kept: &mut Vec<Vec<Piece>>| {
-        if blanks.len() > MAX_BLANK_LINES && Rule::Collapse.holds() {
+        if blanks.len() > MAX_BLANK_LINES {
             *collapsed += blanks.len();
             let text = blank_lines(blanks.len());
             kept.push(vec![Piece { text, kind: PieceKind::Collapsed, tone: Tone::None }]);
@@ -234,7 +233,7 @@ impl LineMaker {
             return;
         }
         self.collapsed += self.draw_blanks();
-        if must_escape(c) && Rule::Visible.holds() {
+        if must_escape(c) {
             return self.escape(&escape_of(c));
         }
         if is_mark(c) {
@@ -261,7 +260,7 @@ impl LineMaker {
         let blanks = std::mem::take(&mut self.blanks);
         let count = blanks.chars().count();
         let at_start = self.pieces.is_empty();
-        if count > if at_start { MAX_INDENT } else { MAX_BLANKS } && Rule::Collapse.holds() {
+        if count > if at_start { MAX_INDENT } else { MAX_BLANKS } {
             let glyph = match (blanks.contains(' '), blanks.contains('\t')) {
                 (true, true) => "·→",
                 (false, true) => "→",
@@ -317,7 +316,6 @@ fn escape_of(c: char) -> String {
 /// Marks and letters that are drawn on top of the one before.
 fn is_mark(c: char) -> bool {
     !c.is_ascii()
-        && Rule::Visible.holds()
         && (c.width().unwrap_or(0) == 0
             || matches!(
                 c.general_category(),

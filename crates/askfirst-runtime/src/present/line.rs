@@ -3,7 +3,6 @@
 use askfirst::PresentationKind;
 
 use super::escape::{Piece, PieceKind, width};
-use super::rule::Rule;
 
 /// What changed in a line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -100,7 +99,6 @@ impl Line {
     pub fn gutter(&self) -> &'static str {
         match (self.part.has_gutter(), self.row) {
             (false, _) => "",
-            (true, _) if !Rule::Gutter.holds() => "",
             (true, Row::First) => "│ ",
             (true, Row::Continued) => "┆ ",
         }
@@ -149,10 +147,7 @@ impl Entry {
     /// Lays the entry out: as many lines as it needs.
     pub(super) fn wrap(&self, columns: usize) -> Vec<Line> {
         let (room, indent) = self.room(columns);
-        let mut rows = if self.fits(room) { vec![self.pieces.clone()] } else { self.rows(room) };
-        if !Rule::Wrap.holds() {
-            rows.truncate(1);
-        }
+        let rows = if self.fits(room) { vec![self.pieces.clone()] } else { self.rows(room) };
         let line = |(at, mut pieces): (usize, Vec<Piece>)| {
             let (row, indent) =
                 if at == 0 { (self.row, indent) } else { (Row::Continued, indent + self.hang(room)) };

@@ -10,7 +10,6 @@ mod highlight;
 pub mod line;
 pub mod offer;
 pub mod page;
-pub mod rule;
 pub mod target;
 mod text;
 pub mod time;
@@ -21,5 +20,4 @@ pub use escape::{Piece, PieceKind, Visible, odd_letters, visible, visible_bytes,
 pub use line::{Change, Line, Part, Row};
 pub use offer::{Choice, Offer, Offers};
 pub use page::{Hidden, Page, PageOptions, Preview, Stand};
-pub use rule::Rule;
 pub use tone::{Token, Tone};

@@ -12,7 +12,6 @@ use askfirst::{Risk, Timestamp};
 use super::escape::Piece;
 use super::line::{Entry, Line, Part};
 use super::offer::Offers;
-use super::rule::Rule;
 use super::time::later;
 use super::tone::Tone;
 use super::tree::Counted;
@@ -305,7 +304,7 @@ impl Page {
             preview.of += len;
             preview.shown += most;
             let left = len - most;
-            if left > 0 && Rule::Uncut.holds() {
+            if left > 0 {
                 let text = format!("... {left} more {} not shown: [v] shows all", plural(left, "line"));
                 preview.lines.extend(Entry::ours(Part::Count, text).wrap(columns));
             }
@@ -355,7 +354,7 @@ impl Page {
             (collapsed, "blank", "shown as a count"),
         ];
         let words = |(number, thing, how): (usize, &str, &str)| {
-            (number > 0 && Rule::Counts.holds()).then(|| format!("{number} {} {how}", plural(number, thing)))
+            (number > 0).then(|| format!("{number} {} {how}", plural(number, thing)))
         };
         counts.into_iter().filter_map(words).collect()
     }
@@ -391,8 +390,7 @@ impl Maker<'_> {
     /// The members of a group, each with its risk.
     fn list(&mut self, members: &[Member]) {
         let mut entries = Vec::new();
-        let listed = if Rule::Members.holds() { members.len() } else { 1 };
-        for (at, member) in members.iter().enumerate().take(listed) {
+        for (at, member) in members.iter().enumerate() {
             let request = &member.request;
             let mut pieces = vec![Piece::ours(format!("{:>2} ", at + 1)), kept_mark(true)];
             pieces.push(match request.risk {
@@ -423,7 +421,7 @@ impl Maker<'_> {
         tool.pieces.iter_mut().skip(2).for_each(|piece| piece.tone = Tone::Strong);
         self.short.push(tool.clone());
         entries.push(tool);
-        if let Some(caller) = request.caller.as_ref().filter(|_| Rule::Caller.holds()) {
+        if let Some(caller) = &request.caller {
             entries.push(self.field(Part::Field, "asked by", caller));
         }
         let mut risk = self.field(Part::Field, "risk", risk_words(request.risk));

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::escape::{MAX_BLANK_LINES, Piece, PieceKind, Visible, blank_lines, is_plain, visible_line};
 use super::line::Row;
-use super::rule::Rule;
 use super::tone::Tone;
 
 /// Every so many lines the index knows where they begin.
@@ -198,7 +197,7 @@ impl<'a> Iterator for Slots<'a> {
         let rest = self.rest();
         if row == Row::First && rest.starts_with([' ', '\t', '\n']) || rest.is_empty() {
             let (count, bytes) = self.blank_run();
-            if count > MAX_BLANK_LINES && Rule::Collapse.holds() {
+            if count > MAX_BLANK_LINES {
                 self.step(bytes, count);
                 return Some(Slot { raw: "", number, row, blanks: count, start });
             }

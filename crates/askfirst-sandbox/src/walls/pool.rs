@@ -140,7 +140,7 @@ impl Waiting {
         let null = || File::options().read(true).write(true).open("/dev/null");
         let ends = null().and_then(|stdin| Ends::new(stdin, null()?, null()?)).map_err(system("opening"))?;
         let extra = Extra::new(extra).map_err(system("holding descriptors"))?;
-        let pid = spawn(&prepared, &ends, &extra, Session::apart()).map_err(system("starting the helper"))?;
+        let pid = spawn(&prepared, &ends, &extra, Session::New).map_err(system("starting the helper"))?;
         let process = rustix::process::pidfd_open(pid, PidfdFlags::empty())
             .map_err(|cause| system("starting the helper")(cause.into()))?;
         Ok(Self { orders: Some(orders), process: Some(process), pid, marker: prepared.marker, rights })

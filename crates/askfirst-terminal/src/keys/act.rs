@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askfirst::{ApprovalDecision, ApprovalScope, Cause, Risk};
-use askfirst_runtime::present::{Choice, Rule};
+use askfirst_runtime::present::Choice;
 
 use super::{Act, Doc, Effect, Field, Front, Keys, Notice, Reach, Screen};
 
@@ -29,10 +29,10 @@ impl Keys {
 
     /// What must still be looked at before anything is approved.
     pub(super) fn due(&self) -> Option<Notice> {
-        if self.must == Reach::Part && self.holds(Rule::MustSee) {
+        if self.must == Reach::Part {
             return Some(Notice::SeeAllParts);
         }
-        let end = self.offers.risk != Risk::Low && self.reach == Reach::Part && self.holds(Rule::End);
+        let end = self.offers.risk != Risk::Low && self.reach == Reach::Part;
         end.then_some(Notice::SeeTheEnd)
     }
 
@@ -81,18 +81,17 @@ impl Keys {
     fn approve(&self, remember: ApprovalScope) -> Vec<Effect> {
         let decide = |kept: &bool| match kept {
             true => ApprovalDecision::yes(Cause::Person).remembered(remember),
-            false if !self.holds(Rule::LeftOut) => ApprovalDecision::yes(Cause::Person).remembered(remember),
             false => ApprovalDecision::no(Cause::Person),
         };
         vec![Effect::Answer(self.kept.iter().map(decide).collect())]
     }
 
     pub(super) fn refuse(&self, cause: Cause) -> Vec<Effect> {
-        self.all(ApprovalDecision::no(if self.holds(Rule::Cause) { cause } else { Cause::Person }))
+        self.all(ApprovalDecision::no(cause))
     }
 
     pub(super) fn stop(&self) -> Vec<Effect> {
-        self.all(ApprovalDecision { stop: self.holds(Rule::Stop), ..ApprovalDecision::no(Cause::Person) })
+        self.all(ApprovalDecision { stop: true, ..ApprovalDecision::no(Cause::Person) })
     }
 
     pub(super) fn all(&self, decision: ApprovalDecision) -> Vec<Effect> {

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use askfirst_runtime::present::{Choice, Rule};
-
 use super::{Act, Effect, Keys, Notice, Screen};
 
 impl Keys {
@@ -29,8 +27,6 @@ impl Keys {
                 let act = Act::Choose(offer.choice);
                 self.wait(act, now)
             }
-            None if c == 'y' && !self.holds(Rule::Word) => self.wait(Act::Choose(Choice::Once), now),
-            None if c == 's' && !self.holds(Rule::Meaning) => self.wait(Act::Choose(Choice::Once), now),
             None => self.disarm(now),
         }
     }

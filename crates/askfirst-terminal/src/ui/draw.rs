@@ -3,7 +3,7 @@
 use askfirst::Timestamp;
 use askfirst_runtime::present::escape::width;
 use askfirst_runtime::present::time::span;
-use askfirst_runtime::present::{Line, Part, Piece, Row, Rule, visible_line};
+use askfirst_runtime::present::{Line, Part, Piece, Row, visible_line};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -127,7 +127,7 @@ fn below(ui: &Ui, _now: Timestamp) -> (Vec<Drawn>, Option<(usize, usize)>) {
             typed(&mut rows, "arguments (Enter sends them to be judged, Esc goes back): ", field, room)
         }
         Screen::Question | Screen::Scope(_) | Screen::View(..) => {
-            let (mark, style) = if ui.keys.is_armed() || !Rule::Mark.holds() {
+            let (mark, style) = if ui.keys.is_armed() {
                 ("ready: ", colours::ready())
             } else if ui.is_whole() {
                 ("[not yet] ", colours::dim())
@@ -180,9 +180,6 @@ fn typed(
 
 /// Which part of the page is in the window.
 fn position(ui: &Ui) -> String {
-    if !Rule::Uncut.holds() {
-        return String::new();
-    }
     let len = ui.page.len(ui.room());
     let shown = ui.window(ui.top, ui.pane_height.max(1));
     let (first, last) = (ui.top.at + 1, shown.last().map_or(0, |row| row.at + 1));
@@ -206,9 +203,6 @@ fn position(ui: &Ui) -> String {
 
 /// Which part of the scopes is in the window.
 fn scope_position(ui: &Ui, len: usize) -> String {
-    if !Rule::Uncut.holds() {
-        return "how far?".to_owned();
-    }
     let height = ui.pane_height.max(1);
     let from = ui.view.row.min(len.saturating_sub(height));
     let last = (from + height).min(len);
@@ -409,7 +403,7 @@ fn scope_lines(ui: &Ui, marked: Option<usize>) -> Vec<Drawn> {
             rows.push(spans);
         }
     }
-    let Some(at) = marked.filter(|_| Rule::Covered.holds()) else { return rows };
+    let Some(at) = marked else { return rows };
     let request = &member.request;
     let pattern = at
         .checked_sub(1)

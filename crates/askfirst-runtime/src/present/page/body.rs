@@ -12,7 +12,6 @@ use crate::present::diff::{Diff, unified};
 use crate::present::escape::visible;
 use crate::present::highlight::Highlight;
 use crate::present::line::{Entry, Part};
-use crate::present::rule::Rule;
 use crate::present::text::{Source, Text};
 use crate::present::tree::{LONG, Tree, above, below};
 use crate::redact::Masked;
@@ -55,8 +54,7 @@ impl Maker<'_> {
         let text = self.clean_about(&request.args, &request.description);
         let lines = self.counted.take(visible(&text));
         let entries = lines.into_iter().map(|pieces| Entry::new(Part::Claim, pieces)).collect();
-        let heading = if Rule::Apart.holds() { "agent says (not checked):" } else { "facts:" };
-        self.section(Place::Content, heading, Body::Entries(entries));
+        self.section(Place::Content, "agent says (not checked):", Body::Entries(entries));
     }
 
     pub(super) fn facts(&mut self, request: &ApprovalRequest) {
@@ -211,14 +209,11 @@ impl Maker<'_> {
         let (kind, mut more) = (shown.kind, more);
         let Content { source: content, size: (bytes, lines), command } = content;
         let parts = command.and_then(|(written, masked)| Parts::take(&mut more, &written, &masked));
-        let mut heading = format!(
+        let heading = format!(
             "the tool shows this {} ({bytes} bytes, {lines} {}):",
             kind_words(kind),
             plural(lines, "line")
         );
-        if !Rule::Size.holds() {
-            heading = format!("the tool shows this {}:", kind_words(kind));
-        }
         let mut head = vec![Entry::ours(Part::Heading, heading)];
         if let Some(language) = shown.language.as_ref().filter(|_| kind != PresentationKind::Command) {
             head.push(self.field(Part::Field, "language", language));
@@ -284,7 +279,7 @@ impl Maker<'_> {
             PresentationKind::Command => (Before::Dollar, Some(shown.language.as_deref().unwrap_or("bash"))),
         };
         let marks = parts.map(|parts| parts.tones.clone()).unwrap_or_default();
-        let highlight = language.filter(|_| Rule::Highlight.holds()).and_then(Highlight::new);
+        let highlight = language.and_then(Highlight::new);
         let text = self.text(content);
         Body::Text(Box::new(Lines { text, part: Part::Content(kind), before, highlight, marks }))
     }

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::super::line::{Entry, Part};
 use super::super::offer::{Choice, Offers};
-use super::super::rule::Rule;
 use super::super::time::later;
 use super::super::tree::Tree;
 use super::body::owned;
@@ -16,7 +15,7 @@ use super::{Maker, Place, Stand};
 impl Maker<'_> {
     pub(super) fn scope(&mut self, member: &Member, offers: &Offers) {
         let any = offers.has(Choice::Session) || offers.has(Choice::NoSession);
-        if !any || self.stand == Stand::Head || !Rule::Scope.holds() {
+        if !any || self.stand == Stand::Head {
             return;
         }
         let request = &member.request;

@@ -5,7 +5,6 @@ use askfirst::machine::Question;
 
 use super::super::escape::{Piece, odd_letters};
 use super::super::line::{Entry, Part};
-use super::super::rule::Rule;
 use super::super::tone::Tone;
 
 /// `thing` or `things`.
@@ -19,7 +18,7 @@ pub(super) fn title(question: &Question) -> String {
         1 => "approval needed".to_owned(),
         many => format!("approval needed for {many} requests together"),
     };
-    if question.of > 1 && Rule::Position.holds() {
+    if question.of > 1 {
         format!("{count}: question {} of {}", question.position, question.of)
     } else {
         count
@@ -45,5 +44,5 @@ pub(super) fn warning(label: &str, name: &str) -> Option<Entry> {
     let more = odd.len().saturating_sub(4);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let text = format!("warning: the {label} has letters that are not ASCII: {list}{more}");
-    (!odd.is_empty() && Rule::Letters.holds()).then(|| Entry::ours(Part::Warning, text))
+    (!odd.is_empty()).then(|| Entry::ours(Part::Warning, text))
 }

@@ -14,7 +14,6 @@ use super::plan::Plan;
 use super::read;
 use super::tree::{self, Sum};
 use super::wish::Wish;
-use crate::present::Rule;
 
 /// Files up to this size are told by their content, larger ones by what the system says about them.
 pub(crate) const MAX_SHOWN: u64 = 16 << 20;
@@ -75,7 +74,7 @@ fn looked(ground: &Ground<'_>, wish: &Wish, plan: &Plan, keep: Keep) -> Result<(
 pub(crate) fn check(ground: &Ground<'_>, wish: &Wish, plan: &Plan, basis: &Value) -> Result<Seen, Trouble> {
     let keep = if matches!(wish, Wish::Edit { .. }) { Keep::Content } else { Keep::Nothing };
     let (now, seen) = looked(ground, wish, plan, keep)?;
-    if now == *basis || !Rule::Stale.holds() {
+    if now == *basis {
         return Ok(seen);
     }
     let what = if now.get("at") == basis.get("at") { "changed" } else { "leads elsewhere" };

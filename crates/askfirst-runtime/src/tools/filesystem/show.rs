@@ -14,7 +14,6 @@ use super::plan::Plan;
 use super::read;
 use super::tree::{self, Sum};
 use super::wish::{Change, Matching, Wish};
-use crate::present::Rule;
 
 /// How often a file that changes while it is looked at is looked at again.
 const TRIES: usize = 3;
@@ -139,11 +138,7 @@ fn write(spot: &Spot, new: &[u8], old: Option<Vec<u8>>) -> Content {
 /// The whole content of a file, or what it is if it is no text.
 fn whole(spot: &Spot, bytes: &[u8]) -> ApprovalPresentation {
     let Some(content) = plain_text(bytes) else {
-        return text(if Rule::Binary.holds() {
-            binary(bytes)
-        } else {
-            String::from_utf8_lossy(bytes).into_owned()
-        });
+        return text(binary(bytes));
     };
     let mut shown = ApprovalPresentation::new(PresentationKind::FileContent, content);
     shown.language = language(&spot.path).map(str::to_owned);
@@ -197,9 +192,6 @@ pub(crate) fn edited(
 fn both(label: &str, old: String, new: String) -> ApprovalPresentation {
     if old == new {
         return text("nothing changes".to_owned());
-    }
-    if !Rule::Compared.holds() {
-        return text(new);
     }
     let mut shown = ApprovalPresentation::new(PresentationKind::Diff, label);
     shown.metadata.insert("before".to_owned(), old.into());
