@@ -38,7 +38,7 @@ impl Place {
         let mut command = Command::new("setsid");
         command
             .arg("--wait")
-            .arg(crate::person::without::program())
+            .arg(env!("CARGO_BIN_EXE_askfirst"))
             .args(args)
             .current_dir(self.path())
             .stdin(Stdio::null());
@@ -51,8 +51,7 @@ impl Place {
         command
             .env("HOME", self.path())
             .env("XDG_STATE_HOME", self.path().join("state"))
-            .env("XDG_CONFIG_HOME", self.path().join("config"))
-            .env("ASKFIRST_RULE_OFF", crate::person::without::left_out());
+            .env("XDG_CONFIG_HOME", self.path().join("config"));
     }
 
     /// As on a machine that allows no namespaces.

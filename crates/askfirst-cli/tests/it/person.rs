@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use askfirst_display::Rule;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::commands::Place;
@@ -15,9 +14,6 @@ use crate::commands::Place;
 mod stories;
 mod together;
 mod told_to_end;
-pub(crate) mod without;
-
-use without::story;
 
 const CONFIG: &str = r#"
 version: 1
@@ -41,8 +37,7 @@ impl Terminal {
     }
 
     pub(crate) fn with(place: &Place, args: &[&str], env: &[(&str, &str)]) -> Self {
-        let program = without::program();
-        Self::program(place, program.to_str().unwrap(), args, env)
+        Self::program(place, env!("CARGO_BIN_EXE_askfirst"), args, env)
     }
 
     /// A terminal with any program in it.
@@ -83,15 +78,15 @@ impl Terminal {
 
     /// Waits until a text was printed, after what was waited for before.
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
-        for _ in 0..without::patience() {
-            let ended = self.child.try_wait().unwrap().is_some();
+        for _ in 0..3_000 {
+            let ended = self.reader.is_finished();
             let seen = self.seen.lock().unwrap().clone();
             let printed = String::from_utf8_lossy(&seen[self.read_to..]).into_owned();
             if let Some(at) = printed.find(text) {
                 self.read_to += at + text.len();
                 return printed[..at].to_owned();
             }
-            assert!(!ended || without::is_whole(), "`{text}` never came:\n{printed}");
+            assert!(!ended, "`{text}` never came:\n{printed}");
             std::thread::sleep(Duration::from_millis(10));
         }
         panic!("`{text}` never came:\n{}", String::from_utf8_lossy(&self.seen.lock().unwrap()));
@@ -147,11 +142,7 @@ fn calls(place: &Place, texts: &[&str]) {
 }
 
 #[test]
-fn an_answer_for_the_session_is_listed_and_revoked_while_it_runs() {
-    story(&[Rule::Remember, Rule::Listed, Rule::Revoke], remembers);
-}
-
-fn remembers() {
+fn session_answer_is_listed_and_revoked_during_a_run() {
     let place = Place::new(CONFIG);
     calls(&place, &["one", "one", "two", "one"]);
     let mut terminal = Terminal::start(&place, &["run", "calls.jsonl", "--config", "c.yaml"]);
@@ -184,11 +175,7 @@ fn remembers() {
 }
 
 #[test]
-fn a_reason_reaches_the_agent_and_stopping_lists_the_rest() {
-    story(&[Rule::Note], gives_a_reason);
-}
-
-fn gives_a_reason() {
+fn reason_reaches_the_agent_and_a_stop_lists_the_rest() {
     let place = Place::new(CONFIG);
     calls(&place, &["one", "two", "three", "four"]);
     let mut terminal = Terminal::start(&place, &["run", "calls.jsonl", "--config", "c.yaml"]);

@@ -181,12 +181,6 @@ impl Desk {
         self
     }
 
-    /// Another build of the program that asks.
-    pub(crate) fn program(mut self, program: PathBuf) -> Self {
-        self.program = program;
-        self
-    }
-
     pub(crate) fn start(self) -> Asking {
         let size = (self.rows, self.columns);
         let Started { master, child, before, folder } = self.spawn();
@@ -281,7 +275,7 @@ fn ignores_signals() -> bool {
 }
 
 /// The example, which is built with the tests.
-pub(crate) fn program() -> PathBuf {
+fn program() -> PathBuf {
     let this = std::env::current_exe().unwrap();
     let program = this.parent().and_then(|deps| deps.parent()).unwrap().join("examples/ask");
     assert!(program.exists(), "build the example first: `cargo build --example ask`");

@@ -1,9 +1,7 @@
-//! What a person must be able to do, with the whole program: each story as it should go, and that its opposite does not.
+//! A person answers the whole program on a real terminal: each test is one story, from the first screen to the last.
 
-use askfirst_display::Rule;
 use serde_json::Value;
 
-use super::without::story;
 use super::{CONFIG, Terminal, calls};
 use crate::commands::Place;
 
@@ -58,11 +56,7 @@ fn outcomes(place: &Place, more: &[&str]) -> (i32, Vec<Value>, String) {
 }
 
 #[test]
-fn the_run_pauses_and_nothing_has_happened_until_it_is_approved() {
-    story(&[Rule::Asked, Rule::Echo, Rule::Once], pauses);
-}
-
-pub(super) fn pauses() {
+fn run_pauses_until_each_call_is_approved() {
     let place = place();
     list(
         &place,
@@ -85,11 +79,7 @@ pub(super) fn pauses() {
 }
 
 #[test]
-fn before_the_answer_the_file_is_not_there() {
-    story(&[Rule::Asked], waits);
-}
-
-pub(super) fn waits() {
+fn file_is_not_written_before_the_answer() {
     let place = place();
     list(&place, &[write("notes:new.md", "hello\n")]);
     let mut terminal = run(&place, &[]);
@@ -101,11 +91,7 @@ pub(super) fn waits() {
 }
 
 #[test]
-fn a_refusal_stops_the_run_where_the_config_says_so_and_a_new_run_asks_again() {
-    story(&[Rule::OnDenial], stops);
-}
-
-pub(super) fn stops() {
+fn refusal_with_on_denial_stop_stops_the_run() {
     for (setting, rest) in [("on_denial: return", "   2  ran"), ("on_denial: stop", "stopped: 1 not run")] {
         let place = Place::new(&format!(
             "{setting}\n{CONFIG}  quick: {{ command: [echo, quick], approval: none }}\n"
@@ -127,11 +113,7 @@ pub(super) fn stops() {
 }
 
 #[test]
-fn what_the_config_names_is_skipped_and_nothing_else() {
-    story(&[Rule::Asked], skips);
-}
-
-pub(super) fn skips() {
+fn calls_the_config_allows_run_unasked_and_no_others() {
     let place = place();
     list(
         &place,
@@ -157,11 +139,7 @@ pub(super) fn skips() {
 }
 
 #[test]
-fn with_approve_all_nothing_asks_but_what_needs_a_person_and_it_says_that_it_is_unsafe() {
-    story(&[Rule::Human, Rule::Unsafe], approves_all);
-}
-
-pub(super) fn approves_all() {
+fn approve_all_asks_only_for_human_and_warns_it_is_unsafe() {
     let place = place();
     list(&place, &[write("notes:a", "a"), serde_json::json!({"tool": "human"}), shell("sudo ls")]);
     let mut terminal = run(&place, &["--approve-all"]);
@@ -175,11 +153,7 @@ pub(super) fn approves_all() {
 }
 
 #[test]
-fn with_strict_what_would_ask_fails_at_once_and_says_why() {
-    story(&[Rule::Asked], is_strict);
-}
-
-pub(super) fn is_strict() {
+fn strict_run_refuses_at_once_and_says_why() {
     let place = place();
     list(&place, &[write("notes:a", "a"), write("free:a", "a")]);
     let (code, lines, _) = outcomes(&place, &["--strict"]);
@@ -189,11 +163,7 @@ pub(super) fn is_strict() {
 }
 
 #[test]
-fn a_command_is_seen_whole_with_every_part_its_folder_and_the_rule() {
-    story(&[Rule::Parts, Rule::Folder, Rule::Wrap], shows_commands);
-}
-
-pub(super) fn shows_commands() {
+fn command_prompt_shows_every_part_and_the_folder() {
     let place = place();
     let many = "no-such-name ".repeat(9);
     list(&place, &[shell(&format!("cat plan.md | sort > sorted.md && touch today.md {many}the-end"))]);
@@ -216,11 +186,7 @@ pub(super) fn shows_commands() {
 }
 
 #[test]
-fn without_a_terminal_it_says_which_flags_help_and_never_hangs() {
-    story(&[Rule::Flags], asks_nobody);
-}
-
-pub(super) fn asks_nobody() {
+fn run_without_a_terminal_fails_and_names_the_flags() {
     let place = place();
     list(&place, &[write("notes:a", "a")]);
     let (code, lines, _) = outcomes(&place, &[]);
@@ -230,11 +196,7 @@ pub(super) fn asks_nobody() {
 }
 
 #[test]
-fn an_edit_is_a_diff_and_what_runs_is_what_was_shown() {
-    story(&[Rule::Compared], compares);
-}
-
-pub(super) fn compares() {
+fn file_edit_is_shown_as_a_diff_and_applied_as_shown() {
     let place = place();
     let edit = serde_json::json!({"tool": "edit_file", "args": {"path": "notes:plan.md", "old": "old", "new": "new"}});
     list(&place, &[edit]);
@@ -252,11 +214,7 @@ pub(super) fn compares() {
 }
 
 #[test]
-fn a_file_that_changes_while_it_is_looked_at_is_shown_again() {
-    story(&[Rule::Stale], looks_again);
-}
-
-pub(super) fn looks_again() {
+fn file_that_changes_during_the_question_is_shown_again() {
     let place = place();
     list(&place, &[write("notes:plan.md", "mine\n")]);
     let mut terminal = run(&place, &[]);
@@ -271,11 +229,7 @@ pub(super) fn looks_again() {
 }
 
 #[test]
-fn something_huge_says_how_much_there_is_and_is_one_key_away() {
-    story(&[Rule::Uncut, Rule::Size, Rule::Preview], scrolls);
-}
-
-pub(super) fn scrolls() {
+fn huge_file_shows_its_size_and_scrolls_to_its_end() {
     let place = place();
     let content: String = (1..=3_000).map(|n| format!("row {n}\n")).collect();
     list(&place, &[write("notes:big.txt", &content)]);
@@ -299,11 +253,7 @@ pub(super) fn scrolls() {
 }
 
 #[test]
-fn a_new_file_is_highlighted_by_its_suffix_with_its_size() {
-    story(&[Rule::Highlight, Rule::Size], highlights);
-}
-
-fn highlights() {
+fn new_file_is_highlighted_by_its_suffix_with_its_size() {
     let place = place();
     list(&place, &[write("notes:main.rs", "fn main() {}\n")]);
     let args = ["run", "calls.jsonl", "--config", "c.yaml"];
@@ -315,11 +265,7 @@ fn highlights() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_their_type_and_size() {
-    story(&[Rule::Binary], tells_bytes);
-}
-
-fn tells_bytes() {
+fn binary_content_is_shown_as_its_type_and_size() {
     let place = place();
     let args = serde_json::json!({"path": "notes:logo.png", "content": "iVBORwA=", "encoding": "base64"});
     list(&place, &[serde_json::json!({"tool": "write_file", "args": args})]);
@@ -330,11 +276,7 @@ fn tells_bytes() {
 }
 
 #[test]
-fn several_at_once_are_one_list_and_one_can_be_left_out() {
-    story(&[Rule::LeftOut], lists);
-}
-
-pub(super) fn lists() {
+fn batch_is_one_question_and_a_member_can_be_left_out() {
     let place = place();
     let one = |name: &str| {
         let mut call = write(&format!("notes:{name}"), "x\n");
@@ -359,11 +301,7 @@ pub(super) fn lists() {
 }
 
 #[test]
-fn edited_arguments_are_judged_and_shown_again_and_recorded_as_edited() {
-    story(&[Rule::Schema, Rule::Edited, Rule::EditedFrom], edits);
-}
-
-pub(super) fn edits() {
+fn edited_arguments_are_checked_shown_again_and_recorded() {
     let place = place();
     list(&place, &[write("notes:a.md", "one\n")]);
     let editor = place.path().join("editor.sh");
@@ -388,11 +326,7 @@ pub(super) fn edits() {
 }
 
 #[test]
-fn a_yes_is_widened_to_what_the_tool_offers_and_no_further() {
-    story(&[Rule::Scope, Rule::Covered, Rule::Remember, Rule::Listed], widens);
-}
-
-pub(super) fn widens() {
+fn session_yes_widens_to_what_the_tool_offers() {
     let place = place();
     list(&place, &[write("notes:a.md", "a\n"), write("notes:b.md", "b\n"), shell("touch today.md")]);
     let mut terminal = run(&place, &[]);
@@ -423,11 +357,7 @@ pub(super) fn widens() {
 }
 
 #[test]
-fn equal_calls_share_one_answer_and_who_asks_is_named() {
-    story(&[Rule::Share, Rule::Caller], shares);
-}
-
-pub(super) fn shares() {
+fn equal_calls_share_one_answer_and_name_the_caller() {
     let place = place();
     let by = |caller: &str, path: &str| {
         let mut call = write(path, "x\n");
@@ -443,11 +373,7 @@ pub(super) fn shares() {
 }
 
 #[test]
-fn walking_away_is_refused_as_timed_out() {
-    story(&[Rule::TimeOut], times_out);
-}
-
-pub(super) fn times_out() {
+fn unanswered_question_is_refused_as_timed_out() {
     let place = Place::new(&format!("approval_timeout: 2s\n{CONFIG}"));
     calls(&place, &["one"]);
     let mut terminal = run(&place, &[]);
@@ -458,11 +384,7 @@ pub(super) fn times_out() {
 }
 
 #[test]
-fn tools_have_no_terminal_to_type_an_answer_on() {
-    story(&[Rule::OwnSession], types_no_answer);
-}
-
-fn types_no_answer() {
+fn tool_process_has_no_terminal_to_type_on() {
     let probe = "exec 2>/dev/null; if (: > /dev/tty); then echo HAS-A-TERMINAL; else echo has none; fi; test -t 0 && echo STDIN-IS-ONE; head -c1 | wc -c";
     let quoted = serde_json::to_string(probe).unwrap();
     let place = Place::new(&format!(

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use askfirst_display::Rule;
-
 use super::stories::{list, place, write};
-use super::without::{program, story};
 use super::{Place, Terminal};
 
 /// Until something is so.
@@ -24,7 +21,8 @@ fn are_two(place: &Place) -> bool {
     place.run(&["log", "--json", "--config", "c.yaml"]).1.matches("\"kind\":\"session\"").count() == 2
 }
 
-pub(super) fn one_at_a_time() {
+#[test]
+fn two_programs_on_one_terminal_ask_one_at_a_time() {
     let place = place();
     list(&place, &[write("notes:two", "two\n")]);
     std::fs::rename(place.path().join("calls.jsonl"), place.path().join("later.jsonl")).unwrap();
@@ -32,8 +30,7 @@ pub(super) fn one_at_a_time() {
     // The first has no terminal on its standard input, the second has.
     let script = "\"$0\" run calls.jsonl --config c.yaml & \
         while ! test -e go; do sleep 0.05; done; \"$0\" run later.jsonl --config c.yaml; wait";
-    let program = program();
-    let mut terminal = Terminal::program(&place, "sh", &["-c", script, program.to_str().unwrap()], &[]);
+    let mut terminal = Terminal::program(&place, "sh", &["-c", script, env!("CARGO_BIN_EXE_askfirst")], &[]);
     let page = terminal.wait_for("ready:");
     assert!(page.contains("notes:one"), "{page}");
     std::fs::write(place.path().join("go"), "").unwrap();
@@ -53,12 +50,7 @@ pub(super) fn one_at_a_time() {
 }
 
 #[test]
-fn two_programs_on_one_terminal_ask_one_after_the_other() {
-    story(&[Rule::Turn], one_at_a_time);
-}
-
-/// What one program prints while another asks.
-pub(super) fn prints_later() {
+fn output_of_one_program_waits_for_the_question_of_another() {
     let place = place();
     let quick = serde_json::json!({"tool": "quick"});
     list(&place, &[quick.clone(), quick]);
@@ -66,8 +58,7 @@ pub(super) fn prints_later() {
     list(&place, &[write("notes:one", "one\n")]);
     let script = "\"$0\" run calls.jsonl --config c.yaml & \
         while ! test -e go; do sleep 0.05; done; \"$0\" run later.jsonl --config c.yaml </dev/null; wait";
-    let program = program();
-    let mut terminal = Terminal::program(&place, "sh", &["-c", script, program.to_str().unwrap()], &[]);
+    let mut terminal = Terminal::program(&place, "sh", &["-c", script, env!("CARGO_BIN_EXE_askfirst")], &[]);
     terminal.wait_for("ready:");
     std::fs::write(place.path().join("go"), "").unwrap();
     until(|| are_two(&place));
@@ -78,9 +69,4 @@ pub(super) fn prints_later() {
     terminal.wait_for("approved once: write_file");
     let (_, told) = terminal.end();
     assert_eq!(told.matches("→ quick").count(), 2, "{told}");
-}
-
-#[test]
-fn what_one_program_prints_does_not_stand_in_the_question_of_another() {
-    story(&[Rule::Turn], prints_later);
 }

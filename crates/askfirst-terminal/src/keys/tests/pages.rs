@@ -1,4 +1,4 @@
-//! Tests of pages besides the question, and of what each rule is for.
+//! Tests of pages besides the question, and of keys that must not approve.
 
 use super::*;
 
@@ -107,75 +107,85 @@ fn what_the_terminal_says_about_focus_is_no_key() {
     assert!(desk.keys.is_armed());
 }
 
-/// A way to get a yes that a rule forbids.
-type Sneak = fn(&mut Desk) -> Vec<Effect>;
-
-const SNEAKS: [(Rule, Sneak); 10] = [
-    (Rule::Arming, |desk| desk.tap_char('y')),
-    (Rule::Alone, |desk| {
-        desk.arm();
-        let mut effects = desk.press(Key::Char('y'));
-        effects.extend(desk.press(Key::Char('y')));
-        effects.extend(desk.after(200));
-        effects
-    }),
-    (Rule::Several, |desk| {
-        desk.arm();
-        let several = vec![Input::Key(Key::Char('y')), Input::Key(Key::Enter)];
-        let mut effects = desk.event(Event::Read(several));
-        effects.extend(desk.after(200));
-        effects
-    }),
-    (Rule::Enter, |desk| {
-        desk.arm();
-        desk.tap(Key::Enter)
-    }),
-    (Rule::End, |desk| {
-        (desk.keys.reach, desk.keys.offers.risk) = (Reach::Part, Risk::High);
-        desk.arm();
-        desk.tap_char('y')
-    }),
-    (Rule::MustSee, |desk| {
-        desk.keys.must = Reach::Part;
-        desk.arm();
-        desk.tap_char('y')
-    }),
-    (Rule::Repaint, |desk| {
-        desk.arm();
-        desk.event(Event::Resize);
-        desk.tap_char('y')
-    }),
-    (Rule::Quiet, |desk| {
-        for _ in 0..4 {
-            desk.press(Key::Char('x'));
-            desk.after(100);
-        }
-        desk.tap_char('y')
-    }),
-    (Rule::Longer, |desk| {
-        desk.keys.offers.risk = Risk::High;
-        desk.after(600);
-        desk.tap_char('y')
-    }),
-    (Rule::Content, |desk| {
-        desk.keys.content = false;
-        desk.after(2_000);
-        desk.tap_char('y')
-    }),
-];
-
-fn slips_through(sneak: Sneak, off: Option<Rule>) -> bool {
-    let mut desk = on_screen();
-    desk.keys.off = off;
+fn approves(effects: &[Effect]) -> bool {
     let approves =
         |effect: &Effect| matches!(effect, Effect::Answer(all) if all.iter().any(|one| one.approved));
-    sneak(&mut desk).iter().any(approves)
+    effects.iter().any(approves)
 }
 
 #[test]
-fn every_rule_is_what_keeps_a_yes_from_slipping_through() {
-    for (rule, sneak) in SNEAKS {
-        assert!(!slips_through(sneak, None), "{rule:?} does not hold");
-        assert!(slips_through(sneak, Some(rule)), "without {rule:?} nothing is different");
+fn yes_before_arming_approves_nothing() {
+    assert!(!approves(&on_screen().tap_char('y')));
+}
+
+#[test]
+fn yes_pressed_twice_quickly_approves_nothing() {
+    let mut desk = on_screen().armed();
+    let mut effects = desk.press(Key::Char('y'));
+    effects.extend(desk.press(Key::Char('y')));
+    effects.extend(desk.after(200));
+    assert!(!approves(&effects));
+}
+
+#[test]
+fn yes_read_with_another_key_approves_nothing() {
+    let mut desk = on_screen().armed();
+    let several = vec![Input::Key(Key::Char('y')), Input::Key(Key::Enter)];
+    let mut effects = desk.event(Event::Read(several));
+    effects.extend(desk.after(200));
+    assert!(!approves(&effects));
+}
+
+#[test]
+fn enter_on_an_armed_question_approves_nothing() {
+    assert!(!approves(&on_screen().armed().tap(Key::Enter)));
+}
+
+#[test]
+fn yes_to_a_risky_call_before_its_end_approves_nothing() {
+    let mut desk = on_screen();
+    (desk.keys.reach, desk.keys.offers.risk) = (Reach::Part, Risk::High);
+    desk.arm();
+    assert!(!approves(&desk.tap_char('y')));
+}
+
+#[test]
+fn yes_before_all_required_parts_approves_nothing() {
+    let mut desk = on_screen();
+    desk.keys.must = Reach::Part;
+    desk.arm();
+    assert!(!approves(&desk.tap_char('y')));
+}
+
+#[test]
+fn yes_right_after_a_resize_approves_nothing() {
+    let mut desk = on_screen().armed();
+    desk.event(Event::Resize);
+    assert!(!approves(&desk.tap_char('y')));
+}
+
+#[test]
+fn yes_soon_after_other_keys_approves_nothing() {
+    let mut desk = on_screen();
+    for _ in 0..4 {
+        desk.press(Key::Char('x'));
+        desk.after(100);
     }
+    assert!(!approves(&desk.tap_char('y')));
+}
+
+#[test]
+fn yes_to_a_risky_call_after_600_ms_approves_nothing() {
+    let mut desk = on_screen();
+    desk.keys.offers.risk = Risk::High;
+    desk.after(600);
+    assert!(!approves(&desk.tap_char('y')));
+}
+
+#[test]
+fn yes_before_the_content_is_shown_approves_nothing() {
+    let mut desk = on_screen();
+    desk.keys.content = false;
+    desk.after(2_000);
+    assert!(!approves(&desk.tap_char('y')));
 }

@@ -1,10 +1,8 @@
-//! Display, rules 1 to 6: what somebody else wrote.
+//! Display, rules 1 to 6: text that an agent or a tool wrote.
 
 use askfirst::{ApprovalPresentation, Fact, Loosen, OfferedPattern, PresentationKind};
-use askfirst_display::Rule;
 
-use super::{Office, only};
-use crate::desk::{Asking, args, email};
+use crate::desk::{Asking, Desk, args, email};
 use crate::fixtures;
 
 /// The screen once it is ready. The question is then refused.
@@ -15,144 +13,126 @@ fn seen(asking: &mut Asking) -> String {
     seen
 }
 
-fn shows(office: Office, kind: PresentationKind, content: &str) -> String {
+fn shows(kind: PresentationKind, content: &str) -> String {
     let mut request = email();
     request.presentation = Some(ApprovalPresentation::new(kind, content));
-    seen(&mut office.asks(request).start())
+    seen(&mut Desk::new(request).start())
 }
 
 #[test]
-fn what_a_terminal_acts_upon_is_drawn_as_an_escape() {
-    only(Rule::Visible, |office| {
-        let mut request = email();
-        request.description = "harmless \x1b[8m\u{202e}".into();
-        let mut asking = office.asks(request).flags(&["--plain"]).start();
-        asking.ready().send(b"n");
-        asking.end().screen.contains("\x1b[8m\u{202e}")
-    });
+fn control_characters_in_a_description_are_escaped() {
+    let mut request = email();
+    request.description = "harmless \x1b[8m\u{202e}".into();
+    let mut asking = Desk::new(request).flags(&["--plain"]).start();
+    asking.ready().send(b"n");
+    assert!(!asking.end().screen.contains("\x1b[8m\u{202e}"));
 }
 
 #[test]
-fn how_much_is_drawn_otherwise_is_said() {
-    only(Rule::Counts, |office| {
-        !shows(office, PresentationKind::Text, "a\u{200b}b").contains("1 character shown as an escape")
-    });
+fn escaped_characters_in_content_are_counted() {
+    let seen = shows(PresentationKind::Text, "a\u{200b}b");
+    assert!(seen.contains("1 character shown as an escape"), "{seen}");
 }
 
 #[test]
-fn content_cannot_draw_a_frame_or_a_mark_of_ours() {
-    only(Rule::Gutter, |office| {
-        let content = "━━ approval needed ━━\nready: \n";
-        let seen = shows(office, PresentationKind::Text, content);
-        seen.lines().filter(|line| line.starts_with("ready:") || line.starts_with("━━ approval")).count() > 2
-    });
+fn content_that_imitates_our_frame_stays_in_the_gutter() {
+    let seen = shows(PresentationKind::Text, "━━ approval needed ━━\nready: \n");
+    let ours = |line: &&str| line.starts_with("ready:") || line.starts_with("━━ approval");
+    assert!(seen.lines().filter(ours).count() <= 2, "{seen}");
 }
 
 #[test]
-fn what_the_agent_says_stands_apart_from_the_facts() {
-    only(Rule::Apart, |office| {
-        let seen = seen(&mut office.mail().start());
-        let (before, _) = seen.split_once("Send email to bob").unwrap();
-        !before.trim_end_matches(['│', ' ', '\n']).ends_with("agent says (not checked):")
-    });
+fn agent_description_stands_under_its_own_heading() {
+    let seen = seen(&mut Desk::new(email()).start());
+    let (before, _) = seen.split_once("Send email to bob").unwrap();
+    assert!(before.trim_end_matches(['│', ' ', '\n']).ends_with("agent says (not checked):"), "{seen}");
 }
 
 #[test]
-fn letters_that_look_like_others_are_warned_of() {
-    only(Rule::Letters, |office| {
-        let mut request = email();
-        request.facts.push(Fact::new("host", "ex\u{430}mple.com"));
-        !seen(&mut office.asks(request).start()).contains("warning: the host's name has letters")
-    });
+fn lookalike_letter_in_a_host_shows_a_warning() {
+    let mut request = email();
+    request.facts.push(Fact::new("host", "ex\u{430}mple.com"));
+    let seen = seen(&mut Desk::new(request).start());
+    assert!(seen.contains("warning: the host's name has letters"), "{seen}");
 }
 
 #[test]
-fn what_does_not_fit_is_said_to_be_there() {
-    only(Rule::Uncut, |office| {
-        !shows(office, PresentationKind::Text, &"line\n".repeat(200)).contains("more below")
-    });
-    only(Rule::Uncut, |office| {
-        let mut request = email();
-        request.presentation = Some(ApprovalPresentation::new(PresentationKind::Text, "line\n".repeat(200)));
-        let mut asking = office.asks(request).flags(&["--plain"]).start();
-        asking.ready().send(b"n");
-        !asking.end().screen.contains("150 more lines not shown")
-    });
+fn content_past_the_screen_is_announced() {
+    let seen = shows(PresentationKind::Text, &"line\n".repeat(200));
+    assert!(seen.contains("more below"), "{seen}");
 }
 
 #[test]
-fn how_far_a_yes_reaches_is_not_cut_off_unseen() {
-    only(Rule::Uncut, |office| {
-        let mut request = email();
-        request.payload = serde_json::json!({"to": "bob@example.com", "words": (1..=40).collect::<Vec<_>>()});
-        let fields = request.payload.as_object().cloned().unwrap();
-        request.patterns = vec![OfferedPattern::new("to anybody", fields, [("to", Loosen::Any)])];
-        let mut asking = office.asks(request).start();
-        asking.ready().send(b"s").wait_for("how far?").ready();
-        let page = asking.seen();
-        asking.send(b"\x03").end();
-        assert!(!page.contains("to anybody"), "it fits: {page}");
-        !page.contains("how far? lines 1 to")
-    });
+fn content_past_a_plain_preview_is_announced() {
+    let mut request = email();
+    request.presentation = Some(ApprovalPresentation::new(PresentationKind::Text, "line\n".repeat(200)));
+    let mut asking = Desk::new(request).flags(&["--plain"]).start();
+    asking.ready().send(b"n");
+    assert!(asking.end().screen.contains("150 more lines not shown"));
 }
 
 #[test]
-fn blanks_cannot_push_the_rest_out_of_sight() {
-    only(Rule::Collapse, |office| {
-        let content = format!("echo hello{}; rm -rf /srv", " ".repeat(1_900));
-        let seen = shows(office, PresentationKind::Command, &content);
-        !seen.contains("·×1900; rm -rf /srv")
-    });
-    only(Rule::Collapse, |office| {
-        let content = format!("hello{}the end", "\n".repeat(60));
-        !shows(office, PresentationKind::Text, &content).contains("the end")
-    });
+fn scopes_past_the_screen_are_announced() {
+    let mut request = email();
+    request.payload = serde_json::json!({"to": "bob@example.com", "words": (1..=40).collect::<Vec<_>>()});
+    let fields = request.payload.as_object().cloned().unwrap();
+    request.patterns = vec![OfferedPattern::new("to anybody", fields, [("to", Loosen::Any)])];
+    let mut asking = Desk::new(request).start();
+    asking.ready().send(b"s").wait_for("how far?").ready();
+    let page = asking.seen();
+    asking.send(b"\x03").end();
+    assert!(!page.contains("to anybody"), "it fits: {page}");
+    assert!(page.contains("how far? lines 1 to"), "{page}");
 }
 
 #[test]
-fn how_much_was_on_screen_is_recorded() {
-    only(Rule::Seen, |office| {
-        let mut request = email();
-        request.args = args(serde_json::json!({"body": "line\n".repeat(90)}));
-        let ended = office.asks(request).start().ready().send(b"y").end();
-        let seen = ended.answers[0].seen.unwrap();
-        seen.lines == seen.of
-    });
+fn long_runs_of_spaces_are_shown_as_their_count() {
+    let content = format!("echo hello{}; rm -rf /srv", " ".repeat(1_900));
+    let seen = shows(PresentationKind::Command, &content);
+    assert!(seen.contains("·×1900; rm -rf /srv"), "{seen}");
 }
 
 #[test]
-fn what_must_be_seen_was_on_screen_before_a_yes() {
-    only(Rule::MustSee, |office| {
-        let mut request = email();
-        request.facts = (0..60).map(|n| Fact::new("host", format!("h{n}.example.com"))).collect();
-        let mut asking = office.asks(request).start();
-        asking.ready().send(b"y");
-        asking.refuse().decision().approved
-    });
+fn long_runs_of_blank_lines_leave_the_end_on_screen() {
+    let seen = shows(PresentationKind::Text, &format!("hello{}the end", "\n".repeat(60)));
+    assert!(seen.contains("the end"), "{seen}");
 }
 
 #[test]
-fn what_a_diff_comes_to_is_said_in_words() {
+fn answer_after_one_screen_records_the_lines_seen() {
+    let mut request = email();
+    request.args = args(serde_json::json!({"body": "line\n".repeat(90)}));
+    let ended = Desk::new(request).start().ready().send(b"y").end();
+    let seen = ended.answers[0].seen.unwrap();
+    assert_ne!(seen.lines, seen.of);
+}
+
+#[test]
+fn yes_before_all_facts_were_seen_approves_nothing() {
+    let mut request = email();
+    request.facts = (0..60).map(|n| Fact::new("host", format!("h{n}.example.com"))).collect();
+    let mut asking = Desk::new(request).start();
+    asking.ready().send(b"y");
+    assert!(!asking.refuse().decision().approved);
+}
+
+#[test]
+fn diff_that_changes_line_ends_says_so_in_words() {
     let diff = "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-one\r\n+one\n\\ No newline at end of file\n";
-    only(Rule::DiffWords, |office| {
-        let seen = shows(office, PresentationKind::Diff, diff);
-        !(seen.contains("only line ends change (LF, CRLF)")
-            && seen.contains("the line feed at the end is taken away"))
-    });
+    let seen = shows(PresentationKind::Diff, diff);
+    assert!(seen.contains("only line ends change (LF, CRLF)"), "{seen}");
+    assert!(seen.contains("the line feed at the end is taken away"), "{seen}");
 }
 
 #[test]
-fn the_words_that_differ_stand_out() {
-    only(Rule::Emphasis, |office| {
-        let mut asking = office.mail().change(|there| *there = fixtures::edit()).start();
-        asking.ready();
-        let terminal = asking.terminal();
-        let row = terminal.screen().rows(0, 80).position(|row| row.contains("Ship the new parser")).unwrap();
-        let row = u16::try_from(row).unwrap();
-        let underlined =
-            |column: u16| terminal.screen().cell(row, column).is_some_and(vt100::Cell::underline);
-        let stands_out = (0..80).any(underlined) && !(0..80).all(underlined);
-        asking.send(b"\x03").end();
-        !stands_out
-    });
+fn changed_words_in_a_diff_are_underlined() {
+    let mut asking = Desk::new(email()).change(|there| *there = fixtures::edit()).start();
+    asking.ready();
+    let terminal = asking.terminal();
+    let row = terminal.screen().rows(0, 80).position(|row| row.contains("Ship the new parser")).unwrap();
+    let row = u16::try_from(row).unwrap();
+    let underlined = |column: u16| terminal.screen().cell(row, column).is_some_and(vt100::Cell::underline);
+    let stands_out = (0..80).any(underlined) && !(0..80).all(underlined);
+    asking.send(b"\x03").end();
+    assert!(stands_out);
 }

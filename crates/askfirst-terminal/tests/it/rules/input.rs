@@ -1,111 +1,98 @@
-//! Input, rules 1 to 4 and 6. That tools have no terminal (5) is shown with the whole program.
+//! Input, rules 1 to 4 and 6. The tests of the whole program show that tools have no terminal (5).
 
 use std::time::{Duration, Instant};
 
 use askfirst::{Approval, ApprovalPresentation, Cause, PresentationKind, Risk};
-use askfirst_display::Rule;
 use rustix::process::Signal;
 
-use super::{Office, only};
 use crate::desk::{Asking, Desk, Seat, args, email};
 
-#[test]
-fn what_was_typed_before_the_question_is_thrown_away() {
-    only(Rule::Flush, |office| {
-        let ended = office.mail().left_raw().typed_ahead(b"\x03").start().refuse();
-        ended.decision().stop
-    });
+fn mail() -> Desk {
+    Desk::new(email())
 }
 
 #[test]
-fn a_yes_before_ready_is_discarded() {
-    only(Rule::Arming, |office| {
-        let mut asking = office.mail().start();
-        asking.wait_for("[not yet]").send(b"y").refuse().decision().approved
-    });
+fn key_typed_before_the_question_is_discarded() {
+    let ended = mail().left_raw().typed_ahead(b"\x03").start().refuse();
+    assert!(!ended.decision().stop);
 }
 
 #[test]
-fn a_yes_to_one_question_is_none_to_the_next() {
-    only(Rule::Arming, |office| {
-        let mut asking = office.mail().and_then(email()).start();
-        asking.ready().send(b"y").wait_for("approved once").wait_for("[not yet]").send(b"y");
-        asking.refuse().answers[1].decisions[0].approved
-    });
+fn yes_before_ready_is_discarded() {
+    let mut asking = mail().start();
+    asking.wait_for("[not yet]").send(b"y");
+    assert!(!asking.refuse().decision().approved);
 }
 
 #[test]
-fn keys_that_keep_coming_keep_it_from_being_ready() {
-    only(Rule::Quiet, |office| {
-        let mut asking = office.mail().start();
-        asking.wait_for("[not yet]");
-        // A key that is late makes it quiet: then it may be ready, and another try is made.
-        let quiet = Duration::from_millis(200);
-        let mut tries = 0..20;
-        while tries.next().is_some() {
-            let from = Instant::now();
-            let mut last = from;
-            let mut longest = Duration::ZERO;
-            while from.elapsed() < Duration::from_secs(1) {
-                asking.send(b"x");
-                longest = longest.max(last.elapsed());
-                last = Instant::now();
-                std::thread::sleep(Duration::from_millis(40));
-            }
-            if longest < quiet {
-                break;
-            }
+fn second_yes_does_not_answer_the_next_question() {
+    let mut asking = mail().and_then(email()).start();
+    asking.ready().send(b"y").wait_for("approved once").wait_for("[not yet]").send(b"y");
+    assert!(!asking.refuse().answers[1].decisions[0].approved);
+}
+
+#[test]
+fn prompt_under_steady_typing_is_never_ready() {
+    let mut asking = mail().start();
+    asking.wait_for("[not yet]");
+    // A key that is late makes it quiet: then it may be ready, and another try is made.
+    let quiet = Duration::from_millis(200);
+    let mut tries = 0..20;
+    while tries.next().is_some() {
+        let from = Instant::now();
+        let mut last = from;
+        let mut longest = Duration::ZERO;
+        while from.elapsed() < Duration::from_secs(1) {
+            asking.send(b"x");
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+            std::thread::sleep(Duration::from_millis(40));
         }
-        let ready = asking.screen().contains("ready:");
+        if longest < quiet {
+            break;
+        }
+    }
+    let ready = asking.screen().contains("ready:");
+    asking.send(b"\x03").end();
+    assert!(!ready);
+}
+
+#[test]
+fn risky_prompt_in_its_first_second_is_not_ready() {
+    let mut request = email();
+    request.risk = Risk::High;
+    // A slow machine makes a prompt late, never early: several tries find an early one.
+    for _ in 0..8 {
+        let start = Instant::now();
+        let mut asking = Desk::new(request.clone()).start();
+        asking.ready();
+        let early = start.elapsed() < Duration::from_millis(1_000);
         asking.send(b"\x03").end();
-        ready
-    });
+        assert!(!early);
+    }
 }
 
 #[test]
-fn what_is_risky_stands_for_longer() {
-    only(Rule::Longer, |office| {
-        let mut request = email();
-        request.risk = Risk::High;
-        // A machine that is slow makes it late, never early.
-        (0..8).any(|_| {
-            let start = Instant::now();
-            let mut asking = office.asks(request.clone()).start();
-            asking.ready();
-            let early = start.elapsed() < Duration::from_millis(1_000);
-            asking.send(b"\x03").end();
-            early
-        })
-    });
+fn prompt_before_arming_shows_not_yet() {
+    let mut asking = mail().start();
+    let first = asking.which(&["[not yet]", "ready:"]);
+    asking.send(b"\x03").end();
+    assert_ne!(first, Some(1));
 }
 
 #[test]
-fn whether_keys_count_stands_on_screen() {
-    only(Rule::Mark, |office| {
-        let mut asking = office.mail().start();
-        let first = asking.which(&["[not yet]", "ready:"]);
-        asking.send(b"\x03").end();
-        first == Some(1)
-    });
+fn yes_typed_during_a_resize_is_discarded() {
+    let mut asking = mail().start();
+    asking.ready().resize(60).send(b"y");
+    assert!(!asking.refuse().decision().approved);
 }
 
 #[test]
-fn a_key_that_was_meant_for_another_size_is_discarded() {
-    only(Rule::Repaint, |office| {
-        let mut asking = office.mail().start();
-        asking.ready().resize(60).send(b"y");
-        asking.refuse().decision().approved
-    });
-}
-
-#[test]
-fn what_was_pasted_approves_nothing() {
+fn pasted_or_chained_yes_approves_nothing() {
     for keys in [&b"\x1b[200~y\x1b[201~"[..], b"y\r"] {
-        only(Rule::Several, |office| {
-            let mut asking = office.mail().start();
-            asking.ready().send(keys);
-            asking.refuse().decision().approved
-        });
+        let mut asking = mail().start();
+        asking.ready().send(keys);
+        assert!(!asking.refuse().decision().approved, "{keys:?}");
     }
 }
 
@@ -129,168 +116,134 @@ fn hold(asking: &mut Asking) -> bool {
 }
 
 #[test]
-fn a_held_key_approves_nothing() {
-    only(Rule::Alone, |office| {
-        loop {
-            let mut asking = office.mail().start();
-            if hold(&mut asking) {
-                return asking.refuse().decision().approved;
-            }
+fn held_yes_key_approves_nothing() {
+    loop {
+        let mut asking = mail().start();
+        if hold(&mut asking) {
+            assert!(!asking.refuse().decision().approved);
+            return;
         }
-    });
-}
-
-#[test]
-fn enter_and_space_are_no_yes() {
-    for key in [b"\r", b" "] {
-        only(Rule::Enter, |office| {
-            let mut asking = office.mail().start();
-            asking.ready().send(key);
-            asking.refuse().decision().approved
-        });
     }
 }
 
 #[test]
-fn a_key_that_is_not_offered_does_nothing() {
-    only(Rule::Meaning, |office| {
-        let mut request = email();
-        request.approval = Approval::Human;
-        let mut asking = office.asks(request).start();
-        asking.ready().send(b"s");
-        asking.refuse().decision().approved
-    });
+fn enter_and_space_approve_nothing() {
+    for key in [b"\r", b" "] {
+        let mut asking = mail().start();
+        asking.ready().send(key);
+        assert!(!asking.refuse().decision().approved, "{key:?}");
+    }
 }
 
 #[test]
-fn what_is_risky_is_approved_once_its_end_was_on_screen() {
-    only(Rule::End, |office| {
-        let mut request = email();
-        request.risk = Risk::High;
-        request.args = args(serde_json::json!({"body": "line\n".repeat(60)}));
-        let mut asking = office.asks(request).start();
-        asking.ready().send(b"y");
-        asking.refuse().decision().approved
-    });
+fn key_that_is_not_offered_approves_nothing() {
+    let mut request = email();
+    request.approval = Approval::Human;
+    let mut asking = Desk::new(request).start();
+    asking.ready().send(b"s");
+    assert!(!asking.refuse().decision().approved);
 }
 
 #[test]
-fn nothing_is_armed_before_the_content_is_there() {
+fn yes_before_the_end_of_a_risky_call_approves_nothing() {
+    let mut request = email();
+    request.risk = Risk::High;
+    request.args = args(serde_json::json!({"body": "line\n".repeat(60)}));
+    let mut asking = Desk::new(request).start();
+    asking.ready().send(b"y");
+    assert!(!asking.refuse().decision().approved);
+}
+
+#[test]
+fn prompt_is_not_ready_before_its_content_is_shown() {
     let lines = |count: usize, word: &str| {
         (0..count).map(|n| format!("line {n} of a file, {word} {}\n", n % 9)).collect::<String>()
     };
-    let ready_first = |office: Office, count: usize| {
+    // How long a diff takes depends on the machine: one of these takes longer than keys must wait.
+    for count in [60_000, 240_000] {
         let mut request = email();
         let mut shown = ApprovalPresentation::new(PresentationKind::Diff, "notes:a.txt");
         shown.metadata.insert("before".into(), lines(count, "old").into());
         shown.metadata.insert("after".into(), lines(count, "new").into());
         request.presentation = Some(shown);
-        let mut asking = office.asks(request).start();
+        let mut asking = Desk::new(request).start();
         let first = asking.wait_for("being prepared").which(&["the tool shows this diff", "ready:"]);
         asking.send(b"\x03").end();
-        first == Some(1)
-    };
-    // How long a diff takes depends on the machine: one of these takes longer than keys must wait.
-    only(Rule::Content, |office| [60_000, 240_000].into_iter().any(|count| ready_first(office, count)));
-}
-
-#[test]
-fn escape_refuses() {
-    only(Rule::Escape, |office| {
-        let mut asking = office.mail().start();
-        let goes_on = asking.ready().send(b"\x1b").which(&["[not yet]"]).is_some();
-        asking.send(b"\x03").end();
-        goes_on
-    });
-}
-
-#[test]
-fn ctrl_c_stops_the_run() {
-    only(Rule::Stop, |office| !office.mail().start().ready().send(b"\x03").end().decision().stop);
-}
-
-#[test]
-fn the_end_of_input_and_a_hang_up_are_no_persons_no() {
-    only(Rule::Cause, |office| {
-        let ended = office.mail().start().ready().send(b"\x04").end();
-        ended.decision().cause != Cause::EndOfInput
-    });
-    only(Rule::Cause, |office| {
-        let mut asking = office.mail().seat(Seat::OutlivesHangUp).start();
-        asking.ready().hang_up().end().decision().cause != Cause::TerminalLost
-    });
-}
-
-#[test]
-fn what_cannot_be_undone_is_approved_by_its_word_alone() {
-    only(Rule::Word, |office| {
-        let mut request = email();
-        request.risk = Risk::Irreversible;
-        let mut asking = office.asks(request).start();
-        asking.ready().send(b"y");
-        asking.refuse().decision().approved
-    });
-}
-
-#[test]
-fn keys_are_read_one_by_one_also_in_lines() {
-    for flags in [&[][..], &["--plain"]] {
-        only(Rule::Singly, |office| {
-            let mut asking = office.mail().flags(flags).start();
-            let reads_lines = asking.ready().is_put_back();
-            asking.signal(Signal::TERM);
-            assert!(asking.ended().is_err());
-            reads_lines
-        });
+        assert_ne!(first, Some(1), "{count} lines");
     }
 }
 
 #[test]
-fn what_was_typed_while_the_program_was_stopped_counts_for_nothing() {
-    only(Rule::Pause, |office| {
-        // A machine that is slow may draw in between, which makes it wait without the rule as well.
-        (0..3).any(|_| {
-            let mut asking = office.mail().start();
-            asking.ready().signal(Signal::STOP);
-            std::thread::sleep(Duration::from_millis(1_500));
-            asking.send(b"y").signal(Signal::CONT);
-            asking.refuse().decision().approved
-        })
-    });
+fn escape_on_a_question_refuses() {
+    let mut asking = mail().start();
+    let goes_on = asking.ready().send(b"\x1b").which(&["[not yet]"]).is_some();
+    asking.send(b"\x03").end();
+    assert!(!goes_on);
 }
 
 #[test]
-fn a_signal_finds_the_terminal_put_back() {
-    only(Rule::PutBack, |office| {
-        let mut asking = office.mail().start();
-        asking.ready().signal(Signal::TERM);
-        assert!(asking.ended().is_err());
-        !asking.is_put_back()
-    });
+fn ctrl_c_on_a_question_stops_the_run() {
+    assert!(mail().start().ready().send(b"\x03").end().decision().stop);
 }
 
 #[test]
-fn the_controlling_terminal_is_asked_where_standard_input_is_none() {
-    only(Rule::Controlling, |office| {
-        let ended = office.mail().seat(Seat::Controlling).start().refuse();
-        ended.decision().cause == Cause::NobodyToAsk
-    });
+fn end_of_input_and_hang_up_record_their_own_cause() {
+    let ended = mail().start().ready().send(b"\x04").end();
+    assert_eq!(ended.decision().cause, Cause::EndOfInput);
+    let mut asking = mail().seat(Seat::OutlivesHangUp).start();
+    assert_eq!(asking.ready().hang_up().end().decision().cause, Cause::TerminalLost);
 }
 
 #[test]
-fn where_nobody_can_be_asked_both_flags_are_named() {
-    only(Rule::Flags, |office| {
-        let ended = office.mail().seat(Seat::None).start().end();
-        let note = ended.decision().note.clone().unwrap_or_default();
-        assert!(!ended.decision().approved);
-        !(note.contains("--approve-all") && note.contains("--strict"))
-    });
-}
-
-#[test]
-fn the_ordinary_build_heeds_no_switch() {
-    let desk = Desk::new(email()).env("ASKFIRST_RULE_OFF", "Enter");
-    let mut asking = desk.start();
-    asking.ready().send(b"\r");
+fn y_key_on_an_irreversible_call_approves_nothing() {
+    let mut request = email();
+    request.risk = Risk::Irreversible;
+    let mut asking = Desk::new(request).start();
+    asking.ready().send(b"y");
     assert!(!asking.refuse().decision().approved);
+}
+
+#[test]
+fn keys_on_every_style_are_read_without_enter() {
+    for flags in [&[][..], &["--plain"]] {
+        let mut asking = mail().flags(flags).start();
+        let reads_lines = asking.ready().is_put_back();
+        asking.signal(Signal::TERM);
+        assert!(asking.ended().is_err());
+        assert!(!reads_lines, "{flags:?}");
+    }
+}
+
+#[test]
+fn yes_typed_while_stopped_is_discarded() {
+    // A slow machine may draw in between, which discards the key as well: several tries.
+    for _ in 0..3 {
+        let mut asking = mail().start();
+        asking.ready().signal(Signal::STOP);
+        std::thread::sleep(Duration::from_millis(1_500));
+        asking.send(b"y").signal(Signal::CONT);
+        assert!(!asking.refuse().decision().approved);
+    }
+}
+
+#[test]
+fn terminal_after_a_signal_is_restored() {
+    let mut asking = mail().start();
+    asking.ready().signal(Signal::TERM);
+    assert!(asking.ended().is_err());
+    assert!(asking.is_put_back());
+}
+
+#[test]
+fn prompt_without_stdin_asks_the_controlling_terminal() {
+    let ended = mail().seat(Seat::Controlling).start().refuse();
+    assert_ne!(ended.decision().cause, Cause::NobodyToAsk);
+}
+
+#[test]
+fn refusal_without_a_terminal_names_both_flags() {
+    let ended = mail().seat(Seat::None).start().end();
+    let note = ended.decision().note.clone().unwrap_or_default();
+    assert!(!ended.decision().approved);
+    assert!(note.contains("--approve-all") && note.contains("--strict"), "{note}");
 }

@@ -1,8 +1,5 @@
-//! Display, rules 7 to 9: several at once, other terminals, how far a yes reaches. And what else is ours to keep.
+//! Display, rules 7 to 9: several questions at once, other terminals, how far a yes reaches.
 
-use askfirst_display::Rule;
-
-use super::only;
 use crate::desk::{Desk, email};
 use crate::fixtures;
 
@@ -13,117 +10,97 @@ fn named(tool: &str) -> askfirst::ApprovalRequest {
 }
 
 #[test]
-fn who_comes_first_is_shown_first() {
-    only(Rule::Queue, |office| {
-        let mut asking =
-            office.asks(named("first")).and_then(named("second")).and_then(named("third")).start();
-        let order = [0, 1, 2].map(|_| {
-            let shown = asking.wait_for("tool: ").which(&["first", "second", "third"]);
-            asking.ready().send(b"n").wait_for("refused: ");
-            shown
-        });
-        asking.end();
-        order != [Some(0), Some(1), Some(2)]
+fn questions_in_a_queue_appear_in_order() {
+    let mut asking = Desk::new(named("first")).and_then(named("second")).and_then(named("third")).start();
+    let order = [0, 1, 2].map(|_| {
+        let shown = asking.wait_for("tool: ").which(&["first", "second", "third"]);
+        asking.ready().send(b"n").wait_for("refused: ");
+        shown
     });
+    asking.end();
+    assert_eq!(order, [Some(0), Some(1), Some(2)]);
 }
 
 #[test]
-fn how_many_wait_is_said() {
-    only(Rule::Position, |office| {
-        let mut asking = office.mail().change(|there| (there.position, there.of) = (2, 5)).start();
-        asking.ready();
-        let silent = !asking.seen().contains("question 2 of 5");
-        asking.send(b"n").end();
-        silent
-    });
+fn question_in_a_queue_shows_its_position() {
+    let mut asking = Desk::new(email()).change(|there| (there.position, there.of) = (2, 5)).start();
+    asking.ready();
+    let seen = asking.seen();
+    asking.send(b"n").end();
+    assert!(seen.contains("question 2 of 5"), "{seen}");
 }
 
 #[test]
-fn a_group_lists_every_member() {
-    only(Rule::Members, |office| {
-        let desk = Desk::group(vec![named("first"), named("second"), named("third")]);
-        let mut asking = office.set_up(desk).start();
-        asking.ready();
-        let seen = asking.seen();
-        asking.send(b"\x03").end();
-        let listed = |number: &str, tool: &str| {
-            seen.lines().any(|row| row.contains(&format!("{number} as answered")) && row.contains(tool))
-        };
-        !(listed("1", "first") && listed("2", "second") && listed("3", "third"))
-    });
+fn group_question_lists_every_member() {
+    let mut asking = Desk::group(vec![named("first"), named("second"), named("third")]).start();
+    asking.ready();
+    let seen = asking.seen();
+    asking.send(b"\x03").end();
+    for (number, tool) in [("1", "first"), ("2", "second"), ("3", "third")] {
+        let listed = |row: &str| row.contains(&format!("{number} as answered")) && row.contains(tool);
+        assert!(seen.lines().any(listed), "{tool}: {seen}");
+    }
 }
 
 #[test]
-fn a_member_that_was_left_out_is_not_approved() {
-    only(Rule::LeftOut, |office| {
-        let desk = Desk::group(vec![named("first"), named("second")]).rows(60);
-        let mut asking = office.set_up(desk).start();
-        asking.ready().send(b"2").wait_for("refused").ready().send(b"y");
-        let ended = asking.end();
-        assert!(ended.answers[0].decisions[0].approved);
-        ended.answers[0].decisions[1].approved
-    });
+fn group_member_left_out_is_not_approved() {
+    let mut asking = Desk::group(vec![named("first"), named("second")]).rows(60).start();
+    asking.ready().send(b"2").wait_for("refused").ready().send(b"y");
+    let ended = asking.end();
+    assert!(ended.answers[0].decisions[0].approved);
+    assert!(!ended.answers[0].decisions[1].approved);
 }
 
 #[test]
-fn no_color_takes_the_colours_away() {
-    only(Rule::NoColour, |office| {
-        let ended = office.mail().env("NO_COLOR", "1").start().ready().send(b"n").end();
-        ended.screen.contains("\x1b[1m")
-    });
+fn prompt_with_no_color_has_no_styles() {
+    let ended = Desk::new(email()).env("NO_COLOR", "1").start().ready().send(b"n").end();
+    assert!(!ended.screen.contains("\x1b[1m"));
 }
 
 #[test]
-fn a_dumb_terminal_gets_no_escape_code() {
-    only(Rule::Dumb, |office| {
-        let ended = office.mail().env("TERM", "dumb").start().ready().send(b"n").end();
-        ended.screen.contains('\x1b')
-    });
+fn prompt_on_a_dumb_terminal_has_no_escape_codes() {
+    let ended = Desk::new(email()).env("TERM", "dumb").start().ready().send(b"n").end();
+    assert!(!ended.screen.contains('\x1b'));
 }
 
 #[test]
-fn all_of_it_in_lines_is_numbered() {
-    only(Rule::Numbered, |office| {
-        let mut asking = office.mail().flags(&["--plain"]).start();
-        asking.ready().send(b"v").ready().send(b"n");
-        let printed = asking.end().screen;
-        !(1..5).all(|number| printed.lines().any(|line| line.starts_with(&format!("{number:>6} "))))
-    });
+fn full_view_in_plain_style_numbers_its_lines() {
+    let mut asking = Desk::new(email()).flags(&["--plain"]).start();
+    asking.ready().send(b"v").ready().send(b"n");
+    let printed = asking.end().screen;
+    for number in 1..5 {
+        let prefix = format!("{number:>6} ");
+        assert!(printed.lines().any(|line| line.starts_with(&prefix)), "{number}: {printed}");
+    }
 }
 
 #[test]
-fn a_yes_for_the_session_says_what_it_covers_and_until_when() {
-    only(Rule::Scope, |office| {
-        let mut asking = office.mail().start();
-        asking.ready();
-        let seen = asking.seen();
-        asking.send(b"n").end();
-        !(seen.contains("this tool with the same arguments")
-            && seen.contains("forgotten when the session ends"))
-    });
+fn session_yes_shows_what_it_covers_and_until_when() {
+    let mut asking = Desk::new(email()).start();
+    asking.ready();
+    let seen = asking.seen();
+    asking.send(b"n").end();
+    assert!(seen.contains("this tool with the same arguments"), "{seen}");
+    assert!(seen.contains("forgotten when the session ends"), "{seen}");
 }
 
 #[test]
-fn nobody_who_looks_is_rung_for() {
-    only(Rule::Bell, |office| {
-        let ended = office.mail().start().ready().send(b"n").end();
-        ended.screen.contains('\x07')
-    });
+fn bell_on_a_focused_terminal_stays_silent() {
+    let ended = Desk::new(email()).start().ready().send(b"n").end();
+    assert!(!ended.screen.contains('\x07'));
 }
 
 #[test]
-fn what_stood_there_before_stays() {
-    only(Rule::Inline, |office| {
-        let mut asking = office.mail().flags(&["--say", "earlier output"]).start();
-        asking.ready();
-        let gone = !asking.seen().contains("earlier output");
-        asking.send(b"n").end();
-        gone
-    });
+fn earlier_output_under_a_prompt_stays() {
+    let mut asking = Desk::new(email()).flags(&["--say", "earlier output"]).start();
+    asking.ready();
+    let seen = asking.seen();
+    asking.send(b"n").end();
+    assert!(seen.contains("earlier output"), "{seen}");
 }
 
 #[test]
-fn the_rules_are_shown_on_more_than_one_kind_of_question() {
+fn every_kind_of_question_refuses_on_ctrl_c() {
     for (name, question) in fixtures::all() {
         let mut asking = Desk::new(email()).change(|there| *there = question).rows(60).start();
         asking.ready();
