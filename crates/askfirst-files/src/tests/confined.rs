@@ -138,7 +138,7 @@ fn a_root_cannot_be_moved_deleted_or_swallowed() {
 fn a_root_that_vanished_is_a_clear_error() {
     let world = World::with_w();
     std::fs::remove_dir(world.path("w")).unwrap();
-    let error = FileToolset::new(&Config::alone(world.main.clone(), world.path(""))).err().unwrap();
+    let error = FileTools::new(&Config::alone(world.main.clone(), world.path(""))).err().unwrap();
     assert_eq!(error.to_string(), "the root `w` cannot be opened: there is no such file or folder");
     let world = World::with_w();
     let tools = world.tools();

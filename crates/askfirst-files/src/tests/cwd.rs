@@ -13,10 +13,10 @@ fn read(world: &World, cwd: Value, path: &str) -> Result<Value, String> {
     let call = context("read_file", json!({"path": path})).with_metadata("cwd", cwd);
     match tools.check_approval(&call).view {
         View::Blocked(why) => {
-            block_on(tools.call(Invocation::new(call))).unwrap_err();
+            tools.run(&call, None).unwrap_err();
             Err(why)
         }
-        _ => Ok(block_on(tools.call(Invocation::new(call))).unwrap()["path"].clone()),
+        _ => Ok(tools.run(&call, None).unwrap()["path"].clone()),
     }
 }
 
@@ -81,7 +81,7 @@ fn equal_calls_in_two_folders_do_not_make_each_other_stale() {
         ["w:d", "w:e"].map(|cwd| context("delete_file", json!({"path": "a"})).with_metadata("cwd", cwd));
     calls.iter().for_each(|call| drop(tools.check_approval(call)));
     for call in calls {
-        block_on(tools.call(Invocation::new(call))).unwrap();
+        tools.run(&call, None).unwrap();
     }
     assert!(!world.exists("w/d/a") && !world.exists("w/e/a"));
 }

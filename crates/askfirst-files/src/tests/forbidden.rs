@@ -105,7 +105,7 @@ fn a_rule_about_a_home_that_is_not_known_is_refused() {
         return;
     }
     let world = World::with_w().never_read("~/.secrets");
-    let error = super::super::FileToolset::new(&Config::alone(world.main.clone(), world.path("")));
+    let error = super::super::FileTools::new(&Config::alone(world.main.clone(), world.path("")));
     let why = "`~/.secrets` is no rule for paths: the home folder is not known";
     assert_eq!(error.err().unwrap().to_string(), why);
 }

@@ -15,15 +15,11 @@ mod writing;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use askfirst::{
-    Approval, ApprovalAware, ApprovalContext, Assessment, Because, Invocation, Shown, ToolError, Toolset,
-    View,
-};
+use askfirst::{Approval, ApprovalAware, ApprovalContext, Assessment, Because, Shown, ToolError, View};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::FileToolset;
-use crate::block_on::block_on;
+use super::FileTools;
 use askfirst_config::{Config, PathApproval, PathConfig, PathMode, Settings};
 
 /// A folder with roots in it.
@@ -112,10 +108,10 @@ impl World {
         self.path(path).symlink_metadata().is_ok()
     }
 
-    pub(super) fn tools(&self) -> FileToolset {
+    pub(super) fn tools(&self) -> FileTools {
         let mut config = Config::alone(self.main.clone(), self.path(""));
         config.floors = self.floors.clone();
-        FileToolset::new(&config).unwrap()
+        FileTools::new(&config).unwrap()
     }
 
     pub(super) fn call(&self, tool: &str, args: Value) -> Result<Value, ToolError> {
@@ -176,22 +172,20 @@ pub(super) fn context(tool: &str, args: Value) -> ApprovalContext {
     ApprovalContext::new(tool, args.as_object().unwrap().clone())
 }
 
-pub(super) fn call(tools: &FileToolset, tool: &str, args: Value) -> Result<Value, ToolError> {
-    block_on(tools.call(Invocation::new(context(tool, args))))
+pub(super) fn call(tools: &FileTools, tool: &str, args: Value) -> Result<Value, ToolError> {
+    tools.run(&context(tool, args), None)
 }
 
 pub(super) fn call_with(
-    tools: &FileToolset,
+    tools: &FileTools,
     tool: &str,
     args: Value,
     basis: Option<Value>,
 ) -> Result<Value, ToolError> {
-    let mut invocation = Invocation::new(context(tool, args));
-    invocation.basis = basis;
-    block_on(tools.call(invocation))
+    tools.run(&context(tool, args), basis.as_ref())
 }
 
-pub(super) fn needs(tools: &FileToolset, tool: &str, args: Value) -> Approval {
+pub(super) fn needs(tools: &FileTools, tool: &str, args: Value) -> Approval {
     match tools.check_approval(&context(tool, args)).view {
         View::Harmless => Approval::None,
         View::NeedsApproval(request) => request.approval,

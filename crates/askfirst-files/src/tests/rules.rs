@@ -184,7 +184,7 @@ fn the_worse_it_is_the_higher_the_risk() {
     assert_eq!(world.check("delete_file", json!({"path": "w:a"})).risk, Risk::Irreversible);
 }
 
-fn derive(world: &World, part: NarrowerRoot) -> Result<FileToolset, super::super::FilesError> {
+fn derive(world: &World, part: NarrowerRoot) -> Result<FileTools, super::super::FilesError> {
     world.tools().derive(&BTreeMap::from([("part".to_owned(), part)]))
 }
 

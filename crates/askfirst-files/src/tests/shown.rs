@@ -16,7 +16,7 @@ fn world() -> World {
 /// The diff that is shown, made of the texts before and after.
 fn diff(shown: &askfirst::ApprovalPresentation) -> String {
     let text = |key: &str| shown.metadata[key].as_str().unwrap();
-    crate::present::diff::unified(&shown.content, text("before"), text("after"))
+    askfirst_display::diff::unified(&shown.content, text("before"), text("after"))
 }
 
 #[test]
