@@ -7,15 +7,42 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Who may lean on whom. A room that is not here does not exist.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("askfirst-macros", &[]),
     ("askfirst-sandbox", &[]),
     ("askfirst", &["askfirst-macros"]),
-    ("askfirst-runtime", &["askfirst", "askfirst-sandbox"]),
-    ("askfirst-terminal", &["askfirst", "askfirst-runtime"]),
-    ("askfirst-mcp", &["askfirst", "askfirst-runtime"]),
-    ("askfirst-cli", &["askfirst", "askfirst-mcp", "askfirst-runtime", "askfirst-terminal"]),
-    ("askfirst-python", &["askfirst", "askfirst-runtime", "askfirst-terminal"]),
+    ("askfirst-shell", &["askfirst"]),
+    ("askfirst-config", &["askfirst", "askfirst-shell"]),
+    ("askfirst-display", &["askfirst", "askfirst-shell"]),
+    ("askfirst-files", &["askfirst", "askfirst-config", "askfirst-shell"]),
+    (
+        "askfirst-runtime",
+        &[
+            "askfirst",
+            "askfirst-config",
+            "askfirst-display",
+            "askfirst-files",
+            "askfirst-sandbox",
+            "askfirst-shell",
+        ],
+    ),
+    ("askfirst-terminal", &["askfirst", "askfirst-display"]),
+    ("askfirst-mcp", &["askfirst", "askfirst-config", "askfirst-display", "askfirst-runtime"]),
+    (
+        "askfirst-cli",
+        &[
+            "askfirst",
+            "askfirst-config",
+            "askfirst-display",
+            "askfirst-mcp",
+            "askfirst-runtime",
+            "askfirst-terminal",
+        ],
+    ),
+    (
+        "askfirst-python",
+        &["askfirst", "askfirst-config", "askfirst-display", "askfirst-runtime", "askfirst-terminal"],
+    ),
 ];
 
 fn root() -> PathBuf {

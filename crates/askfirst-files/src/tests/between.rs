@@ -17,7 +17,7 @@ pub(super) fn with(
     meanwhile: impl FnOnce(),
 ) -> Result<Value, Trouble> {
     let tools = world.tools();
-    let ground = Ground::new(&tools.0.roots);
+    let ground = Ground::new(&tools.roots);
     let wish = Wish::read(tool, args.as_object().unwrap()).unwrap().unwrap();
     let plan = ground.plan(&wish).unwrap();
     meanwhile();
@@ -109,7 +109,7 @@ fn an_edit_is_made_in_what_was_compared_and_replaces_nothing_else() {
     let args = json!({"path": "w:a", "old": "two", "new": "2"});
     let shown = world.shown("edit_file", args.clone()).1;
     let tools = world.tools();
-    let ground = Ground::new(&tools.0.roots);
+    let ground = Ground::new(&tools.roots);
     let wish = Wish::read("edit_file", args.as_object().unwrap()).unwrap().unwrap();
     let plan = ground.plan(&wish).unwrap();
     let seen = super::super::basis::check(&ground, &wish, &plan, &shown.basis.unwrap()).unwrap();
@@ -130,7 +130,7 @@ fn an_edit_is_made_in_what_was_compared_and_replaces_nothing_else() {
 fn a_write_replaces_only_what_was_compared() {
     let world = World::with_w().put("w/a", "there");
     let tools = world.tools();
-    let ground = Ground::new(&tools.0.roots);
+    let ground = Ground::new(&tools.roots);
     let args = json!({"path": "w:a", "content": "mine"});
     let wish = Wish::read("write_file", args.as_object().unwrap()).unwrap().unwrap();
     let write = |compared: &str| {

@@ -132,7 +132,7 @@ fn a_derived_sandbox_keeps_the_rules_of_a_root_that_is_moved_within_it() {
 
 #[test]
 fn where_rules_begin_inside_a_root_the_kernel_is_asked_where_a_path_leads() {
-    let inner = |world: &World| Ground::new(&world.tools().0.roots).has_inner(0);
+    let inner = |world: &World| Ground::new(&world.tools().roots).has_inner(0);
     assert!(!inner(&World::with_w()));
     assert!(!inner(&World::with_w().root("x", "x", free())));
     assert!(inner(&World::with_w().root("x", "w/x", free())));

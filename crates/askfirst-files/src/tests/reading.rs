@@ -212,11 +212,11 @@ fn arguments_are_read_strictly() {
 #[test]
 fn every_tool_is_known_by_its_name_and_none_without_roots() {
     let tools = World::with_w().tools();
-    let names: Vec<String> = tools.tools().into_iter().map(|tool| tool.name).collect();
+    let names: Vec<String> = tools.definitions().iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(names, crate::wish::NAMES);
     assert!(names.iter().all(|name| tools.definition(name).is_some_and(|tool| tool.name == *name)));
     let none = World::new().tools();
-    assert!(none.tools().is_empty() && none.definition("read_file").is_none());
+    assert!(none.definitions().is_empty() && none.definition("read_file").is_none());
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn what_is_shown_and_what_it_rests_on_are_of_one_moment() {
 fn what_is_shown_of_a_folder_is_what_the_question_rests_on_and_no_second_look() {
     let world = world().put("w/d/a", "1").put("w/e/b", "2");
     let tools = world.tools();
-    let ground = Ground::new(&tools.0.roots);
+    let ground = Ground::new(&tools.roots);
     for (tool, args, expected) in [
         (
             "delete_file",
@@ -178,7 +178,7 @@ fn what_is_shown_of_a_folder_is_what_the_question_rests_on_and_no_second_look() 
 fn a_file_written_to_while_it_is_looked_at_is_noticed() {
     let world = world().put("w/a", "one");
     let tools = world.tools();
-    let ground = Ground::new(&tools.0.roots);
+    let ground = Ground::new(&tools.roots);
     let args = json!({"path": "w:a", "content": "new"});
     let wish = Wish::read("write_file", args.as_object().unwrap()).unwrap().unwrap();
     let plan = ground.plan(&wish).unwrap();

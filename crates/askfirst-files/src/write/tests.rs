@@ -12,7 +12,7 @@ use super::*;
 fn a_write_that_fails_half_way_changes_nothing() {
     let world = World::with_w().put("w/a", "old");
     let tools = world.tools();
-    let ground = Ground::new(&tools.0.roots);
+    let ground = Ground::new(&tools.roots);
     let before = world.all();
     for path in ["w:a", "w:new"] {
         let spot = ground.find(path, Links::Follow, Grip::Firm).unwrap();
@@ -30,7 +30,7 @@ fn a_write_that_fails_half_way_changes_nothing() {
 fn a_file_that_appears_or_changes_meanwhile_is_not_overwritten() {
     let world = World::with_w().put("w/a", "old");
     let tools = world.tools();
-    let ground = Ground::new(&tools.0.roots);
+    let ground = Ground::new(&tools.roots);
     for path in ["a", "new"] {
         let spot = ground.find(&format!("w:{path}"), Links::Follow, Grip::Firm).unwrap();
         let target = Target::new(&ground, &spot).unwrap();
@@ -48,7 +48,7 @@ fn a_file_that_appears_or_changes_meanwhile_is_not_overwritten() {
 fn a_folder_that_is_carried_out_meanwhile_is_not_written_into() {
     let world = World::with_w().put("w/d/a", "old");
     let tools = world.tools();
-    let ground = Ground::new(&tools.0.roots);
+    let ground = Ground::new(&tools.roots);
     let spot = ground.find("w:d/a", Links::Follow, Grip::Firm).unwrap();
     let outcome = Target::new(&ground, &spot).unwrap().replace(|file| {
         std::fs::rename(world.path("w/d"), world.path("out")).unwrap();
@@ -84,7 +84,7 @@ fn a_full_disk_changes_nothing() {
 fn only_what_was_shown_is_replaced_whatever_the_times_of_the_file_say() {
     let world = World::with_w().put("w/a", "old");
     let tools = world.tools();
-    let ground = Ground::new(&tools.0.roots);
+    let ground = Ground::new(&tools.roots);
     let spot = ground.find("w:a", Links::Follow, Grip::Firm).unwrap();
     let write = |shown: &str| {
         let shown = askfirst::Digest::of(shown).to_string();
@@ -104,7 +104,7 @@ fn nobody_else_can_read_a_file_that_is_half_written_in_place_of_another() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::with_w().put("w/a", "secret");
     let tools = world.tools();
-    let ground = Ground::new(&tools.0.roots);
+    let ground = Ground::new(&tools.roots);
     let spot = ground.find("w:a", Links::Follow, Grip::Firm).unwrap();
     let mut mode = 0o777;
     Target::new(&ground, &spot)

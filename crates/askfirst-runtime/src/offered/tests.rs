@@ -1,13 +1,23 @@
 //! What is warned of is true, and found out without starting anything.
 
 use super::*;
-use askfirst_config::testing::World;
+use askfirst_config::{LoadOptions, Places, load};
 
 fn said(user: &str, managed: &str) -> String {
-    let world = World::new();
-    world.write("home/.config/askfirst/askfirst.yaml", &format!("version: 1\n{user}"));
-    world.write("etc/askfirst.yaml", &format!("version: 1\n{managed}"));
-    warnings(&world.load().unwrap(), Mode::Interactive).join("\n")
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("version: 1\n{text}")).unwrap();
+        path
+    };
+    let places = Places {
+        user: write("user.yaml", user),
+        managed: write("managed.yaml", managed),
+        state: folder.path().join("state"),
+        home: None,
+    };
+    let config = load(&LoadOptions { explicit: None, folder: folder.path().to_owned(), places });
+    warnings(&config.unwrap(), Mode::Interactive).join("\n")
 }
 
 #[test]

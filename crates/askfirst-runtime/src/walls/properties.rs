@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use askfirst::ports::Access;
-use askfirst::{Approval, ApprovalAware, ApprovalContext, Because, View};
+use askfirst::{Approval, ApprovalContext, Because, Toolset, View};
 use askfirst_sandbox::{Denial, Network, OSProfile};
 use proptest::prelude::*;
 use serde_json::json;
@@ -145,7 +145,8 @@ fn view(tools: &FileToolset, tool: &str, path: &Path) -> View {
     if tool == "write_file" {
         args["content"] = json!("y");
     }
-    tools.check_approval(&ApprovalContext::new(tool, args.as_object().unwrap().clone())).view
+    let aware = tools.approval().unwrap();
+    aware.check_approval(&ApprovalContext::new(tool, args.as_object().unwrap().clone())).view
 }
 
 fn allows(view: &View, access: Access) -> bool {
