@@ -9,10 +9,10 @@ use askfirst_config::{AskBy, Config, DEFAULT_PREVIEW_LINES, McpServer};
 use askfirst_display::redact::secret_env;
 use askfirst_mcp::elicit::Elicit;
 use askfirst_runtime::in_turn::InTurn;
-use askfirst_runtime::watch::{Asker, Look, WatchApprover};
+use askfirst_runtime::session::Opening;
+use askfirst_runtime::watch::{self, Look, WatchApprover};
 
 use crate::args::Way;
-use crate::session::Asking;
 
 /// The config's word for a flag's.
 pub fn of(way: Way) -> AskBy {
@@ -30,16 +30,14 @@ pub fn common(servers: &[McpServer]) -> Vec<AskBy> {
     first.ask_by.iter().filter(all).copied().collect()
 }
 
-/// Who asks for whom.
-pub struct Door<'a> {
-    /// What kind of session.
-    pub door: &'a str,
-    /// Its name among its kind.
+/// The session that asks, as `askfirst watch` shows it.
+pub struct Asker<'a> {
+    /// The front end.
+    pub front_end: &'a str,
+    /// The name of the session among others of the front end.
     pub name: &'a str,
     /// The folder where watchers are found.
     pub state: &'a Path,
-    /// The tools that are asked about.
-    pub tools: Arc<dyn Toolset>,
 }
 
 /// Those who are asked.
@@ -51,24 +49,24 @@ pub struct Asked {
 }
 
 /// Tries these ways in turn; none named means the terminal.
-pub fn by(ways: &[AskBy], door: &Door<'_>, asking: &Asking<'_>) -> Asked {
+pub fn by(ways: &[AskBy], asker: &Asker<'_>, opening: &Opening<'_>, terminal: Arc<dyn Approver>) -> Asked {
     let watch = || -> Arc<dyn Approver> {
         let folder = std::env::current_dir().unwrap_or_default().display().to_string();
-        let asker = Asker {
-            door: door.door.to_owned(),
-            name: door.name.to_owned(),
-            session: asking.session.to_owned(),
+        let session = watch::Asker {
+            door: asker.front_end.to_owned(),
+            name: asker.name.to_owned(),
+            session: opening.id.to_owned(),
             folder,
         };
-        let tools = Arc::clone(&door.tools);
+        let tools = Arc::clone(opening.tools);
         let takes = move |tool: &str| tools.definition(tool).map(|tool| tool.input_schema);
-        Arc::new(WatchApprover::new(door.state, asker, look(asking.config), takes))
+        Arc::new(WatchApprover::new(asker.state, session, look(opening.config), takes))
     };
     let ways = if ways.is_empty() { &[AskBy::Terminal] } else { ways };
-    let elicit = || Elicit::new(Arc::clone(&asking.redactor), Arc::clone(asking.clock));
+    let elicit = || Elicit::new(Arc::clone(opening.redactor), Arc::clone(opening.clock));
     let elicit = ways.contains(&AskBy::Elicitation).then(elicit);
     let approvers = ways.iter().flat_map(|way| match way {
-        AskBy::Terminal => vec![Arc::clone(&asking.terminal), watch()],
+        AskBy::Terminal => vec![Arc::clone(&terminal), watch()],
         AskBy::Watch => vec![watch()],
         AskBy::Elicitation => elicit.iter().map(|elicit| Arc::clone(elicit) as _).collect(),
     });

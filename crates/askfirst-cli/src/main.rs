@@ -16,6 +16,7 @@ use std::process::ExitCode;
 
 use args::{Cli, Command, Gateway, LogCommand, McpCommand, MemoryCommand, Shell};
 use askfirst_mcp::wrap::Way;
+use askfirst_runtime::tools::catalog::Catalog;
 use clap::CommandFactory;
 use commands::{
     call, decide, demo, doctor, effective, explain, init, log, mcp, memory, migrate, run, sandbox, serve,
@@ -44,8 +45,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             // The process ends with it: to give back each rule by itself would take as long as to judge by it.
             let config = session::read_config(common)?;
             session::tell_warnings(&config, common);
-            let offered = ManuallyDrop::new(session::Offered::new(config)?);
-            decide::decide(&offered)
+            let catalog = ManuallyDrop::new(Catalog::new(config)?);
+            decide::decide(&catalog)
         }
         Command::Explain { tool, args } => explain::explain(common, &tool, &args),
         Command::Effective => effective::effective(common),

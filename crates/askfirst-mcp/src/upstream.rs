@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use askfirst::json::{MAX_VALUES, canonical, count};
 use askfirst::toolset::{BoxFuture, Pinned};
 use askfirst::{
-    ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Digest, Fact,
-    Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
+    ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, CallId, Digest,
+    Fact, Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
 };
 use askfirst_display::escape::{escaped, visible_line};
+use askfirst_runtime::pipeline::next_call_id;
 use hyper::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,15 +24,12 @@ use crate::pins::Pins;
 
 pub(crate) use flight::{Flight, Says};
 
-/// The key in a call's metadata under which its flight is found again.
-pub(crate) const FLIGHT: &str = "mcp_request";
-
 /// The tools of one server.
 pub(crate) struct Upstream {
     server: String,
     pins: Pins,
     tools: RwLock<BTreeMap<String, Arc<Known>>>,
-    flights: Mutex<HashMap<String, Arc<Flight>>>,
+    flights: Mutex<HashMap<CallId, Arc<Flight>>>,
     /// How much the calls on their way hold.
     held: AtomicUsize,
 }
@@ -182,9 +180,8 @@ impl Upstream {
         schema.map(|schema| mirror::of_args(&schema, &params.arguments)).unwrap_or_default()
     }
 
-    /// A call begins, under a name that no other has: one that was left may still have that of its request. Nothing if the
-    /// others hold so much that there is no room for it.
-    pub(crate) fn begin(&self, key: String, flight: Arc<Flight>) -> Option<String> {
+    /// Keeps a call that begins. Returns nothing if the calls in flight already hold too much.
+    pub(crate) fn begin(&self, flight: Arc<Flight>) -> Option<CallId> {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
         // Changed under the lock alone.
         let held = self.held.load(Ordering::Relaxed) + flight.weight();
@@ -192,29 +189,21 @@ impl Upstream {
             return None;
         }
         self.held.store(held, Ordering::Relaxed);
-        let mut free = key.clone();
-        for again in 2_u64.. {
-            if !flights.contains_key(&free) {
-                break;
-            }
-            free = format!("{key}#{again}");
-        }
-        flights.insert(free.clone(), flight);
-        Some(free)
+        let id = next_call_id();
+        flights.insert(id, flight);
+        Some(id)
     }
 
-    /// A call has ended. Another may have its name by now.
-    pub(crate) fn end(&self, key: &str, flight: &Arc<Flight>) {
-        let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
-        if flights.get(key).is_some_and(|named| Arc::ptr_eq(named, flight)) {
-            flights.remove(key);
+    /// Forgets a call that has ended.
+    pub(crate) fn end(&self, id: CallId) {
+        let ended = self.flights.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        if let Some(flight) = ended {
             self.held.fetch_sub(flight.weight(), Ordering::Relaxed);
         }
     }
 
-    fn flight(&self, call: &ApprovalContext) -> Option<Arc<Flight>> {
-        let key = call.metadata.get(FLIGHT).and_then(Value::as_str)?;
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    fn flight(&self, id: CallId) -> Option<Arc<Flight>> {
+        self.flights.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
     }
 
     fn known(&self, name: &str) -> Option<Arc<Known>> {
@@ -223,7 +212,7 @@ impl Upstream {
 
     /// Sends a call to the server.
     fn send(&self, invocation: &Invocation) -> Result<Arc<Flight>, ToolError> {
-        let flight = self.flight(&invocation.call);
+        let flight = self.flight(invocation.call.id);
         let flight =
             flight.ok_or_else(|| ToolError::Failed("the call is no longer waited for".to_owned()))?;
         let known = self.known(&invocation.call.tool_name);
@@ -282,7 +271,7 @@ impl Toolset for Upstream {
 
 impl ApprovalAware for Upstream {
     fn check_approval(&self, call: &ApprovalContext) -> Assessment {
-        if let Some(flight) = self.flight(call) {
+        if let Some(flight) = self.flight(call.id) {
             flight.count_look();
         }
         let Some(known) = self.known(&call.tool_name) else { return Assessment::silent() };

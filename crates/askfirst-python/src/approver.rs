@@ -1,7 +1,7 @@
 //! Asks a Python callable. What it is, and on which thread or loop it runs, is Python's business; here a question goes
 //! out and an answer comes back.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use askfirst::machine::{self, Question, QuestionId};
 use askfirst::ports::{Approver, Reply};
@@ -21,14 +21,10 @@ use crate::process::Ours;
 pub(crate) struct PythonApprover {
     pub(crate) ask: Held,
     pub(crate) withdraw: Held,
-    pub(crate) origins: Origins,
+    pub(crate) origins: Arc<Origins>,
 }
 
 impl Approver for PythonApprover {
-    fn announce(&self, call_id: &str) {
-        self.origins.note(call_id);
-    }
-
     fn ask(&self, question: Question, reply: Reply) {
         // When Python has ended, the dropped reply says that the approver failed.
         gate::attach(|py| {
@@ -39,7 +35,7 @@ impl Approver for PythonApprover {
                     requests.append(convert::typed_to_python(py, &written_out(&member.request))?)?;
                 }
                 let origins = question.members.iter();
-                let origin = origins.filter_map(|member| self.origins.of(&member.request.call_id)).next();
+                let origin = origins.filter_map(|member| self.origins.of(member.request.id)).next();
                 let origin = origin.as_ref().and_then(|origin| origin.get());
                 let ask = self.ask.get(py);
                 let called = ask.and_then(|ask| ask.call1((question.id.0, requests, &answer, origin)));

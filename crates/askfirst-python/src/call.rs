@@ -1,14 +1,15 @@
 //! One call as Python made it: its own objects, and the place where pipeline and tool meet.
 //!
-//! The pipeline assesses and executes through a toolset that all calls of a session share. Which call it is about is
-//! told by the thread: whoever polls a call's future has set it before.
+//! The pipeline assesses and executes through a toolset that all calls of a session share. The toolset finds the
+//! Python side of a call by the call's id.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
-use askfirst::{ApprovalContext, Invocation, ToolError};
+use askfirst::{ApprovalContext, CallId, Invocation, ToolError};
+use askfirst_runtime::pipeline::next_call_id;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -19,6 +20,8 @@ use crate::gate;
 
 /// What Python knows of a call.
 pub(crate) struct Call {
+    /// Its id, from before it is assessed until its end.
+    pub(crate) id: CallId,
     /// The arguments as they were given.
     pub(crate) args: Py<PyAny>,
     /// Who assesses it, where the session's own does not.
@@ -27,7 +30,30 @@ pub(crate) struct Call {
     pub(crate) fault: Option<String>,
     /// What must go on up through Python, such as Ctrl-C while a tool assessed.
     raised: Mutex<Option<PyErr>>,
+    /// Whether it has been submitted. Before that, nobody can have changed it.
+    submitted: AtomicBool,
     desk: Mutex<Desk>,
+}
+
+/// The calls of a session that the pipeline has not finished, by id.
+#[derive(Default)]
+pub(crate) struct Calls(Mutex<HashMap<CallId, Weak<Call>>>);
+
+impl Calls {
+    /// Above this number, calls that are over are removed first.
+    const MANY: usize = 64;
+
+    pub(crate) fn add(&self, call: &Arc<Call>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= Self::MANY {
+            known.retain(|_, call| call.strong_count() > 0);
+        }
+        known.insert(call.id, Arc::downgrade(call));
+    }
+
+    pub(crate) fn get(&self, id: CallId) -> Option<Arc<Call>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id)?.upgrade()
+    }
 }
 
 /// Where the pipeline leaves what may run, and Python what became of it.
@@ -62,6 +88,33 @@ impl Origin {
     }
 }
 
+/// The origin of one question, and where it is kept while the question is open.
+#[derive(Clone)]
+pub(crate) struct Asked {
+    pub(crate) id: CallId,
+    pub(crate) origin: Arc<Origin>,
+    pub(crate) origins: Arc<Origins>,
+}
+
+impl Asked {
+    /// A question that is not about a call of Python's, asked from this thread.
+    pub(crate) fn new(origins: &Arc<Origins>) -> Self {
+        let asked = Self::of(next_call_id(), origins);
+        asked.note();
+        asked
+    }
+
+    /// The question about a call, if one will be asked.
+    pub(crate) fn of(id: CallId, origins: &Arc<Origins>) -> Self {
+        Self { id, origin: Arc::default(), origins: Arc::clone(origins) }
+    }
+
+    /// Notes where it comes from. Must run on the thread that submits it.
+    pub(crate) fn note(&self) {
+        self.origins.note(self.id, &self.origin);
+    }
+}
+
 /// Whether a call's arguments are still those that Python gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Edited {
@@ -70,97 +123,37 @@ pub(crate) enum Edited {
     Yes,
 }
 
-/// How far a call has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// It was read just now, and nobody can have changed it.
-    Submitting,
-    OnItsWay,
-}
-
-/// What a thread is busy with.
-#[derive(Clone)]
-pub(crate) struct Current {
-    pub(crate) call: Option<Arc<Call>>,
-    /// Made when first needed.
-    pub(crate) origin: Option<Arc<Origin>>,
-    pub(crate) stage: Stage,
-}
-
-thread_local! {
-    static CURRENT: RefCell<Option<Current>> = const { RefCell::new(None) };
-}
-
-/// The call that this thread is busy with.
-pub(crate) fn current() -> Option<Arc<Call>> {
-    CURRENT.with_borrow(|current| current.as_ref()?.call.clone())
-}
-
-fn stage() -> Stage {
-    CURRENT.with_borrow(|current| current.as_ref().map_or(Stage::OnItsWay, |current| current.stage))
-}
-
-/// Where what this thread is busy with came from. It is looked at now.
-pub(crate) fn current_origin() -> Option<Arc<Origin>> {
-    let made = |current: &mut Current| Arc::clone(current.origin.get_or_insert_default());
-    let origin = CURRENT.with_borrow_mut(|current| current.as_mut().map(made))?;
-    origin.note();
-    Some(origin)
-}
-
-/// Makes something the thing that this thread is busy with, until dropped.
-pub(crate) struct Busy(Option<Current>);
-
-impl Busy {
-    pub(crate) fn with(current: Current) -> Self {
-        Self(CURRENT.replace(Some(current)))
-    }
-
-    /// Where it came from, if anybody wanted to know.
-    pub(crate) fn origin(&self) -> Option<Arc<Origin>> {
-        CURRENT.with_borrow(|current| current.as_ref()?.origin.clone())
-    }
-
-    /// Goes on to another call of the same submission.
-    pub(crate) fn next(&self, call: Arc<Call>) {
-        CURRENT.with_borrow_mut(|current| {
-            if let Some(current) = current {
-                current.call = Some(call);
-            }
-        });
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        CURRENT.replace(self.0.take());
-    }
-}
-
-/// Where the calls came from that somebody is asked about, by their names. What is over is forgotten.
+/// Where the calls that a person is asked about came from, by id.
 #[derive(Default)]
-pub(crate) struct Origins(Mutex<HashMap<String, Weak<Origin>>>);
+pub(crate) struct Origins(Mutex<HashMap<CallId, Weak<Origin>>>);
 
 impl Origins {
     const MANY: usize = 256;
 
-    pub(crate) fn note(&self, call_id: &str) {
-        let Some(origin) = current_origin() else { return };
+    /// Notes where a call comes from. Must run on the thread that submits it.
+    pub(crate) fn note(&self, id: CallId, origin: &Arc<Origin>) {
+        origin.note();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= Self::MANY {
             known.retain(|_, origin| origin.strong_count() > 0);
         }
-        known.insert(call_id.to_owned(), Arc::downgrade(&origin));
+        known.insert(id, Arc::downgrade(origin));
     }
 
-    pub(crate) fn of(&self, call_id: &str) -> Option<Arc<Origin>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(call_id).and_then(Weak::upgrade)
+    pub(crate) fn of(&self, id: CallId) -> Option<Arc<Origin>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id).and_then(Weak::upgrade)
     }
 }
 
 impl Call {
     pub(crate) fn new(args: Py<PyAny>, assess: Option<Py<PyAny>>, fault: Option<String>) -> Self {
-        Self { args, assess, fault, raised: Mutex::default(), desk: Mutex::default() }
+        let (raised, submitted, desk) = (Mutex::default(), AtomicBool::new(false), Mutex::default());
+        Self { id: next_call_id(), args, assess, fault, raised, submitted, desk }
+    }
+
+    /// Notes that the call has been submitted.
+    pub(crate) fn submitted(&self) {
+        self.submitted.store(true, Ordering::Release);
     }
 
     /// The pipeline: this may run now. Gives the result once there is one.
@@ -231,10 +224,10 @@ impl Call {
         py: Python<'py>,
         call: &ApprovalContext,
     ) -> PyResult<Bound<'py, PyDict>> {
-        match (stage(), self.args.bind(py).cast::<PyDict>()) {
+        match (self.submitted.load(Ordering::Acquire), self.args.bind(py).cast::<PyDict>()) {
             // A copy, so that nobody changes what was just read.
-            (Stage::Submitting, Ok(given)) => given.copy(),
-            (Stage::Submitting | Stage::OnItsWay, _) => self.args_of(py, call).map(|(args, _)| args),
+            (false, Ok(given)) => given.copy(),
+            (true, _) | (false, Err(_)) => self.args_of(py, call).map(|(args, _)| args),
         }
     }
 

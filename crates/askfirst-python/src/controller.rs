@@ -11,7 +11,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
 use crate::approver::PythonApprover;
-use crate::call::Origins;
+use crate::call::{Asked, Origins};
 use crate::convert;
 use crate::held::Held;
 use crate::memory::Memory;
@@ -26,12 +26,18 @@ pub struct Controller(Ours<Inner>);
 struct Inner {
     controller: ApprovalController,
     approver: Option<Arc<PythonApprover>>,
+    origins: Arc<Origins>,
     next: AtomicU64,
 }
 
 impl Controller {
     pub(crate) fn inner(&self) -> PyResult<ApprovalController> {
         Ok(self.0.get()?.controller.clone())
+    }
+
+    /// Where the calls came from that this controller asks about.
+    pub(crate) fn origins(&self) -> PyResult<Arc<Origins>> {
+        Ok(Arc::clone(&self.0.get()?.origins))
     }
 }
 
@@ -60,9 +66,10 @@ impl Controller {
         let bad = |_| PyValueError::new_err("`timeout` must be a number of seconds that is not negative");
         let time_out = time_out.map(Duration::try_from_secs_f64).transpose().map_err(bad)?;
         let controller = ApprovalController::setup(mode).memory(memory.shared()?).time_out(time_out);
+        let origins = Arc::<Origins>::default();
         let approver = ask.zip(withdraw).map(|(ask, withdraw)| {
             let (ask, withdraw) = (Held::new(ask), Held::new(withdraw));
-            Arc::new(PythonApprover { ask, withdraw, origins: Origins::default() })
+            Arc::new(PythonApprover { ask, withdraw, origins: Arc::clone(&origins) })
         });
         let controller = match &approver {
             Some(approver) => controller.approver(Arc::clone(approver) as _),
@@ -72,7 +79,7 @@ impl Controller {
             },
         };
         let controller = controller.build();
-        Ok(Self(Ours::new(Inner { controller, approver, next: AtomicU64::new(1) })))
+        Ok(Self(Ours::new(Inner { controller, approver, origins, next: AtomicU64::new(1) })))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -94,9 +101,11 @@ impl Controller {
         let mut request: ApprovalRequest = convert::to_typed(request)?;
         // A name of its own, below which nobody else asks.
         request.call_id = format!("request-{}", inner.next.fetch_add(1, Ordering::Relaxed));
+        let asked = Asked::new(&inner.origins);
+        request.id = asked.id;
         let controller = inner.controller.clone();
         let decided = async move { End::Decision(controller.request_approval(request).await) };
-        Ticket::start(py, Box::pin(decided), None, Arc::default(), While::Attached)
+        Ticket::start(py, Box::pin(decided), None, asked, While::Attached)
     }
 
     /// Whether an equal request was approved for the session.

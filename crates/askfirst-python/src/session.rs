@@ -3,26 +3,22 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use askfirst::ports::Clock;
 use askfirst::toolset::BoxFuture;
 use askfirst::{ApprovalContext, Outcome, ToolDefinition, Toolset};
-use askfirst_config::Fallback;
+use askfirst_config::{OnDenial, Places};
+use askfirst_runtime as runtime;
 use askfirst_runtime::ApprovalToolset;
-use askfirst_runtime::assess::{self, Unknown};
-use askfirst_runtime::clock::SystemClock;
-use askfirst_runtime::launcher::{WalledLauncher, lacks_demanded_walls};
-use askfirst_runtime::ledger::SessionId;
-use askfirst_runtime::offered::Offered;
-use askfirst_runtime::pipeline::straight::Started;
+use askfirst_runtime::assess::{Decided, Unknown};
+use askfirst_runtime::pipeline::direct::Started;
+use askfirst_runtime::toolset::Run;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value};
 
-use crate::ConfigError;
-use crate::call::{Busy, Call, Current, Origin, Stage};
-use crate::controller::{Controller, mode};
+use crate::call::{Asked, Call, Calls, Origin, Origins};
+use crate::controller::Controller;
 use crate::convert::{self, in_words};
 use crate::gate;
 use crate::held::Held;
@@ -36,10 +32,10 @@ use crate::tools::{Override, Tools};
 pub struct Session(Ours<Inner>);
 
 struct Inner {
-    id: String,
-    pipeline: ApprovalToolset,
+    session: runtime::Session,
     tools: Arc<Tools>,
-    launcher: Option<Arc<WalledLauncher>>,
+    calls: Arc<Calls>,
+    origins: Arc<Origins>,
     during: While,
     /// Gives the metadata of a call for what a framework knows of it.
     metadata_of: Option<Held>,
@@ -76,13 +72,13 @@ impl Session {
     /// `ledger`: `None` keeps no record, a path names it, `True` takes the config's place for it. `library` is the file
     /// of this library; with it the config's own tools are offered.
     #[new]
-    #[pyo3(signature = (config, controller, mode_name, *, assess=None, overriding=None, record=false, ledger=None,
+    #[pyo3(signature = (config, controller, *, on_denial=None, assess=None, overriding=None, record=false, ledger=None,
                         session_id=None, library=None, metadata_of=None))]
     #[expect(clippy::too_many_arguments, reason = "Python calls it with keywords")]
     fn new(
         config: &Config,
         controller: &Controller,
-        mode_name: &str,
+        on_denial: Option<&str>,
         assess: Option<Py<PyAny>>,
         overriding: Option<Py<PyAny>>,
         record: bool,
@@ -91,46 +87,51 @@ impl Session {
         library: Option<PathBuf>,
         metadata_of: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let (mut policy, mut built_in, mut launcher) = (config.policy(), None, None);
-        if let Some(library) = library {
-            setup::find_helper(&library);
-            if lacks_demanded_walls(&config.0)
-                && config.0.main.sandbox.os_sandbox_fallback == Fallback::FailFast
-            {
-                return Err(PyRuntimeError::new_err("the config demands walls, and none hold"));
-            }
-            let offered = Offered::new(config.0.clone()).map_err(|e| ConfigError::new_err(e.to_string()))?;
-            (policy, built_in, launcher) = (offered.policy, Some(offered.toolset), Some(offered.launcher));
-        }
         let looks = assess.is_some() || overriding.is_some() || record;
-        let overriding = overriding.map(|overriding| Arc::new(Override(Held::new(overriding))));
-        if let Some(overriding) = &overriding {
-            policy = policy.with_override(Arc::clone(overriding) as _).map_err(ConfigError::new_err)?;
-        }
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-        let fresh = SessionId::new(clock.now());
-        let id = session_id.unwrap_or_else(|| fresh.to_string());
-        let ledger = if record {
-            Some(setup::ledger(config, &policy, mode(mode_name)?, ledger, fresh, Arc::clone(&clock))?)
-        } else {
-            None
+        let calls = Arc::<Calls>::default();
+        let overriding = overriding
+            .map(|decide| Arc::new(Override { decide: Held::new(decide), calls: Arc::clone(&calls) }));
+        let on_denial = match on_denial {
+            None => None,
+            Some("stop") => Some(OnDenial::Stop),
+            Some(_) => Some(OnDenial::Return),
         };
-        let tools = Arc::new(Tools::new(built_in, assess));
-        let during = if ledger.is_some() { While::Detached } else { While::Attached };
-        let pipeline = ApprovalToolset::new(Arc::clone(&tools), controller.inner()?, policy)
+        let mut tools = None;
+        let made = Arc::clone(&calls);
+        let make = |built_in| {
+            let made = Arc::new(Tools::new(built_in, assess, made));
+            tools = Some(Arc::clone(&made));
+            made
+        };
+        let builder = runtime::Session::builder(config.0.clone())
+            .front_end("python")
+            .controller(controller.inner()?)
+            .id(session_id)
             .unknown(Unknown::Silent)
-            .clock(clock)
-            .session(&id);
-        let pipeline = match ledger {
-            Some(ledger) => pipeline.recorder(ledger),
-            None => pipeline,
+            .overriding(overriding.clone().map(|overriding| overriding as _))
+            .on_denial(on_denial)
+            .run(Run::Caller);
+        let builder = match (record, ledger) {
+            (true, Some(file)) => builder.log_at(file),
+            (true, None) => builder.log_in(Places::from_env().state),
+            (false, _) => builder,
         };
+        let opened = match library {
+            Some(library) => {
+                setup::find_helper(&library);
+                builder.wrap_tools(move |built_in, _| make(Some(built_in))).open()
+            }
+            None => builder.own_tools(make(None)).open(),
+        };
+        let session = opened.map_err(setup::cannot_open)?;
+        let tools = tools.ok_or_else(|| PyRuntimeError::new_err("the tools are missing"))?;
+        let during = if session.ledger.is_some() { While::Detached } else { While::Attached };
         let seen = if looks { Seen::Always } else { Seen::WhenAsked };
         Ok(Self(Ours::new(Inner {
-            id,
-            pipeline,
+            session,
             tools,
-            launcher,
+            calls,
+            origins: controller.origins()?,
             during,
             metadata_of: metadata_of.map(Held::new),
             overriding,
@@ -152,7 +153,7 @@ impl Session {
     /// The name of the session; calls are numbered below it.
     #[getter]
     fn id(&self) -> PyResult<&str> {
-        Ok(&self.0.get()?.id)
+        Ok(&self.0.get()?.session.id)
     }
 
     /// Takes one call: assesses it, judges it, and asks where somebody must be asked.
@@ -200,20 +201,22 @@ impl Session {
         let inner = self.0.get()?;
         let Ready { mut context, call } = ready(tool_name, args, assess)?;
         context.metadata = metadata_from(metadata.as_ref())?;
-        let _busy = Busy::with(submitting(Some(Arc::clone(&call)), None));
-        let policy = inner.pipeline.policy();
-        let context = assess::prepare(context, &*inner.tools, policy);
-        let assessment = assess::assess(&context, &*inner.tools, Unknown::Silent);
-        let judgement = assess::judged(&context, &assessment, policy);
+        inner.calls.add(&call);
+        context.id = call.id;
+        let decided = inner.session.decide(context, |Decided { judgement, .. }| {
+            let verdict = (judgement.verdict(), judgement.approval(), judgement.because());
+            (verdict, judgement.request(), judgement.refusal())
+        });
         call.raise()?;
+        let ((verdict, approval, because), request, refusal) = decided;
         let dict = PyDict::new(py);
-        dict.set_item("verdict", judgement.verdict().as_str())?;
-        dict.set_item("approval", judgement.approval().as_str())?;
-        dict.set_item("because", convert::typed_to_python(py, &judgement.because())?)?;
-        if let Some(request) = judgement.request() {
+        dict.set_item("verdict", verdict.as_str())?;
+        dict.set_item("approval", approval.as_str())?;
+        dict.set_item("because", convert::typed_to_python(py, &because)?)?;
+        if let Some(request) = request {
             dict.set_item("request", convert::typed_to_python(py, &request)?)?;
         }
-        if let Some(refusal) = judgement.refusal() {
+        if let Some(refusal) = refusal {
             dict.set_item("message", refusal.to_string())?;
         }
         Ok(dict)
@@ -233,7 +236,7 @@ impl Session {
 
     /// Ends every process that the config's own tools started, and lets none start any more.
     fn close(&self) -> PyResult<()> {
-        if let Some(launcher) = &self.0.get()?.launcher {
+        if let Some(launcher) = &self.0.get()?.session.launcher {
             launcher.stop();
         }
         Ok(())
@@ -245,33 +248,42 @@ impl Session {
         let inner = self.0.get()?;
         let Ready { mut context, call } = ready;
         let runs_here = inner.tools.runs(&context.tool_name);
-        let mut late = None;
+        let mut late_context = None;
         match known {
             Known::Metadata(metadata) => context.metadata = metadata_from(metadata)?,
             Known::Context(told) if told.is_none() => {}
             Known::Context(told) if runs_here || inner.seen == Seen::Always || call.assess.is_some() => {
                 context.metadata = inner.metadata_of(told)?;
             }
-            Known::Context(told) => late = Some(told),
+            Known::Context(told) => late_context = Some(told),
         }
-        let busy = || Busy::with(submitting(Some(Arc::clone(&call)), None));
-        let (started, origin) = match inner.during {
-            While::Attached => {
-                let busy = busy();
-                let more = || late.map_or_else(|| Ok(Map::new()), |told| inner.metadata_of(told));
-                (inner.take(context, more), busy.origin())
-            }
-            While::Detached => gate::detach(py, || {
-                let busy = busy();
-                (inner.take(context, || Ok(Map::new())), busy.origin())
-            }),
+        context.id = call.id;
+        // The pipeline looks for the call only if someone assesses it in Python, or if it cannot run at once.
+        if inner.seen == Seen::Always || call.assess.is_some() || call.fault.is_some() || runs_here {
+            inner.calls.add(&call);
+        }
+        let asked = Asked::of(call.id, &inner.origins);
+        let late = |metadata: PyResult<Map<String, Value>>| {
+            inner.calls.add(&call);
+            asked.note();
+            metadata
         };
+        let started = match inner.during {
+            While::Attached => {
+                let more = || late_context.map_or_else(|| Ok(Map::new()), |told| inner.metadata_of(told));
+                inner.take(context, || late(more()))
+            }
+            While::Detached => gate::detach(py, || inner.take(context, || late(Ok(Map::new())))),
+        };
+        call.submitted();
         call.raise()?;
         match started? {
-            Started::Now(running) => Ok(Ticket::run(running, call.args.clone_ref(py), inner.during)),
+            Started::Now(running) => {
+                let (args, origins) = (call.args.clone_ref(py), Arc::clone(&inner.origins));
+                Ok(Ticket::run(running, args, origins, inner.during))
+            }
             Started::OnItsWay(future) => {
-                let origin = origin.unwrap_or_default();
-                Ticket::start(py, on_its_way(future), Some(call), origin, inner.during)
+                Ticket::start(py, on_its_way(future), Some(call), asked, inner.during)
             }
         }
     }
@@ -279,20 +291,21 @@ impl Session {
 
 impl Inner {
     fn held(&self) -> impl Iterator<Item = &Held> {
-        let overriding = self.overriding.as_ref().map(|overriding| &overriding.0);
+        let overriding = self.overriding.as_ref().map(|overriding| &overriding.decide);
         self.tools.assess().into_iter().chain(&self.metadata_of).chain(overriding)
     }
 
     fn take(
         &self,
-        context: ApprovalContext,
+        mut context: ApprovalContext,
         late: impl FnOnce() -> PyResult<Map<String, Value>>,
     ) -> PyResult<Started> {
         if self.tools.runs(&context.tool_name) {
-            let future = self.pipeline.submit([context]).pop();
+            context.metadata.extend(late()?);
+            let future = self.session.submit([context]).pop();
             return future.map(Started::OnItsWay).ok_or_else(|| PyRuntimeError::new_err("the call was lost"));
         }
-        self.pipeline.start(context, late)
+        self.session.tools.start(context, late)
     }
 
     fn metadata_of(&self, told: &Bound<'_, PyAny>) -> PyResult<Map<String, Value>> {
@@ -322,39 +335,31 @@ fn submit<'a, 'py>(
     calls: impl Iterator<Item = (&'a Inner, Given<'py>)>,
 ) -> PyResult<Vec<Ticket>> {
     let (mut contexts, mut taken) = (Vec::new(), Vec::new());
+    let origin = Arc::<Origin>::default();
     for (inner, (tool_name, args, metadata, assess)) in calls {
         let Ready { mut context, call } = ready(tool_name, args, assess)?;
         context.metadata = metadata_from(metadata.as_ref())?;
-        contexts.push(context);
-        taken.push((inner, call));
+        context.id = call.id;
+        inner.calls.add(&call);
+        let asked = Asked { origin: Arc::clone(&origin), ..Asked::of(call.id, &inner.origins) };
+        asked.note();
+        contexts.push((&inner.session.tools, context));
+        taken.push((inner, call, asked));
     }
-    let origin = Arc::<Origin>::default();
-    let work = || {
-        let busy = Busy::with(submitting(None, Some(&origin)));
-        // Each call is assessed before the next is taken.
-        let one_by_one = contexts.into_iter().zip(&taken).map(|(context, (inner, call))| {
-            busy.next(Arc::clone(call));
-            (&inner.pipeline, context)
-        });
-        ApprovalToolset::submit_together(one_by_one)
-    };
-    let futures = if taken.iter().any(|(inner, _)| inner.during == While::Detached) {
+    let work = || ApprovalToolset::submit_together(contexts);
+    let futures = if taken.iter().any(|(inner, _, _)| inner.during == While::Detached) {
         gate::detach(py, work)
     } else {
         work()
     };
-    let tickets = futures.into_iter().zip(&taken);
+    taken.iter().for_each(|(_, call, _)| call.submitted());
+    let tickets = futures.into_iter().zip(taken);
     tickets
-        .map(|(future, (inner, call))| {
+        .map(|(future, (inner, call, asked))| {
             call.raise()?;
-            let call = Some(Arc::clone(call));
-            Ticket::start(py, on_its_way(future), call, Arc::clone(&origin), inner.during)
+            Ticket::start(py, on_its_way(future), Some(call), asked, inner.during)
         })
         .collect()
-}
-
-fn submitting(call: Option<Arc<Call>>, origin: Option<&Arc<Origin>>) -> Current {
-    Current { call, origin: origin.cloned(), stage: Stage::Submitting }
 }
 
 fn on_its_way(future: BoxFuture<'static, Outcome>) -> BoxFuture<'static, End> {

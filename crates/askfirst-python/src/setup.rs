@@ -3,20 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 
-use askfirst::ports::{Approver, Clock, Durability, Recorder};
-use askfirst::record::{Record, SessionRecord};
-use askfirst::{Mode, Policy, Walls};
+use askfirst::ports::Approver;
 use askfirst_config::{
-    self, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, DEFAULT_ROTATE,
-    LoadOptions, OnDenial, Places, from_json, load,
+    DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, LoadOptions, OnDenial, Places,
+    from_json, load,
 };
 use askfirst_display::redact::Redactor;
-use askfirst_runtime::launcher::walls_when_asked;
-use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
-use askfirst_runtime::offered::{ledger_path, redactor, warnings};
+use askfirst_runtime::session::OpenError;
+use askfirst_runtime::tools::catalog::redactor;
 use askfirst_runtime::walls::{Helper, machine, use_helper};
 use askfirst_terminal::{Options, Style, TerminalApprover};
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::ConfigError;
@@ -73,13 +70,6 @@ impl Config {
     }
 }
 
-impl Config {
-    /// The policy of the config, for tools that live elsewhere.
-    pub(crate) fn policy(&self) -> Policy {
-        self.0.policy(Walls::default()).with_walls_found_by(walls_when_asked(&self.0))
-    }
-}
-
 /// Asks at the terminal.
 pub(crate) fn terminal(config: Option<&Config>) -> PyResult<Arc<dyn Approver>> {
     let bad = |e: askfirst_display::redact::BadGlob| PyValueError::new_err(e.to_string());
@@ -98,33 +88,15 @@ pub(crate) fn terminal(config: Option<&Config>) -> PyResult<Arc<dyn Approver>> {
     Ok(Arc::new(TerminalApprover::new(options)))
 }
 
-/// Opens the record and says first how the session is set up.
-pub(crate) fn ledger(
-    Config(config): &Config,
-    policy: &Policy,
-    mode: Mode,
-    path: Option<PathBuf>,
-    session: SessionId,
-    clock: Arc<dyn Clock>,
-) -> PyResult<Arc<Ledger>> {
-    let failed = |e: String| PyOSError::new_err(e);
-    let settings = LedgerSettings {
-        path: path.unwrap_or_else(|| ledger_path(config, &Places::from_env().state)),
-        sync: config.main.ledger.sync,
-        rotate: config.main.ledger.rotate.unwrap_or(DEFAULT_ROTATE),
-    };
-    let redactor = redactor(config).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    let ledger = Ledger::open(settings, session, Arc::new(redactor), clock);
-    let ledger = Arc::new(ledger.map_err(|e| failed(e.to_string()))?);
-    let begun = Record::Session(SessionRecord {
-        program: format!("askfirst {}", env!("CARGO_PKG_VERSION")),
-        door: "python".to_owned(),
-        mode,
-        policy: policy.digest(),
-        warnings: warnings(config, mode),
-    });
-    ledger.record(&begun, Durability::Written).map_err(|e| failed(e.to_string()))?;
-    Ok(ledger)
+/// The Python exception for a session that cannot be opened.
+pub(crate) fn cannot_open(error: OpenError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        OpenError::NoSandbox => PyRuntimeError::new_err(text),
+        OpenError::Tools(_) | OpenError::Override(_) => ConfigError::new_err(text),
+        OpenError::Secrets(_) => PyValueError::new_err(text),
+        OpenError::AuditLog(_) => PyOSError::new_err(text),
+    }
 }
 
 /// Names the program that makes the walls: the one that lies beside the library, if it is the one that came with it.

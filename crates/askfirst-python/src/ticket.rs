@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use askfirst::toolset::BoxFuture;
 use askfirst::{ApprovalDecision, ApprovalRequest, Cause, Invocation, Outcome, Refusal, ToolError};
-use askfirst_runtime::pipeline::straight::Running;
+use askfirst_runtime::pipeline::direct::Running;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use serde_json::Value;
 
-use crate::call::{Busy, Call, Current, Edited, Origin, Stage};
+use crate::call::{Asked, Call, Edited, Origins};
 use crate::convert;
 use crate::gate;
 use crate::process::Ours;
@@ -48,6 +48,7 @@ struct Inner {
     state: AtomicU8,
     way: Mutex<Way>,
     during: While,
+    origins: Arc<Origins>,
     /// What drives it, unless it could run at once.
     drive: Option<Drive>,
 }
@@ -55,7 +56,8 @@ struct Inner {
 struct Drive {
     given_up: AtomicBool,
     call: Option<Arc<Call>>,
-    origin: Arc<Origin>,
+    /// Keeps the origin while the question may be asked.
+    _asked: Asked,
     signal: Arc<Signal>,
 }
 
@@ -131,20 +133,22 @@ impl Ticket {
         py: Python<'_>,
         future: BoxFuture<'static, End>,
         call: Option<Arc<Call>>,
-        origin: Arc<Origin>,
+        asked: Asked,
         during: While,
     ) -> PyResult<Self> {
-        let drive = Drive { given_up: AtomicBool::new(false), call, origin, signal: Arc::default() };
+        let origins = Arc::clone(&asked.origins);
+        let drive = Drive { given_up: AtomicBool::new(false), call, _asked: asked, signal: Arc::default() };
         let way = Way { future: Some(future), ..Way::default() };
-        let inner = Inner { state: AtomicU8::new(WAIT), way: Mutex::new(way), during, drive: Some(drive) };
+        let way = Mutex::new(way);
+        let inner = Inner { state: AtomicU8::new(WAIT), way, during, origins, drive: Some(drive) };
         inner.poll(py)?;
         Ok(Self(Ours::new(inner)))
     }
 
     /// A call that may run now.
-    pub(crate) fn run(running: Running, args: Py<PyAny>, during: While) -> Self {
+    pub(crate) fn run(running: Running, args: Py<PyAny>, origins: Arc<Origins>, during: While) -> Self {
         let way = Way { run: Some(Run::Straight(running)), args: Some(args), ..Way::default() };
-        let inner = Inner { state: AtomicU8::new(RUN), way: Mutex::new(way), during, drive: None };
+        let inner = Inner { state: AtomicU8::new(RUN), way: Mutex::new(way), during, origins, drive: None };
         Self(Ours::new(inner))
     }
 }
@@ -250,11 +254,8 @@ impl Inner {
 impl Drive {
     fn step(&self, way: &mut Way) -> u8 {
         let Some(future) = way.future.as_mut() else { return DONE };
-        let (call, origin) = (self.call.clone(), Some(Arc::clone(&self.origin)));
-        let busy = Busy::with(Current { call, origin, stage: Stage::OnItsWay });
         let waker = Waker::from(Arc::clone(&self.signal));
         let polled = Pin::new(future).poll(&mut Context::from_waker(&waker));
-        drop(busy);
         match polled {
             Poll::Ready(end) => {
                 (way.end, way.future) = (Some(end), None);
@@ -396,7 +397,9 @@ impl Ticket {
     /// Asks while the tool runs. Gives a ticket whose outcome is a decision.
     fn ask(&self, py: Python<'_>, request: &Bound<'_, PyAny>) -> PyResult<Self> {
         let inner = self.0.get()?;
-        let request: ApprovalRequest = convert::to_typed(request)?;
+        let mut request: ApprovalRequest = convert::to_typed(request)?;
+        let asking = Asked::new(&inner.origins);
+        request.id = asking.id;
         let way = inner.way()?;
         let asked = match &way.run {
             Some(Run::Straight(running)) => running.request_approval(request),
@@ -405,7 +408,7 @@ impl Ticket {
         };
         drop(way);
         let decided = Box::pin(async move { End::Decision(asked.await) });
-        Self::start(py, decided, None, Arc::default(), inner.during)
+        Self::start(py, decided, None, asking, inner.during)
     }
 
     /// What became of it: an `askfirst.Outcome`, or nothing before it is done.
@@ -427,6 +430,7 @@ impl Ticket {
                 dict.set_item("reason", &refusal.reason)?;
                 dict.set_item("note", refusal.note.as_deref())?;
                 dict.set_item("because", convert::typed_to_python(py, &refusal.because)?)?;
+                dict.set_item("ends_run", refusal.ends_run)?;
             }
             End::Outcome(Outcome::Failed(error)) => {
                 dict.set_item("kind", "failed")?;

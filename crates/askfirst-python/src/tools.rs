@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use serde_json::Value;
 
-use crate::call::current;
+use crate::call::{Call, Calls};
 use crate::convert::{self, in_words};
 use crate::gate;
 use crate::held::Held;
@@ -28,11 +28,17 @@ pub(crate) struct Tools {
     assess: Option<Held>,
     /// What is known of Python's tools. The digest stands for the whole definition.
     known: RwLock<HashMap<String, (Digest, Risk)>>,
+    /// Calls of Python's tools that are not over.
+    calls: Arc<Calls>,
 }
 
 impl Tools {
-    pub(crate) fn new(built_in: Option<Arc<dyn Toolset>>, assess: Option<Py<PyAny>>) -> Self {
-        Self { built_in, assess: assess.map(Held::new), known: RwLock::default() }
+    pub(crate) fn new(
+        built_in: Option<Arc<dyn Toolset>>,
+        assess: Option<Py<PyAny>>,
+        calls: Arc<Calls>,
+    ) -> Self {
+        Self { built_in, assess: assess.map(Held::new), known: RwLock::default(), calls }
     }
 
     /// Who looks at every call, for the collector.
@@ -58,7 +64,7 @@ impl Tools {
 
     /// Python's view of a call of its own.
     fn ask_python(&self, call: &ApprovalContext) -> Assessment {
-        let Some(own) = current() else {
+        let Some(own) = self.calls.get(call.id) else {
             return Assessment::silent();
         };
         if let Some(fault) = &own.fault {
@@ -80,7 +86,7 @@ impl Tools {
         });
         match answer {
             Some(Ok(assessment)) => assessment,
-            Some(Err(error)) => blocked(error),
+            Some(Err(error)) => blocked(error, &own),
             None => Assessment::blocked("Python has ended"),
         }
     }
@@ -112,11 +118,11 @@ fn view_of(said: &Bound<'_, PyAny>, call: &ApprovalContext) -> PyResult<Assessme
 }
 
 /// `PermissionError` means never, for its reason. Any other exception means the same, as a failure.
-fn blocked(error: PyErr) -> Assessment {
-    Assessment::blocked(reason(error, "the tool failed while it looked at the call"))
+fn blocked(error: PyErr, call: &Call) -> Assessment {
+    Assessment::blocked(reason(error, Some(call), "the tool failed while it looked at the call"))
 }
 
-fn reason(error: PyErr, failed: &str) -> String {
+fn reason(error: PyErr, call: Option<&Call>, failed: &str) -> String {
     let words = gate::attach(|py| {
         let words = in_words(py, &error);
         if error.is_instance_of::<PyPermissionError>(py) {
@@ -124,7 +130,7 @@ fn reason(error: PyErr, failed: &str) -> String {
             return text.ok().filter(|text| !text.is_empty()).unwrap_or_else(|| "blocked".to_owned());
         }
         if !error.is_instance_of::<PyException>(py)
-            && let Some(call) = current()
+            && let Some(call) = call
         {
             call.keep(error);
         }
@@ -156,7 +162,7 @@ impl Toolset for Tools {
         if let Some(tools) = self.built_in(&invocation.call.tool_name) {
             return tools.call(invocation);
         }
-        match current() {
+        match self.calls.get(invocation.call.id) {
             Some(call) => Box::pin(async move { call.run(invocation).await }),
             None => Box::pin(std::future::ready(Err(ToolError::Unknown(invocation.call.tool_name.clone())))),
         }
@@ -177,12 +183,16 @@ impl Toolset for Tools {
 }
 
 /// A decision point in Python: `override(tool_name, args, metadata, entry)`.
-pub(crate) struct Override(pub(crate) Held);
+pub(crate) struct Override {
+    pub(crate) decide: Held,
+    pub(crate) calls: Arc<Calls>,
+}
 
 impl NeedsApproval for Override {
     fn needs_approval(&self, call: &ApprovalContext, assessment: &Assessment, case: Option<&Case>) -> Needs {
+        let own = self.calls.get(call.id);
         let answer = gate::attach(|py| -> PyResult<Needs> {
-            let args = match current() {
+            let args = match &own {
                 Some(own) => own.args_to_show(py, call)?,
                 None => convert::object_to_python(py, &call.args)?,
             };
@@ -194,7 +204,7 @@ impl NeedsApproval for Override {
                 entry.set_item("approval", approval.as_str())?;
             }
             let metadata = convert::object_to_python(py, &call.metadata)?;
-            let said = self.0.get(py)?.call1((&call.tool_name, args, metadata, entry))?;
+            let said = self.decide.get(py)?.call1((&call.tool_name, args, metadata, entry))?;
             Ok(match view_of(&said, call)?.view {
                 View::Silent => needs(assessment),
                 View::Harmless => Needs::Allow,
@@ -205,7 +215,7 @@ impl NeedsApproval for Override {
         });
         match answer {
             Some(Ok(needs)) => needs,
-            Some(Err(error)) => Needs::Deny(reason(error, "the decision point failed")),
+            Some(Err(error)) => Needs::Deny(reason(error, own.as_deref(), "the decision point failed")),
             None => Needs::Deny("Python has ended".to_owned()),
         }
     }

@@ -111,7 +111,7 @@ try:
 except RuntimeError as error:
     print(error)
 """
-    assert python(text) == "None\nthe config demands walls, and none hold"
+    assert python(text) == "None\nthe config requires a sandbox, and none works here"
 
 
 def test_built_in_tools_are_judged_like_everywhere(config, asked, no):

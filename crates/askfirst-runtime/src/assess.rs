@@ -21,6 +21,31 @@ pub enum Unknown {
     Blocked,
     /// The tool lives elsewhere; the policy alone speaks.
     Silent,
+    /// The call cannot run, unless the policy names the tool or a gateway has it: then it lives elsewhere.
+    Unnamed,
+}
+
+/// A call that was judged but not submitted.
+pub struct Decided<'a> {
+    /// The call, with its paths resolved.
+    pub call: &'a ApprovalContext,
+    /// The tool's own assessment.
+    pub assessment: &'a Assessment,
+    /// The verdict and its reasons.
+    pub judgement: &'a Judgement<'a>,
+}
+
+/// Judges a call without submitting it. No one is asked, nothing runs and nothing is recorded.
+pub fn decide<T>(
+    call: ApprovalContext,
+    toolset: &dyn Toolset,
+    policy: &Policy,
+    unknown: Unknown,
+    read: impl FnOnce(Decided<'_>) -> T,
+) -> T {
+    let (call, assessment) = look(call, toolset, policy, unknown);
+    let judgement = judged(&call, &assessment, policy);
+    read(Decided { call: &call, assessment: &assessment, judgement: &judgement })
 }
 
 /// The tool looks at a call. One that panics, wherever it does, is one that blocks.
@@ -32,20 +57,14 @@ pub(crate) fn look(
 ) -> (Arc<ApprovalContext>, Assessment) {
     let looked = catch_unwind(AssertUnwindSafe(|| {
         make_ready(&mut call, toolset, policy);
-        assess(&call, toolset, unknown)
+        assess(&call, toolset, policy, unknown)
     }));
     (Arc::new(call), looked.unwrap_or_else(|_| Assessment::blocked(FAILED)))
 }
 
 const FAILED: &str = "the tool failed while it looked at the call";
 
-/// Pins the tool's definition, and follows the links of paths that a rule tests.
-#[must_use]
-pub fn prepare(mut call: ApprovalContext, toolset: &dyn Toolset, policy: &Policy) -> ApprovalContext {
-    make_ready(&mut call, toolset, policy);
-    call
-}
-
+/// Pins the tool's definition, and resolves the links of paths that a rule tests.
 fn make_ready(call: &mut ApprovalContext, toolset: &dyn Toolset, policy: &Policy) {
     call.definition = toolset.pinned(&call.tool_name).map(|pinned| pinned.digest);
     let texts: Vec<String> = policy.paths_to_resolve(call).into_iter().map(str::to_owned).collect();
@@ -69,10 +88,15 @@ pub(crate) fn check_definition(call: &ApprovalContext, toolset: &dyn Toolset) ->
 }
 
 /// The tool's own view of a call.
-#[must_use]
-pub fn assess(call: &ApprovalContext, toolset: &dyn Toolset, unknown: Unknown) -> Assessment {
-    if call.definition.is_none() && unknown == Unknown::Blocked {
-        return Assessment::blocked(format!("there is no tool `{}`", short(&call.tool_name)));
+fn assess(call: &ApprovalContext, toolset: &dyn Toolset, policy: &Policy, unknown: Unknown) -> Assessment {
+    let name = call.tool_name.as_str();
+    let blocked = match unknown {
+        Unknown::Blocked => call.definition.is_none(),
+        Unknown::Silent => false,
+        Unknown::Unnamed => call.definition.is_none() && !name.starts_with("mcp__") && !policy.names(name),
+    };
+    if blocked {
+        return Assessment::blocked(format!("there is no tool `{}`", short(name)));
     }
     let view = || toolset.approval().map_or_else(Assessment::silent, |tools| tools.check_approval(call));
     let mut assessment = catch_unwind(AssertUnwindSafe(view)).unwrap_or_else(|_| Assessment::blocked(FAILED));
@@ -92,7 +116,7 @@ fn short(name: &str) -> String {
 
 /// The judge's answer, also where a user's own decision point panics: that denies.
 #[must_use]
-pub fn judged<'a>(
+pub(crate) fn judged<'a>(
     call: &'a ApprovalContext,
     assessment: &'a Assessment,
     policy: &'a Policy,

@@ -20,7 +20,7 @@ use askfirst::{
 };
 
 use crate::approver::{Callback, answer_for, answering_for};
-use crate::block_on::block_on;
+use crate::blocking::block_on;
 use crate::clock::SystemClock;
 
 /// Mode, memory and approver: turns a request into a decision. Clones share everything.

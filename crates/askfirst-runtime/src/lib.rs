@@ -4,18 +4,19 @@
 
 pub mod approver;
 pub mod assess;
-pub mod block_on;
+mod blocking;
+mod call_state;
 pub mod clock;
 pub mod controller;
-mod history;
 pub mod in_turn;
 pub mod launcher;
 pub mod ledger;
 mod nested;
-pub mod offered;
-mod offload;
+pub mod observer;
 pub mod pipeline;
 pub mod random;
+mod recording;
+pub mod session;
 pub mod sessions;
 #[cfg(test)]
 mod skip;
@@ -27,8 +28,24 @@ pub mod watch;
 pub use askfirst_config as config;
 pub use askfirst_display as present;
 pub use askfirst_display::redact;
+pub use blocking::block_on;
 pub use controller::ApprovalController;
+pub use session::Session;
 pub use toolset::ApprovalToolset;
+
+/// Former name of the functions that wait for a future.
+#[doc(hidden)]
+pub mod block_on {
+    pub use crate::blocking::block_on;
+}
+
+/// Former name of [`tools::catalog`].
+#[doc(hidden)]
+pub mod offered {
+    pub use crate::tools::catalog::{
+        Catalog as Offered, CatalogError as OfferedError, ledger_path, redactor, warnings,
+    };
+}
 
 /// The README and the guide: their Rust is run as doc tests.
 #[cfg(doctest)]

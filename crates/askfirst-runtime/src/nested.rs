@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use askfirst::ports::{Clock, Recorder};
-use askfirst::toolset::{AskNested, BoxFuture};
+use askfirst::toolset::{AskNested, BoxFuture, CallerThread};
 use askfirst::{ApprovalDecision, ApprovalRequest, Cause, Digest, Refusal};
 
+use crate::call_state::PendingCall;
 use crate::controller::ApprovalController;
-use crate::history::{History, Judged};
-use crate::pipeline::{Pipeline, Underway};
+use crate::pipeline::{DrivenCall, Pipeline};
+use crate::recording::Recording;
 
 /// Asks on behalf of a tool that runs, and writes it down.
 pub(crate) struct Nested {
@@ -33,9 +34,9 @@ impl Nested {
         }
     }
 
-    fn judged(&self, mut request: ApprovalRequest) -> Judged {
+    fn judged(&self, mut request: ApprovalRequest) -> PendingCall {
         request.call_id = format!("{}.{}", self.call_id, self.next.fetch_add(1, Ordering::Relaxed));
-        Judged::by_itself(request, self.policy, self.clock.now())
+        PendingCall::by_itself(request, self.policy, self.clock.now())
     }
 }
 
@@ -43,19 +44,19 @@ impl AskNested for Nested {
     fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision> {
         let (controller, recorder, clock) =
             (self.controller.clone(), self.recorder.clone(), self.clock.clone());
-        let mut judged = Underway::new(&recorder, &clock, self.judged(request));
+        let mut judged = DrivenCall::new(&recorder, &clock, self.judged(request), CallerThread::Busy);
         Box::pin(async move {
-            let history = History { recorder: &*recorder, clock: &*clock };
+            let recording = Recording { recorder: &*recorder, clock: &*clock, observer: None };
             let unrecorded =
                 |refusal: Refusal| ApprovalDecision::no(Cause::RecordFailed).with_note(refusal.reason);
-            if let Err(refusal) = history.requested(&mut judged) {
+            if let Err(refusal) = recording.requested(&mut judged) {
                 return unrecorded(refusal);
             }
             let Some(request) = judged.request().cloned() else {
                 return ApprovalDecision::no(Cause::ApproverFailed);
             };
             let decision = controller.request_approval(request).await;
-            match history.answered(&mut judged, &decision) {
+            match recording.answered(&mut judged, &decision) {
                 Ok(()) => decision,
                 Err(refusal) => unrecorded(refusal),
             }

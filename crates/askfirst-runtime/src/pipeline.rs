@@ -1,32 +1,39 @@
-//! The way of one call, from wish to record. Every door goes through here.
+//! The path of one call, from the agent to the audit log. Every front end goes through here.
 //!
-//! Assess, judge, ask, permit, record, execute, record. What cannot be recorded does not run; what no longer is as it
-//! was shown is asked about again.
+//! Assess, judge, ask, permit, record, execute, record. A call that cannot be recorded does not run. If the state behind
+//! a shown request has changed, askfirst asks again.
 
-pub mod straight;
-pub(crate) mod together;
-mod underway;
+pub(crate) mod batch;
+mod cancelled;
+pub mod direct;
+mod numbers;
 
 use std::sync::Arc;
 
 use askfirst::ports::{Clock, Recorder};
-use askfirst::toolset::BoxFuture;
+use askfirst::toolset::CallerThread;
 use askfirst::{
     ApprovalContext, Cause, Invocation, Outcome, Policy, RecordedPermit, Refusal, ToolError, Toolset,
 };
 
 use crate::assess::{self, CaughtUnwind, Unknown};
+use crate::call_state::{NextStep, PendingCall};
 use crate::controller::{ApprovalController, Wait};
-use crate::history::{Decided, History, Judged};
 use crate::nested::Nested;
+use crate::observer::Observer;
+use crate::recording::Recording;
+use crate::toolset::Run;
 use askfirst_config::OnDenial;
 use askfirst_display::redact::{Mark, Redactor};
-pub(crate) use underway::Underway;
+pub(crate) use cancelled::DrivenCall;
+pub use numbers::next_call_id;
+use numbers::next_number;
+pub(crate) use numbers::numbered;
 
-/// How often a call is asked about again because what was shown no longer holds.
+/// How often askfirst asks again because the shown state has changed.
 const MAX_STALE: usize = 3;
 
-/// How often a call is asked about again because an answer brought other arguments.
+/// How often askfirst asks again because a person edited the arguments.
 const MAX_EDITS: usize = 10;
 
 /// Everything that a call passes through.
@@ -36,104 +43,105 @@ pub struct Pipeline {
     pub(crate) policy: Policy,
     pub(crate) controller: ApprovalController,
     pub(crate) recorder: Arc<dyn Recorder>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) on_denial: OnDenial,
+    pub(crate) run: Run,
     pub(crate) unknown: Unknown,
     pub(crate) redactor: Redactor,
     pub(crate) session: Arc<str>,
 }
 
 impl Pipeline {
-    /// Takes calls that belong together: all are assessed and judged, each before the next is taken, before the first
-    /// question is asked. What comes back are the calls on their way; dropping one gives it up.
-    pub fn submit(
-        self: &Arc<Self>,
-        calls: impl IntoIterator<Item = ApprovalContext>,
-    ) -> Vec<BoxFuture<'static, Outcome>> {
-        together::submit(calls.into_iter().map(|call| (Arc::clone(self), call)))
-    }
-
-    /// Assess and judge: pure but for following the links of paths that a rule tests.
-    pub(crate) fn assess_and_judge(&self, call: ApprovalContext, edited_from: Option<String>) -> Judged {
+    /// Assess and judge. This changes nothing; it only reads the links of paths that a rule tests.
+    fn judge(&self, number: u64, call: ApprovalContext, edited_from: Option<String>) -> PendingCall {
         let (call, assessment) = assess::look(call, &*self.toolset, &self.policy, self.unknown);
-        let call_id = self.call_id(straight::next_number());
         let judgement = assess::judged(&call, &assessment, &self.policy);
-        Judged::new(call_id, &judgement, &call, &self.policy, edited_from, self.clock.now())
+        let call_id = self.call_id(number);
+        PendingCall::new(call_id, &judgement, &call, &self.policy, edited_from, self.clock.now())
     }
 
-    /// From the judgement to the outcome, which is told without the call's secrets.
+    /// From the judgment to the outcome. Secrets of the call are redacted in the outcome.
     fn finish(
         self: Arc<Self>,
-        judged: Judged,
+        call: PendingCall,
         wait: Option<Result<Wait, Refusal>>,
+        thread: CallerThread,
     ) -> impl Future<Output = Outcome> + Send {
-        let mut judged = Underway::new(&self.recorder, &self.clock, judged);
+        let mut call = DrivenCall::new(&self.recorder, &self.clock, call, thread);
         async move {
-            let outcome = self.go(&mut judged, wait).await;
-            self.redactor.outcome(&judged.call.args, outcome, Mark::Record)
+            let outcome = self.go(&mut call, wait).await;
+            self.redactor.outcome(&call.call.args, outcome, Mark::Record)
         }
     }
 
     /// Decide, record, execute, record.
-    async fn go(self: &Arc<Self>, judged: &mut Judged, mut wait: Option<Result<Wait, Refusal>>) -> Outcome {
+    async fn go(self: &Arc<Self>, call: &mut DrivenCall, mut wait: Option<Result<Wait, Refusal>>) -> Outcome {
         let (mut stale, mut edits) = (0, 0);
         loop {
             let mut changed = None;
-            let (call, edited_from) = match judged.decide(wait, &*self.clock).await {
-                Decided::Refused(refusal) => return self.refuse(judged, refusal),
-                Decided::Edited(_) if edits == MAX_EDITS => {
-                    let refusal = judged.refusal(Cause::ApproverFailed, "it was edited again and again");
-                    return self.refuse(judged, refusal);
+            let (again, edited_from) = match call.decide(wait, &*self.clock).await {
+                NextStep::Refuse(refusal) => return self.refuse(call, refusal),
+                NextStep::JudgeEdited(_) if edits == MAX_EDITS => {
+                    return self.refuse_for(call, Cause::ApproverFailed, "it was edited again and again");
                 }
-                Decided::Edited(args) => {
+                NextStep::JudgeEdited(args) => {
                     edits += 1;
-                    let edited_from = Some(judged.call_id.clone());
-                    (ApprovalContext { args, ..judged.take_call() }, edited_from)
+                    let edited_from = Some(call.call_id.clone());
+                    (ApprovalContext { args, ..call.take_call() }, edited_from)
                 }
-                Decided::Permitted(_) if judged.is_stopped_by(&self.controller) => {
-                    return self.refuse(judged, judged.refusal(Cause::Cancelled, "the run was stopped"));
+                NextStep::Run(_) if call.is_stopped_by(&self.controller) => {
+                    return self.refuse_for(call, Cause::Cancelled, "the run was stopped");
                 }
-                Decided::Permitted(permit) => {
-                    let recorded = match self.history().decided(judged, permit) {
+                NextStep::Run(permit) => {
+                    let recorded = match self.recording().decided(call, permit) {
                         Ok(recorded) => recorded,
                         Err(refusal) => return Outcome::Denied(refusal),
                     };
-                    match self.execute(judged, recorded).await {
+                    match self.execute(call, recorded).await {
                         Outcome::Failed(ToolError::Stale(why)) if stale < MAX_STALE => changed = Some(why),
                         ended @ (Outcome::Done(_) | Outcome::Denied(_) | Outcome::Failed(_)) => return ended,
                     }
                     stale += 1;
-                    (judged.take_call(), judged.edited_from.take())
+                    (call.take_call(), call.edited_from.take())
                 }
             };
-            *judged = self.assess_and_judge(call, edited_from).asked_again_because(changed);
-            wait = together::ask_one(self, judged);
+            **call = self.judge(next_number(), again, edited_from).asked_again_because(changed);
+            wait = batch::ask_one(self, call);
         }
     }
 
-    fn refuse(&self, judged: &mut Judged, refusal: Refusal) -> Outcome {
-        if self.on_denial == OnDenial::Stop && refusal.cause == Cause::Person {
+    /// A person's no ends the run if the config says so.
+    fn refuse(&self, call: &mut PendingCall, mut refusal: Refusal) -> Outcome {
+        refusal.ends_run = self.on_denial == OnDenial::Stop && refusal.cause == Cause::Person;
+        if refusal.ends_run && self.run == Run::Session {
             self.controller.stop_after_denial();
         }
-        Outcome::Denied(self.history().refused(judged, refusal))
+        Outcome::Denied(self.recording().refused(call, refusal))
     }
 
-    /// Runs what the permit holds, and nothing else.
-    async fn execute(&self, judged: &mut Judged, permit: RecordedPermit) -> Outcome {
+    fn refuse_for(&self, call: &mut PendingCall, cause: Cause, reason: &str) -> Outcome {
+        let refusal = call.refusal(cause, reason);
+        self.refuse(call, refusal)
+    }
+
+    /// Runs the call that the permit holds, and nothing else.
+    async fn execute(&self, pending: &mut DrivenCall, permit: RecordedPermit) -> Outcome {
         let started = self.clock.now();
         let access = permit.access();
         let (call, basis) = permit.spend_shared();
-        let nested = Arc::new(Nested::new(self, &judged.call_id));
-        let invocation = Invocation::new(call).with_access(access).with(basis, nested);
+        let nested = Arc::new(Nested::new(self, &pending.call_id));
+        let invocation =
+            Invocation::new(call).with_access(access).with(basis, nested).on_thread(pending.thread);
         let running = async {
             assess::check_definition(&invocation.call, &*self.toolset)?;
             self.toolset.call(invocation.clone()).await
         };
         let result = CaughtUnwind(Box::pin(running)).await;
-        self.history().executed(judged, result, invocation.walled(), started)
+        self.recording().executed(pending, result, invocation.walled(), started)
     }
 
-    fn history(&self) -> History<'_> {
-        History { recorder: &*self.recorder, clock: &*self.clock }
+    fn recording(&self) -> Recording<'_> {
+        Recording { recorder: &*self.recorder, clock: &*self.clock, observer: self.observer.as_deref() }
     }
 }

@@ -5,22 +5,32 @@ use std::sync::Arc;
 
 use askfirst::ports::{Clock, Durability, Keeps, RecordFailed, Recorder};
 use askfirst::record::Record;
-use askfirst::toolset::{BoxFuture, Pinned};
+use askfirst::toolset::{BoxFuture, CallerThread, Pinned};
 use askfirst::{
     ApprovalContext, ApprovalDecision, Args, Invocation, Outcome, Policy, ToolDefinition, ToolError, Toolset,
 };
 use serde_json::{Map, Value};
 
-use crate::assess::Unknown;
-use crate::block_on::block_on_alone;
+use crate::assess::{self, Decided, Unknown};
+use crate::blocking::block_on;
 use crate::clock::SystemClock;
 use crate::controller::ApprovalController;
 use crate::ledger::SessionId;
-use crate::pipeline::Pipeline;
-use crate::pipeline::straight::Started;
-use crate::pipeline::together;
+use crate::observer::Observer;
+use crate::pipeline::direct::Started;
+use crate::pipeline::{Pipeline, batch};
 use askfirst_config::OnDenial;
 use askfirst_display::redact::Redactor;
+
+/// The run that a person's no ends under `on_denial: stop`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Run {
+    /// The whole session: no further call runs.
+    #[default]
+    Session,
+    /// A run of the caller's, which the caller ends itself. Later runs of the session ask again.
+    Caller,
+}
 
 /// A toolset whose calls pass through the pipeline. Everything else is the inner toolset's. Clones share everything, so it
 /// needs no `Arc`.
@@ -38,7 +48,9 @@ impl ApprovalToolset {
             recorder: Arc::new(Unrecorded),
             session: SessionId::new(clock.now()).as_str().into(),
             clock: Arc::new(clock),
+            observer: None,
             on_denial: OnDenial::Return,
+            run: Run::Session,
             unknown: Unknown::Blocked,
             redactor: Redactor::default(),
         }))
@@ -56,6 +68,26 @@ impl ApprovalToolset {
     pub fn on_denial(mut self, on_denial: OnDenial) -> Self {
         Arc::make_mut(&mut self.0).on_denial = on_denial;
         self
+    }
+
+    /// The run that a person's no ends under [`OnDenial::Stop`].
+    #[must_use]
+    pub fn run(mut self, run: Run) -> Self {
+        Arc::make_mut(&mut self.0).run = run;
+        self
+    }
+
+    /// Code that is notified of each step of each call.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        Arc::make_mut(&mut self.0).observer = Some(observer);
+        self
+    }
+
+    /// The same approval around another toolset: controller, audit log, redaction and the rest are shared.
+    #[must_use]
+    pub fn over(&self, toolset: Arc<dyn Toolset>, policy: Policy) -> Self {
+        Self(Arc::new(Pipeline { toolset, policy, ..Pipeline::clone(&self.0) }))
     }
 
     /// What a name without a definition means. For toolsets that run whatever is called, the policy alone speaks.
@@ -88,12 +120,24 @@ impl ApprovalToolset {
 
     /// Makes one call.
     pub async fn call(&self, call: ApprovalContext) -> Outcome {
-        together::submit_one(Arc::clone(&self.0), call).await
+        batch::submit_one(Arc::clone(&self.0), call, CallerThread::Busy).await
     }
 
-    /// Makes one call, blocking.
+    /// Blocking version of [`call`](Self::call).
     pub fn call_sync(&self, tool_name: &str, args: Args) -> Outcome {
-        block_on_alone(self.call(ApprovalContext::new(tool_name, args)))
+        let call = ApprovalContext::new(tool_name, args);
+        block_on(batch::submit_one(Arc::clone(&self.0), call, CallerThread::Waiting))
+    }
+
+    /// Blocking version of [`call_many`](Self::call_many).
+    pub fn call_many_sync(&self, calls: Vec<ApprovalContext>) -> Vec<Outcome> {
+        self.submit_on(calls, CallerThread::Waiting).into_iter().map(block_on).collect()
+    }
+
+    /// Judges a call without submitting it. No one is asked, nothing runs and nothing is recorded.
+    pub fn decide<T>(&self, call: ApprovalContext, read: impl FnOnce(Decided<'_>) -> T) -> T {
+        let Pipeline { toolset, policy, unknown, .. } = &*self.0;
+        assess::decide(call, &**toolset, policy, *unknown, read)
     }
 
     /// Makes calls that belong together, one after another: all are judged before the first question is asked.
@@ -111,7 +155,15 @@ impl ApprovalToolset {
         &self,
         calls: impl IntoIterator<Item = ApprovalContext>,
     ) -> Vec<BoxFuture<'static, Outcome>> {
-        self.0.submit(calls)
+        self.submit_on(calls, CallerThread::Busy)
+    }
+
+    fn submit_on(
+        &self,
+        calls: impl IntoIterator<Item = ApprovalContext>,
+        thread: CallerThread,
+    ) -> Vec<BoxFuture<'static, Outcome>> {
+        batch::submit(calls.into_iter().map(|call| (Arc::clone(&self.0), call)), thread)
     }
 
     /// The same for calls that go through several toolsets: where these share a controller, those of one group are
@@ -119,7 +171,8 @@ impl ApprovalToolset {
     pub fn submit_together<'a>(
         calls: impl IntoIterator<Item = (&'a Self, ApprovalContext)>,
     ) -> Vec<BoxFuture<'static, Outcome>> {
-        together::submit(calls.into_iter().map(|(toolset, call)| (Arc::clone(&toolset.0), call)))
+        let calls = calls.into_iter().map(|(toolset, call)| (Arc::clone(&toolset.0), call));
+        batch::submit(calls, CallerThread::Busy)
     }
 
     /// Takes a call of a tool that the caller runs itself, whatever the inner toolset would do: it may run now, or is on

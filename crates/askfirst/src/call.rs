@@ -12,6 +12,30 @@ use crate::words::Risk;
 /// What metadata says of who makes a call, and which of several it is.
 const WHO: [&str; 6] = ["run_id", "session_id", "caller", "batch_id", "tool_call_id", "mcp_request"];
 
+/// Identifies one submitted call in this process, from before the tool assesses it until its end.
+///
+/// A call keeps its id when a person edits its arguments or when askfirst asks again. Front ends use it to find their
+/// own data about a call. It is not the call's name in the audit log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct CallId(u64);
+
+impl CallId {
+    /// No id yet: the call has not been submitted.
+    pub const NONE: Self = Self(0);
+
+    /// The id with a number. Whoever submits calls must use each number once; 0 means no id.
+    #[must_use]
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+}
+
 /// One call of a tool, before anybody has an opinion about it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ApprovalContext {
@@ -29,6 +53,9 @@ pub struct ApprovalContext {
     /// Arguments that a policy tests as paths, with every link followed. Filled in by whoever can look at files.
     #[serde(skip)]
     pub resolved: BTreeMap<String, String>,
+    /// Which call it is; set before the tool assesses it.
+    #[serde(skip)]
+    pub id: CallId,
 }
 
 impl ApprovalContext {

@@ -153,6 +153,7 @@ pub(crate) fn digest_of(request: &ApprovalRequest) -> Digest {
     // Taken apart, so that no field can be forgotten.
     let ApprovalRequest {
         call_id,
+        id: _,
         tool_name,
         description,
         args,

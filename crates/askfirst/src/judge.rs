@@ -270,6 +270,7 @@ impl<'a> Judgement<'a> {
             reason,
             note: None,
             because,
+            ends_run: false,
         })
     }
 

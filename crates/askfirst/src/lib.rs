@@ -40,7 +40,7 @@ pub mod words;
 /// ```
 pub use askfirst_macros::requires_approval;
 pub use assess::{ApprovalAware, Assessment, Shown, View};
-pub use call::{ApprovalContext, ToolDefinition};
+pub use call::{ApprovalContext, CallId, ToolDefinition};
 pub use decision::{ApprovalDecision, ApprovalScope};
 pub use digest::{ContentDigest, Digest};
 pub use function::{ApprovalSpec, FunctionTool, FunctionToolset};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::call::ApprovalContext;
+use crate::call::{ApprovalContext, CallId};
 use crate::digest::Digest;
 use crate::json::{Args, is_same, is_same_object};
 use crate::pattern::OfferedPattern;
@@ -33,6 +33,9 @@ pub struct ApprovalRequest {
     /// Set by the controller; unique in a session.
     #[serde(default)]
     pub call_id: String,
+    /// The call that it is about, for the front end that submitted it.
+    #[serde(skip)]
+    pub id: CallId,
     /// The name that the model sees.
     pub tool_name: String,
     /// What the call does, in one line.
@@ -87,6 +90,7 @@ impl ApprovalRequest {
     pub fn new(tool_name: impl Into<String>, description: impl Into<String>, payload: Value) -> Self {
         Self {
             call_id: String::new(),
+            id: CallId::NONE,
             tool_name: tool_name.into(),
             description: description.into(),
             args: Args::new(),

@@ -88,6 +88,16 @@ pub trait AskNested: Send + Sync {
     fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision>;
 }
 
+/// The thread that drives a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CallerThread {
+    /// It may have other work: a tool that blocks moves to another thread.
+    #[default]
+    Busy,
+    /// It only waits for this call: a tool may block it.
+    Waiting,
+}
+
 /// A call on its way into a tool.
 #[derive(Clone)]
 pub struct Invocation {
@@ -97,6 +107,8 @@ pub struct Invocation {
     pub basis: Option<Value>,
     /// How much its processes may reach.
     pub access: Access,
+    /// Whether the thread that drives the call has other work.
+    pub thread: CallerThread,
     walled: Arc<OnceLock<Walled>>,
     asker: Option<Arc<dyn AskNested>>,
 }
@@ -105,13 +117,27 @@ impl Invocation {
     /// A bare invocation: nobody can be asked, and nobody was.
     #[must_use]
     pub fn new(call: impl Into<Arc<ApprovalContext>>) -> Self {
-        Self { call: call.into(), basis: None, access: Access::Unasked, walled: Arc::default(), asker: None }
+        Self {
+            call: call.into(),
+            basis: None,
+            access: Access::Unasked,
+            thread: CallerThread::Busy,
+            walled: Arc::default(),
+            asker: None,
+        }
     }
 
     /// The same with as much access as its permit gives.
     #[must_use]
     pub fn with_access(mut self, access: Access) -> Self {
         self.access = access;
+        self
+    }
+
+    /// The same invocation, driven by a thread of this kind.
+    #[must_use]
+    pub fn on_thread(mut self, thread: CallerThread) -> Self {
+        self.thread = thread;
         self
     }
 

@@ -93,6 +93,9 @@ pub struct Refusal {
     /// The rules it rests on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Because>,
+    /// Whether it ends the run: a person said no, and the config says `on_denial: stop`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ends_run: bool,
 }
 
 impl Refusal {
@@ -100,7 +103,7 @@ impl Refusal {
     #[must_use]
     pub fn new(tool_name: impl Into<String>, cause: Cause, reason: impl Into<String>) -> Self {
         let (tool_name, reason) = (tool_name.into(), reason.into());
-        Self { tool_name, cause, reason, note: None, because: Vec::new() }
+        Self { tool_name, cause, reason, note: None, because: Vec::new(), ends_run: false }
     }
 }
 

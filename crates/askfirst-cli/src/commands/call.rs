@@ -4,12 +4,16 @@ use std::io::Read;
 use std::sync::Arc;
 
 use anyhow::Context;
+use askfirst::ApprovalContext;
 use askfirst_config::Places;
+use askfirst_runtime::Session;
+use askfirst_runtime::pipeline::next_call_id;
+use askfirst_runtime::tools::catalog::redactor;
 
 use crate::args::{Common, ModeFlags};
-use crate::commands::run::live::{Coming, Live, Told};
+use crate::commands::run::live::{Audience, LiveRows};
 use crate::exit::Exit;
-use crate::session::{Offered, Session, end_commands, read_config};
+use crate::session::{end_commands, open, read_config};
 
 /// The most that is read as arguments.
 const MAX_ARGS: u64 = 16 << 20;
@@ -17,18 +21,20 @@ const MAX_ARGS: u64 = 16 << 20;
 /// Makes one call.
 pub fn call(common: &Common, mode: ModeFlags, tool: &str, args: &str) -> anyhow::Result<Exit> {
     let args = parse_args(args)?;
-    let offered = Offered::new(read_config(common)?)?;
-    let session = Session::open(offered, common, mode, "call", &Places::from_env().state)?;
-    let live = Arc::new(Live::new(Told::Program, Arc::clone(&session.redactor)));
-    let session = live.looks_at(session);
-    // No row is told of it, so it need not be known there.
-    live.expect([Coming { number: 1, call: Arc::default() }]);
-    let outcome = session.tools.call_sync(tool, args);
+    let config = read_config(common)?;
+    let live = Arc::new(LiveRows::new(Audience::Program, Arc::new(redactor(&config)?)));
+    let builder = Session::builder(config).front_end("call").observe(Arc::clone(&live) as _);
+    let session = open(builder, common, mode, &Places::from_env().state, |_, terminal| terminal)?;
+    let call = ApprovalContext { id: next_call_id(), ..ApprovalContext::new(tool, args) };
+    let call = Arc::new(call);
+    live.expect([(1, &call)]);
+    let id = call.id;
+    let outcome = session.tools.call_many_sync(vec![Arc::unwrap_or_clone(call)]).pop();
+    let outcome = outcome.context("the call was lost")?;
     askfirst_terminal::wait_until_left();
-    end_commands(&session.launcher);
-    let over = live.settle(std::slice::from_ref(&outcome));
-    let edited = over.iter().find_map(|over| over.edited.as_deref());
-    Ok(crate::outcome::print(&outcome, edited, &session.redactor, common.json))
+    end_commands(&session);
+    let summary = live.settle(id, &outcome);
+    Ok(crate::outcome::print(&outcome, summary.edited.as_deref(), &session.redactor, common.json))
 }
 
 /// Arguments from the command line, or from standard input for `-`.

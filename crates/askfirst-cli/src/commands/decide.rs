@@ -4,14 +4,14 @@ use std::cell::OnceCell;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 
 use anyhow::Context;
-use askfirst::{ApprovalContext, ApprovalRequest, Args, Because, Verdict, judge};
+use askfirst::{ApprovalContext, ApprovalRequest, Args, Because, Verdict};
 use askfirst_display::redact::{Mark, Redactor};
-use askfirst_runtime::assess::{self, Unknown};
+use askfirst_runtime::assess::Decided;
+use askfirst_runtime::tools::catalog::{Catalog, redactor};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::exit::Exit;
-use crate::session::{Offered, redactor};
 
 /// The longest line that is read.
 const MAX_LINE: usize = 16 << 20;
@@ -26,12 +26,12 @@ struct Line<'a> {
 }
 
 /// Reads calls from standard input and writes a verdict for each, in order.
-pub fn decide(offered: &Offered) -> anyhow::Result<Exit> {
+pub fn decide(catalog: &Catalog) -> anyhow::Result<Exit> {
     let mut input = BufReader::with_capacity(1 << 16, std::io::stdin().lock());
     let stdout = std::io::stdout();
     let escape = stdout.is_terminal();
     let mut output = std::io::BufWriter::with_capacity(1 << 16, stdout.lock());
-    let mut said = Said { offered, hides: OnceCell::new(), line: Vec::new(), escape };
+    let mut said = Said { catalog, hides: OnceCell::new(), line: Vec::new(), escape };
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
@@ -62,7 +62,7 @@ fn answer(
     output: &mut impl Write,
     said: &mut Said<'_>,
 ) -> std::io::Result<()> {
-    let offered = said.offered;
+    let catalog = said.catalog;
     let (id, call) = match call {
         Ok(call) => call,
         Err(why) => {
@@ -72,16 +72,15 @@ fn answer(
             return said.write(output, line, &Args::new());
         }
     };
-    let call = assess::prepare(call, &*offered.toolset, &offered.policy);
-    let assessment = assess::assess(&call, &*offered.toolset, Unknown::Silent);
-    let judgement = judge(&call, &assessment, &offered.policy);
-    let (because, request) = (judgement.because(), judgement.request());
-    said.write(output, Line { id: &id, verdict: judgement.verdict(), because, request }, &call.args)
+    catalog.decide(call, |Decided { call, judgement, .. }| {
+        let (because, request) = (judgement.because(), judgement.request());
+        said.write(output, Line { id: &id, verdict: judgement.verdict(), because, request }, &call.args)
+    })
 }
 
 /// How a line is written: as it is, if nothing in it can be a secret.
 struct Said<'a> {
-    offered: &'a Offered,
+    catalog: &'a Catalog,
     /// Made when it is needed: what is allowed is said in words of the config alone.
     hides: OnceCell<Redactor>,
     line: Vec<u8>,
@@ -104,7 +103,7 @@ impl Said<'_> {
 
     fn hides(&self) -> &Redactor {
         // A glob that cannot be read has been refused before.
-        self.hides.get_or_init(|| redactor(&self.offered.config).unwrap_or_default())
+        self.hides.get_or_init(|| redactor(&self.catalog.config).unwrap_or_default())
     }
 
     fn put(&mut self, line: &Line<'_>) -> std::io::Result<()> {

@@ -6,7 +6,7 @@ use anyhow::Context;
 use askfirst::ports::Clock;
 use askfirst::{ApprovalContext, Outcome};
 use askfirst_config::Places;
-use askfirst_runtime::block_on::block_on_alone;
+use askfirst_runtime::Session;
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::ledger::SessionId;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::args::{Common, ModeFlags};
 use crate::exit::Exit;
 use crate::print::{err, out, told};
-use crate::session::{Offered, Session, read_config_in};
+use crate::session::{open, read_config_in};
 
 const CONFIG: &str = include_str!("demo/askfirst.yaml");
 
@@ -76,7 +76,8 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     let keys = "y yes, n no, s yes for this session, r no with a reason, v view all, ? facts and keys, q stop. They \
         count once the last line says `ready:`.";
     told("Keys: ", keys);
-    let session = Session::open(Offered::new(config)?, common, mode, "demo", &state)?;
+    let builder = Session::builder(config).front_end("demo");
+    let session = open(builder, common, mode, &state, |_, terminal| terminal)?;
     let mut exit = Exit::Done;
     for step in script() {
         if session.tools.controller().is_stopped() {
@@ -86,7 +87,9 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     }
     out("");
     out("What was decided and what ran, from the record:");
-    crate::commands::log::print_entries(session.ledger.path(), usize::MAX)?;
+    if let Some(ledger) = &session.ledger {
+        crate::commands::log::print_entries(ledger.path(), usize::MAX)?;
+    }
     out("");
     let next = "askfirst init writes a config for a folder of yours (see docs/guide/first-config.md); try it with \
         askfirst explain TOOL --args JSON, then let your agent call through askfirst run -";
@@ -103,7 +106,7 @@ fn play(session: &Session, step: &Step) -> Exit {
         let call = call.with_metadata("caller", "the demo's agent");
         batch.map_or(call.clone(), |batch| call.with_metadata("batch_id", batch))
     });
-    let outcomes = block_on_alone(session.tools.call_many(calls.collect()));
+    let outcomes = session.tools.call_many_sync(calls.collect());
     askfirst_terminal::wait_until_left();
     let mut exit = Exit::Done;
     for ((tool, _), outcome) in step.calls.iter().zip(&outcomes) {

@@ -12,7 +12,8 @@ use serde::Serialize;
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::out;
-use crate::session::{ledger_path, read_config, warnings};
+use crate::session::read_config;
+use askfirst_runtime::tools::catalog::{ledger_path, warnings};
 
 #[derive(Serialize)]
 struct Finding {

@@ -4,14 +4,15 @@ use askfirst::explain::{Explanation, Found, LookedIn, explain as explain_call};
 use askfirst::{ApprovalContext, ApprovalRequest, Args, Assessment, Toolset};
 use askfirst_display::escape::{escaped, width};
 use askfirst_display::redact::Mark;
-use askfirst_runtime::assess::{self, Unknown};
+use askfirst_runtime::assess::Decided;
+use askfirst_runtime::tools::catalog::{Catalog, redactor};
 use serde_json::{Value, json};
 
 use crate::args::Common;
 use crate::commands::call::parse_args;
 use crate::exit::Exit;
 use crate::print::out;
-use crate::session::{Offered, read_config, redactor, tell_warnings};
+use crate::session::{read_config, tell_warnings};
 
 /// The columns that are laid out for.
 const COLUMNS: usize = 100;
@@ -23,19 +24,20 @@ pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> 
     let config = read_config(common)?;
     tell_warnings(&config, common);
     let hides = redactor(&config)?;
-    let offered = Offered::new(config)?;
+    let catalog = Catalog::new(config)?;
     let call = ApprovalContext::new(tool, parse_args(args)?);
-    let call = assess::prepare(call, &*offered.toolset, &offered.policy);
-    let mut assessment = assess::assess(&call, &*offered.toolset, Unknown::Silent);
+    let (call, mut assessment, mut explanation) =
+        catalog.decide(call, |Decided { call, assessment, .. }| {
+            (call.clone(), assessment.clone(), explain_call(call, assessment, &catalog.policy))
+        });
     let about = hides.about(&call.args);
     let clean = |text: &str| about.text_about(&call.args, text, Mark::Screen).left;
-    let mut explanation = explain_call(&call, &assessment, &offered.policy);
     about.because(&call.args, &mut explanation.because, Mark::Screen);
     explanation.own_view = clean(&explanation.own_view);
     for fact in &mut assessment.facts {
         fact.text = about.fact(&call.args, fact, Mark::Screen).left;
     }
-    let command = command(&call, &*offered.toolset);
+    let command = command(&call, &*catalog.toolset);
     let command = command.map(|command| about.value(&command, Mark::Screen).left);
     if common.json {
         let mut value = serde_json::to_value(&explanation)?;
@@ -52,7 +54,7 @@ pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> 
             for fact in &assessment.facts {
                 out(&format!("  {:<9}{}", fact.label, fact.text));
             }
-            if explanation.looked_at.is_empty() && offered.toolset.definition(tool).is_none() {
+            if explanation.looked_at.is_empty() && catalog.toolset.definition(tool).is_none() {
                 wrapped(
                     "  note     ",
                     "this config offers no tool of that name, so `call` and `run` refuse it; one that another \

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::{counted, err, out, rows_of};
-use crate::session::{ledger_path, read_config};
+use crate::session::read_config;
+use askfirst_runtime::tools::catalog::ledger_path;
 
 /// With less room than this for what it says last, a row is broken wherever it must be.
 const WHY: usize = 16;

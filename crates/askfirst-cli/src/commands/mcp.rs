@@ -15,18 +15,19 @@ use askfirst::Policy;
 use askfirst_config::{Config, McpServer, Places, Upstream};
 use askfirst_mcp::elicit::Elicit;
 use askfirst_mcp::{Gateway, Pins, Setup, Ways, widen};
-use askfirst_runtime::ApprovalController;
-use askfirst_runtime::sessions::{self, Listening};
+use askfirst_runtime::Session;
+use askfirst_runtime::session::Opening;
+use askfirst_runtime::sessions::Listening;
 use askfirst_runtime::walls::let_go_of_code;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::known::Known;
 use crate::args::{Common, McpFlags, ModeFlags};
-use crate::asking::{self, Door};
+use crate::asking::{self, Asker};
 use crate::exit::Exit;
 use crate::print::err;
 use crate::servers;
-use crate::session::{Asking, Offered, Session, read_config};
+use crate::session::{listen, open, read_config};
 
 /// How often a client that waits for a person hears of it.
 const BEAT: Duration = Duration::from_secs(5);
@@ -208,7 +209,7 @@ fn serve(
             }
         }
     }
-    opened.controller.stop();
+    opened.session.controller().stop();
     Ok(Exit::Child(code_of(end(child)?)))
 }
 
@@ -230,7 +231,6 @@ fn client_is_gone() -> bool {
 struct Opened {
     session: Session,
     policy: Policy,
-    controller: ApprovalController,
     state: PathBuf,
     /// The way to ask the client, if it is one of the ways.
     elicit: Option<Arc<Elicit>>,
@@ -243,35 +243,30 @@ impl Opened {
         let policy = config.policy(askfirst::Walls::Settled);
         let state = Places::from_env().state;
         let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
-        let mut offered = Offered::new(config)?;
-        let known = Arc::new(Known::new(offered.toolset));
-        offered.toolset = Arc::clone(&known) as _;
-        let tools = Arc::clone(&offered.toolset);
-        let door = Door { door: "mcp", name: &names.join(", "), state: &state, tools };
-        let mut elicit = None;
-        let ask = |asking: Asking<'_>| {
-            let asked = asking::by(&asking::common(servers), &door, &asking);
+        let (mut elicit, mut known) = (None, None);
+        let asker = Asker { front_end: "mcp", name: &names.join(", "), state: &state };
+        let ask = |opening: Opening<'_>, terminal| {
+            let asked = asking::by(&asking::common(servers), &asker, &opening, terminal);
             elicit = asked.elicit;
             asked.approver
         };
-        let session = Session::open_asking(offered, common, mode, "mcp", &state, ask)?;
-        let controller = session.tools.controller().clone();
-        let listening = sessions::listen(&session.state, &session.id, &controller, &session.redactor);
-        if let Err(e) = &listening {
-            err(&format!("warning: this session cannot be looked at from outside: {e}"));
-        }
-        Ok(Self { session, policy, controller, state, elicit, known, _listening: listening.ok() })
+        let builder = Session::builder(config).front_end("mcp").wrap_tools(|tools, _| {
+            let tools = Arc::new(Known::new(tools));
+            known = Some(Arc::clone(&tools));
+            tools
+        });
+        let session = open(builder, common, mode, &state, ask)?;
+        let known = known.context("the tools are missing")?;
+        let listening = listen(&session, &state);
+        Ok(Self { session, policy, state, elicit, known, _listening: listening })
     }
 
     /// A gateway before a server.
     fn gateway(&self, server: &McpServer) -> anyhow::Result<Arc<Gateway>> {
         let setup = Setup {
             server: server.name.clone(),
+            approval: self.session.tools.clone(),
             policy: self.policy.clone(),
-            controller: self.controller.clone(),
-            recorder: Arc::clone(&self.session.ledger) as _,
-            clock: Arc::clone(&self.session.clock),
-            session: self.session.id.clone(),
             pins: Pins::open(&self.state, &server.name)?,
             hide_denied: server.hide_denied,
             tell: Box::new(|text| err(&format!("askfirst: {text}"))),

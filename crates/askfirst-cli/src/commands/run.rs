@@ -11,18 +11,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use anyhow::Context;
-use askfirst::{ApprovalContext, Outcome, Toolset};
+use askfirst::{ApprovalContext, Outcome};
 use askfirst_config::Places;
 use askfirst_display::redact::{Mark, Redactor};
-use askfirst_runtime::block_on::block_on_alone;
-use askfirst_runtime::sessions;
+use askfirst_runtime::Session;
+use askfirst_runtime::pipeline::next_call_id;
+use askfirst_runtime::tools::catalog::redactor;
 use serde_json::{Value, json};
 
 use crate::args::{Common, ModeFlags};
 use crate::commands::decide::{Read, parse, read_line};
 use crate::exit::Exit;
-use crate::session::{Offered, Session, end_commands, ended_by, read_config, redactor};
-use live::{Coming, Live, Over, Told, Watched};
+use crate::session::{end_commands, ended_by, listen, open, read_config};
+use live::{Audience, CallSummary, LiveRows};
 
 /// How long a batch waits for its next line when lines come one by one.
 const BATCH_PATIENCE: Duration = Duration::from_millis(200);
@@ -55,21 +56,17 @@ pub fn run(common: &Common, mode: ModeFlags, file: &Path) -> anyhow::Result<Exit
         let opened = std::fs::File::open(file);
         Box::new(BufReader::new(opened.with_context(|| format!("`{}` cannot be read", file.display()))?))
     };
-    let offered = Offered::new(read_config(common)?)?;
-    let redactor = Arc::new(redactor(&offered.config)?);
-    let told = if common.json { Told::Program } else { Told::Person };
-    let live = Arc::new(Live::new(told, Arc::clone(&redactor)));
-    let toolset: Arc<dyn Toolset> = Arc::new(Watched { tools: offered.toolset, live: Arc::clone(&live) });
-    let offered = Offered { toolset, ..offered };
-    let session = live.looks_at(Session::open(offered, common, mode, "run", &Places::from_env().state)?);
-    let listening =
-        sessions::listen(&session.state, &session.id, session.tools.controller(), &session.redactor);
-    if let Err(e) = &listening {
-        crate::print::err(&format!("warning: this session cannot be looked at from outside: {e}"));
-    }
+    let config = read_config(common)?;
+    let redactor = Arc::new(redactor(&config)?);
+    let audience = if common.json { Audience::Program } else { Audience::Person };
+    let live = Arc::new(LiveRows::new(audience, Arc::clone(&redactor)));
+    let builder = Session::builder(config).front_end("run").observe(Arc::clone(&live) as _);
+    let state = Places::from_env().state;
+    let session = open(builder, common, mode, &state, |_, terminal| terminal)?;
+    let _listening = listen(&session, &state);
     let run = Run { session: &session, common, redactor, live };
     let exit = run.calls(&lines_of(input));
-    end_commands(&session.launcher);
+    end_commands(&session);
     Ok(exit)
 }
 
@@ -78,7 +75,7 @@ struct Run<'a> {
     session: &'a Session,
     common: &'a Common,
     redactor: Arc<Redactor>,
-    live: Arc<Live>,
+    live: Arc<LiveRows>,
 }
 
 impl Run<'_> {
@@ -116,27 +113,36 @@ impl Run<'_> {
         let mut good = Vec::new();
         for item in items {
             match item.call {
-                Ok((id, call)) => good.push((item.number, id, Arc::new(call))),
+                Ok((id, call)) => {
+                    let call = ApprovalContext { id: next_call_id(), ..call };
+                    good.push((item.number, id, Arc::new(call)));
+                }
                 Err(why) => {
                     print_bad_line(item.number, &why, common);
                     exit = exit.max(Exit::Usage);
                 }
             }
         }
-        self.live
-            .expect(good.iter().map(|(number, _, call)| Coming { number: *number, call: Arc::clone(call) }));
+        self.live.expect(good.iter().map(|(number, _, call)| (*number, call)));
         let calls = good.iter().map(|(_, _, call)| ApprovalContext::clone(call)).collect();
-        let outcomes = block_on_alone(self.session.tools.call_many(calls));
-        let overs = self.live.settle(&outcomes);
-        if common.json {
-            for (((number, id, call), outcome), over) in good.iter().zip(&outcomes).zip(&overs) {
-                self.print_outcome(*number, id, call, outcome, over);
+        let outcomes = self.session.tools.call_many_sync(calls);
+        for ((number, id, call), outcome) in good.iter().zip(&outcomes) {
+            let summary = self.live.settle(call.id, outcome);
+            if common.json {
+                self.print_outcome(*number, id, call, outcome, &summary);
             }
         }
         outcomes.iter().map(Exit::of).fold(exit, Exit::max)
     }
 
-    fn print_outcome(&self, number: u32, id: &Value, call: &ApprovalContext, outcome: &Outcome, over: &Over) {
+    fn print_outcome(
+        &self,
+        number: u32,
+        id: &Value,
+        call: &ApprovalContext,
+        outcome: &Outcome,
+        over: &CallSummary,
+    ) {
         let tool = self.redactor.text(&call.tool_name, Mark::Record).left;
         let mut line = json!({
             "line": number, "id": id, "tool": tool, "by": over.by,

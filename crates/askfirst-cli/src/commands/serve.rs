@@ -3,48 +3,52 @@
 use std::io::BufReader;
 use std::sync::Arc;
 
+use anyhow::Context;
 use askfirst::Approval;
 use askfirst_config::{AskBy, Config, PathMode, Places};
 use askfirst_mcp::serve::{BEAT, Running, Server};
-use askfirst_runtime::sessions;
+use askfirst_runtime::Session;
+use askfirst_runtime::session::Opening;
 
 use crate::args::{Common, ListenFlags, ModeFlags, Way};
-use crate::asking::{self, Door};
+use crate::asking::{self, Asker};
 use crate::commands::mcp::http::front;
 use crate::exit::Exit;
-use crate::print::err;
-use crate::session::{Asking, Offered, Session, end_commands, read_config};
+use crate::session::{end_commands, listen, open, read_config};
 
 /// Serves the client that started us, or those that come to an address.
-pub fn serve(common: &Common, listen: &ListenFlags, mode: ModeFlags, ask_by: &[Way]) -> anyhow::Result<Exit> {
-    let mut offered = Offered::new(read_config(common)?)?;
-    let launcher = Arc::clone(&offered.launcher);
-    let running = Running::new(Arc::clone(&offered.toolset)).ended_by(move || launcher.stop());
-    let running = Arc::new(running);
-    offered.toolset = Arc::clone(&running) as _;
-    let allowed = allowed(&offered.config);
+pub fn serve(
+    common: &Common,
+    address: &ListenFlags,
+    mode: ModeFlags,
+    ask_by: &[Way],
+) -> anyhow::Result<Exit> {
     let state = Places::from_env().state;
     let ways: Vec<AskBy> = ask_by.iter().map(|way| asking::of(*way)).collect();
-    let mut elicit = None;
-    let door = Door { door: "serve", name: "", state: &state, tools: Arc::clone(&offered.toolset) };
-    let ask = |asking: Asking<'_>| {
-        let asked = asking::by(&ways, &door, &asking);
+    let (mut elicit, mut running) = (None, None);
+    let asker = Asker { front_end: "serve", name: "", state: &state };
+    let ask = |opening: Opening<'_>, terminal| {
+        let asked = asking::by(&ways, &asker, &opening, terminal);
         elicit = asked.elicit;
         asked.approver
     };
-    let session = Session::open_asking(offered, common, mode, "serve", &state, ask)?;
-    let listening =
-        sessions::listen(&session.state, &session.id, session.tools.controller(), &session.redactor);
-    if let Err(e) = &listening {
-        err(&format!("warning: this session cannot be looked at from outside: {e}"));
-    }
-    let server = Server { tools: Arc::new(session.tools), running, allowed, elicit, beat: BEAT };
-    if let Some(front) = front(listen)? {
+    let builder = Session::builder(read_config(common)?).front_end("serve").wrap_tools(|tools, launcher| {
+        let launcher = Arc::clone(launcher);
+        let tools = Arc::new(Running::new(tools).ended_by(move || launcher.stop()));
+        running = Some(Arc::clone(&tools));
+        tools
+    });
+    let session = open(builder, common, mode, &state, ask)?;
+    let _listening = listen(&session, &state);
+    let running = running.context("the tools are missing")?;
+    let (tools, allowed) = (Arc::new(session.tools.clone()), allowed(&session.config));
+    let server = Server { tools, running, allowed, elicit, beat: BEAT };
+    if let Some(front) = front(address)? {
         Arc::new(server).serve_http(front)?;
         return Ok(Exit::Done);
     }
     let served = server.serve(BufReader::with_capacity(1 << 16, std::io::stdin()), std::io::stdout());
-    end_commands(&session.launcher);
+    end_commands(&session);
     served?;
     Ok(Exit::Done)
 }

@@ -11,7 +11,8 @@ use serde_json::json;
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::out;
-use crate::session::{read_config, redactor};
+use crate::session::read_config;
+use askfirst_runtime::tools::catalog::redactor;
 
 /// Asks at the terminal whether the project's config is trusted.
 pub fn trust(common: &Common) -> anyhow::Result<Exit> {

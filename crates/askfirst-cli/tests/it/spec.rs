@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use askfirst::toolset::BoxFuture;
 use askfirst::{
     Approval, ApprovalAware, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Assessment, Cause,
-    Invocation, Mode, Outcome, ToolDefinition, ToolError, Toolset, Walls, judge,
+    Invocation, Mode, Outcome, ToolDefinition, ToolError, Toolset, Walls,
 };
 use askfirst_config::{Config, LoadOptions, Places, effective, load};
+use askfirst_mcp::serve::{BEAT, Running, Server};
+use askfirst_runtime::assess::{Decided, Unknown, decide};
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -113,7 +115,7 @@ fn assessment(call: &Call) -> Assessment {
 }
 
 #[test]
-fn the_library_gives_the_verdicts() {
+fn library_gives_the_verdicts_of_the_cases() {
     for (name, spec) in specs() {
         let folder = folder_for(&spec);
         let config = config_in(folder.path(), &name);
@@ -139,22 +141,18 @@ fn the_library_gives_the_verdicts() {
                 metadata: call.metadata.clone(),
                 ..ApprovalContext::new(&*call.tool, call.args.clone())
             };
-            let (context, assessment) =
-                (askfirst_runtime::assess::prepare(context, &Tools::none(), &policy), assessment(call));
-            let judgement = judge(&context, &assessment, &policy);
-            assert_eq!(
-                judgement.verdict().as_str(),
-                call.verdict,
-                "{name}: {call:?}: {:?}",
-                judgement.because()
-            );
-            assert_eq!(&*judgement.because()[0].rule, call.rule, "{name}: {call:?}");
+            let tools = Tools(Some(call.clone()));
+            decide(context, &tools, &policy, Unknown::Silent, |Decided { judgement, .. }| {
+                let because = judgement.because();
+                assert_eq!(judgement.verdict().as_str(), call.verdict, "{name}: {call:?}: {because:?}");
+                assert_eq!(&*because[0].rule, call.rule, "{name}: {call:?}");
+            });
         }
     }
 }
 
 #[test]
-fn the_command_line_gives_the_verdicts() {
+fn command_line_gives_the_verdicts_of_the_cases() {
     for (name, spec) in specs() {
         let calls: Vec<&Call> = spec.calls.iter().filter(|call| call.assess.is_none()).collect();
         let folder = folder_for(&spec);
@@ -184,8 +182,14 @@ fn the_command_line_gives_the_verdicts() {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         assert_eq!(lines.len(), calls.len(), "{name}");
+        let policy = config_in(folder.path(), &name).policy(Walls::Missing);
         for (id, (line, call)) in lines.iter().zip(calls).enumerate() {
             assert_eq!(line["id"], id, "{name}");
+            if !policy.names(&call.tool) && !OFFERED.contains(&&*call.tool) {
+                assert_eq!(line["verdict"], "deny", "{name}: {line}");
+                assert!(line.to_string().contains("there is no tool"), "{name}: {line}");
+                continue;
+            }
             assert_eq!(line["verdict"], call.verdict, "{name}: {line}");
             assert_eq!(line["because"][0]["rule"], call.rule, "{name}: {line}");
             assert_eq!(line["request"].is_object(), call.verdict == "ask", "{name}: {line}");
@@ -197,7 +201,7 @@ fn the_command_line_gives_the_verdicts() {
 }
 
 #[test]
-fn the_modes_do_what_their_table_says() {
+fn modes_treat_requests_as_their_table_says() {
     let mut tried = 0;
     for (name, spec) in specs() {
         let folder = folder_for(&spec);
@@ -233,14 +237,131 @@ fn the_modes_do_what_their_table_says() {
     assert!(tried >= 15, "{tried}");
 }
 
-/// One tool with the view that a case gives it, or none at all.
-struct Tools(Option<Call>);
+/// Names that `decide` knows without an entry in the config.
+const OFFERED: [&str; 4] = ["shell", "exec", "worker_call", "worker_create"];
 
-impl Tools {
-    fn none() -> Self {
-        Self(None)
+/// What became of a call in strict mode: the message of a refusal tells a verdict from the mode.
+fn verdict_of(text: &str, refused: bool) -> &'static str {
+    match (refused, text.contains("strict mode")) {
+        (false, _) => "allow",
+        (true, true) => "ask",
+        (true, false) => "deny",
     }
 }
+
+#[test]
+fn mcp_server_gives_the_verdicts_of_the_cases() {
+    for (name, spec) in specs() {
+        let folder = folder_for(&spec);
+        let policy = config_in(folder.path(), &name).policy(Walls::Missing);
+        for call in spec.calls.iter().filter(|call| call.metadata.is_empty()) {
+            let running = Arc::new(Running::new(Arc::new(Tools(Some(call.clone())))));
+            let controller = ApprovalController::strict();
+            let tools = ApprovalToolset::new(Arc::clone(&running), controller, policy.clone());
+            let server =
+                Server { tools: Arc::new(tools), running, allowed: String::new(), elicit: None, beat: BEAT };
+            let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+                "clientInfo": {"name": "cases", "version": "1"}});
+            let input = [
+                json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}),
+                json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+                json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                    "params": {"name": call.tool, "arguments": call.args}}),
+            ];
+            let input: String = input.iter().map(|line| format!("{line}\n")).collect();
+            let output = Shared::default();
+            server.serve(std::io::Cursor::new(input.into_bytes()), output.clone()).unwrap();
+            let printed = String::from_utf8(output.0.lock().unwrap().clone()).unwrap();
+            let answer = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            let answer =
+                answer.filter(|answer| answer["id"] == 1).next_back().unwrap_or_else(|| panic!("{printed}"));
+            let verdict = verdict_of(&answer.to_string(), answer["result"]["isError"] == true);
+            assert_eq!(verdict, call.verdict, "{name}: {call:?}: {answer}");
+        }
+    }
+}
+
+/// Output that a test reads after the server is done.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A server that lists the tools on its command line and answers every call.
+const SERVER: &str = r#"
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message: continue
+    if message["method"] == "tools/list":
+        result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in sys.argv[1:]]}
+    else:
+        result = {"content": [{"type": "text", "text": "ran"}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"#;
+
+/// The config and the calls of a case with every tool behind a server `srv`; nothing if the config says more than that.
+fn behind_a_server(spec: &Spec) -> Option<(Value, Vec<(String, &Call)>)> {
+    let mut config: Value = serde_saphyr::from_str(&spec.config).ok()?;
+    let keys = ["version", "default_approval", "tools"];
+    if !config.as_object()?.keys().all(|key| keys.contains(&key.as_str())) {
+        return None;
+    }
+    let special = |name: &str| name == "*" || name.starts_with("mcp__") || OFFERED.contains(&name);
+    let renamed = |name: &str| if name == "*" { name.to_owned() } else { format!("mcp__srv__{name}") };
+    if let Some(tools) = config.get_mut("tools").and_then(Value::as_object_mut) {
+        if tools.keys().any(|name| name != "*" && special(name)) {
+            return None;
+        }
+        *tools = std::mem::take(tools).into_iter().map(|(name, entry)| (renamed(&name), entry)).collect();
+    }
+    let calls = spec.calls.iter().filter(|call| call.assess.is_none() && call.metadata.is_empty());
+    let calls = calls.filter(|call| !special(&call.tool));
+    Some((config, calls.map(|call| (call.tool.clone(), call)).collect()))
+}
+
+#[test]
+fn gateway_gives_the_verdicts_of_the_cases() {
+    let mut tried = 0;
+    for (name, spec) in specs() {
+        let Some((config, calls)) = behind_a_server(&spec) else { continue };
+        if calls.is_empty() {
+            continue;
+        }
+        tried += calls.len();
+        let place = crate::commands::Place::new(&config.to_string());
+        std::fs::write(place.path().join("server.py"), SERVER).unwrap();
+        let mut args =
+            vec!["--config", "c.yaml", "mcp", "--strict", "--name", "srv", "--", "python3", "server.py"];
+        args.extend(calls.iter().map(|(tool, _)| tool.as_str()));
+        let request = |(id, (tool, call)): (usize, &(String, &Call))| {
+            let params = json!({"name": tool, "arguments": call.args});
+            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string() + "\n"
+        };
+        let input: String = calls.iter().enumerate().map(request).collect();
+        let (_, printed, complaint) = place.feed(&args, input.as_bytes());
+        for (id, (_, call)) in calls.iter().enumerate() {
+            let lines = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            let answer = lines.filter(|line| line["id"] == id).next_back();
+            let answer = answer.unwrap_or_else(|| panic!("{name}: {printed} {complaint}"));
+            let verdict = verdict_of(&answer.to_string(), answer["result"]["isError"] == true);
+            assert_eq!(verdict, call.verdict, "{name}: {call:?}: {answer}");
+        }
+    }
+    assert!(tried >= 40, "{tried}");
+}
+
+/// One tool with the view that a case gives it.
+struct Tools(Option<Call>);
 
 impl Toolset for Tools {
     fn tools(&self) -> Vec<ToolDefinition> {

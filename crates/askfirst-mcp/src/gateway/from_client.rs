@@ -18,7 +18,7 @@ use crate::lines::Line;
 use crate::message::{self, Fault, From, Id, Message, read};
 use crate::out::Ways;
 use crate::task::Task;
-use crate::upstream::{FLIGHT, Flight};
+use crate::upstream::Flight;
 
 /// The keys that the parameters of a call may have, besides what a newer revision adds under other names.
 const CALL_KEYS: [&str; 5] = ["name", "arguments", "_meta", "requestState", "inputResponses"];
@@ -177,7 +177,7 @@ impl Link {
         }
         let to_server = Arc::clone(&ways.to_server);
         let flight = Arc::new(Flight::new(line.keep(), &args, Arc::clone(&to_server)));
-        let Some(key) = self.gateway.upstream.begin(self.key(&id), Arc::clone(&flight)) else {
+        let Some(call_id) = self.gateway.upstream.begin(Arc::clone(&flight)) else {
             return refuse(
                 &*ways.to_client,
                 Some(&id),
@@ -187,8 +187,8 @@ impl Link {
         };
         let mut offer = self.offer(&tool, &args, meta.as_ref(), ways);
         let asked = offer.is_some().then(|| (tool.clone(), args.clone()));
-        let mut context = ApprovalContext::new(tool, args)
-            .with_metadata(FLIGHT, key.as_str())
+        let mut context = ApprovalContext { id: call_id, ..ApprovalContext::new(tool, args) }
+            .with_metadata("mcp_request", self.key(&id))
             .with_metadata("mcp_tool", name.as_str());
         let version = meta.as_ref().and_then(version_of);
         let client = meta.as_ref().and_then(client_of_meta).or_else(|| self.state().client.clone());
@@ -198,7 +198,7 @@ impl Link {
         let (home, sent) = (Home::new(self, &id), Arc::clone(&flight));
         let call = Call {
             flight,
-            key: key.clone(),
+            id: call_id,
             home: Arc::clone(&home),
             task: Mutex::default(),
             to_client: Arc::clone(&ways.to_client),
@@ -229,10 +229,10 @@ impl Link {
             let outcome = outcome.await;
             let gateway = Arc::clone(&link.gateway);
             if asked.is_some() {
-                gateway.parked.over(&key);
+                gateway.parked.over(call_id);
             }
             // Once it is answered, the client may use its id again.
-            gateway.upstream.end(&key, &sent);
+            gateway.upstream.end(call_id);
             if let Some((link, id)) = home.now() {
                 link.finish(&id, &sent, outcome);
             }

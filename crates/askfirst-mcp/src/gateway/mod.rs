@@ -16,9 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use askfirst::ports::{Clock, Recorder};
-use askfirst::{Outcome, Policy, ToolDefinition, ToolError, Toolset as _};
-use askfirst_runtime::{ApprovalController, ApprovalToolset};
+use askfirst::{CallId, Outcome, Policy, ToolDefinition, ToolError, Toolset as _};
+use askfirst_runtime::ApprovalToolset;
 use serde_json::{Value, json};
 
 use crate::elicit::Elicit;
@@ -45,16 +44,10 @@ const PATIENCE_STEP: std::time::Duration = std::time::Duration::from_millis(5);
 pub struct Setup {
     /// The server's name in the config.
     pub server: String,
-    /// The owner's rules.
+    /// The approval of the session: controller, audit log, redaction and the rest.
+    pub approval: ApprovalToolset,
+    /// The policy over the server's tools.
     pub policy: Policy,
-    /// Who is asked.
-    pub controller: ApprovalController,
-    /// The record.
-    pub recorder: Arc<dyn Recorder>,
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
-    /// The session's name.
-    pub session: String,
     /// What the server's tools looked like before.
     pub pins: Pins,
     /// Whether tools that are denied are left out of lists.
@@ -134,7 +127,7 @@ pub(crate) enum Waiting {
 /// A call of the client's.
 pub(crate) struct Call {
     pub(crate) flight: Arc<Flight>,
-    pub(crate) key: String,
+    pub(crate) id: CallId,
     pub(crate) home: Arc<parked::Home>,
     pub(crate) task: Mutex<Option<Arc<Task>>>,
     pub(crate) to_client: Arc<dyn Out>,
@@ -193,10 +186,7 @@ impl Gateway {
     #[must_use]
     pub fn asking(setup: Setup, elicit: Option<Arc<Elicit>>) -> Arc<Self> {
         let upstream = Arc::new(Upstream::new(&setup.server, setup.pins));
-        let tools = ApprovalToolset::new(Arc::clone(&upstream), setup.controller, setup.policy)
-            .recorder(setup.recorder)
-            .clock(setup.clock)
-            .session(&setup.session);
+        let tools = setup.approval.over(Arc::clone(&upstream) as _, setup.policy);
         let (queue, woken) = channel();
         Arc::new(Self {
             upstream,
@@ -251,7 +241,7 @@ impl Gateway {
         let withdrawn = call.flight.withdraw();
         if withdrawn {
             call.give_up();
-            self.upstream.end(&call.key, &call.flight);
+            self.upstream.end(call.id);
         }
         withdrawn
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use askfirst::Args;
+use askfirst::{Args, CallId};
 use serde_json::{Value, json};
 
 use super::{Call, Link, Waiting, refuse};
@@ -49,8 +49,8 @@ impl Parked {
     }
 
     /// A call has come to its end.
-    pub(crate) fn over(&self, key: &str) {
-        self.all().retain(|_, left| left.call.key != key);
+    pub(crate) fn over(&self, id: CallId) {
+        self.all().retain(|_, left| left.call.id != id);
     }
 
     /// Those that were left in a conversation, which ends.
@@ -111,7 +111,7 @@ impl Link {
         let task = call.task.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let here = Arc::new(Call {
             flight: Arc::clone(&call.flight),
-            key: call.key.clone(),
+            id: call.id,
             home: Arc::clone(&call.home),
             task: Mutex::new(task),
             to_client: Arc::clone(&ways.to_client),

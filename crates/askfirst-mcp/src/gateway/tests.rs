@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use askfirst::ports::{Clock, Durability, RecordFailed, Recorder};
 use askfirst::record::Record;
-use askfirst::{Approval, Because, Case, Mode, Policy, Rules, ToolEntry, Walls};
-use askfirst_runtime::ApprovalController;
+use askfirst::{Approval, Because, Case, FunctionToolset, Mode, Policy, Rules, ToolEntry, Walls};
 use askfirst_runtime::clock::SystemClock;
+use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::Value;
 
 use super::{Gateway, Link, MAX_IN_FLIGHT, Setup};
@@ -105,13 +105,16 @@ fn cancelled(when: When) -> (Arc<Desk>, Arc<Link>, Ways) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let case = Case::new(Some(Approval::None), Because::built_in("test", "says so"));
     let rules = Rules::new(None, [ToolEntry::new("mcp__maths__add".to_owned(), vec![case])]).unwrap();
+    let policy = Policy::new(rules).with_walls(Walls::Settled);
+    let controller = ApprovalController::setup(Mode::Interactive).clock(Arc::clone(&clock)).build();
+    let approval = ApprovalToolset::new(FunctionToolset::new(), controller, policy.clone())
+        .recorder(Arc::new(Notes(Arc::clone(&desk))))
+        .clock(clock)
+        .session("test");
     let gateway = Gateway::new(Setup {
         server: "maths".to_owned(),
-        policy: Policy::new(rules).with_walls(Walls::Settled),
-        controller: ApprovalController::setup(Mode::Interactive).clock(Arc::clone(&clock)).build(),
-        recorder: Arc::new(Notes(Arc::clone(&desk))),
-        clock,
-        session: "test".to_owned(),
+        approval,
+        policy,
         pins: Pins::open(state.path(), "maths").unwrap(),
         hide_denied: false,
         tell: Box::new(|_| {}),

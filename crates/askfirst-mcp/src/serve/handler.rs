@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-use askfirst::{ApprovalContext, Args, Toolset};
+use askfirst::{ApprovalContext, Args, CallId, Toolset};
 use askfirst_runtime::ApprovalToolset;
+use askfirst_runtime::pipeline::next_call_id;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorCode, Implementation, JsonObject, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ServerCapabilities, ServerConfig,
@@ -18,7 +19,7 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
 use super::parked::{Call, Parked};
-use super::running::{REQUEST, Running};
+use super::running::Running;
 use super::transport::Conversation;
 use super::{MAX_IN_FLIGHT, Server, said};
 use crate::elicit::{Carried, Elicit, Offer, offers};
@@ -87,11 +88,11 @@ impl Handler {
                 carried = handed(&mut offer) => return Ok(self.parked.put(carried, call)),
                 () = tokio::time::sleep(self.beat) => {
                     beats += 1;
-                    self.still_waiting(context, &call.request, beats).await;
+                    self.still_waiting(context, call.id, beats).await;
                 }
             }
             // Who has ended may still read the answer to what runs, but nobody waits for a person any more.
-            if left && !self.running.is_running(&call.request) {
+            if left && !self.running.is_running(call.id) {
                 break;
             }
         }
@@ -123,8 +124,9 @@ impl Handler {
         let busy = || error(ErrorCode::INVALID_REQUEST, "too many calls wait for their end");
         let held = Arc::clone(&self.calls).try_acquire_owned().map_err(|_| busy())?;
         let request = self.next.fetch_add(1, Ordering::Relaxed).to_string();
-        let mut wish =
-            ApprovalContext::new(tool.clone(), args.clone()).with_metadata(REQUEST, request.as_str());
+        let id = next_call_id();
+        let mut wish = ApprovalContext { id, ..ApprovalContext::new(tool.clone(), args.clone()) }
+            .with_metadata("mcp_request", request);
         if let Some(client) = context.client_info() {
             wish = wish.with_metadata("caller", format!("{} {}", client.name, client.version).trim());
         }
@@ -133,21 +135,20 @@ impl Handler {
             let _held = held;
             ApprovalToolset::call(&tools, wish).await
         });
-        Ok(Call { tool, args, request, calling })
+        Ok(Call { tool, args, id, calling })
     }
 
     /// A question is withdrawn. What runs already goes on to its end and is recorded.
     fn give_up(&self, call: Call) {
-        if self.running.is_running(&call.request) {
+        if self.running.is_running(call.id) {
             // The record has it; nobody else wants to know.
             tokio::spawn(async move { drop(call.calling.await) });
         }
     }
 
-    async fn still_waiting(&self, context: &RequestContext<RoleServer>, request: &str, beats: u32) {
+    async fn still_waiting(&self, context: &RequestContext<RoleServer>, call: CallId, beats: u32) {
         let Some(token) = context.meta.get_progress_token() else { return };
-        let says =
-            if self.running.is_running(request) { "running" } else { "waiting for a person to approve" };
+        let says = if self.running.is_running(call) { "running" } else { "waiting for a person to approve" };
         let mut told = ProgressNotificationParam::new(token, f64::from(beats));
         told.message = Some(says.to_owned());
         // A client that is gone is noticed by whoever reads it.

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use askfirst::{Args, Outcome, ToolError};
+use askfirst::{Args, CallId, Outcome, ToolError};
 use rmcp::model::{CallToolResponse, InputRequest, InputRequiredResult};
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -18,7 +18,7 @@ pub(super) struct Call {
     pub(super) tool: String,
     pub(super) args: Args,
     /// What it is known by while it runs.
-    pub(super) request: String,
+    pub(super) id: CallId,
     pub(super) calling: Pin<Box<dyn Future<Output = Outcome> + Send>>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Call {
 struct Waiting {
     tool: String,
     args: Args,
-    request: String,
+    id: CallId,
     task: Task,
 }
 
@@ -62,8 +62,8 @@ impl Parked {
             let lost = Outcome::Failed(ToolError::Failed("the question cannot be carried".to_owned()));
             return super::said::result(lost, "").into();
         };
-        let Call { tool, args, request: known_by, calling } = call;
-        let waiting = Waiting { tool, args, request: known_by, task: Task(tokio::spawn(calling)) };
+        let Call { tool, args, id, calling } = call;
+        let waiting = Waiting { tool, args, id, task: Task(tokio::spawn(calling)) };
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // What has ended meanwhile was not answered in time.
         parked.retain(|_, waiting| !waiting.task.0.is_finished());
@@ -76,7 +76,7 @@ impl Parked {
     pub(super) fn take(&self, handle: &str, tool: &str, args: &Args) -> Option<Call> {
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same = parked.get(handle).is_some_and(|waiting| waiting.tool == tool && waiting.args == *args);
-        let Waiting { tool, args, request, task } = parked.remove(handle).filter(|_| same)?;
-        Some(Call { tool, args, request, calling: Box::pin(task) })
+        let Waiting { tool, args, id, task } = parked.remove(handle).filter(|_| same)?;
+        Some(Call { tool, args, id, calling: Box::pin(task) })
     }
 }

@@ -4,16 +4,13 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use askfirst::toolset::{BoxFuture, Pinned};
-use askfirst::{ApprovalAware, Invocation, ToolDefinition, ToolError, Toolset};
+use askfirst::{ApprovalAware, CallId, Invocation, ToolDefinition, ToolError, Toolset};
 use serde_json::Value;
-
-/// The key in a call's metadata that names the request it came with.
-pub(super) const REQUEST: &str = "mcp_request";
 
 /// Tools that tell what runs.
 pub struct Running {
     inner: Arc<dyn Toolset>,
-    now: Mutex<HashSet<String>>,
+    now: Mutex<HashSet<CallId>>,
     end: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -35,33 +32,29 @@ impl Running {
         self.end.iter().for_each(|end| end());
     }
 
-    /// Whether the call of a request runs.
-    pub(super) fn is_running(&self, request: &str) -> bool {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner).contains(request)
+    /// Whether the tool of a call runs now.
+    pub(super) fn is_running(&self, call: CallId) -> bool {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner).contains(&call)
     }
 }
 
 /// Notes that a call runs for as long as it lives.
 struct Noted<'a> {
     running: &'a Running,
-    request: Option<String>,
+    call: CallId,
 }
 
 impl<'a> Noted<'a> {
     fn new(running: &'a Running, invocation: &Invocation) -> Self {
-        let request = invocation.call.metadata.get(REQUEST).and_then(Value::as_str).map(str::to_owned);
-        let mut now = running.now.lock().unwrap_or_else(PoisonError::into_inner);
-        now.extend(request.clone());
-        drop(now);
-        Self { running, request }
+        let call = invocation.call.id;
+        running.now.lock().unwrap_or_else(PoisonError::into_inner).insert(call);
+        Self { running, call }
     }
 }
 
 impl Drop for Noted<'_> {
     fn drop(&mut self) {
-        if let Some(request) = &self.request {
-            self.running.now.lock().unwrap_or_else(PoisonError::into_inner).remove(request);
-        }
+        self.running.now.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.call);
     }
 }
 

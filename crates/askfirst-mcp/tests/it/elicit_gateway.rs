@@ -3,11 +3,11 @@
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
 use std::sync::Arc;
 
-use askfirst::Mode;
+use askfirst::{FunctionToolset, Mode};
 use askfirst_mcp::elicit::Elicit;
 use askfirst_mcp::{Gateway, Pins, Setup, Ways};
-use askfirst_runtime::ApprovalController;
 use askfirst_runtime::clock::SystemClock;
+use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
 
 use crate::fixture::{Notes, policy, tool};
@@ -31,13 +31,15 @@ impl Between {
         let elicit = Elicit::new(Arc::default(), Arc::clone(&clock) as _);
         let controller =
             ApprovalController::setup(Mode::Interactive).approver(Arc::clone(&elicit) as _).build();
+        let policy = policy(&[]);
+        let approval = ApprovalToolset::new(FunctionToolset::new(), controller, policy.clone())
+            .recorder(Arc::new(Notes::default()))
+            .clock(clock)
+            .session("test");
         let setup = Setup {
             server: "maths".to_owned(),
-            policy: policy(&[]),
-            controller,
-            recorder: Arc::new(Notes::default()),
-            clock,
-            session: "test".to_owned(),
+            approval,
+            policy,
             pins: Pins::open(state.path(), "maths").unwrap(),
             hide_denied: false,
             tell: Box::new(|_| {}),

@@ -9,11 +9,12 @@ use askfirst::machine::{Answer, Question, QuestionId};
 use askfirst::ports::{Approver, Clock, Durability, RecordFailed, Recorder, Reply};
 use askfirst::record::Record;
 use askfirst::{
-    Approval, ApprovalDecision, Args, Because, Case, Cause, Mode, Policy, Rules, ToolEntry, Walls,
+    Approval, ApprovalDecision, Args, Because, Case, Cause, FunctionToolset, Mode, Policy, Rules, ToolEntry,
+    Walls,
 };
 use askfirst_mcp::{Gateway, Pins, Setup, Ways};
-use askfirst_runtime::ApprovalController;
 use askfirst_runtime::clock::SystemClock;
+use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
 
 /// Keeps the record in memory, or refuses to.
@@ -123,13 +124,15 @@ impl Desk {
             .clock(Arc::clone(&clock))
             .build();
         let heard = Arc::clone(&told);
+        let policy = policy;
+        let approval = ApprovalToolset::new(FunctionToolset::new(), controller, policy.clone())
+            .recorder(Arc::clone(&notes))
+            .clock(clock)
+            .session("test");
         let setup = Setup {
             server: "maths".to_owned(),
+            approval,
             policy,
-            controller,
-            recorder: Arc::clone(&notes) as _,
-            clock,
-            session: "test".to_owned(),
             pins: Pins::open(state, "maths").unwrap(),
             hide_denied,
             tell: Box::new(move |text| heard.lock().unwrap().push(text.to_owned())),

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use askfirst::ports::{Approver, Clock};
-use askfirst::{Approval, Mode};
+use askfirst::{Approval, FunctionToolset, Mode};
 use askfirst_mcp::elicit::Elicit;
 use askfirst_mcp::http::{Front, Listen, Target, Token};
 use askfirst_mcp::{Gateway, Pins, Setup};
-use askfirst_runtime::ApprovalController;
 use askfirst_runtime::clock::SystemClock;
+use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
 
 use crate::fixture::{Notes, Person, policy, tool};
@@ -178,13 +178,15 @@ impl Parts {
         let notes = Arc::new(Notes::default());
         let controller =
             ApprovalController::setup(Mode::Interactive).approver(approver).clock(Arc::clone(&clock)).build();
+        let policy = policy(entries);
+        let approval = ApprovalToolset::new(FunctionToolset::new(), controller, policy.clone())
+            .recorder(Arc::clone(&notes))
+            .clock(clock)
+            .session("test");
         let setup = Setup {
             server: server.to_owned(),
-            policy: policy(entries),
-            controller,
-            recorder: Arc::clone(&notes) as _,
-            clock,
-            session: "test".to_owned(),
+            approval,
+            policy,
             pins: pins(state.path(), server),
             hide_denied: false,
             tell: Box::new(|_| {}),

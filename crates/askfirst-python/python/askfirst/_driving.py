@@ -32,7 +32,7 @@ def refusal(session: Session, ticket: Ticket) -> Denied:
     no = None if outcome is None else outcome.denied()
     if no is None:
         raise ToolFailed("it did not run" if outcome is None else outcome.text)
-    if session.on_denial == "stop" and no.cause == "person":
+    if no.ends_run:
         raise no.error()
     return no
 

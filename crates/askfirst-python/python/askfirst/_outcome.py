@@ -62,6 +62,7 @@ class Denied(str):
     reason: str
     note: str | None
     because: list[dict[str, Any]]
+    ends_run: bool
 
     def __new__(
         cls,
@@ -72,6 +73,7 @@ class Denied(str):
         reason: str | None = None,
         note: str | None = None,
         because: Sequence[Mapping[str, Any]] = (),
+        ends_run: bool = False,
     ) -> Denied:
         made = super().__new__(cls, message)
         made.tool_name = tool_name
@@ -79,12 +81,13 @@ class Denied(str):
         made.reason = message if reason is None else reason
         made.note = note
         made.because = [dict(part) for part in because]
+        made.ends_run = ends_run
         return made
 
     def error(self) -> ApprovalDenied:
         """The same as an exception."""
         kind = ApprovalBlocked if self.cause == "policy" else ApprovalDenied
-        return kind(str(self), **self.__dict__)
+        return kind(str(self), **{key: value for key, value in self.__dict__.items() if key != "ends_run"})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _denied, (str(self), self.__dict__)
@@ -96,7 +99,7 @@ class Outcome(Value):
     ``text`` is what the agent is told of a denial or failure; ``error`` names the kind of failure.
     """
 
-    __slots__ = ("kind", "result", "text", "tool_name", "cause", "reason", "note", "because", "error", "decision")
+    __slots__ = ("kind", "result", "text", "tool_name", "cause", "reason", "note", "because", "ends_run", "error", "decision")
     kind: str
     result: Any
     text: str
@@ -105,6 +108,7 @@ class Outcome(Value):
     reason: str
     note: str | None
     because: list[dict[str, Any]]
+    ends_run: bool
     error: str | None
     decision: ApprovalDecision | None
 
@@ -119,6 +123,7 @@ class Outcome(Value):
         reason: str = "",
         note: str | None = None,
         because: Sequence[Mapping[str, Any]] = (),
+        ends_run: bool = False,
         error: str | None = None,
         decision: ApprovalDecision | None = None,
     ) -> None:
@@ -131,6 +136,7 @@ class Outcome(Value):
             reason=reason,
             note=note,
             because=[dict(part) for part in because],
+            ends_run=ends_run,
             error=error,
             decision=decision,
         )
@@ -140,7 +146,7 @@ class Outcome(Value):
         if self.kind != "denied":
             return None
         parts: dict[str, Any] = {"tool_name": self.tool_name, "reason": self.reason, "note": self.note}
-        return Denied(self.text, cause=self.cause or "policy", because=self.because, **parts)
+        return Denied(self.text, cause=self.cause or "policy", because=self.because, ends_run=self.ends_run, **parts)
 
 
 def outcome_from_native(fields: dict[str, Any]) -> Outcome:

@@ -75,7 +75,7 @@ class Session:
         self._native = _askfirst.Session(
             read,
             self._controller._native,
-            self._controller.mode,
+            on_denial=self._on_denial,
             assess=assess,
             overriding=override,
             record=ledger is not False and ledger is not None,
@@ -262,7 +262,7 @@ class Session:
         no = outcome.denied()
         if no is None:
             raise ToolFailed(outcome.text, kind=outcome.error or "failed", result=outcome.result)
-        if self._on_denial == "stop":
+        if no.ends_run:
             raise no.error()
         return no
 
@@ -420,9 +420,12 @@ async def execute_tool(
     >>> asyncio.run(execute_tool(lambda a: a + 1, "add", {"a": 1}, ApprovalController(mode="strict")))
     2
     """
-    plain = Session({"default_approval": "none"}, controller=approval_controller, on_denial="stop")
+    plain = Session({"default_approval": "none"}, controller=approval_controller, on_denial="return")
     assess = _assess.of(tool_func, approval_controller.memory)
-    return await plain.run_async(tool_name, args, tool_func, metadata=context_metadata, assess=assess)
+    result = await plain.run_async(tool_name, args, tool_func, metadata=context_metadata, assess=assess)
+    if isinstance(result, Denied):
+        raise result.error()
+    return result
 
 
 __all__ = [

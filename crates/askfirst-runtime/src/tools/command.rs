@@ -15,7 +15,7 @@ use askfirst::{
 };
 use serde_json::Value;
 
-use crate::offload::offload;
+use crate::blocking::offload;
 use crate::tools::finished::{quoted, result_of};
 use askfirst_config::{ArgKind, ArgSpec, CommandTool, Limits};
 
@@ -72,7 +72,7 @@ impl Toolset for CommandToolset {
         let launcher = Arc::clone(&self.launcher);
         Box::pin(async move {
             let launch = launch?;
-            let launched = offload(move || launcher.launch(&launch)).await;
+            let launched = offload(invocation.thread, move || launcher.launch(&launch)).await;
             match launched {
                 Some(Ok(finished)) => {
                     invocation.ran_behind(finished.walled.clone());

@@ -10,7 +10,7 @@ use askfirst_files::{FileTools, is_short};
 pub use askfirst_files::{FilesError, NEVER_WRITE, NarrowerRoot};
 use serde_json::Value;
 
-use crate::offload::offload;
+use crate::blocking::offload;
 
 /// Tools for the files in the roots of a config.
 pub struct FileToolset(Arc<FileTools>);
@@ -45,7 +45,8 @@ impl Toolset for FileToolset {
             if is_short(&invocation.call) {
                 return tools.run(&invocation.call, invocation.basis.as_ref());
             }
-            let running = offload(move || tools.run(&invocation.call, invocation.basis.as_ref()));
+            let running =
+                offload(invocation.thread, move || tools.run(&invocation.call, invocation.basis.as_ref()));
             match running.await {
                 Some(result) => result,
                 None => Err(ToolError::Failed("no thread could be started for it".to_owned())),

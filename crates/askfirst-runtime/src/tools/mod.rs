@@ -1,5 +1,6 @@
 //! The built-in tools.
 
+pub mod catalog;
 pub mod command;
 pub mod filesystem;
 mod finished;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::ApprovalToolset;
 use crate::assess::Unknown;
-use crate::block_on::block_on;
+use crate::blocking::block_on;
 use crate::controller::ApprovalController;
 
 /// An approver that keeps questions until it is told.

@@ -137,7 +137,5 @@ fn what_was_stored_or_approved_beforehand_reaches_the_calls_of_a_toolset() {
     assert_eq!(controller.remembered()[0].hits, 0, "to look is no answer");
     assert!(!controller.is_session_approved(&ApprovalRequest { approval: Approval::Human, ..request }));
     let ways = tools.submit([call("marked", json!({"to": "ada"}))]);
-    assert!(
-        ways.into_iter().all(|way| askfirst_runtime::block_on::block_on(way) == Outcome::Done(json!("ran")))
-    );
+    assert!(ways.into_iter().all(|way| askfirst_runtime::block_on(way) == Outcome::Done(json!("ran"))));
 }

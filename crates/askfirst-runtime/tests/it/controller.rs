@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use askfirst::{Approval, ApprovalDecision, ApprovalRequest, Cause, Mode};
 use askfirst_runtime::ApprovalController;
-use askfirst_runtime::block_on::block_on;
+use askfirst_runtime::block_on;
 use serde_json::json;
 
 use crate::fixture::{Desk, Hands, for_session, no, yes};

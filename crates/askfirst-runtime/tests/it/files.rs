@@ -63,7 +63,7 @@ fn asking() -> Office {
 impl Office {
     fn start(&self, tool: &str, args: Value) -> std::thread::JoinHandle<Outcome> {
         let (tools, call) = (Arc::clone(&self.tools), call(tool, args));
-        std::thread::spawn(move || askfirst_runtime::block_on::block_on(tools.call(call)))
+        std::thread::spawn(move || askfirst_runtime::block_on(tools.call(call)))
     }
 
     fn read(&self, path: &str) -> Option<String> {
@@ -179,7 +179,7 @@ fn writes_of_one_batch_come_up_as_one_group_in_order() {
         })
         .collect();
     let tools = Arc::clone(&office.tools);
-    let running = std::thread::spawn(move || askfirst_runtime::block_on::block_on(tools.call_many(calls)));
+    let running = std::thread::spawn(move || askfirst_runtime::block_on(tools.call_many(calls)));
     let question = office.desk.answer(yes());
     let names: Vec<&str> = question.members.iter().map(|item| item.request.description.as_str()).collect();
     assert_eq!(names, ["Write the new file w:a", "Write the new file w:b", "Write the new file w:c"]);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use askfirst::{Approval, Invocation, Toolset};
-use askfirst_runtime::block_on::block_on;
+use askfirst_runtime::block_on;
 use askfirst_runtime::tools::filesystem::FileToolset;
 use proptest::prelude::*;
 use serde_json::json;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use askfirst::{Approval, Invocation, Toolset};
-use askfirst_runtime::block_on::block_on;
+use askfirst_runtime::block_on;
 use askfirst_runtime::tools::filesystem::FileToolset;
 use rustix::fs::{CWD, RenameFlags};
 use serde_json::json;

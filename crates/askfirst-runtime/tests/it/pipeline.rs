@@ -12,7 +12,7 @@ use askfirst::{
     Toolset,
 };
 use askfirst_config::OnDenial;
-use askfirst_runtime::block_on::block_on;
+use askfirst_runtime::block_on;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
 

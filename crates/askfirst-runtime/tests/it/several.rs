@@ -8,7 +8,7 @@ use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Assessment, Fact, Invocation,
     Outcome, Policy, PresentationKind, Shown, ToolDefinition, ToolError, Toolset,
 };
-use askfirst_runtime::block_on::block_on;
+use askfirst_runtime::block_on;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
 

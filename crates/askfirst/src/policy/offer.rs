@@ -24,6 +24,13 @@ impl Policy {
         self
     }
 
+    /// Whether an entry for tools covers a name, exactly or by a glob.
+    #[must_use]
+    pub fn names(&self, tool_name: &str) -> bool {
+        let layers = std::iter::once(&self.main).chain(&self.floors);
+        layers.into_iter().any(|rules| !rules.naming(tool_name).is_empty())
+    }
+
     /// The rule that keeps a tool from being offered.
     pub(crate) fn not_offered(&self, tool_name: &str) -> Option<&Because> {
         self.offer.as_ref().filter(|offer| !(offer.includes)(tool_name)).map(|offer| &offer.origin)

@@ -50,7 +50,7 @@ pub fn serve(
             }
         }
     }
-    opened.controller.stop();
+    opened.session.controller().stop();
     Ok(Exit::Done)
 }
 

@@ -5,7 +5,7 @@ use askfirst_display::escape::width;
 use askfirst_display::visible_line;
 use serde_json::Value;
 
-use super::live::Over;
+use super::live::CallSummary;
 use crate::print::rows_of;
 
 /// With fewer columns what is called stands in a row of its own.
@@ -18,7 +18,7 @@ const HEAD: usize = 35;
 pub struct Line<'a> {
     pub number: u32,
     pub word: &'static str,
-    pub over: &'a Over,
+    pub over: &'a CallSummary,
     pub what: &'a str,
     pub result: &'a str,
     pub rest: &'a str,

@@ -45,6 +45,7 @@ fn records(secret: &str) -> Vec<Record> {
                 reason: long.clone(),
                 note: Some(secret.to_owned()),
                 because: vec![Because::built_in("x", secret.to_owned())],
+                ends_run: false,
             });
         }),
         Record::Executed(ExecutedRecord {

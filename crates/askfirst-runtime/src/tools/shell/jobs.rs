@@ -6,12 +6,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use askfirst::ports::{Finished, Launch, LaunchFailed, Launcher, Listener, Stream};
+use askfirst::toolset::CallerThread;
 use askfirst::{Invocation, ToolError};
 use askfirst_sandbox::Keeper;
 use serde_json::{Value, json};
 
+use crate::blocking::offload;
 use crate::launcher::joined;
-use crate::offload::offload;
 use crate::tools::finished::result_of;
 
 /// So many may run at once.
@@ -143,22 +144,27 @@ impl Jobs {
     }
 
     /// What became of one, waiting for its end for a while.
-    pub(super) async fn output(&self, id: &str, wait: Duration) -> Result<Value, ToolError> {
+    pub(super) async fn output(
+        &self,
+        thread: CallerThread,
+        id: &str,
+        wait: Duration,
+    ) -> Result<Value, ToolError> {
         let shared = Arc::clone(&self.shared);
         let id = id.to_owned();
         let waited = if wait.is_zero() {
             Some(shared.wait(&id, wait))
         } else {
-            offload(move || shared.wait(&id, wait)).await
+            offload(thread, move || shared.wait(&id, wait)).await
         };
         told(waited.flatten())
     }
 
     /// Ends one and says how it ended.
-    pub(super) async fn stop(&self, id: &str) -> Result<Value, ToolError> {
+    pub(super) async fn stop(&self, thread: CallerThread, id: &str) -> Result<Value, ToolError> {
         let shared = Arc::clone(&self.shared);
         let id = id.to_owned();
-        let stopped = offload(move || shared.stop(&id)).await;
+        let stopped = offload(thread, move || shared.stop(&id)).await;
         told(stopped.flatten())
     }
 }

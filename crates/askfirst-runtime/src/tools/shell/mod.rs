@@ -158,7 +158,7 @@ impl Toolset for ShellToolset {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
             let name = invocation.call.tool_name.clone();
-            if let Some(done) = inner.runner.about_jobs(&name, invocation.args()).await {
+            if let Some(done) = inner.runner.about_jobs(&invocation).await {
                 return done;
             }
             let wish = Wish::read(&name, invocation.args()).ok_or(ToolError::Unknown(name))?;

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use askfirst::ports::{Launch, Launcher};
-use askfirst::{Args, Invocation, ToolError};
+use askfirst::{Invocation, ToolError};
 use serde_json::{Value, json};
 
 use super::jobs::Jobs;
 use super::wish::{Wait, What, Wish};
-use crate::offload::offload;
+use crate::blocking::offload;
 use crate::tools::finished::result_of;
 use askfirst_config::{Limits, ShellConfig};
 
@@ -73,7 +73,7 @@ impl Runner {
                 let id = self.jobs.start(launcher, launch, invocation)?;
                 Ok(json!({"id": id, "state": "running"}))
             }
-            Wait::ForEnd => match offload(move || launcher.launch(&launch)).await {
+            Wait::ForEnd => match offload(invocation.thread, move || launcher.launch(&launch)).await {
                 Some(Ok(finished)) => {
                     invocation.ran_behind(finished.walled.clone());
                     result_of(&finished)
@@ -85,7 +85,8 @@ impl Runner {
     }
 
     /// Answers a call about a job; nothing if the call is about something else.
-    pub(super) async fn about_jobs(&self, tool: &str, args: &Args) -> Option<Result<Value, ToolError>> {
+    pub(super) async fn about_jobs(&self, invocation: &Invocation) -> Option<Result<Value, ToolError>> {
+        let (tool, args) = (invocation.call.tool_name.as_str(), invocation.args());
         if !is_about_jobs(tool) {
             return None;
         }
@@ -96,8 +97,11 @@ impl Runner {
         }
         let wait = args.get("wait").and_then(Value::as_f64).unwrap_or(0.0).clamp(0.0, 600.0);
         Some(match tool {
-            "shell_stop" => self.jobs.stop(&id).await,
-            _ => self.jobs.output(&id, std::time::Duration::from_secs_f64(wait)).await,
+            "shell_stop" => self.jobs.stop(invocation.thread, &id).await,
+            _ => {
+                let wait = std::time::Duration::from_secs_f64(wait);
+                self.jobs.output(invocation.thread, &id, wait).await
+            }
         })
     }
 }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::ShellToolset;
-use crate::block_on::block_on;
+use crate::blocking::block_on;
 use askfirst_config::{Config, LoadOptions, Places, load};
 
 /// Writes down what it would start.

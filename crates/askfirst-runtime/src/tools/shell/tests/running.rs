@@ -6,7 +6,7 @@ use askfirst::{ApprovalAware, ApprovalContext, Invocation, ToolError, Toolset};
 use serde_json::{Value, json};
 
 use super::world;
-use crate::block_on::block_on;
+use crate::blocking::block_on;
 use crate::launcher::PlainLauncher;
 
 #[test]

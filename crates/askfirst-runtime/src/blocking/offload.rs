@@ -1,7 +1,6 @@
 //! Runs something that blocks on another thread, so that nobody else waits. A thread that is done waits a while for
 //! more, since to wake one takes less time than to start one. Where the calling thread only waits, it does it itself.
 
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +8,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
+
+use askfirst::toolset::CallerThread;
 
 /// How long a thread waits for more.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -32,26 +33,12 @@ struct Slot<T> {
     waker: Option<Waker>,
 }
 
-thread_local! {
-    /// Whether this thread waits for one thing alone.
-    static ALONE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Does something on a thread on which nothing else waits to be driven: what would be done elsewhere is done here.
-pub(crate) fn alone<T>(f: impl FnOnce() -> T) -> T {
-    struct Back(bool);
-    impl Drop for Back {
-        fn drop(&mut self) {
-            ALONE.set(self.0);
-        }
-    }
-    let _back = Back(ALONE.replace(true));
-    f()
-}
-
 /// The result of `f`; nothing if there was no thread to run it or it panicked.
-pub(crate) fn offload<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Offloaded<T> {
-    if ALONE.get() {
+pub(crate) fn offload<T: Send + 'static>(
+    thread: CallerThread,
+    f: impl FnOnce() -> T + Send + 'static,
+) -> Offloaded<T> {
+    if thread == CallerThread::Waiting {
         let done = catch_unwind(AssertUnwindSafe(f)).ok();
         return Offloaded(Arc::new(Mutex::new(Slot { done: Some(done), waker: None })));
     }

@@ -1,45 +1,51 @@
-//! Calls that belong together, of one toolset or of several: all are judged before the first question is asked, and what
-//! one controller answers for is asked at once.
+//! Submits calls that belong together, of one toolset or of several.
+//!
+//! All of them are judged before the first prompt appears. Requests for one controller are submitted to it at once.
 
 use std::sync::Arc;
 
 use askfirst::machine::{ShownBy, Submission};
 use askfirst::ports::Presenter;
-use askfirst::toolset::BoxFuture;
+use askfirst::toolset::{BoxFuture, CallerThread};
 use askfirst::{ApprovalContext, Cause, Outcome, Refusal};
 
 use crate::assess::Present;
+use crate::call_state::PendingCall;
 use crate::controller::{ApprovalController, Wait};
-use crate::history::Judged;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, numbered};
 
-/// Takes calls, each with the pipeline that it goes through.
+/// Submits calls, each with the pipeline that it goes through.
 pub(crate) fn submit(
     calls: impl IntoIterator<Item = (Arc<Pipeline>, ApprovalContext)>,
+    thread: CallerThread,
 ) -> Vec<BoxFuture<'static, Outcome>> {
     let judge = |(pipeline, call): (Arc<Pipeline>, _)| {
-        let judged = pipeline.assess_and_judge(call, None);
+        let (number, call) = numbered(call);
+        let judged = pipeline.judge(number, call, None);
         (pipeline, judged)
     };
-    let mut judged: Vec<(Arc<Pipeline>, Judged)> = calls.into_iter().map(judge).collect();
+    let mut judged: Vec<(Arc<Pipeline>, PendingCall)> = calls.into_iter().map(judge).collect();
     let waits = ask(judged.iter_mut().map(|(pipeline, judged)| (&**pipeline, judged)));
-    let on_its_way =
-        |((pipeline, judged), wait): ((Arc<Pipeline>, _), _)| Box::pin(pipeline.finish(judged, wait)) as _;
-    judged.into_iter().zip(waits).map(on_its_way).collect()
+    let pending = |((pipeline, judged), wait): ((Arc<Pipeline>, _), _)| {
+        Box::pin(pipeline.finish(judged, wait, thread)) as _
+    };
+    judged.into_iter().zip(waits).map(pending).collect()
 }
 
-/// Takes one call.
+/// Submits one call.
 pub(crate) fn submit_one(
     pipeline: Arc<Pipeline>,
     call: ApprovalContext,
+    thread: CallerThread,
 ) -> impl Future<Output = Outcome> + Send {
-    let mut judged = pipeline.assess_and_judge(call, None);
+    let (number, call) = numbered(call);
+    let mut judged = pipeline.judge(number, call, None);
     let wait = ask_one(&pipeline, &mut judged);
-    pipeline.finish(judged, wait)
+    pipeline.finish(judged, wait, thread)
 }
 
 /// Asks about one call, if it must be asked about.
-pub(super) fn ask_one(pipeline: &Pipeline, judged: &mut Judged) -> Option<Result<Wait, Refusal>> {
+pub(super) fn ask_one(pipeline: &Pipeline, judged: &mut PendingCall) -> Option<Result<Wait, Refusal>> {
     judged.is_asked().then(|| ask([(pipeline, judged)]).pop().flatten()).flatten()
 }
 
@@ -47,9 +53,9 @@ pub(super) fn ask_one(pipeline: &Pipeline, judged: &mut Judged) -> Option<Result
 type Question = (Submission, Option<Arc<dyn Presenter + Sync>>);
 
 /// What is asked about a call that must be asked about. What cannot be recorded is not asked.
-fn question(pipeline: &Pipeline, judged: &mut Judged) -> Option<Result<Question, Refusal>> {
+fn question(pipeline: &Pipeline, judged: &mut PendingCall) -> Option<Result<Question, Refusal>> {
     let request = judged.hand_out()?;
-    Some(pipeline.history().requested(judged).map(|()| {
+    Some(pipeline.recording().requested(judged).map(|()| {
         let (toolset, call) = (&pipeline.toolset, &judged.call);
         let present = Present::new(Arc::clone(toolset), Arc::clone(call));
         let shown_by = Some(ShownBy(Arc::as_ptr(toolset).addr()));
@@ -59,7 +65,7 @@ fn question(pipeline: &Pipeline, judged: &mut Judged) -> Option<Result<Question,
 
 /// Asks about those that must be asked about, all at once. What cannot be recorded is not asked.
 fn ask<'a>(
-    judged: impl IntoIterator<Item = (&'a Pipeline, &'a mut Judged)>,
+    judged: impl IntoIterator<Item = (&'a Pipeline, &'a mut PendingCall)>,
 ) -> Vec<Option<Result<Wait, Refusal>>> {
     let mut shares: Vec<(&ApprovalController, Vec<Question>)> = Vec::new();
     let mut slots: Vec<Option<Result<usize, Refusal>>> = Vec::new();

@@ -4,20 +4,19 @@
 //! long way would not: the permit comes from the judge or the controller, and whatever is not a plain yes is left to the
 //! long way, which finds everything as it was.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use askfirst::ports::Keeps;
-use askfirst::toolset::{AskNested, BoxFuture};
+use askfirst::toolset::{AskNested, BoxFuture, CallerThread};
 use askfirst::{
     ApprovalContext, ApprovalDecision, ApprovalRequest, Judgement, Outcome, RecordedPermit, ToolError,
 };
 use serde_json::{Map, Value};
 
 use crate::assess;
-use crate::history::Judged;
+use crate::call_state::PendingCall;
 use crate::nested::Nested;
-use crate::pipeline::{Pipeline, together};
+use crate::pipeline::{Pipeline, batch, numbered};
 
 /// A call that was taken.
 pub enum Started {
@@ -62,8 +61,8 @@ impl Pipeline {
         call: ApprovalContext,
         late: impl FnOnce() -> Result<Map<String, Value>, E>,
     ) -> Result<Started, E> {
+        let (number, call) = numbered(call);
         let (call, assessment) = assess::look(call, &*self.toolset, &self.policy, self.unknown);
-        let number = next_number();
         let judgement = assess::judged(&call, &assessment, &self.policy);
         if let Some(permit) = self.permit_at_once(&judgement, &call) {
             let (call, _) = permit.spend_shared();
@@ -75,13 +74,13 @@ impl Pipeline {
             }));
         }
         let call_id = self.call_id(number);
-        let mut judged = Judged::new(call_id, &judgement, &call, &self.policy, None, self.clock.now());
+        let mut judged = PendingCall::new(call_id, &judgement, &call, &self.policy, None, self.clock.now());
         drop(judgement);
         // The only holder fills in more without a copy.
         drop(call);
         judged.know(late()?);
-        let wait = together::ask_one(self, &mut judged);
-        Ok(Started::OnItsWay(Box::pin(Arc::clone(self).finish(judged, wait))))
+        let wait = batch::ask_one(self, &mut judged);
+        Ok(Started::OnItsWay(Box::pin(Arc::clone(self).finish(judged, wait, CallerThread::Busy))))
     }
 
     /// The permit of a call that needs neither a person nor a record.
@@ -92,6 +91,7 @@ impl Pipeline {
     ) -> Option<RecordedPermit> {
         match self.recorder.keeps() {
             Keeps::Everything => return None,
+            Keeps::Nothing if self.observer.is_some() => return None,
             Keeps::Nothing => {}
         }
         if self.controller.is_stopped() {
@@ -107,12 +107,6 @@ impl Pipeline {
     }
 }
 
-/// Numbers calls. Toolsets may share a session, and sessions a name, so there is one row of numbers for all of a process.
-pub(super) fn next_number() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
 #[cfg(test)]
-#[path = "straight/tests.rs"]
+#[path = "direct/tests.rs"]
 mod tests;

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Running, Started};
 use crate::assess::Unknown;
-use crate::block_on::block_on;
+use crate::blocking::block_on;
 use crate::controller::ApprovalController;
 use crate::toolset::ApprovalToolset;
 

@@ -1,66 +1,69 @@
-//! What a call is on its way, and what of it is written down.
+//! The state of one call between its judgment and its end, and the audit log entries that describe it.
 
 use std::sync::Arc;
 
 use crate::controller::{ApprovalController, Wait};
 use askfirst::machine::{Resolution, Seen};
-use askfirst::ports::{Clock, Durability, Keeps, Recorder, Walled};
+use askfirst::ports::{Clock, Durability};
 use askfirst::record::{CallRecord, DecidedRecord, Ending, ExecutedRecord, Record};
 use askfirst::withheld::Withheld;
 use askfirst::{
     Approval, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Because, Cause, Digest, Fact,
-    Judgement, Outcome, Permit, Policy, RecordedPermit, Refusal, Timestamp, ToolError, Verdict,
+    Judgement, Permit, Policy, Refusal, Timestamp, Verdict,
 };
 use serde_json::{Map, Value};
 
-/// What the judge said, with what follows from it.
-pub(crate) enum Says {
+/// The verdict of the judge, with the data that it needs to go on.
+pub(crate) enum Ruling {
     Allow(Permit),
     Ask(Box<ApprovalRequest>),
     Deny(Refusal),
 }
 
-/// What was decided.
-pub(crate) enum Decided {
-    Permitted(Permit),
-    Edited(Args),
-    Refused(Refusal),
+/// The step after the decision about a call.
+pub(crate) enum NextStep {
+    /// Run it.
+    Run(Permit),
+    /// A person edited the arguments: judge the edited call.
+    JudgeEdited(Args),
+    /// Refuse it.
+    Refuse(Refusal),
 }
 
-/// How far a call has come in the record.
+/// How much of a call the audit log has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// There is nothing of it yet.
-    Judged,
-    /// Somebody is asked.
-    Asked,
-    /// It may run, since then.
-    Begun(Timestamp),
-    /// All of it is there, or cannot be.
-    Over,
+pub(crate) enum Logged {
+    /// Nothing.
+    Nothing,
+    /// The request.
+    Request,
+    /// The decision; the tool has been running since then.
+    Decision(Timestamp),
+    /// Everything, or as much as could be written.
+    Everything,
 }
 
-/// A call that was judged.
-pub(crate) struct Judged {
+/// A call that has been judged and has not ended.
+pub(crate) struct PendingCall {
     pub(crate) call_id: String,
     pub(crate) call: Arc<ApprovalContext>,
     pub(crate) edited_from: Option<String>,
-    says: Option<Says>,
+    ruling: Option<Ruling>,
     request: Option<ApprovalRequest>,
     verdict: Verdict,
     approval: Approval,
     because: Vec<Because>,
     policy: Option<Digest>,
     exclude_keys: Vec<String>,
-    since: Timestamp,
-    decision: Option<ApprovalDecision>,
+    pub(crate) since: Timestamp,
+    pub(crate) decision: Option<ApprovalDecision>,
     shown: Option<Digest>,
     seen: Option<Seen>,
-    waited_ms: u64,
-    stage: Stage,
+    pub(crate) waited_ms: u64,
+    pub(crate) logged: Logged,
 }
 
-impl Judged {
+impl PendingCall {
     pub(crate) fn new(
         call_id: String,
         judgement: &Judgement<'_>,
@@ -70,18 +73,19 @@ impl Judged {
         now: Timestamp,
     ) -> Self {
         let lost = || Refusal::new(call.tool_name.clone(), Cause::Policy, "the judge gave no answer");
-        let says = match (judgement.permit_shared(call), judgement.request()) {
-            (Some(permit), _) => Says::Allow(permit),
+        let ruling = match (judgement.permit_shared(call), judgement.request()) {
+            (Some(permit), _) => Ruling::Allow(permit),
             (None, Some(request)) => {
-                Says::Ask(Box::new(ApprovalRequest { call_id: call_id.clone(), ..request }))
+                let request = ApprovalRequest { call_id: call_id.clone(), id: call.id, ..request };
+                Ruling::Ask(Box::new(request))
             }
-            (None, None) => Says::Deny(judgement.refusal().unwrap_or_else(lost)),
+            (None, None) => Ruling::Deny(judgement.refusal().unwrap_or_else(lost)),
         };
         Self {
             call_id,
             call: Arc::clone(call),
             edited_from,
-            says: Some(says),
+            ruling: Some(ruling),
             request: None,
             verdict: judgement.verdict(),
             approval: judgement.approval(),
@@ -93,18 +97,18 @@ impl Judged {
             shown: None,
             seen: None,
             waited_ms: 0,
-            stage: Stage::Judged,
+            logged: Logged::Nothing,
         }
     }
 
-    /// What a tool asks by itself is asked, whatever anybody says.
+    /// What a tool asks by itself is asked, whatever anybody ruling.
     pub(crate) fn by_itself(mut request: ApprovalRequest, policy: Option<Digest>, now: Timestamp) -> Self {
         request.approval = request.approval.clamp(Approval::OncePerSession, Approval::Human);
         Self {
             call_id: request.call_id.clone(),
             call: Arc::new(ApprovalContext::new(request.tool_name.clone(), request.args.clone())),
             edited_from: None,
-            says: None,
+            ruling: None,
             verdict: Verdict::Ask,
             approval: request.approval,
             because: vec![Because::built_in("tool's own question", "it asked while it ran")],
@@ -116,34 +120,34 @@ impl Judged {
             shown: None,
             seen: None,
             waited_ms: 0,
-            stage: Stage::Judged,
+            logged: Logged::Nothing,
         }
     }
 
     pub(crate) fn request(&self) -> Option<&ApprovalRequest> {
-        match &self.says {
-            Some(Says::Ask(request)) => Some(request),
-            Some(Says::Allow(_) | Says::Deny(_)) | None => self.request.as_ref(),
+        match &self.ruling {
+            Some(Ruling::Ask(request)) => Some(request),
+            Some(Ruling::Allow(_) | Ruling::Deny(_)) | None => self.request.as_ref(),
         }
     }
 
     /// Whether somebody is to be asked about it.
     pub(crate) fn is_asked(&self) -> bool {
-        matches!(self.says, Some(Says::Ask(_)))
+        matches!(self.ruling, Some(Ruling::Ask(_)))
     }
 
     /// The request to be asked about. What is recorded of it stays here; what may be large is not copied.
     pub(crate) fn hand_out(&mut self) -> Option<ApprovalRequest> {
-        let Some(Says::Ask(request)) = &mut self.says else { return None };
+        let Some(Ruling::Ask(request)) = &mut self.ruling else { return None };
         let about = ApprovalRequest::new(&request.tool_name, &request.description, request.payload.clone());
         let exclude_keys = request.exclude_keys.clone();
-        let kept = ApprovalRequest { risk: request.risk, exclude_keys, ..about };
+        let kept = ApprovalRequest { id: request.id, risk: request.risk, exclude_keys, ..about };
         Some(std::mem::replace(&mut **request, kept))
     }
 
-    fn take_says(&mut self) -> Says {
-        let taken = self.says.take();
-        taken.unwrap_or_else(|| Says::Deny(self.refusal(Cause::Policy, "it was decided before")))
+    fn take_ruling(&mut self) -> Ruling {
+        let taken = self.ruling.take();
+        taken.unwrap_or_else(|| Ruling::Deny(self.refusal(Cause::Policy, "it was decided before")))
     }
 
     /// The call, to be judged anew.
@@ -159,21 +163,27 @@ impl Judged {
     }
 
     /// Waits for the decision, where one must be waited for.
-    pub(crate) async fn decide(&mut self, wait: Option<Result<Wait, Refusal>>, clock: &dyn Clock) -> Decided {
-        match (self.take_says(), wait) {
-            (Says::Allow(permit), _) => Decided::Permitted(permit),
-            (Says::Deny(refusal), _) | (Says::Ask(_), Some(Err(refusal))) => Decided::Refused(refusal),
-            (Says::Ask(request), Some(Ok(wait))) => {
+    pub(crate) async fn decide(
+        &mut self,
+        wait: Option<Result<Wait, Refusal>>,
+        clock: &dyn Clock,
+    ) -> NextStep {
+        match (self.take_ruling(), wait) {
+            (Ruling::Allow(permit), _) => NextStep::Run(permit),
+            (Ruling::Deny(refusal), _) | (Ruling::Ask(_), Some(Err(refusal))) => NextStep::Refuse(refusal),
+            (Ruling::Ask(request), Some(Ok(wait))) => {
                 self.request = Some(*request);
                 self.resolved(*wait.await, clock.now())
             }
-            (Says::Ask(_), None) => Decided::Refused(self.refusal(Cause::ApproverFailed, "it was not asked")),
+            (Ruling::Ask(_), None) => {
+                NextStep::Refuse(self.refusal(Cause::ApproverFailed, "it was not asked"))
+            }
         }
     }
 
     /// The same, saying why a person sees it once more.
     pub(crate) fn asked_again_because(mut self, changed: Option<String>) -> Self {
-        if let (Some(Says::Ask(request)), Some(changed)) = (&mut self.says, changed) {
+        if let (Some(Ruling::Ask(request)), Some(changed)) = (&mut self.ruling, changed) {
             request
                 .facts
                 .insert(0, Fact::new("asked again", format!("it changed since it was shown: {changed}")));
@@ -188,15 +198,15 @@ impl Judged {
         controller.is_stopped() && !(approved && controller.is_stopped_by_denial())
     }
 
-    pub(crate) fn resolved(&mut self, resolution: Resolution, now: Timestamp) -> Decided {
+    pub(crate) fn resolved(&mut self, resolution: Resolution, now: Timestamp) -> NextStep {
         let Resolution { decision, permit, request, shown, seen } = resolution;
         self.waited_ms = now.0.saturating_sub(self.since.0);
         (self.shown, self.seen) = (shown, seen);
         self.request = Some(ApprovalRequest { call_id: self.call_id.clone(), ..request });
         self.decision = Some(decision.clone());
         match (permit, decision.edited_args) {
-            (Some(permit), _) => Decided::Permitted(permit),
-            (None, Some(args)) if decision.approved => Decided::Edited(args),
+            (Some(permit), _) => NextStep::Run(permit),
+            (None, Some(args)) if decision.approved => NextStep::JudgeEdited(args),
             (None, _) => {
                 let reason = match decision.cause {
                     Cause::Person => "a person said no",
@@ -211,7 +221,7 @@ impl Judged {
                     Cause::Policy | Cause::RecordFailed | Cause::NoWalls => "refused",
                 };
                 let note = decision.note.filter(|note| note != reason);
-                Decided::Refused(Refusal { note, ..self.refusal(decision.cause, reason) })
+                NextStep::Refuse(Refusal { note, ..self.refusal(decision.cause, reason) })
             }
         }
     }
@@ -222,7 +232,7 @@ impl Judged {
     }
 
     /// Arguments that are not recorded.
-    fn left_out(&self) -> Vec<String> {
+    pub(crate) fn left_out(&self) -> Vec<String> {
         let asked = self.request().map_or(&[][..], |request| &request.exclude_keys);
         let mut left_out: Vec<String> = Vec::new();
         for key in self.exclude_keys.iter().chain(asked).filter(|key| self.call.args.contains_key(*key)) {
@@ -234,7 +244,7 @@ impl Judged {
     }
 
     fn record(&self, left_out: &[String], withheld: &Withheld<'_>) -> CallRecord {
-        let ApprovalContext { tool_name, args, metadata, definition, resolved } = &*self.call;
+        let ApprovalContext { tool_name, args, metadata, definition, resolved, id } = &*self.call;
         let call = if left_out.is_empty() {
             Arc::clone(&self.call)
         } else {
@@ -246,6 +256,7 @@ impl Judged {
                 metadata: metadata.clone(),
                 definition: *definition,
                 resolved: resolved.clone(),
+                id: *id,
             })
         };
         let record = CallRecord {
@@ -266,12 +277,12 @@ impl Judged {
         }
     }
 
-    fn requested_record(&self) -> Record {
+    pub(crate) fn requested_record(&self) -> Record {
         let left_out = self.left_out();
         Record::Requested(Box::new(self.record(&left_out, &Withheld::of(&self.call.args, &left_out))))
     }
 
-    fn decided_record(&self, cause: Cause, refusal: Option<&Refusal>) -> Record {
+    pub(crate) fn decided_record(&self, cause: Cause, refusal: Option<&Refusal>) -> Record {
         let left_out = self.left_out();
         let withheld = Withheld::of(&self.call.args, &left_out);
         let without = |text: &String| withheld.text(text);
@@ -298,14 +309,14 @@ impl Judged {
 
     /// What is written of a call that is given up, if it would be missing.
     pub(crate) fn given_up(&mut self, now: Timestamp) -> Option<Record> {
-        match self.stage {
-            Stage::Judged | Stage::Over => None,
-            Stage::Asked => {
+        match self.logged {
+            Logged::Nothing | Logged::Everything => None,
+            Logged::Request => {
                 self.waited_ms = now.0.saturating_sub(self.since.0);
                 let refusal = self.refusal(Cause::Cancelled, "the caller gave up");
                 Some(self.decided_record(Cause::Cancelled, Some(&refusal)))
             }
-            Stage::Begun(since) => Some(Record::Executed(ExecutedRecord {
+            Logged::Decision(since) => Some(Record::Executed(ExecutedRecord {
                 call_id: self.call_id.clone(),
                 tool_name: self.call.tool_name.clone(),
                 ended: Ending::Cancelled,
@@ -317,7 +328,7 @@ impl Judged {
         }
     }
 
-    fn durability(&self) -> Durability {
+    pub(crate) fn durability(&self) -> Durability {
         match self.verdict {
             Verdict::Allow => Durability::Written,
             Verdict::Ask | Verdict::Deny => Durability::Synced,
@@ -331,113 +342,4 @@ fn told(because: &[Because], withheld: &Withheld<'_>) -> Vec<Because> {
         .iter()
         .map(|because| Because { text: withheld.text(&because.text).into(), ..because.clone() })
         .collect()
-}
-
-/// Writes down what happens to a call.
-pub(crate) struct History<'a> {
-    pub(crate) recorder: &'a dyn Recorder,
-    pub(crate) clock: &'a dyn Clock,
-}
-
-impl History<'_> {
-    /// Before a person is asked.
-    pub(crate) fn requested(&self, judged: &mut Judged) -> Result<(), Refusal> {
-        if self.recorder.keeps() == Keeps::Nothing {
-            return Ok(());
-        }
-        self.recorder
-            .record(&judged.requested_record(), Durability::Written)
-            .map_err(|e| judged.refusal(Cause::RecordFailed, &e.to_string()))?;
-        judged.stage = Stage::Asked;
-        Ok(())
-    }
-
-    /// Before anything runs.
-    pub(crate) fn decided(&self, judged: &mut Judged, permit: Permit) -> Result<RecordedPermit, Refusal> {
-        let permit = match permit.without_record(self.recorder) {
-            Ok(recorded) => return Ok(recorded),
-            Err(permit) => permit,
-        };
-        let record = judged.decided_record(permit.cause(), None);
-        judged.stage = Stage::Over;
-        let recorded = permit
-            .record(self.recorder, &record, judged.durability())
-            .map_err(|e| judged.refusal(Cause::RecordFailed, &e.to_string()))?;
-        judged.stage = Stage::Begun(self.clock.now());
-        Ok(recorded)
-    }
-
-    /// A refusal that cannot be recorded is still a refusal, with that as its cause.
-    pub(crate) fn refused(&self, judged: &mut Judged, refusal: Refusal) -> Refusal {
-        judged.stage = Stage::Over;
-        if self.recorder.keeps() == Keeps::Nothing {
-            return refusal;
-        }
-        let record = judged.decided_record(refusal.cause, Some(&refusal));
-        match self.recorder.record(&record, Durability::Synced) {
-            Ok(()) => refusal,
-            Err(e) => Refusal { cause: Cause::RecordFailed, reason: e.to_string(), ..refusal },
-        }
-    }
-
-    /// After a tool's own question was answered.
-    pub(crate) fn answered(&self, judged: &mut Judged, decision: &ApprovalDecision) -> Result<(), Refusal> {
-        judged.waited_ms = self.clock.now().0.saturating_sub(judged.since.0);
-        judged.decision = Some(decision.clone());
-        judged.stage = Stage::Over;
-        let refusal = (!decision.approved)
-            .then(|| judged.refusal(decision.cause, "the tool's own question was answered with no"));
-        let record = judged.decided_record(decision.cause, refusal.as_ref());
-        self.recorder
-            .record(&record, Durability::Synced)
-            .map_err(|e| judged.refusal(Cause::RecordFailed, &e.to_string()))
-    }
-
-    /// After it ran.
-    pub(crate) fn executed(
-        &self,
-        judged: &mut Judged,
-        result: Result<Value, ToolError>,
-        walled: Option<&Walled>,
-        started: Timestamp,
-    ) -> Outcome {
-        judged.stage = Stage::Over;
-        if self.recorder.keeps() == Keeps::Nothing {
-            return result.map_or_else(Outcome::Failed, Outcome::Done);
-        }
-        let ended = match &result {
-            Ok(_) => Ending::Done,
-            Err(ToolError::Stale(_)) => Ending::Stale,
-            Err(ToolError::Denied(_)) => Ending::Denied,
-            Err(
-                ToolError::Unknown(_)
-                | ToolError::BadArgs(_)
-                | ToolError::Failed(_)
-                | ToolError::Ended { .. }
-                | ToolError::Unrecorded(_),
-            ) => Ending::Failed,
-        };
-        let error = result.as_ref().err().map(|error| {
-            // What does not fit may be anything, also a secret, and is named by whoever could not read it.
-            let left_out = match error {
-                ToolError::BadArgs(_) => judged.call.args.keys().cloned().collect(),
-                _ => judged.left_out(),
-            };
-            Withheld::of(&judged.call.args, &left_out).text(&error.to_string())
-        });
-        let record = Record::Executed(ExecutedRecord {
-            call_id: judged.call_id.clone(),
-            tool_name: judged.call.tool_name.clone(),
-            ended,
-            result: result.as_ref().ok().map(|value| Digest::of(askfirst::json::canonical(value))),
-            error,
-            walled: walled.cloned(),
-            took_ms: self.clock.now().0.saturating_sub(started.0),
-        });
-        match (self.recorder.record(&record, judged.durability()), result) {
-            (Err(e), _) => Outcome::Failed(ToolError::Unrecorded(e.to_string())),
-            (Ok(()), Ok(value)) => Outcome::Done(value),
-            (Ok(()), Err(error)) => Outcome::Failed(error),
-        }
-    }
 }

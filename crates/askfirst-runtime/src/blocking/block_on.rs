@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{Thread, current, park};
 
-use crate::offload::alone;
-
 /// A wake-up is kept until it is heard: whoever parks inside of the future takes the thread's own.
 struct Unpark {
     thread: Thread,
@@ -37,12 +35,6 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             }
         }
     }
-}
-
-/// The same for calls that are made one after another. What a tool would do on another thread is done on this one,
-/// which has nothing else to do; so nothing that is to go on meanwhile may be part of the future.
-pub fn block_on_alone<F: Future>(future: F) -> F::Output {
-    alone(|| block_on(future))
 }
 
 #[cfg(test)]

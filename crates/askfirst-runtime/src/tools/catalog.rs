@@ -1,12 +1,12 @@
-//! What a config offers: its tools put together, the policy over them, and what there is to warn of. Every door uses
-//! this one; it opens no record and asks nobody.
+//! The tools that a config offers, with the policy over them. It opens no audit log and asks no one.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use askfirst::{Approval, Mode, Policy, Toolset, Walls};
+use askfirst::{Approval, ApprovalContext, Mode, Policy, Toolset, Walls};
 
+use crate::assess::{self, Decided, Unknown};
 use crate::launcher::{WalledLauncher, accepts_missing_walls, walls_when_asked};
 use crate::tools::Combined;
 use crate::tools::command::CommandToolset;
@@ -15,9 +15,9 @@ use crate::tools::shell::{Masked, ShellError, ShellToolset};
 use askfirst_config::{Config, Tier};
 use askfirst_display::redact::{BadGlob, Redactor, secret_env};
 
-/// Why the tools of a config cannot be offered.
+/// The tools of a config cannot be used here.
 #[derive(Debug, thiserror::Error)]
-pub enum OfferedError {
+pub enum CatalogError {
     /// The roots cannot be used.
     #[error(transparent)]
     Files(#[from] FilesError),
@@ -26,8 +26,8 @@ pub enum OfferedError {
     Shell(#[from] ShellError),
 }
 
-/// The tools on offer and the policy over them.
-pub struct Offered {
+/// The tools of a config and the policy over them.
+pub struct Catalog {
     /// The config.
     pub config: Config,
     /// The policy.
@@ -38,12 +38,12 @@ pub struct Offered {
     pub launcher: Arc<WalledLauncher>,
 }
 
-impl Offered {
-    /// What a config offers.
+impl Catalog {
+    /// The tools that a config offers.
     ///
     /// # Errors
     /// Fails if a root or a pattern of the config cannot be used here.
-    pub fn new(config: Config) -> Result<Self, OfferedError> {
+    pub fn new(config: Config) -> Result<Self, CatalogError> {
         let policy = config.policy(Walls::default()).with_walls_found_by(walls_when_asked(&config));
         let launcher = Arc::new(WalledLauncher::new(config.clone()));
         let shell = config.main.shell.clone().unwrap_or_default();
@@ -63,6 +63,13 @@ impl Offered {
         }
         let toolset = Arc::new(toolset.with(Arc::new(commands)));
         Ok(Self { config, policy, toolset, launcher })
+    }
+
+    /// Judges a call without submitting it. No one is asked, nothing runs and nothing is recorded.
+    ///
+    /// A tool that another program offers counts if an entry of `tools:` covers its name, or if it is behind a gateway.
+    pub fn decide<T>(&self, call: ApprovalContext, read: impl FnOnce(Decided<'_>) -> T) -> T {
+        assess::decide(call, &*self.toolset, &self.policy, Unknown::Unnamed, read)
     }
 }
 
@@ -124,5 +131,5 @@ pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
 }
 
 #[cfg(test)]
-#[path = "offered/tests.rs"]
+#[path = "catalog/tests.rs"]
 mod tests;

@@ -1,0 +1,392 @@
+//! A session: config, policy, tools, controller, audit log, redaction and sandbox, put together in one place.
+//!
+//! The command line, the gateway, the MCP server and Python all open their sessions here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use askfirst::policy::NeedsApproval;
+use askfirst::ports::{Approver, Clock, Durability, Recorder};
+use askfirst::record::{Record, SessionRecord};
+use askfirst::toolset::BoxFuture;
+use askfirst::{ApprovalContext, ApprovalMemory, Mode, Outcome, Policy, Toolset, Walls};
+use askfirst_config::{
+    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_ROTATE, Fallback, OnDenial,
+};
+use askfirst_display::redact::{BadGlob, Redactor};
+
+use crate::assess::{Decided, Unknown};
+use crate::clock::SystemClock;
+use crate::controller::ApprovalController;
+use crate::launcher::{WalledLauncher, lacks_demanded_walls, walls_when_asked};
+use crate::ledger::{Ledger, LedgerSettings, SessionId};
+use crate::observer::Observer;
+use crate::tools::catalog::{Catalog, CatalogError, ledger_path, redactor, warnings};
+use crate::toolset::{ApprovalToolset, Run};
+
+/// A session cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The config requires a sandbox that does not work here.
+    #[error("the config requires a sandbox, and none works here")]
+    NoSandbox,
+    /// The tools of the config cannot be used.
+    #[error(transparent)]
+    Tools(#[from] CatalogError),
+    /// A name in `secrets:` is not a glob.
+    #[error(transparent)]
+    Secrets(#[from] BadGlob),
+    /// The override of the decision point does not fit the config.
+    #[error("{0}")]
+    Override(String),
+    /// The audit log cannot be written.
+    #[error("{0}")]
+    AuditLog(String),
+}
+
+/// The data from which a front end makes its approver.
+pub struct Opening<'a> {
+    /// The config.
+    pub config: &'a Config,
+    /// The name of the session.
+    pub id: &'a str,
+    /// The tools that requests are about.
+    pub tools: &'a Arc<dyn Toolset>,
+    /// Finds the secrets that a person must not see.
+    pub redactor: &'a Arc<Redactor>,
+    /// The clock of the session.
+    pub clock: &'a Arc<dyn Clock>,
+}
+
+type MakeApprover<'a> = Box<dyn FnOnce(Opening<'_>) -> Arc<dyn Approver> + 'a>;
+type WrapTools<'a> = Box<dyn FnOnce(Arc<dyn Toolset>, &Arc<WalledLauncher>) -> Arc<dyn Toolset> + 'a>;
+
+/// Who answers requests.
+enum Asking<'a> {
+    NoOne,
+    Approver(MakeApprover<'a>),
+    Controller(ApprovalController),
+}
+
+/// The place of the audit log.
+enum Log {
+    Off,
+    /// The config's own place, or this folder.
+    In(PathBuf),
+    At(PathBuf),
+}
+
+/// The tools of a session.
+enum Tools<'a> {
+    Config(Option<WrapTools<'a>>),
+    Own(Arc<dyn Toolset>),
+}
+
+/// Puts a session together.
+pub struct SessionBuilder<'a> {
+    config: Config,
+    front_end: &'a str,
+    mode: Mode,
+    id: Option<String>,
+    asking: Asking<'a>,
+    log: Log,
+    tools: Tools<'a>,
+    unknown: Unknown,
+    overriding: Option<Arc<dyn NeedsApproval>>,
+    observer: Option<Arc<dyn Observer>>,
+    on_denial: Option<OnDenial>,
+    run: Run,
+}
+
+impl<'a> SessionBuilder<'a> {
+    /// The name of the front end, for the audit log.
+    #[must_use]
+    pub fn front_end(mut self, name: &'a str) -> Self {
+        self.front_end = name;
+        self
+    }
+
+    /// The mode; interactive unless set.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// The name of the session; a new one unless set.
+    #[must_use]
+    pub fn id(mut self, id: Option<String>) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// The approver, made when everything that it needs is there.
+    #[must_use]
+    pub fn approver(mut self, make: impl FnOnce(Opening<'_>) -> Arc<dyn Approver> + 'a) -> Self {
+        self.asking = Asking::Approver(Box::new(make));
+        self
+    }
+
+    /// An existing controller, with its own mode, memory, approver and timeout.
+    #[must_use]
+    pub fn controller(mut self, controller: ApprovalController) -> Self {
+        self.mode = controller.mode();
+        self.asking = Asking::Controller(controller);
+        self
+    }
+
+    /// Keeps an audit log: where the config says, or else in the user's state folder.
+    #[must_use]
+    pub fn log_in(mut self, state: impl Into<PathBuf>) -> Self {
+        self.log = Log::In(state.into());
+        self
+    }
+
+    /// Keeps an audit log in this file.
+    #[must_use]
+    pub fn log_at(mut self, file: impl Into<PathBuf>) -> Self {
+        self.log = Log::At(file.into());
+        self
+    }
+
+    /// Wraps the tools of the config before approval wraps them.
+    #[must_use]
+    pub fn wrap_tools(
+        mut self,
+        wrap: impl FnOnce(Arc<dyn Toolset>, &Arc<WalledLauncher>) -> Arc<dyn Toolset> + 'a,
+    ) -> Self {
+        self.tools = Tools::Config(Some(Box::new(wrap)));
+        self
+    }
+
+    /// These tools instead of the config's.
+    #[must_use]
+    pub fn own_tools(mut self, tools: Arc<dyn Toolset>) -> Self {
+        self.tools = Tools::Own(tools);
+        self
+    }
+
+    /// The meaning of a name without a tool; blocked unless set.
+    #[must_use]
+    pub fn unknown(mut self, unknown: Unknown) -> Self {
+        self.unknown = unknown;
+        self
+    }
+
+    /// Code that replaces the config's decision, where the design allows it.
+    #[must_use]
+    pub fn overriding(mut self, overriding: Option<Arc<dyn NeedsApproval>>) -> Self {
+        self.overriding = overriding;
+        self
+    }
+
+    /// Code that is notified of each step of each call.
+    #[must_use]
+    pub fn observe(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// The effect of a person's no, instead of the config's value.
+    #[must_use]
+    pub fn on_denial(mut self, on_denial: Option<OnDenial>) -> Self {
+        self.on_denial = on_denial;
+        self
+    }
+
+    /// The run that a person's no ends under `on_denial: stop`.
+    #[must_use]
+    pub fn run(mut self, run: Run) -> Self {
+        self.run = run;
+        self
+    }
+
+    /// Opens the session. The first entry of its audit log says how it is set up.
+    ///
+    /// # Errors
+    /// Fails if the sandbox, the tools, the config's values or the audit log cannot be used.
+    pub fn open(self) -> Result<Session, OpenError> {
+        let (config, policy, tools, launcher) = match self.tools {
+            Tools::Config(wrap) => {
+                let fails = self.config.main.sandbox.os_sandbox_fallback == Fallback::FailFast;
+                if fails && lacks_demanded_walls(&self.config) {
+                    return Err(OpenError::NoSandbox);
+                }
+                let Catalog { config, policy, toolset, launcher } = Catalog::new(self.config)?;
+                let tools = match wrap {
+                    Some(wrap) => wrap(toolset, &launcher),
+                    None => toolset,
+                };
+                (config, policy, tools, Some(launcher))
+            }
+            Tools::Own(tools) => {
+                let policy = self.config.policy(Walls::default());
+                let policy = policy.with_walls_found_by(walls_when_asked(&self.config));
+                (self.config, policy, tools, None)
+            }
+        };
+        let policy = match self.overriding {
+            Some(overriding) => policy.with_override(overriding).map_err(OpenError::Override)?,
+            None => policy,
+        };
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+        let redactor = Arc::new(redactor(&config)?);
+        let fresh = SessionId::new(clock.now());
+        let id = self.id.unwrap_or_else(|| fresh.to_string());
+        let warnings = warnings(&config, self.mode);
+        let log = match self.log {
+            Log::Off => None,
+            Log::In(state) => Some(ledger_path(&config, &state)),
+            Log::At(file) => Some(file),
+        };
+        let ledger = match log {
+            Some(path) => {
+                let ledger = open_log(path, &config, fresh, &redactor, &clock)?;
+                let begun = Record::Session(SessionRecord {
+                    program: format!("askfirst {}", env!("CARGO_PKG_VERSION")),
+                    door: self.front_end.to_owned(),
+                    mode: self.mode,
+                    policy: policy.digest(),
+                    warnings: warnings.clone(),
+                });
+                let written = ledger.record(&begun, Durability::Written);
+                written.map_err(|e| OpenError::AuditLog(e.0))?;
+                Some(ledger)
+            }
+            None => None,
+        };
+        let controller = match self.asking {
+            Asking::Controller(controller) => controller,
+            Asking::NoOne => controller(&config, self.mode, None, &clock),
+            Asking::Approver(make) => {
+                let opening =
+                    Opening { config: &config, id: &id, tools: &tools, redactor: &redactor, clock: &clock };
+                controller(&config, self.mode, Some(make(opening)), &clock)
+            }
+        };
+        let mut pipeline = ApprovalToolset::new(tools, controller, policy)
+            .redactor(Redactor::clone(&redactor))
+            .on_denial(self.on_denial.unwrap_or(config.main.on_denial))
+            .run(self.run)
+            .unknown(self.unknown)
+            .clock(Arc::clone(&clock))
+            .session(&id);
+        if let Some(ledger) = &ledger {
+            pipeline = pipeline.recorder(Arc::clone(ledger) as _);
+        }
+        if let Some(observer) = self.observer {
+            pipeline = pipeline.observer(observer);
+        }
+        Ok(Session { id, tools: pipeline, config, clock, ledger, launcher, redactor, warnings })
+    }
+}
+
+fn controller(
+    config: &Config,
+    mode: Mode,
+    approver: Option<Arc<dyn Approver>>,
+    clock: &Arc<dyn Clock>,
+) -> ApprovalController {
+    let setup = ApprovalController::setup(mode)
+        .memory(ApprovalMemory::new(Some(config.main.memory_expire.unwrap_or(DEFAULT_MEMORY_EXPIRE))))
+        .time_out(Some(config.main.approval_timeout.unwrap_or(DEFAULT_APPROVAL_TIMEOUT)))
+        .clock(Arc::clone(clock));
+    match approver {
+        Some(approver) => setup.approver(approver).build(),
+        None => setup.build(),
+    }
+}
+
+fn open_log(
+    path: PathBuf,
+    config: &Config,
+    session: SessionId,
+    redactor: &Arc<Redactor>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<Ledger>, OpenError> {
+    let settings = LedgerSettings {
+        path,
+        sync: config.main.ledger.sync,
+        rotate: config.main.ledger.rotate.unwrap_or(DEFAULT_ROTATE),
+    };
+    let ledger = Ledger::open(settings, session, Arc::clone(redactor), Arc::clone(clock));
+    ledger.map(Arc::new).map_err(|e| OpenError::AuditLog(e.to_string()))
+}
+
+/// Everything around the calls of one front end.
+pub struct Session {
+    /// Its name; calls are numbered below it.
+    pub id: String,
+    /// The tools, behind approval.
+    pub tools: ApprovalToolset,
+    /// The config.
+    pub config: Config,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The audit log, if there is one.
+    pub ledger: Option<Arc<Ledger>>,
+    /// Starts the processes of the config's tools.
+    pub launcher: Option<Arc<WalledLauncher>>,
+    /// Finds secrets.
+    pub redactor: Arc<Redactor>,
+    /// What the user should know before the first call.
+    pub warnings: Vec<String>,
+}
+
+impl Session {
+    /// A session on a config: interactive, with the config's tools, no approver and no audit log until set.
+    #[must_use]
+    pub fn builder<'a>(config: Config) -> SessionBuilder<'a> {
+        SessionBuilder {
+            config,
+            front_end: "library",
+            mode: Mode::Interactive,
+            id: None,
+            asking: Asking::NoOne,
+            log: Log::Off,
+            tools: Tools::Config(None),
+            unknown: Unknown::Blocked,
+            overriding: None,
+            observer: None,
+            on_denial: None,
+            run: Run::Session,
+        }
+    }
+
+    /// The controller.
+    #[must_use]
+    pub fn controller(&self) -> &ApprovalController {
+        self.tools.controller()
+    }
+
+    /// Submits calls that belong together; see [`ApprovalToolset::submit`].
+    pub fn submit(
+        &self,
+        calls: impl IntoIterator<Item = ApprovalContext>,
+    ) -> Vec<BoxFuture<'static, Outcome>> {
+        self.tools.submit(calls)
+    }
+
+    /// Judges a call without submitting it. No one is asked, nothing runs and nothing is recorded.
+    pub fn decide<T>(&self, call: ApprovalContext, read: impl FnOnce(Decided<'_>) -> T) -> T {
+        self.tools.decide(call, read)
+    }
+
+    /// One more toolset with its own policy, on the same controller, audit log and redaction.
+    #[must_use]
+    pub fn over(&self, toolset: Arc<dyn Toolset>, policy: Policy) -> ApprovalToolset {
+        self.tools.over(toolset, policy)
+    }
+
+    /// Ends the processes that the config's tools started, within this time. Returns what a person should know of them.
+    pub fn end(&self, patience: Duration) -> Vec<String> {
+        self.launcher.as_ref().map(|launcher| launcher.end(patience)).unwrap_or_default()
+    }
+
+    /// The audit log file of a config whose state folder is `state`.
+    #[must_use]
+    pub fn log_path(config: &Config, state: &Path) -> PathBuf {
+        ledger_path(config, state)
+    }
+}
