@@ -15,7 +15,7 @@ fn request() -> ApprovalRequest {
 }
 
 #[test]
-fn whatever_changes_in_a_request_changes_its_digest() {
+fn any_change_in_a_request_changes_its_digest() {
     let changes: [Change; 24] = [
         |_| {},
         |request| request.call_id = "c".into(),

@@ -18,7 +18,7 @@ fn denied(test: Test, x: Value) -> bool {
 }
 
 #[test]
-fn only_the_very_value_softens() {
+fn only_the_exact_value_satisfies_a_condition() {
     assert!(softened(is("users"), json!("users")));
     let others = [
         json!("Users"),
@@ -44,7 +44,7 @@ fn only_the_very_value_softens() {
 }
 
 #[test]
-fn what_climbs_softens_nothing_however_it_is_spelt() {
+fn climbing_path_matches_no_allow_glob_in_any_spelling() {
     assert!(softened(like("notes/**"), json!("notes/a/b.md")));
     let climbing = [
         "notes/..",
@@ -65,7 +65,7 @@ fn what_climbs_softens_nothing_however_it_is_spelt() {
 }
 
 #[test]
-fn no_other_kind_of_value_softens_by_a_glob() {
+fn glob_condition_matches_only_strings() {
     for other in
         [json!(1), json!(true), json!(null), json!({}), json!({"x": "x"}), json!([[]]), json!([{"x": 1}])]
     {
@@ -74,7 +74,7 @@ fn no_other_kind_of_value_softens_by_a_glob() {
 }
 
 #[test]
-fn a_deny_is_not_dodged_by_another_kind_of_value() {
+fn deny_covers_every_kind_of_equivalent_value() {
     // What a tool that is not strict about kinds would read as the denied value.
     for other in [
         json!(true),
@@ -102,7 +102,7 @@ fn a_deny_is_not_dodged_by_another_kind_of_value() {
 }
 
 #[test]
-fn a_deny_is_not_dodged_by_another_spelling_of_a_path() {
+fn deny_covers_every_spelling_of_a_path() {
     for text in [
         "secrets/a",
         "./secrets/a",
@@ -121,7 +121,7 @@ fn a_deny_is_not_dodged_by_another_spelling_of_a_path() {
 }
 
 #[test]
-fn a_deny_among_many_is_found_for_any_kind_of_value() {
+fn deny_among_many_cases_is_found_for_any_kind_of_value() {
     let mut list: Vec<Case> =
         (0..50).map(|n| when(case(Free, n + 10), "x", [is(format!("ok{n}"))])).collect();
     list.push(when(case(Deny, 2), "x", [is("bad")]));
@@ -139,7 +139,7 @@ fn a_deny_among_many_is_found_for_any_kind_of_value() {
 }
 
 #[test]
-fn names_beside_the_named_argument_change_nothing() {
+fn similar_argument_names_do_not_match_a_condition() {
     let list = vec![
         when(case(Deny, 2), "path", [is("/etc")]),
         when(case(Free, 3), "path", [is("/w")]),
@@ -155,7 +155,7 @@ fn names_beside_the_named_argument_change_nothing() {
 }
 
 #[test]
-fn a_servers_tool_slips_past_no_glob_by_its_name() {
+fn deny_glob_covers_every_odd_tool_name() {
     let policy = policy(Free, vec![("mcp__git__*", vec![case(Deny, 2)]), ("a*", vec![case(Free, 3)])]);
     for tool in
         ["delete", "", "a/b", "/", "a\nb", "a\0b", "..", "ü", "\u{202e}x", "*", "{a}", "[", "\\", "𝒹elete"]
@@ -165,7 +165,7 @@ fn a_servers_tool_slips_past_no_glob_by_its_name() {
 }
 
 #[test]
-fn globs_with_letters_of_several_bytes_are_found_beside_shorter_ones() {
+fn glob_with_multibyte_prefix_is_found_beside_shorter_ones() {
     let globs =
         vec![("a*", vec![case(Free, 2)]), ("über*", vec![case(Deny, 3)]), ("üb*", vec![case(Free, 4)])];
     let policy = policy(Free, globs);
@@ -174,7 +174,7 @@ fn globs_with_letters_of_several_bytes_are_found_beside_shorter_ones() {
 }
 
 #[test]
-fn an_odd_name_is_only_itself() {
+fn odd_tool_name_matches_no_other_name() {
     let policy = policy(Required, vec![("calc", vec![case(Free, 2)]), ("shell", vec![case(Free, 3)])]);
     for name in ["", "Calc", "calc ", "calc\0", "cаlc", "shell\n", "SHELL", "calc/../shell"] {
         assert_eq!(verdict_of(name, json!({}), &policy), Verdict::Ask, "{name:?}");
@@ -182,7 +182,7 @@ fn an_odd_name_is_only_itself() {
 }
 
 #[test]
-fn huge_and_deep_arguments_are_judged_like_any_other() {
+fn huge_and_deep_arguments_are_judged_normally() {
     let deep = (0..60).fold(json!("bad"), |inner, _| json!([inner]));
     assert!(denied(is("bad"), deep.clone()) && !softened(is("bad"), deep));
     let long = "x".repeat(1 << 20);
@@ -195,7 +195,7 @@ fn huge_and_deep_arguments_are_judged_like_any_other() {
 }
 
 #[test]
-fn a_condition_without_tests_never_holds() {
+fn condition_without_tests_never_holds() {
     let list = vec![when(case(Free, 2), "x", []), when(case(Deny, 3), "x", [])];
     assert_eq!(verdict_of("t", json!({"x": "a"}), &policy(Required, vec![("t", list)])), Verdict::Ask);
 }

@@ -17,7 +17,7 @@ fn mail() -> ApprovalContext {
 }
 
 #[test]
-fn a_harmless_tool_that_the_config_makes_ask_is_asked_about_by_its_arguments() {
+fn config_request_for_harmless_tool_shows_its_arguments() {
     let policy = policy(None, vec![("mail", vec![excluding(case(Required, 2), "body")])]);
     for own in [Assessment::harmless(), Assessment::silent()] {
         let call = mail();
@@ -30,7 +30,7 @@ fn a_harmless_tool_that_the_config_makes_ask_is_asked_about_by_its_arguments() {
 }
 
 #[test]
-fn a_description_in_the_config_beats_the_tools_and_the_tools_payload_beats_exclude_keys() {
+fn config_description_and_tool_payload_take_precedence() {
     let entry = excluding(described(case(Required, 2), "Mail to {to}: {body}"), "body");
     let policy = policy(None, vec![("mail", vec![entry])]);
     let call = mail();
@@ -41,7 +41,7 @@ fn a_description_in_the_config_beats_the_tools_and_the_tools_payload_beats_exclu
 }
 
 #[test]
-fn a_tools_own_words_stand_where_the_config_has_none() {
+fn tool_description_stays_without_a_config_description() {
     let policy = policy(None, vec![("mail", vec![case(Human, 2)])]);
     let request =
         judge(&mail(), &asks(OncePerSession), &policy).request().map(|r| (r.description, r.approval));
@@ -49,7 +49,7 @@ fn a_tools_own_words_stand_where_the_config_has_none() {
 }
 
 #[test]
-fn risk_is_only_raised() {
+fn config_can_only_raise_the_risk() {
     for own in [Risk::Low, Risk::High, Risk::Irreversible] {
         for config in [None, Some(Risk::Low), Some(Risk::High), Some(Risk::Irreversible)] {
             let mut entry = case(Required, 2);
@@ -70,7 +70,7 @@ fn risk_is_only_raised() {
 }
 
 #[test]
-fn a_request_shows_the_call_that_would_run_whatever_the_tool_wrote_into_it() {
+fn request_always_shows_the_call_that_would_run() {
     let lie = ApprovalRequest {
         args: json!({"to": "somebody else"}).as_object().unwrap().clone(),
         ..ApprovalRequest::new("harmless_name", "d", json!({}))
@@ -81,7 +81,7 @@ fn a_request_shows_the_call_that_would_run_whatever_the_tool_wrote_into_it() {
 }
 
 #[test]
-fn facts_are_shown_also_where_the_config_makes_it_ask_and_none_twice() {
+fn assessment_facts_are_shown_once_in_the_request() {
     let mut own = asks(Required);
     own.facts = vec![Fact::new("folder", "/w"), Fact::new("folder", "/w")];
     let request = judge(&mail(), &own, &policy(None, vec![])).request().unwrap();
@@ -90,7 +90,7 @@ fn facts_are_shown_also_where_the_config_makes_it_ask_and_none_twice() {
 }
 
 #[test]
-fn the_tools_reasons_follow_the_deciding_one() {
+fn tool_reasons_follow_the_deciding_reason() {
     let mut own = asks(Required);
     own.because.push(Because {
         rule: "shell.rules[2]".into(),
@@ -124,7 +124,7 @@ impl Recorder for Notes {
 }
 
 #[test]
-fn only_the_record_of_its_own_call_makes_a_permit_good() {
+fn permit_accepts_only_the_log_entry_of_its_own_call() {
     let (call, notes) = (mail(), Notes::default());
     let policy = policy(None, vec![("mail", vec![case(Free, 2)])]);
     let permit = || judge(&call, &Assessment::silent(), &policy).permit().unwrap();
@@ -157,7 +157,7 @@ fn only_the_record_of_its_own_call_makes_a_permit_good() {
 }
 
 #[test]
-fn what_the_config_excludes_is_in_nothing_that_nobody_wrote() {
+fn config_excluded_key_is_not_in_generated_texts() {
     let mut private = excluding(case(Required, 2), "body");
     private.approval = None;
     let policy = policy(None, vec![("mail", vec![private])]);
@@ -178,7 +178,7 @@ fn what_the_config_excludes_is_in_nothing_that_nobody_wrote() {
 }
 
 #[test]
-fn a_permit_gives_the_judged_call_away_once_it_is_recorded() {
+fn recorded_permit_returns_the_judged_call() {
     let (call, policy, notes) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]), Notes::default());
     let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
     assert_eq!((permit.call(), permit.cause()), (&call, Cause::Policy));
@@ -189,7 +189,7 @@ fn a_permit_gives_the_judged_call_away_once_it_is_recorded() {
 }
 
 #[test]
-fn a_recorder_that_fails_leaves_no_permit() {
+fn failed_recorder_leaves_no_permit() {
     let (call, policy) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]));
     let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
     let notes = Notes { fails: true, ..Notes::default() };
@@ -212,7 +212,7 @@ impl Recorder for Forgetful {
 }
 
 #[test]
-fn a_permit_goes_unrecorded_only_where_nothing_is_kept() {
+fn permit_skips_the_log_only_if_the_recorder_keeps_nothing() {
     let (call, policy, notes) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]), Notes::default());
     let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
     let permit = permit.without_record(&notes).map(drop).expect_err("there is a record");
@@ -221,7 +221,7 @@ fn a_permit_goes_unrecorded_only_where_nothing_is_kept() {
 }
 
 #[test]
-fn only_an_allow_has_a_permit() {
+fn only_an_allow_verdict_gives_a_permit() {
     for approval in Approval::ALL {
         let policy = policy(None, vec![("mail", vec![case(approval, 2)])]);
         assert_eq!(

@@ -29,7 +29,7 @@ fn overridden(policy: Policy, needs: Needs) -> (Policy, Arc<Says>) {
 }
 
 #[test]
-fn an_override_replaces_config_own_view_and_default() {
+fn override_replaces_config_tool_view_and_default() {
     let entries = || vec![("t", vec![case(Human, 2)]), ("*", vec![case(Required, 3)])];
     for own in [Assessment::silent(), asks(Human), firm(asks(Human)), Assessment::harmless()] {
         let (policy, says) = overridden(policy(Human, entries()), Needs::Allow);
@@ -41,7 +41,7 @@ fn an_override_replaces_config_own_view_and_default() {
 }
 
 #[test]
-fn an_override_lifts_neither_block_nor_deny_and_is_not_even_asked() {
+fn override_is_not_called_for_a_block_or_deny() {
     let denies = [("t", case(Deny, 2)), ("*", case(Deny, 2)), ("t", when(case(Deny, 2), "a", [is(1)]))];
     for (name, deny) in denies {
         let (policy, says) = overridden(policy(Free, vec![(name, vec![deny])]), Needs::Allow);
@@ -54,7 +54,7 @@ fn an_override_lifts_neither_block_nor_deny_and_is_not_even_asked() {
 }
 
 #[test]
-fn an_override_asks_at_least_as_strictly_as_tool_and_config_would() {
+fn override_asks_at_least_as_strictly_as_tool_and_config() {
     let of = |own: &Assessment, entry: Option<Approval>| {
         let entries = entry.map(|approval| ("t", vec![case(approval, 2)])).into_iter().collect();
         let (policy, _) = overridden(policy(Free, entries), Needs::Ask);
@@ -67,7 +67,7 @@ fn an_override_asks_at_least_as_strictly_as_tool_and_config_would() {
 }
 
 #[test]
-fn an_override_may_bring_its_own_request_and_cannot_use_it_to_allow() {
+fn override_request_is_used_but_cannot_allow() {
     let with = |approval| {
         let request =
             ApprovalRequest { approval, ..ApprovalRequest::new("other tool", "mine", json!({"k": 1})) };
@@ -89,7 +89,7 @@ fn an_override_may_bring_its_own_request_and_cannot_use_it_to_allow() {
 }
 
 #[test]
-fn an_override_denies_with_its_reason() {
+fn override_denies_with_its_reason() {
     let (policy, _) = overridden(policy(Free, vec![]), Needs::Deny("not on fridays".to_owned()));
     let call = call("t", json!({}));
     let refusal = judge(&call, &Assessment::harmless(), &policy).refusal().unwrap();
@@ -97,7 +97,7 @@ fn an_override_denies_with_its_reason() {
 }
 
 #[test]
-fn options_that_an_override_does_not_know_are_refused_with_the_entrys_name() {
+fn unknown_override_options_are_refused_with_the_entry_name() {
     let mut bad = case(None, 2);
     bad.options.insert("bad".to_owned(), json!(1));
     let says = Arc::new(Says(Needs::Allow, Mutex::default()));
@@ -106,7 +106,7 @@ fn options_that_an_override_does_not_know_are_refused_with_the_entrys_name() {
 }
 
 #[test]
-fn a_floor_raises_and_never_lowers() {
+fn floor_raises_and_never_lowers_the_approval() {
     for main in Approval::ALL {
         for floor in Approval::ALL {
             let policy = policy(None, vec![("t", vec![case(main, 2)])]);
@@ -122,7 +122,7 @@ fn a_floor_raises_and_never_lowers() {
 }
 
 #[test]
-fn a_floor_holds_under_an_override_and_by_glob_and_default() {
+fn floor_holds_under_override_by_glob_and_by_default() {
     let (policy, _) = overridden(policy(Free, vec![]), Needs::Allow);
     let denied = policy.clone().with_floor(rules(None, vec![("*", vec![case(Deny, 9)])]));
     assert_eq!(verdict_of("t", json!({}), &denied), Verdict::Deny);
@@ -133,7 +133,7 @@ fn a_floor_holds_under_an_override_and_by_glob_and_default() {
 }
 
 #[test]
-fn every_floor_counts() {
+fn strictest_of_several_floors_decides() {
     let policy = policy(None, vec![("t", vec![case(Free, 2)])])
         .with_floor(rules(None, vec![("t", vec![case(Human, 7)])]))
         .with_floor(rules(None, vec![("t", vec![case(Required, 8)])]));
@@ -142,7 +142,7 @@ fn every_floor_counts() {
 }
 
 #[test]
-fn a_floors_risk_counts_and_its_deny_by_condition_too() {
+fn floor_raises_risk_and_its_conditional_deny_denies() {
     let deny = when(case(Deny, 8), "to", [like("*@rival.example")]);
     let floor =
         rules(None, vec![("mail", vec![deny]), ("m*", vec![risky(case(None, 9), Risk::Irreversible)])]);
@@ -153,7 +153,7 @@ fn a_floors_risk_counts_and_its_deny_by_condition_too() {
 }
 
 #[test]
-fn without_walls_no_process_starts_unasked_and_where_they_are_demanded_none_starts() {
+fn missing_sandbox_asks_and_demanded_sandbox_denies() {
     let call = call("t", json!({}));
     let free = || Policy::new(rules(None, vec![("t", vec![case(Free, 2)])]));
     let starts = process(Assessment::harmless());
@@ -170,7 +170,7 @@ fn without_walls_no_process_starts_unasked_and_where_they_are_demanded_none_star
 }
 
 #[test]
-fn walls_soften_nothing_and_an_override_does_not_stand_in_for_them() {
+fn missing_sandbox_only_raises_the_approval() {
     let call = call("t", json!({}));
     for approval in [Required, Human, Deny] {
         let policy = Policy::new(rules(None, vec![("t", vec![case(approval, 2)])]));

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_yes_gives_a_permit_for_exactly_the_call_that_was_shown() {
+fn approval_gives_a_permit_for_exactly_the_shown_call() {
     let mut desk = Desk::interactive();
     let submitted = plain(1);
     let call = submitted.call.clone();
@@ -21,7 +21,7 @@ fn a_yes_gives_a_permit_for_exactly_the_call_that_was_shown() {
 }
 
 #[test]
-fn a_no_gives_none_and_keeps_its_note() {
+fn denial_gives_no_permit_and_keeps_its_note() {
     let mut desk = Desk::interactive();
     let [ticket] = desk.submit([plain(1)]);
     desk.answer(vec![no().with_note("use the other table")]);
@@ -32,7 +32,7 @@ fn a_no_gives_none_and_keeps_its_note() {
 }
 
 #[test]
-fn only_a_person_approves() {
+fn only_a_person_can_approve() {
     let causes = [
         Cause::Policy,
         Cause::Mode,
@@ -62,7 +62,7 @@ fn only_a_person_approves() {
 }
 
 #[test]
-fn nothing_is_approved_before_it_was_shown() {
+fn approval_before_presentation_is_rejected() {
     let mut desk = Desk::interactive();
     let [ticket] = desk.submit([plain(1)]);
     let id = desk.showing.take().unwrap();
@@ -72,7 +72,7 @@ fn nothing_is_approved_before_it_was_shown() {
 }
 
 #[test]
-fn an_answer_to_another_question_changes_nothing() {
+fn answer_to_another_question_changes_nothing() {
     let mut desk = Desk::interactive();
     let [first, second] = desk.submit([plain(1), plain(2)]);
     let old = desk.answer(vec![yes()]).id;
@@ -86,7 +86,7 @@ fn an_answer_to_another_question_changes_nothing() {
 }
 
 #[test]
-fn an_answer_of_the_wrong_length_refuses_all() {
+fn answer_of_wrong_length_refuses_all_members() {
     for count in [0, 2, 4] {
         let mut desk = Desk::interactive();
         let tickets = desk.submit([1, 2, 3].map(|n| grouped(plain(n), "g")));
@@ -99,7 +99,7 @@ fn an_answer_of_the_wrong_length_refuses_all() {
 }
 
 #[test]
-fn once_per_session_is_for_the_session_whatever_the_approver_says() {
+fn once_per_session_approval_always_lasts_for_the_session() {
     let mut desk = Desk::interactive();
     let once = || ask("t", json!({"n": 1}), Approval::OncePerSession);
     let [refused] = desk.submit([once()]);
@@ -112,7 +112,7 @@ fn once_per_session_is_for_the_session_whatever_the_approver_says() {
 }
 
 #[test]
-fn a_pattern_must_be_one_that_was_offered() {
+fn pattern_not_offered_is_rejected() {
     let mut desk = Desk::interactive();
     for at in [Some(1), Some(usize::MAX), None] {
         let [ticket] = desk.submit([offering(plain(1))]);
@@ -127,7 +127,7 @@ fn a_pattern_must_be_one_that_was_offered() {
 }
 
 #[test]
-fn a_pattern_that_does_not_cover_the_request_itself_is_none() {
+fn pattern_that_misses_its_own_request_is_rejected() {
     let mut desk = Desk::interactive();
     let mut stray = offering(plain(1));
     stray.request.payload = json!({"n": 1, "m": 2});
@@ -149,7 +149,7 @@ fn edited_arguments_run_nothing_and_are_not_remembered() {
 }
 
 #[test]
-fn one_edit_is_not_an_answer_to_several_requests() {
+fn one_edit_cannot_answer_several_requests() {
     let mut desk = Desk::interactive();
     let tickets = desk.submit([1, 2].map(|n| grouped(plain(n), "g")));
     desk.answer(vec![ApprovalDecision { edited_args: Some(crate::json::Args::new()), ..yes() }]);
@@ -159,7 +159,7 @@ fn one_edit_is_not_an_answer_to_several_requests() {
 }
 
 #[test]
-fn stop_refuses_what_waits_and_whatever_comes() {
+fn stop_refuses_waiting_and_later_calls() {
     let mut desk = Desk::interactive();
     desk.machine.memory().store("t", &json!({"n": 9}), for_session(yes()), Timestamp(0));
     let [answered, waiting] = desk.submit([plain(1), plain(2)]);
@@ -174,7 +174,7 @@ fn stop_refuses_what_waits_and_whatever_comes() {
 }
 
 #[test]
-fn yes_and_stop_at_once_is_no_yes() {
+fn approval_with_stop_is_rejected() {
     let mut desk = Desk::interactive();
     let [ticket] = desk.submit([plain(1)]);
     desk.answer(vec![ApprovalDecision { stop: true, ..for_session(yes()) }]);
@@ -183,7 +183,7 @@ fn yes_and_stop_at_once_is_no_yes() {
 }
 
 #[test]
-fn a_stop_counts_even_in_an_answer_that_is_none() {
+fn stop_counts_even_in_an_invalid_answer() {
     let mut desk = Desk::interactive();
     desk.submit([1, 2].map(|n| grouped(plain(n), "g")));
     desk.answer(vec![ApprovalDecision { stop: true, ..no() }, no(), no()]);
@@ -199,7 +199,7 @@ fn approve_all_stops_approving_after_a_stop() {
 }
 
 #[test]
-fn other_arguments_that_are_the_same_are_a_plain_yes() {
+fn edit_without_changes_is_a_plain_approval() {
     let mut desk = Desk::interactive();
     let [ticket] = desk.submit([plain(1)]);
     let same = plain(1).call.args.clone();

@@ -431,7 +431,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn whatever_happens_every_call_is_told_once_and_nothing_runs_that_nobody_agreed_to(
+    fn every_call_is_resolved_once_and_runs_only_if_approved(
         (mode, somebody) in setting(),
         ops in prop::collection::vec(op(), 1..60),
         by_answers in any::<bool>(),

@@ -14,7 +14,7 @@ fn at_once(mode: Mode, somebody: Somebody, approval: Approval) -> Option<(bool, 
 }
 
 #[test]
-fn the_table_of_modes_holds() {
+fn mode_table_holds_for_every_approval_value() {
     use Approval::{Deny, Human, OncePerSession, Required};
     use Somebody::{Absent, There};
     let nobody = Some((false, Cause::NobodyToAsk));
@@ -37,14 +37,14 @@ fn the_table_of_modes_holds() {
 }
 
 #[test]
-fn strict_mode_names_the_tool_and_the_mode() {
+fn strict_mode_refusal_names_the_tool() {
     let mut desk = Desk::new(Mode::Strict, Somebody::There, None);
     let [ticket] = desk.submit([plain(1)]);
     assert_eq!(desk.done[&ticket].decision.note.as_deref(), Some("`t` needs approval"));
 }
 
 #[test]
-fn memory_answers_equal_calls_in_interactive_mode_alone() {
+fn memory_answers_only_in_interactive_mode() {
     for (mode, expected) in [
         (Mode::Interactive, Some((true, Cause::Memory))),
         (Mode::ApproveAll, Some((true, Cause::Mode))),
@@ -58,7 +58,7 @@ fn memory_answers_equal_calls_in_interactive_mode_alone() {
 }
 
 #[test]
-fn a_remembered_answer_counts_where_nobody_can_be_asked() {
+fn remembered_decision_applies_without_an_approver() {
     let mut desk = Desk::new(Mode::Interactive, Somebody::Absent, None);
     desk.machine.memory().store("t", &json!({"n": 1}), for_session(yes()), Timestamp(0));
     desk.machine.memory().store("t", &json!({"n": 2}), for_session(no()), Timestamp(0));
@@ -69,7 +69,7 @@ fn a_remembered_answer_counts_where_nobody_can_be_asked() {
 }
 
 #[test]
-fn neither_memory_nor_approve_all_answers_for_a_human() {
+fn human_request_ignores_memory_and_approve_all() {
     for mode in [Mode::Interactive, Mode::ApproveAll] {
         let mut desk = Desk::new(mode, Somebody::There, None);
         desk.machine.memory().store("t", &json!({"n": 1}), for_session(yes()), Timestamp(0));
@@ -83,7 +83,7 @@ fn neither_memory_nor_approve_all_answers_for_a_human() {
 }
 
 #[test]
-fn a_yes_to_a_human_question_answers_no_later_call_of_any_kind() {
+fn approval_of_a_human_request_is_never_remembered() {
     let mut desk = Desk::interactive();
     desk.submit([offering(human(1))]);
     desk.answer(vec![for_pattern(yes(), 0)]);
@@ -92,7 +92,7 @@ fn a_yes_to_a_human_question_answers_no_later_call_of_any_kind() {
 }
 
 #[test]
-fn what_must_never_run_is_not_asked_about() {
+fn denied_call_is_never_asked_about() {
     let mut desk = Desk::interactive();
     desk.machine.memory().store("t", &json!({"n": 1}), for_session(yes()), Timestamp(0));
     let [ticket] = desk.submit([ask("t", json!({"n": 1}), Approval::Deny)]);

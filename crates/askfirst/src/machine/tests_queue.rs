@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 
 #[test]
-fn questions_come_one_at_a_time_in_order_and_say_how_many_there_are() {
+fn questions_come_one_at_a_time_with_position_and_total() {
     let mut desk = Desk::interactive();
     let tickets = desk.submit([plain(1), plain(2), plain(3)]);
     for (at, ticket) in tickets.into_iter().enumerate() {
@@ -21,7 +21,7 @@ fn questions_come_one_at_a_time_in_order_and_say_how_many_there_are() {
 }
 
 #[test]
-fn a_group_is_one_question_and_one_answer_covers_exactly_its_members() {
+fn group_is_one_question_and_one_answer_covers_its_members() {
     let mut desk = Desk::interactive();
     let [a, alone, b, other] =
         desk.submit([grouped(plain(1), "g"), plain(2), grouped(plain(3), "g"), grouped(plain(4), "h")]);
@@ -35,7 +35,7 @@ fn a_group_is_one_question_and_one_answer_covers_exactly_its_members() {
 }
 
 #[test]
-fn a_group_is_answered_in_part_member_by_member() {
+fn group_members_can_get_different_decisions() {
     let mut desk = Desk::interactive();
     let [a, b, c] = desk.submit([1, 2, 3].map(|n| grouped(plain(n), "g")));
     desk.answer(vec![yes(), no(), for_session(yes())]);
@@ -45,7 +45,7 @@ fn a_group_is_answered_in_part_member_by_member() {
 }
 
 #[test]
-fn later_members_of_a_group_ask_alone() {
+fn late_group_member_gets_its_own_question() {
     let mut desk = Desk::interactive();
     desk.submit([plain(0), grouped(plain(1), "g")]);
     let [late] = desk.submit([grouped(plain(2), "g")]);
@@ -55,7 +55,7 @@ fn later_members_of_a_group_ask_alone() {
 }
 
 #[test]
-fn equal_requests_share_one_question_and_each_keeps_its_own_name() {
+fn equal_requests_share_a_question_but_keep_their_ids() {
     let mut desk = Desk::interactive();
     let from = |caller: &str| {
         let mut submission = plain(1);
@@ -80,7 +80,7 @@ fn equal_requests_share_one_question_and_each_keeps_its_own_name() {
 }
 
 #[test]
-fn what_a_person_would_see_differently_is_another_question() {
+fn visibly_different_request_is_another_question() {
     let base = || plain(1).request;
     let others: [ApprovalRequest; 9] = [
         ApprovalRequest { description: "does more".to_owned(), ..base() },
@@ -117,7 +117,7 @@ fn what_a_person_would_see_differently_is_another_question() {
 }
 
 #[test]
-fn what_others_show_or_with_something_else_in_sight_is_another_question() {
+fn other_presenter_or_metadata_makes_another_question() {
     let with = |key: &str| {
         let call = Arc::unwrap_or_clone(plain(1).call).with_metadata(key, "x");
         Submission { call: Arc::new(call), shown_by: Some(crate::machine::ShownBy(1)), ..plain(1) }
@@ -134,7 +134,7 @@ fn what_others_show_or_with_something_else_in_sight_is_another_question() {
 }
 
 #[test]
-fn an_excluded_argument_that_differs_is_another_question() {
+fn different_excluded_argument_makes_another_question() {
     let mut desk = Desk::interactive();
     let mail = |body: &str| Submission {
         request: ApprovalRequest::new("t", "mails ada", json!({"to": "ada"})),
@@ -146,7 +146,7 @@ fn an_excluded_argument_that_differs_is_another_question() {
 }
 
 #[test]
-fn one_yes_runs_no_more_than_what_was_on_screen() {
+fn approval_covers_only_calls_that_were_on_screen() {
     let mut desk = Desk::interactive();
     let [first] = desk.submit([plain(1)]);
     desk.present();
@@ -160,7 +160,7 @@ fn one_yes_runs_no_more_than_what_was_on_screen() {
 }
 
 #[test]
-fn what_was_remembered_meanwhile_answers_before_the_next_question_comes_up() {
+fn new_memory_answers_waiting_calls_before_they_are_shown() {
     let mut desk = Desk::interactive();
     let [_, other, covered] =
         desk.submit([offering(plain(1)), ask("u", json!({}), Approval::Required), plain(3)]);
@@ -173,7 +173,7 @@ fn what_was_remembered_meanwhile_answers_before_the_next_question_comes_up() {
 }
 
 #[test]
-fn a_call_that_gives_up_is_refused_and_its_question_withdrawn() {
+fn cancelled_call_is_refused_and_its_question_withdrawn() {
     let mut desk = Desk::interactive();
     let [first, second] = desk.submit([plain(1), plain(2)]);
     let id = desk.present().id;
@@ -190,7 +190,7 @@ fn a_call_that_gives_up_is_refused_and_its_question_withdrawn() {
 }
 
 #[test]
-fn one_of_several_equal_calls_may_give_up_alone() {
+fn one_of_several_equal_calls_can_be_cancelled_alone() {
     let mut desk = Desk::interactive();
     let [first, second] = desk.submit([plain(1), plain(1)]);
     let id = desk.present().id;
@@ -201,7 +201,7 @@ fn one_of_several_equal_calls_may_give_up_alone() {
 }
 
 #[test]
-fn a_group_that_lost_a_member_is_another_question_and_the_old_answer_counts_for_nothing() {
+fn group_that_lost_a_member_becomes_a_new_question() {
     let mut desk = Desk::interactive();
     let [first, second, third] = desk.submit([1, 2, 3].map(|n| grouped(plain(n), "g")));
     let old = desk.present().id;
@@ -216,7 +216,7 @@ fn a_group_that_lost_a_member_is_another_question_and_the_old_answer_counts_for_
 }
 
 #[test]
-fn what_is_shown_again_is_looked_at_again() {
+fn question_shown_again_is_presented_again() {
     let mut desk = Desk::interactive();
     let [first, second] = desk.submit([1, 2].map(|n| grouped(plain(n), "g")));
     let look = |text: &str| Shown {
@@ -238,7 +238,7 @@ fn what_is_shown_again_is_looked_at_again() {
 }
 
 #[test]
-fn what_is_shown_again_is_not_approved_before_it_is() {
+fn question_shown_again_needs_a_new_presentation() {
     let mut desk = Desk::interactive();
     let [first, second] = desk.submit([1, 2].map(|n| grouped(plain(n), "g")));
     desk.present();
@@ -250,7 +250,7 @@ fn what_is_shown_again_is_not_approved_before_it_is() {
 }
 
 #[test]
-fn a_presentation_of_the_tools_is_kept() {
+fn presentation_from_the_tool_is_kept() {
     let mut desk = Desk::interactive();
     let mut submission = plain(1);
     submission.request.presentation = Some(content("the tool's"));
@@ -260,7 +260,7 @@ fn a_presentation_of_the_tools_is_kept() {
 }
 
 #[test]
-fn nobody_answering_is_a_time_out_and_no_denial_by_a_person() {
+fn unanswered_question_is_refused_as_a_timeout() {
     let mut desk = Desk::interactive();
     let [first, second] = desk.submit([plain(1), plain(2)]);
     assert_eq!(desk.machine.wake_at(), Some(Timestamp(1_100)));
@@ -276,7 +276,7 @@ fn nobody_answering_is_a_time_out_and_no_denial_by_a_person() {
 }
 
 #[test]
-fn an_answer_at_the_deadline_is_too_late_even_if_nobody_ticked() {
+fn answer_at_the_deadline_is_too_late_without_a_tick() {
     let mut desk = Desk::interactive();
     let [ticket] = desk.submit([plain(1)]);
     let id = desk.present().id;
@@ -288,7 +288,7 @@ fn an_answer_at_the_deadline_is_too_late_even_if_nobody_ticked() {
 }
 
 #[test]
-fn the_clock_of_those_behind_starts_anew_when_a_person_answers() {
+fn answer_by_a_person_restarts_the_other_deadlines() {
     let mut desk = Desk::interactive();
     let [_, second, third] = desk.submit([plain(1), plain(2), plain(3)]);
     desk.now = Timestamp(900);
@@ -307,7 +307,7 @@ fn the_clock_of_those_behind_starts_anew_when_a_person_answers() {
 }
 
 #[test]
-fn without_a_time_out_there_is_nothing_to_wake_up_for() {
+fn machine_without_timeout_never_asks_to_be_woken() {
     let mut desk = Desk::new(Mode::Interactive, Somebody::There, None);
     let [ticket] = desk.submit([plain(1)]);
     assert_eq!(desk.machine.wake_at(), None);
@@ -316,7 +316,7 @@ fn without_a_time_out_there_is_nothing_to_wake_up_for() {
 }
 
 #[test]
-fn a_question_says_until_when_a_session_would_be_remembered() {
+fn question_states_when_a_session_approval_expires() {
     let memory = ApprovalMemory::new(Some(Duration::from_millis(50)));
     let mut desk = Desk {
         machine: Machine::new(Mode::Interactive, Somebody::There, memory, None),
@@ -327,7 +327,7 @@ fn a_question_says_until_when_a_session_would_be_remembered() {
 }
 
 #[test]
-fn a_look_at_a_question_that_is_not_up_shows_nothing() {
+fn presenting_an_answered_question_shows_nothing() {
     let mut desk = Desk::interactive();
     desk.submit([plain(1), plain(2)]);
     let old = desk.answer(vec![yes()]).id;

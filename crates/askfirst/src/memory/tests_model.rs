@@ -203,7 +203,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 proptest! {
     #[test]
-    fn memory_answers_as_a_plain_list_would(ops in prop::collection::vec(op(), 1..60)) {
+    fn memory_answers_like_a_plain_list(ops in prop::collection::vec(op(), 1..60)) {
         let mut memory = ApprovalMemory::new(Some(Duration::from_millis(10)));
         let (mut plain, mut now) = (Plain::default(), 1);
         for op in ops {

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Withheld;
 
 #[test]
-fn a_value_is_found_however_it_is_quoted_or_cut_short() {
+fn withheld_value_is_found_when_quoted_or_cut_short() {
     let args = json!({"to": "ada", "body": "say \"hi\"\nnow", "pin": 7, "list": ["horse battery"]});
     let keys = ["body", "pin", "list"].map(str::to_owned);
     let withheld = Withheld::of(args.as_object().unwrap(), &keys);

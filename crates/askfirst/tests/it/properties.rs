@@ -6,5 +6,5 @@ mod judge;
 mod model;
 #[path = "properties_random.rs"]
 mod random;
-#[path = "properties_unasked.rs"]
-mod unasked;
+#[path = "properties_permits.rs"]
+mod permits;

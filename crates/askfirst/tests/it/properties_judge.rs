@@ -149,7 +149,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn the_judge_agrees_with_a_plain_reading_of_the_design(
+    fn judge_agrees_with_the_plain_model(
         main in rules(40),
         floors in prop::collection::vec(rules(8), 0..2),
         walls in walls(),
@@ -164,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn the_reason_that_is_named_says_what_was_decided(main in rules(12), call in call(), own in assessment()) {
+    fn named_reason_matches_the_verdict(main in rules(12), call in call(), own in assessment()) {
         let policy = policy(&main, &[], askfirst::Walls::Settled, None);
         let judgement = judge(&call, &own, &policy);
         let because = judgement.because();
@@ -176,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn a_further_deny_never_makes_it_milder(
+    fn added_deny_never_loosens_the_verdict(
         main in rules(8),
         floors in prop::collection::vec(rules(4), 0..2),
         walls in walls(),
@@ -195,7 +195,7 @@ proptest! {
     }
 
     #[test]
-    fn a_further_floor_never_makes_it_milder(
+    fn added_floor_never_loosens_the_verdict(
         main in rules(8),
         floor in rules(8),
         walls in walls(),
@@ -210,7 +210,7 @@ proptest! {
     }
 
     #[test]
-    fn a_block_or_a_deny_holds_under_every_override(
+    fn block_and_deny_hold_under_every_override(
         main in rules(8),
         always in overriding(),
         call in call(),
@@ -225,7 +225,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stricter_mode_never_runs_more(
+    fn stricter_mode_never_runs_more_calls(
         main in rules(6),
         walls in walls(),
         call in call(),
@@ -248,7 +248,7 @@ proptest! {
     }
 
     #[test]
-    fn the_judge_answers_everything_and_the_same_twice(
+    fn judge_is_total_and_deterministic(
         main in rules(12),
         walls in walls(),
         always in overriding(),
@@ -263,7 +263,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_added_is_really_there() {
+fn added_denies_change_some_verdicts() {
     // A property about adding a deny proves nothing if the deny never meets a call.
     let mut met = 0;
     let mut runner = proptest::test_runner::TestRunner::deterministic();

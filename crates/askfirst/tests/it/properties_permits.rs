@@ -87,7 +87,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
-    fn a_yes_without_a_request_is_the_yes_that_the_request_would_get(
+    fn permit_without_request_equals_permit_with_request(
         main in rules(6),
         floors in prop::collection::vec(rules(3), 0..2),
         walls in walls(),
@@ -132,7 +132,7 @@ fn asked() -> (Policy, Assessment, Arc<askfirst::ApprovalContext>) {
 }
 
 #[test]
-fn an_equal_call_that_was_approved_for_the_session_needs_no_request() {
+fn session_approval_permits_an_equal_call_without_request() {
     let (policy, own, call) = asked();
     let judgement = judge(&call, &own, &policy);
     let yes = ApprovalDecision::yes(Cause::Person).remembered(ApprovalScope::Session);
@@ -148,7 +148,7 @@ fn an_equal_call_that_was_approved_for_the_session_needs_no_request() {
 }
 
 #[test]
-fn a_permit_is_for_the_very_call_that_was_judged() {
+fn permit_is_bound_to_the_exact_judged_call() {
     let (policy, own, call) = asked();
     let other = Arc::new((*call).clone());
     let judgement = judge(&call, &own, &policy);
