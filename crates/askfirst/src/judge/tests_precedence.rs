@@ -1,4 +1,4 @@
-//! The five steps, each with the rule that must be named.
+//! The five steps of precedence, each with the rule that the verdict must name.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Required
 
 const OWN: &str = "tool's own view";
 
-/// What is decided about the tool `t`, by which rule and which line.
+/// Checks the verdict about a call of the tool `t`, and the rule and line that decide it.
 fn check(assessment: &Assessment, policy: &Policy, approval: Approval, rule: &str, line: Option<u32>) {
     let call = call("t", json!({"a": "x"}));
     let judgement = judge(&call, assessment, policy);
@@ -58,9 +58,9 @@ fn step_4_tools_own_view_applies_without_a_config_entry() {
     let policy = policy(Free, vec![("other", vec![case(Deny, 2)])]);
     check(&Assessment::harmless(), &policy, Free, OWN, None);
     check(&asks(Human), &policy, Human, OWN, None);
-    // A function that requires approval asks, even under a default of none.
+    // A function that requires approval asks, even if the default is `none`.
     check(&asks(Required), &policy, Required, OWN, None);
-    // A request that claims to need nothing is still a request.
+    // A request with the value `none` still asks.
     check(&asks(Free), &policy, OncePerSession, OWN, None);
     check(&asks(Deny), &policy, Deny, OWN, None);
 }
@@ -69,7 +69,7 @@ fn step_4_tools_own_view_applies_without_a_config_entry() {
 fn step_5_default_applies_without_entry_or_tool_view() {
     for approval in Approval::ALL {
         check(&Assessment::silent(), &policy(approval, vec![]), approval, "default_approval", Some(1));
-        // Under a harsh default, a tool that speaks for itself still does.
+        // The tool's own view applies, even if the default is stricter.
         check(&Assessment::harmless(), &policy(approval, vec![]), Free, OWN, None);
     }
     check(&Assessment::silent(), &policy(None, vec![]), Required, "default_approval", None);
@@ -117,8 +117,8 @@ fn alternatives_are_not_more_specific_than_a_literal_prefix() {
 fn case_list_falls_back_to_globs_then_to_the_tools_view() {
     let list = || {
         vec![
-            when(case(Free, 2), "table", [is("users"), like("public_*")]),
-            when(case(Required, 3), "table", [like("*")]),
+            when(case(Free, 2), "table", [equals("users"), matches("public_*")]),
+            when(case(Required, 3), "table", [matches("*")]),
         ]
     };
     let with_glob = policy(Free, vec![("rows", list()), ("r*", vec![case(OncePerSession, 4)])]);
@@ -141,10 +141,10 @@ fn case_list_falls_back_to_globs_then_to_the_tools_view() {
 fn case_list_is_tried_in_order_for_any_conditions() {
     let list = || {
         vec![
-            when(case(Human, 2), "table", [like("user*")]),
-            when(case(Free, 3), "table", [is("users")]),
-            when(case(Required, 4), "table", [is("wages")]),
-            when(case(Free, 5), "table", [like("w*")]),
+            when(case(Human, 2), "table", [matches("user*")]),
+            when(case(Free, 3), "table", [equals("users")]),
+            when(case(Required, 4), "table", [equals("wages")]),
+            when(case(Free, 5), "table", [matches("w*")]),
         ]
     };
     let policy = policy(Deny, vec![("rows", list())]);
@@ -157,8 +157,8 @@ fn case_list_is_tried_in_order_for_any_conditions() {
 #[test]
 fn deny_with_conditions_wins_at_any_position() {
     for at in 0..3 {
-        let mut list = vec![when(case(Free, 2), "table", [is("users")]), case(Human, 3)];
-        list.insert(at, when(case(Deny, 9), "drop", [is(true)]));
+        let mut list = vec![when(case(Free, 2), "table", [equals("users")]), case(Human, 3)];
+        list.insert(at, when(case(Deny, 9), "drop", [equals(true)]));
         let policy = policy(None, vec![("rows", list)]);
         let both = call("rows", json!({"table": "users", "drop": true}));
         assert_eq!(decider(&judge(&both, &Assessment::silent(), &policy)).1, Some(9), "at {at}");
@@ -169,7 +169,7 @@ fn deny_with_conditions_wins_at_any_position() {
 
 #[test]
 fn unconditional_deny_at_list_end_covers_the_rest() {
-    let list = vec![when(case(Free, 2), "table", [is("users")]), case(Deny, 3)];
+    let list = vec![when(case(Free, 2), "table", [equals("users")]), case(Deny, 3)];
     let policy = policy(None, vec![("rows", list)]);
     assert_eq!(verdict_of("rows", json!({"table": "users"}), &policy), Verdict::Allow);
     assert_eq!(verdict_of("rows", json!({"table": "wages"}), &policy), Verdict::Deny);
@@ -182,7 +182,7 @@ fn empty_entry_leaves_the_decision_to_the_tool() {
     check(&Assessment::harmless(), &alone, Free, OWN, None);
     check(&asks(Human), &alone, Human, OWN, None);
     check(&Assessment::silent(), &alone, Free, "default_approval", Some(1));
-    // It is more specific than a glob, so the glob's word is not taken.
+    // The empty entry is more specific than the glob, so the glob's approval does not count.
     let soft = policy(Human, vec![("t", vec![case(None, 2)]), ("*", vec![case(Free, 3)])]);
     check(&asks(Required), &soft, Required, OWN, None);
     check(&Assessment::silent(), &soft, Human, "default_approval", Some(1));
@@ -270,11 +270,11 @@ fn duplicate_tool_name_keeps_its_deny() {
 
 #[test]
 fn unsettled_call_needs_a_person_under_every_rule() {
-    for said in Approval::ALL {
-        let policy = policy(Free, vec![("t", vec![case(said, 2)])]);
+    for approval in Approval::ALL {
+        let policy = policy(Free, vec![("t", vec![case(approval, 2)])]);
         let unsettled = Assessment { unsettled: Some("it changed".to_owned()), ..Assessment::silent() };
-        let (rule, line) = if said < Human { ("unsettled", None) } else { ("tools@2", Some(2)) };
-        check(&unsettled, &policy, said.max(Human), rule, line);
+        let (rule, line) = if approval < Human { ("unsettled", None) } else { ("tools@2", Some(2)) };
+        check(&unsettled, &policy, approval.max(Human), rule, line);
     }
     let blocked = Assessment { unsettled: Some("it changed".to_owned()), ..Assessment::blocked("outside") };
     check(&blocked, &policy(Free, vec![]), Deny, OWN, None);

@@ -1,12 +1,12 @@
-//! What a person is asked, what the agent is told, and what an allow is worth.
+//! Tests of requests, refusals and permits.
 
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
 use super::*;
-use crate::permit::told;
-use crate::ports::{Durability, Keeps, RecordFailed, Recorder};
+use crate::permit::decided_entry;
+use crate::ports::{Durability, RecordFailed, Recorder, Retention};
 use crate::record::{DecidedRecord, Record};
 use crate::request::{Fact, simple_approval_request};
 use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Required};
@@ -45,7 +45,7 @@ fn tool_description_stays_without_a_config_description() {
     let policy = policy(None, vec![("mail", vec![case(Human, 2)])]);
     let request =
         judge(&mail(), &asks(OncePerSession), &policy).request().map(|r| (r.description, r.approval));
-    assert_eq!(request, Some(("the tool's words".to_owned(), Human)));
+    assert_eq!(request, Some(("the tool's description".to_owned(), Human)));
 }
 
 #[test]
@@ -71,12 +71,13 @@ fn config_can_only_raise_the_risk() {
 
 #[test]
 fn request_always_shows_the_call_that_would_run() {
-    let lie = ApprovalRequest {
-        args: json!({"to": "somebody else"}).as_object().unwrap().clone(),
+    let false_request = ApprovalRequest {
+        args: json!({"to": "someone else"}).as_object().unwrap().clone(),
         ..ApprovalRequest::new("harmless_name", "d", json!({}))
     };
     let call = mail();
-    let request = judge(&call, &Assessment::needs_approval(lie), &policy(None, vec![])).request().unwrap();
+    let assessment = Assessment::needs_approval(false_request);
+    let request = judge(&call, &assessment, &policy(None, vec![])).request().unwrap();
     assert_eq!((request.tool_name.as_str(), request.args), ("mail", call.args.clone()));
 }
 
@@ -103,17 +104,17 @@ fn tool_reasons_follow_the_deciding_reason() {
     let refusal = judge(&call, &own, &policy).refusal().unwrap();
     let rules: Vec<&str> = refusal.because.iter().map(|because| &*because.rule).collect();
     assert_eq!(rules, ["tools@2", "shell.rules[2]"]);
-    assert_eq!(refusal.to_string(), "`mail` was refused (policy): `tools@2` says: x");
+    assert_eq!(refusal.to_string(), "`mail` was refused (policy): denied by `tools@2`: x");
 }
 
-/// Keeps what it is handed, or fails.
+/// A recorder that keeps the durability of each entry, or fails.
 #[derive(Default)]
-struct Notes {
+struct MemoryRecorder {
     fails: bool,
     kept: Mutex<Vec<Durability>>,
 }
 
-impl Recorder for Notes {
+impl Recorder for MemoryRecorder {
     fn record(&self, _: &Record, durability: Durability) -> Result<(), RecordFailed> {
         if self.fails {
             return Err(RecordFailed("the disk is full".to_owned()));
@@ -125,7 +126,7 @@ impl Recorder for Notes {
 
 #[test]
 fn permit_accepts_only_the_log_entry_of_its_own_call() {
-    let (call, notes) = (mail(), Notes::default());
+    let (call, recorder) = (mail(), MemoryRecorder::default());
     let policy = policy(None, vec![("mail", vec![case(Free, 2)])]);
     let permit = || judge(&call, &Assessment::silent(), &policy).permit().unwrap();
     let wrong: [fn(&mut DecidedRecord); 4] = [
@@ -136,24 +137,24 @@ fn permit_accepts_only_the_log_entry_of_its_own_call() {
     ];
     for change in wrong {
         let permit = permit();
-        let Record::Decided(mut decided) = told(&permit) else { panic!("not decided") };
+        let Record::Decided(mut decided) = decided_entry(&permit) else { panic!("not decided") };
         change(&mut decided);
-        assert!(permit.record(&notes, &Record::Decided(decided), Durability::Written).is_err());
+        assert!(permit.record(&recorder, &Record::Decided(decided), Durability::Written).is_err());
     }
     let permit = permit();
-    let Record::Decided(mut decided) = told(&permit) else { panic!("not decided") };
+    let Record::Decided(mut decided) = decided_entry(&permit) else { panic!("not decided") };
     assert!(
         permit
-            .record(&notes, &Record::Requested(Box::new(decided.call.clone())), Durability::Written)
+            .record(&recorder, &Record::Requested(Box::new(decided.call.clone())), Durability::Written)
             .is_err()
     );
     decided.call = decided.call.without(&call.args.keys().cloned().collect::<Vec<_>>());
     let silent = Assessment::silent();
     let judgement = judge(&call, &silent, &policy);
     let permit = judgement.permit().unwrap();
-    assert!(permit.record(&notes, &Record::Decided(decided), Durability::Written).is_ok());
-    assert_eq!(notes.kept.lock().unwrap().len(), 1);
-    assert!(judgement.permit().is_none(), "there is one permit");
+    assert!(permit.record(&recorder, &Record::Decided(decided), Durability::Written).is_ok());
+    assert_eq!(recorder.kept.lock().unwrap().len(), 1);
+    assert!(judgement.permit().is_none(), "a judgement gives only one permit");
 }
 
 #[test]
@@ -164,27 +165,28 @@ fn config_excluded_key_is_not_in_generated_texts() {
     let call = call("mail", json!({"to": "ada", "body": "between us"}));
     let args = &call.args;
     let own = simple_approval_request("mail", args, None, &[]);
-    let bare = Assessment::needs_approval(own.clone());
-    let judgement = judge(&call, &bare, &policy);
-    assert!(judgement.asked().is_none(), "only a request can tell");
+    let generated = Assessment::needs_approval(own.clone());
+    let judgement = judge(&call, &generated, &policy);
+    assert!(judgement.memory_query().is_none(), "the payload is known only after the request is built");
     let request = judgement.request().unwrap();
     assert_eq!((&request.payload, &*request.description), (&json!({"to": "ada"}), "mail(to=\"ada\")"));
-    assert_eq!(request.args, *args, "it is shown");
-    let written =
-        ApprovalRequest { payload: json!({"b": "between us"}), description: "Says it".into(), ..own };
-    let written = Assessment::needs_approval(written);
-    let request = judge(&call, &written, &policy).request().unwrap();
-    assert_eq!((&request.payload, &*request.description), (&json!({"b": "between us"}), "Says it"));
+    assert_eq!(request.args, *args, "the prompt shows all arguments");
+    let custom =
+        ApprovalRequest { payload: json!({"b": "between us"}), description: "Send mail".into(), ..own };
+    let custom = Assessment::needs_approval(custom);
+    let request = judge(&call, &custom, &policy).request().unwrap();
+    assert_eq!((&request.payload, &*request.description), (&json!({"b": "between us"}), "Send mail"));
 }
 
 #[test]
 fn recorded_permit_returns_the_judged_call() {
-    let (call, policy, notes) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]), Notes::default());
+    let (call, policy) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]));
+    let recorder = MemoryRecorder::default();
     let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
     assert_eq!((permit.call(), permit.cause()), (&call, Cause::Policy));
-    let record = told(&permit);
-    let recorded = permit.record(&notes, &record, Durability::Written).unwrap();
-    assert_eq!(*notes.kept.lock().unwrap(), [Durability::Written]);
+    let entry = decided_entry(&permit);
+    let recorded = permit.record(&recorder, &entry, Durability::Written).unwrap();
+    assert_eq!(*recorder.kept.lock().unwrap(), [Durability::Written]);
     assert_eq!(recorded.spend(), (call, None));
 }
 
@@ -192,32 +194,33 @@ fn recorded_permit_returns_the_judged_call() {
 fn failed_recorder_leaves_no_permit() {
     let (call, policy) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]));
     let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
-    let notes = Notes { fails: true, ..Notes::default() };
-    let record = told(&permit);
-    let failed = permit.record(&notes, &record, Durability::Synced).map(drop);
-    assert_eq!(failed, Err(RecordFailed("the disk is full".to_owned())));
+    let recorder = MemoryRecorder { fails: true, ..MemoryRecorder::default() };
+    let entry = decided_entry(&permit);
+    let result = permit.record(&recorder, &entry, Durability::Synced).map(drop);
+    assert_eq!(result, Err(RecordFailed("the disk is full".to_owned())));
 }
 
-/// Keeps nothing, and says so.
-struct Forgetful;
+/// A recorder that keeps no entry.
+struct NullRecorder;
 
-impl Recorder for Forgetful {
+impl Recorder for NullRecorder {
     fn record(&self, _: &Record, _: Durability) -> Result<(), RecordFailed> {
-        Err(RecordFailed("nothing is kept".to_owned()))
+        Err(RecordFailed("this recorder keeps nothing".to_owned()))
     }
 
-    fn keeps(&self) -> Keeps {
-        Keeps::Nothing
+    fn keeps(&self) -> Retention {
+        Retention::Nothing
     }
 }
 
 #[test]
 fn permit_skips_the_log_only_if_the_recorder_keeps_nothing() {
-    let (call, policy, notes) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]), Notes::default());
+    let (call, policy) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]));
+    let recorder = MemoryRecorder::default();
     let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
-    let permit = permit.without_record(&notes).map(drop).expect_err("there is a record");
+    let permit = permit.without_record(&recorder).map(drop).expect_err("this recorder keeps entries");
     assert_eq!(permit.call(), &call);
-    assert_eq!(permit.without_record(&Forgetful).unwrap().spend(), (call, None));
+    assert_eq!(permit.without_record(&NullRecorder).unwrap().spend(), (call, None));
 }
 
 #[test]

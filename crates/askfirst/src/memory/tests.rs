@@ -1,10 +1,10 @@
-//! Only what is equal, or covered by a pattern that was offered, is answered from memory.
+//! Tests that memory answers only equal payloads and payloads that an offered pattern covers.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{ApprovalMemory, MemoryId, Remembered, SharedMemory};
+use super::{ApprovalMemory, MemoryId, RememberedDecision, SharedMemory};
 use crate::decision::{ApprovalDecision, ApprovalScope};
 use crate::digest::Digest;
 use crate::pattern::{Loosen, OfferedPattern};
@@ -29,7 +29,7 @@ fn by_pattern(decision: ApprovalDecision, at: usize) -> ApprovalDecision {
 }
 
 fn request(payload: Value) -> ApprovalRequest {
-    ApprovalRequest::new("t", "does it", payload)
+    ApprovalRequest::new("t", "a description", payload)
 }
 
 fn offer(field: &str, how: Loosen, fields: Value) -> OfferedPattern {
@@ -131,7 +131,7 @@ fn expired_decision_answers_nothing_and_is_not_listed() {
     }
     memory.store("t", &json!(1), yes(), Timestamp(2_000));
     assert!(memory.lookup("t", &json!(1), Timestamp(2_400)).is_some());
-    assert!(!memory.revoke(id), "an equal answer took its place");
+    assert!(!memory.revoke(id), "an equal decision replaced it");
 }
 
 #[test]
@@ -160,8 +160,8 @@ fn list_shows_each_decision_with_its_times() {
     let mut memory = ApprovalMemory::new(Some(Duration::from_millis(5)));
     memory.remember(&request(json!({"a": 1})), yes(), NOW);
     let list = memory.list(NOW);
-    let Remembered { tool_name, payload, description, since, until, .. } = list[0];
-    assert_eq!((tool_name.as_str(), payload, description.as_str()), ("t", &json!({"a": 1}), "does it"));
+    let RememberedDecision { tool_name, payload, description, since, until, .. } = list[0];
+    assert_eq!((tool_name.as_str(), payload, description.as_str()), ("t", &json!({"a": 1}), "a description"));
     assert_eq!((*since, *until), (NOW, Some(Timestamp(1_005))));
 }
 
@@ -176,7 +176,7 @@ fn revoked_or_cleared_decision_answers_nothing() {
     assert_eq!([0, 1, 2].map(|n| approved(&mut memory, &json!(n))), [None; 3]);
     assert!(memory.list(NOW).is_empty());
     let again = memory.store("t", &json!(1), yes(), NOW).unwrap();
-    assert!(!ids.contains(&again), "a name is never given twice");
+    assert!(!ids.contains(&again), "an id is never used twice");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn changed_definition_makes_it_another_tool() {
     assert!(memory.recall(&of(Some("one")), NOW).is_some());
     assert_eq!(memory.recall(&of(Some("two")), NOW), None);
     assert_eq!(memory.recall(&of(None), NOW), None);
-    // Both words stand beside each other, each for its own definition.
+    // Memory keeps both decisions, each for its own definition.
     memory.remember(&of(Some("two")), no(), NOW);
     assert_eq!(memory.recall(&of(Some("one")), NOW).map(|found| found.approved), Some(true));
     assert_eq!(memory.recall(&of(Some("two")), NOW).map(|found| found.approved), Some(false));
@@ -209,7 +209,7 @@ fn approval_skips_riskier_calls_but_denial_covers_them() {
 
 #[test]
 fn lookup_cost_stays_constant_for_10000_decisions() {
-    let places = |count: u64| {
+    let index_sizes = |count: u64| {
         let mut memory = ApprovalMemory::default();
         for n in 0..count {
             let path = format!("d{n}");
@@ -220,12 +220,12 @@ fn lookup_cost_stays_constant_for_10000_decisions() {
         }
         assert_eq!(approved(&mut memory, &json!({"exact": count - 1})), Some(true));
         assert_eq!(approved(&mut memory, &json!({"path": "d3/x/y", "op": "read"})), Some(true));
-        let fullest = memory.index.values().map(Vec::len).max();
-        (fullest, memory.shapes.values().map(Vec::len).sum::<usize>())
+        let longest = memory.index.values().map(Vec::len).max();
+        (longest, memory.shapes.values().map(Vec::len).sum::<usize>())
     };
-    // One place to look for an exact answer, and one shape of patterns: what a search looks at does not grow.
-    assert_eq!(places(10), (Some(1), 1));
-    assert_eq!(places(10_000), (Some(1), 1));
+    // Each hash has one entry, and all patterns have one shape, so a lookup checks the same number of entries.
+    assert_eq!(index_sizes(10), (Some(1), 1));
+    assert_eq!(index_sizes(10_000), (Some(1), 1));
 }
 
 #[test]
@@ -249,17 +249,20 @@ fn stored_decision_covers_every_definition() {
     for decision in [yes(), no()] {
         let mut memory = ApprovalMemory::default();
         memory.store("t", &json!({"a": 1}), decision.clone(), NOW);
-        let found = memory.recall(&defined("x"), NOW).expect("it is stored");
+        let found = memory.recall(&defined("x"), NOW).expect("the stored decision");
         assert_eq!(found.approved, decision.approved);
         memory.clear();
         memory.remember(&request(json!({"a": 1})), decision, NOW);
-        assert!(memory.recall(&defined("x"), NOW).is_none(), "another question was answered");
+        assert!(
+            memory.recall(&defined("x"), NOW).is_none(),
+            "the decision is for a request without a definition"
+        );
     }
     let mut memory = ApprovalMemory::default();
     memory.settle(&defined("x"), yes(), NOW);
     assert!(memory.recall(&defined("x"), NOW).is_some() && memory.recall(&defined("y"), NOW).is_none());
     memory.settle(&request(json!({"a": 1})), yes(), NOW);
-    assert!(memory.recall(&defined("y"), NOW).is_none(), "a yes does not reach what is riskier");
+    assert!(memory.recall(&defined("y"), NOW).is_none(), "an approval does not cover a higher risk");
 }
 
 #[test]

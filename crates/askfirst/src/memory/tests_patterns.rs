@@ -1,4 +1,4 @@
-//! A pattern reaches as far as the tool offered, and where that cannot be told, nothing is approved.
+//! Tests that a pattern covers only what the tool offered, and that an ambiguous payload is never approved.
 
 use serde_json::json;
 

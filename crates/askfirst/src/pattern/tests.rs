@@ -1,4 +1,4 @@
-//! A pattern covers what it says and nothing beside it.
+//! Tests that each kind of pattern covers exactly the payloads it should.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Descriptions and payloads that leave out what they should.
+//! Tests that descriptions and payloads leave out excluded keys.
 
 use serde_json::{Value, json};
 

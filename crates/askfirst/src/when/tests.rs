@@ -1,4 +1,4 @@
-//! Doubt falls on the side of asking.
+//! Tests that a condition in doubt never allows a call, and may deny it.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What must not compile, and what the compiler says about it.
+//! Tests that misuse of the macro does not compile, with the expected compiler errors.
 
 #[test]
 fn misuse_of_requires_approval_gives_readable_errors() {
