@@ -44,9 +44,9 @@ impl Function {
                 Ok(Item::Fn(_) | Item::Verbatim(_)) | Err(_) => fault,
                 Ok(Item::Impl(_)) => Error::new(
                     Span::call_site(),
-                    "`requires_approval` needs a function\nhint: put it on the methods inside the `impl`",
+                    "`requires_approval` works only on functions\nhint: put it on the methods inside the `impl`",
                 ),
-                Ok(_) => Error::new(Span::call_site(), "`requires_approval` needs a function"),
+                Ok(_) => Error::new(Span::call_site(), "`requires_approval` works only on functions"),
             })?;
         let signature = marked.signature;
         let mut faults = Faults::default();

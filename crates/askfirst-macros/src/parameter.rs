@@ -212,7 +212,7 @@ fn check_tokens(tokens: TokenStream) -> syn::Result<()> {
                 None
             }
             TokenTree::Punct(punct) => (punct.as_char() == '&').then_some(
-                "an argument cannot have a reference inside another type\nhint: take owned values",
+                "an argument cannot contain a reference inside another type\nhint: take owned values",
             ),
             TokenTree::Ident(ident) if after_tick => (ident != "static")
                 .then_some("an argument lives only as long as the call\nhint: take owned values"),
