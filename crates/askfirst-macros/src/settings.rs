@@ -117,7 +117,9 @@ impl Settings {
         }
     }
 
-    /// Generates the method calls that build the `ApprovalSpec`. `exclude_keys` comes first, because `description` uses it.
+    /// Generates the method calls that build the `ApprovalSpec`.
+    ///
+    /// `exclude_keys` comes first, because `description` uses it.
     pub(crate) fn steps(&self) -> TokenStream {
         let mut steps = TokenStream::new();
         if !self.exclude_keys.is_empty() {

@@ -87,7 +87,7 @@ impl ApprovalContext {
 pub struct ToolDefinition {
     /// The tool's name.
     pub name: String,
-    /// What the tool does, in its author's words.
+    /// The description of the tool, by its author.
     #[serde(default)]
     pub description: String,
     /// The JSON Schema of its arguments.

@@ -82,8 +82,8 @@ fn parse_within(bytes: &[u8], values: usize) -> Result<Value, JsonFault> {
 
 /// A JSON value that deserializes as strictly as [`parse`], as a part of another type.
 ///
-/// It refuses every number of about 64 bits or more that is not a 64-bit integer, because only the text shows
-/// whether such a number is an integer. Use [`parse`] for those.
+/// It also refuses floats of 9e18 and more. Only the text shows whether such a float was an integer that does not
+/// fit in 64 bits, so use [`parse`] for them.
 #[derive(Debug)]
 pub struct StrictJson(pub Value);
 

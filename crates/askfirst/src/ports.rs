@@ -34,7 +34,8 @@ pub trait Approver: Send + Sync {
     }
 }
 
-/// The channel for one answer. If it is dropped without an answer, the question fails with the approver as its cause.
+/// The channel for one answer. If it is dropped without an answer, the question is refused as
+/// [`Cause::ApproverFailed`].
 pub struct Reply(Option<Box<dyn FnOnce(Answer) + Send>>);
 
 impl Reply {

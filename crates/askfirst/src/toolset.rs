@@ -179,7 +179,7 @@ pub enum ToolError {
     /// The tool ran to its end without success, and has a result that says more.
     #[error("{message}")]
     Ended {
-        /// What happened, in one line.
+        /// A one-line message.
         message: String,
         /// The result.
         result: Value,

@@ -26,7 +26,9 @@ pub struct Glob {
 /// The compiled form of a glob.
 #[derive(Debug, Clone)]
 enum Matcher {
-    /// The text before the `*` of a glob such as `text*`. Most globs have this form, and `GlobMatcher` is slow to build.
+    /// The text before the `*` of a glob such as `text*`.
+    ///
+    /// Most globs have this form, and `GlobMatcher` is slow to build.
     Prefix(String, StarLimit),
     Full(GlobMatcher),
 }

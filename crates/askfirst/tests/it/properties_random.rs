@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 pub(super) const TOOLS: [&str; 8] = ["a", "ab", "abc", "b/c", "übel", "shell", "exec", "worker_call"];
 
-/// A name in a config: its text, the same as simple globs with only `*` and `?`, and how specific it is.
+/// A name in a config: its text, equivalent globs with only `*` and `?`, and how specific it is.
 pub(super) type Name = (&'static str, &'static [&'static str], usize);
 
 pub(super) const NAMES: [Name; 19] = [
