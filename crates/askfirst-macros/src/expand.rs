@@ -1,5 +1,6 @@
-//! The code that is written beside the function. It names everything by full path and its own variables out of the
-//! user's sight, so that nothing of the user's can stand in for it.
+//! Generates the code next to the marked function.
+//!
+//! The code uses full paths and hygienic variable names, so that no item in the user's code can replace them.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -9,11 +10,11 @@ use crate::function::{Function, Kind};
 use crate::parameter::Parameter;
 use crate::settings::Settings;
 
-/// The constructor of the tool.
+/// Generates the constructor of the tool.
 pub(crate) fn tool(function: &Function, settings: &Settings) -> TokenStream {
     let Function { visibility, conditions, doc, name, .. } = function;
     let constructor = format_ident!("{}_tool", name.unraw(), span = name.span());
-    let title = format!("The tool of `{}`: asks a person before it runs.", function.plain_name());
+    let title = format!("Creates the tool for `{}`. Its calls need approval.", function.plain_name());
     let this = hidden("this");
     let (receiver, bounds) = match function.kind {
         Kind::Free => (None, None),
@@ -26,9 +27,9 @@ pub(crate) fn tool(function: &Function, settings: &Settings) -> TokenStream {
     };
     let (tool_name, steps) = (&settings.name, settings.steps());
     let (arguments, run) = (arguments(function, settings), run(function, &this));
-    let guard = free_only(function);
+    let free_function_check = free_function_check(function);
     quote! {
-        #guard
+        #free_function_check
         #(#conditions)*
         #[doc = #title]
         #[must_use]
@@ -40,10 +41,12 @@ pub(crate) fn tool(function: &Function, settings: &Settings) -> TokenStream {
     }
 }
 
-/// An associated function without `self` would be looked up as a free one, and another of that name would run in its
-/// place. A nameless constant may stand wherever a free function may, and nowhere else; it is made by a macro whose name says
-/// what is wrong, since that is all of ours that the compiler repeats.
-fn free_only(function: &Function) -> Option<TokenStream> {
+/// Generates an item that does not compile next to an associated function without `self`.
+///
+/// The tool of such a function would run a free function of the same name instead. The item is an unnamed constant,
+/// which is valid only where a free function is. A macro generates it, because the compiler shows that macro's name
+/// in the error, and the name says what is wrong.
+fn free_function_check(function: &Function) -> Option<TokenStream> {
     match function.kind {
         Kind::Free => {
             Some(quote!(::askfirst::__private::a_tool_needs_a_free_function_or_a_method_with_self! {}))
@@ -54,8 +57,8 @@ fn free_only(function: &Function) -> Option<TokenStream> {
 
 fn arguments(function: &Function, settings: &Settings) -> TokenStream {
     let fields = function.arguments().map(|argument| {
-        let (name, held) = (&argument.name, &argument.held);
-        quote!(#name: #held)
+        let (name, owned_type) = (&argument.name, &argument.owned_type);
+        quote!(#name: #owned_type)
     });
     let title = &settings.name;
     quote! {
@@ -69,17 +72,17 @@ fn arguments(function: &Function, settings: &Settings) -> TokenStream {
 fn run(function: &Function, this: &Ident) -> TokenStream {
     let (arguments, invocation, returned) = (hidden("arguments"), hidden("invocation"), hidden("returned"));
     let name = &function.name;
-    let handed = function.parameters.iter().map(|parameter| parameter.hand_over(&arguments, &invocation));
-    let (clone, called) = match function.kind {
-        Kind::Free => (None, quote!(#name(#(#handed),*))),
+    let passed = function.parameters.iter().map(|parameter| parameter.pass(&arguments, &invocation));
+    let (clone, call) = match function.kind {
+        Kind::Free => (None, quote!(#name(#(#passed),*))),
         Kind::Method => (
             Some(quote!(let #this = ::std::sync::Arc::clone(&#this);)),
-            quote!(Self::#name(&#this, #(#handed),*)),
+            quote!(Self::#name(&#this, #(#passed),*)),
         ),
     };
-    let awaited = function.asyncness.map(|_| quote!(.await));
+    let await_call = function.asyncness.map(|_| quote!(.await));
     let outcome = quote_spanned! {function.output.resolved_at(Span::mixed_site())=>
-        ::askfirst::__private::Returned::by(&#returned).outcome(#returned)
+        ::askfirst::__private::NestedResult::for_type_of(&#returned).outcome(#returned)
     };
     let arguments = match function.arguments().next() {
         Some(_) => arguments.to_token_stream(),
@@ -93,7 +96,7 @@ fn run(function: &Function, this: &Ident) -> TokenStream {
         move |#arguments: __Arguments, #invocation: ::askfirst::Invocation| {
             #clone
             async move {
-                let #returned = #called #awaited;
+                let #returned = #call #await_call;
                 #outcome
             }
         }

@@ -1,4 +1,4 @@
-//! Faults of one use of the attribute, all told at once.
+//! Collects the errors of one use of the attribute, so that the compiler reports all of them at once.
 
 use std::fmt::Display;
 
@@ -6,22 +6,22 @@ use proc_macro2::Span;
 use quote::ToTokens;
 use syn::Error;
 
-/// Collects faults.
+/// A list of errors.
 #[derive(Default)]
 pub(crate) struct Faults(Option<Error>);
 
 impl Faults {
-    /// Adds one at what the user wrote.
+    /// Adds an error at tokens in the user's code.
     pub(crate) fn at(&mut self, place: &impl ToTokens, message: impl Display) {
         self.add(Error::new_spanned(place, message));
     }
 
-    /// Adds one at a place.
+    /// Adds an error at a span.
     pub(crate) fn spanned(&mut self, span: Span, message: impl Display) {
         self.add(Error::new(span, message));
     }
 
-    /// Adds one that was found elsewhere.
+    /// Adds an error.
     pub(crate) fn add(&mut self, fault: Error) {
         match &mut self.0 {
             Some(faults) => faults.combine(fault),
@@ -29,12 +29,12 @@ impl Faults {
         }
     }
 
-    /// Keeps what is there, or the fault.
+    /// Returns the value of a result, or adds its error.
     pub(crate) fn keep<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|fault| self.add(fault)).ok()
     }
 
-    /// The value, if there was no fault.
+    /// Returns `value` if there is no error, and otherwise all errors.
     pub(crate) fn none_or<T>(self, value: T) -> syn::Result<T> {
         self.0.map_or(Ok(value), Err)
     }

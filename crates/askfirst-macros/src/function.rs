@@ -1,4 +1,4 @@
-//! The function under the attribute, as far as a tool needs to know it. What no tool can be made of is refused here.
+//! Parses the marked function, and reports functions that cannot become a tool.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
@@ -12,47 +12,47 @@ use syn::{
 use crate::faults::Faults;
 use crate::parameter::{Argument, Parameter};
 
-/// Whether the function is called on a value.
+/// The kind of a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It stands for itself.
+    /// A free function.
     Free,
-    /// It takes `&self`.
+    /// A method that takes `&self`.
     Method,
 }
 
-/// A function that a tool can be made of.
+/// A function that can become a tool.
 pub(crate) struct Function {
     pub(crate) name: Ident,
     pub(crate) visibility: Visibility,
-    /// The conditions under which it is compiled.
+    /// The `cfg` attributes of the function.
     pub(crate) conditions: Vec<Attribute>,
-    /// Its doc comment: a text, or what will be one.
+    /// The doc comment: a text, or an expression that gives one.
     pub(crate) doc: TokenStream,
     pub(crate) asyncness: Option<syn::Token![async]>,
     pub(crate) kind: Kind,
     pub(crate) parameters: Vec<Parameter>,
-    /// Where its return type stands.
+    /// The span of the return type.
     pub(crate) output: Span,
 }
 
 impl Function {
-    /// Reads the item under the attribute.
+    /// Parses the item under the attribute.
     pub(crate) fn read(item: TokenStream) -> syn::Result<Self> {
         let marked =
             syn::parse2::<Marked>(item.clone()).map_err(|fault| match syn::parse2::<Item>(item) {
                 Ok(Item::Fn(_) | Item::Verbatim(_)) | Err(_) => fault,
                 Ok(Item::Impl(_)) => Error::new(
                     Span::call_site(),
-                    "`requires_approval` goes on a function\nhint: put it on the methods inside the `impl`",
+                    "`requires_approval` works only on functions\nhint: put it on the methods inside the `impl`",
                 ),
-                Ok(_) => Error::new(Span::call_site(), "`requires_approval` goes on a function"),
+                Ok(_) => Error::new(Span::call_site(), "`requires_approval` works only on functions"),
             })?;
         let signature = marked.signature;
         let mut faults = Faults::default();
         check_signature(&signature, &mut faults);
         if let Some(again) = marked.attributes.iter().find(|attribute| is_mark(attribute)) {
-            faults.at(again, "`requires_approval` stands twice");
+            faults.at(again, "duplicate attribute `requires_approval`");
         }
         if marked.body.is_none() {
             faults.at(&marked.end, "a tool needs a function with a body");
@@ -69,7 +69,7 @@ impl Function {
         }
         let mut invocations = parameters.iter().filter_map(Parameter::invocation);
         if let (Some(_), Some(second)) = (invocations.next(), invocations.next()) {
-            faults.spanned(second, "the invocation can be handed over only once");
+            faults.spanned(second, "a tool can have only one `Invocation` parameter");
         }
         let output = match &signature.output {
             ReturnType::Default => signature.ident.span(),
@@ -87,18 +87,18 @@ impl Function {
         })
     }
 
-    /// The parameters that are arguments of the tool.
+    /// Iterates over the parameters that are arguments of the tool.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &Argument> {
         self.parameters.iter().filter_map(Parameter::argument)
     }
 
-    /// Its name without `r#`.
+    /// Returns the function's name without `r#`.
     pub(crate) fn plain_name(&self) -> String {
         self.name.unraw().to_string()
     }
 }
 
-/// A function, its body unread.
+/// A marked function whose body is not parsed.
 struct Marked {
     attributes: Vec<Attribute>,
     visibility: Visibility,
@@ -125,18 +125,18 @@ fn check_signature(signature: &Signature, faults: &mut Faults) {
         faults.at(token, format!("`{name}` is `const`, but a tool runs only when it is called"));
     }
     if let Some(token) = &signature.unsafety {
-        faults.at(token, format!("`{name}` is `unsafe`, but an agent can promise nothing"));
+        faults.at(token, format!("`{name}` is `unsafe`, but an agent cannot guarantee its preconditions"));
     }
     if let Some(abi) = &signature.abi {
         faults.at(abi, format!("`{name}` is `extern`, but a tool is a Rust function"));
     }
     if let Some(variadic) = &signature.variadic {
-        faults.at(variadic, "a tool cannot have any number of arguments\nhint: take a `Vec`");
+        faults.at(variadic, "a tool cannot be variadic\nhint: take a `Vec`");
     }
     if !signature.generics.params.is_empty() {
         faults.at(
             &signature.generics,
-            format!("`{name}` is generic, but a tool needs exact types\nhint: mark a function that calls it with them"),
+            format!("`{name}` is generic, but a tool needs concrete types\nhint: mark a function that calls it with concrete types"),
         );
     }
     if let Some(clause) = &signature.generics.where_clause {
@@ -146,7 +146,7 @@ fn check_signature(signature: &Signature, faults: &mut Faults) {
 
 fn check_receiver(receiver: &Receiver, faults: &mut Faults) {
     if receiver.reference.is_none() || receiver.mutability.is_some() {
-        faults.at(receiver, "a tool shares its value with other calls\nhint: take `&self`");
+        faults.at(receiver, "a tool shares `self` with other calls\nhint: take `&self`");
     }
 }
 
@@ -159,23 +159,23 @@ fn doc(attributes: &[Attribute]) -> TokenStream {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => Some(&pair.value),
         _ => None,
     });
-    let (mut texts, mut made) = (Vec::new(), Vec::new());
+    let (mut texts, mut expressions) = (Vec::new(), Vec::new());
     for part in parts {
         if let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = part {
             let text = text.value();
             let lines = text.split('\n').map(|line| line.strip_prefix(' ').unwrap_or(line));
             texts.push(lines.collect::<Vec<_>>().join("\n"));
         } else {
-            // Such as `concat!` or `include_str!`, which only the compiler can read.
+            // Only the compiler can evaluate expressions such as `concat!` or `include_str!`.
             let before =
                 std::mem::take(&mut texts).iter().map(|text| format!("{text}\n")).collect::<String>();
-            made.push(quote!(#before, #part, "\n",));
+            expressions.push(quote!(#before, #part, "\n",));
         }
     }
     let text = texts.join("\n");
-    if made.is_empty() {
+    if expressions.is_empty() {
         let text = text.trim();
         return quote!(#text);
     }
-    quote!(::core::concat!(#(#made)* #text).trim())
+    quote!(::core::concat!(#(#expressions)* #text).trim())
 }

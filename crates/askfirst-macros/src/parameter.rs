@@ -1,5 +1,6 @@
-//! One parameter: what the tool holds for it, and how that is handed to the function. What would have to live
-//! longer than the call, or cannot come out of JSON, is refused here.
+//! Parses one parameter: the type that the tool owns for it, and how the tool passes it to the function.
+//!
+//! It reports parameters that would have to outlive the call, and those that cannot come from JSON.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -7,69 +8,69 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Error, GenericArgument, Pat, PatType, Path, PathArguments, Type, TypeReference};
 
-/// A parameter.
+/// A parameter of the function.
 pub(crate) enum Parameter {
-    /// It comes with the call.
+    /// The parameter is an argument of the tool.
     Argument(Argument),
-    /// It is the call.
-    Invocation(Pass, Span),
+    /// The parameter is the invocation.
+    Invocation(PassingMode, Span),
 }
 
 /// A parameter that is an argument of the tool.
 pub(crate) struct Argument {
-    /// Its name, as it is written.
+    /// The name in the source code.
     pub(crate) name: Ident,
-    /// The type that the tool holds.
-    pub(crate) held: TokenStream,
-    pass: Pass,
+    /// The type that the tool owns.
+    pub(crate) owned_type: TokenStream,
+    mode: PassingMode,
 }
 
-/// How something held is handed to the function.
+/// How the tool passes an owned value to the function.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pass {
-    /// It is given away.
-    Given,
-    /// It is lent.
-    Lent,
-    /// What is in an option is lent.
-    LentInside,
-    /// What is in an option is lent as what it stands for: a `String` as `str`.
-    LentDeref,
+pub(crate) enum PassingMode {
+    /// By value.
+    Value,
+    /// By reference.
+    Reference,
+    /// As an `Option` of a reference, with `as_ref`.
+    OptionRef,
+    /// As an `Option` of a dereferenced value, with `as_deref`: a `String` as `&str`.
+    OptionDeref,
 }
 
 impl Parameter {
-    /// Reads a parameter.
+    /// Parses a parameter.
     pub(crate) fn read(input: &PatType) -> syn::Result<Self> {
         if let Some(condition) = input.attrs.iter().find(|attribute| is_condition(attribute.path())) {
-            return Err(Error::new_spanned(condition, "a parameter of a tool must always be there"));
+            return Err(Error::new_spanned(condition, "a parameter of a tool cannot have a `cfg` attribute"));
         }
         let name = name(&input.pat)?;
         let ty = bare(&input.ty);
         if is_invocation(ty) {
-            return Ok(Self::Invocation(Pass::Given, name.span()));
+            return Ok(Self::Invocation(PassingMode::Value, name.span()));
         }
-        let (held, pass) = match ty {
+        let (owned_type, mode) = match ty {
             Type::Reference(reference) => {
                 if reference.mutability.is_none() && is_invocation(bare(&reference.elem)) {
-                    return Ok(Self::Invocation(Pass::Lent, name.span()));
+                    return Ok(Self::Invocation(PassingMode::Reference, name.span()));
                 }
-                (owned(reference)?.held, Pass::Lent)
+                (owned_form(reference)?.ty, PassingMode::Reference)
             }
             _ => match option_of_reference(ty) {
                 Some(reference) => {
-                    let Owned { held, inside } = owned(reference)?;
-                    (quote_spanned!(ty.span()=> ::core::option::Option<#held>), inside)
+                    let OwnedForm { ty: owned_type, in_option } = owned_form(reference)?;
+                    (quote_spanned!(ty.span()=> ::core::option::Option<#owned_type>), in_option)
                 }
                 None => {
                     check_owned(ty)?;
-                    (ty.to_token_stream(), Pass::Given)
+                    (ty.to_token_stream(), PassingMode::Value)
                 }
             },
         };
-        Ok(Self::Argument(Argument { name, held, pass }))
+        Ok(Self::Argument(Argument { name, owned_type, mode }))
     }
 
-    /// The argument, if it is one.
+    /// Returns the argument, if the parameter is one.
     pub(crate) fn argument(&self) -> Option<&Argument> {
         match self {
             Self::Argument(argument) => Some(argument),
@@ -77,7 +78,7 @@ impl Parameter {
         }
     }
 
-    /// Where the invocation is asked for, if it is.
+    /// Returns the span of the parameter, if it is the invocation.
     pub(crate) fn invocation(&self) -> Option<Span> {
         match self {
             Self::Invocation(_, span) => Some(*span),
@@ -85,29 +86,29 @@ impl Parameter {
         }
     }
 
-    /// The expression that hands it over.
-    pub(crate) fn hand_over(&self, arguments: &Ident, invocation: &Ident) -> TokenStream {
-        let (held, pass) = match self {
-            Self::Argument(Argument { name, pass, .. }) => (quote!(#arguments.#name), pass),
-            Self::Invocation(pass, _) => (invocation.to_token_stream(), pass),
+    /// Generates the expression that passes the parameter to the function.
+    pub(crate) fn pass(&self, arguments: &Ident, invocation: &Ident) -> TokenStream {
+        let (value, mode) = match self {
+            Self::Argument(Argument { name, mode, .. }) => (quote!(#arguments.#name), mode),
+            Self::Invocation(mode, _) => (invocation.to_token_stream(), mode),
         };
-        match pass {
-            Pass::Given => held,
-            Pass::Lent => quote!(&#held),
-            Pass::LentInside => quote!(#held.as_ref()),
-            Pass::LentDeref => quote!(#held.as_deref()),
+        match mode {
+            PassingMode::Value => value,
+            PassingMode::Reference => quote!(&#value),
+            PassingMode::OptionRef => quote!(#value.as_ref()),
+            PassingMode::OptionDeref => quote!(#value.as_deref()),
         }
     }
 }
 
 impl Argument {
-    /// Its name in a call.
+    /// Returns the argument's name in a call.
     pub(crate) fn key(&self) -> String {
         self.name.unraw().to_string()
     }
 }
 
-/// Whether an attribute may take a parameter out of the program.
+/// Whether an attribute can remove a parameter from the program.
 fn is_condition(attribute: &Path) -> bool {
     attribute.is_ident("cfg") || attribute.is_ident("cfg_attr")
 }
@@ -119,18 +120,19 @@ fn name(pattern: &Pat) -> syn::Result<Ident> {
         }
         other => Err(Error::new_spanned(
             other,
-            "a parameter of a tool needs a plain name\nhint: take it apart in the body",
+            "a parameter of a tool needs a plain name\nhint: destructure it in the body",
         )),
     }
 }
 
-/// What is held for something that is lent, and how it is lent out of an option.
-struct Owned {
-    held: TokenStream,
-    inside: Pass,
+/// The owned form of a borrowed type.
+struct OwnedForm {
+    ty: TokenStream,
+    /// How the tool passes the value if it is in an `Option`.
+    in_option: PassingMode,
 }
 
-fn owned(reference: &TypeReference) -> syn::Result<Owned> {
+fn owned_form(reference: &TypeReference) -> syn::Result<OwnedForm> {
     if let Some(token) = &reference.mutability {
         return Err(Error::new_spanned(token, "a tool cannot change its arguments\nhint: take it by value"));
     }
@@ -146,23 +148,25 @@ fn owned(reference: &TypeReference) -> syn::Result<Owned> {
         Type::Slice(slice) => {
             check_owned(&slice.elem)?;
             let element = &slice.elem;
-            Ok(Owned { held: quote_spanned!(span=> ::std::vec::Vec<#element>), inside: Pass::LentDeref })
+            let ty = quote_spanned!(span=> ::std::vec::Vec<#element>);
+            Ok(OwnedForm { ty, in_option: PassingMode::OptionDeref })
         }
         Type::Path(path) if path.path.is_ident("str") => {
-            Ok(Owned { held: quote_spanned!(span=> ::std::string::String), inside: Pass::LentDeref })
+            let ty = quote_spanned!(span=> ::std::string::String);
+            Ok(OwnedForm { ty, in_option: PassingMode::OptionDeref })
         }
-        Type::Path(path) if ends_with(&path.path, "Path") => Ok(Owned {
-            held: quote_spanned!(span=> <#path as ::std::borrow::ToOwned>::Owned),
-            inside: Pass::LentDeref,
+        Type::Path(path) if ends_with(&path.path, "Path") => Ok(OwnedForm {
+            ty: quote_spanned!(span=> <#path as ::std::borrow::ToOwned>::Owned),
+            in_option: PassingMode::OptionDeref,
         }),
         other => {
             check_owned(other)?;
-            Ok(Owned { held: quote!(#other), inside: Pass::LentInside })
+            Ok(OwnedForm { ty: quote!(#other), in_option: PassingMode::OptionRef })
         }
     }
 }
 
-/// The reference in an `Option<&T>`.
+/// Returns the reference in an `Option<&T>`.
 fn option_of_reference(ty: &Type) -> Option<&TypeReference> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last().filter(|segment| segment.ident == "Option")?;
@@ -176,7 +180,7 @@ fn option_of_reference(ty: &Type) -> Option<&TypeReference> {
     }
 }
 
-/// The type without the invisible or plain brackets around it.
+/// Returns the type without invisible groups and parentheses around it.
 fn bare(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => bare(&group.elem),
@@ -193,7 +197,7 @@ fn ends_with(path: &Path, name: &str) -> bool {
     path.segments.last().is_some_and(|last| last.ident == name && last.arguments.is_none())
 }
 
-/// Refuses types that say in their spelling that they cannot be held.
+/// Reports types whose tokens show that a tool cannot own them.
 fn check_owned(ty: &Type) -> syn::Result<()> {
     check_tokens(ty.to_token_stream())
 }
@@ -207,14 +211,17 @@ fn check_tokens(tokens: TokenStream) -> syn::Result<()> {
                 check_tokens(group.stream())?;
                 None
             }
-            TokenTree::Punct(punct) => (punct.as_char() == '&')
-                .then_some("a reference inside another type cannot be lent\nhint: take owned values"),
+            TokenTree::Punct(punct) => (punct.as_char() == '&').then_some(
+                "an argument cannot contain a reference inside another type\nhint: take owned values",
+            ),
             TokenTree::Ident(ident) if after_tick => (ident != "static")
                 .then_some("an argument lives only as long as the call\nhint: take owned values"),
             TokenTree::Ident(ident) => match ident.to_string().as_str() {
-                "impl" => Some("a tool needs exact types\nhint: name the type instead of `impl`"),
+                "impl" => Some("a tool needs concrete types\nhint: name the type instead of `impl`"),
                 "dyn" => Some("a trait object cannot be an argument\nhint: name the type instead of `dyn`"),
-                "Self" => Some("an argument needs its type by name\nhint: write it out instead of `Self`"),
+                "Self" => {
+                    Some("an argument cannot have the type `Self`\nhint: name the type instead of `Self`")
+                }
                 _ => None,
             },
             TokenTree::Literal(_) => None,

@@ -1,5 +1,6 @@
-//! What stands in the brackets of the attribute, checked against the function. A name that fits no parameter is
-//! refused here, so that no description shows a blank where a person expects an argument.
+//! Parses the settings of the attribute, and checks them against the function.
+//!
+//! It reports names that match no parameter, so that no description lacks an argument that a person expects.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -18,28 +19,28 @@ const RISKS: [(&str, &str); 3] = [("low", "Low"), ("high", "High"), ("irreversib
 pub(crate) struct Settings {
     /// The name that the model sees.
     pub(crate) name: String,
-    /// How a person is told what a call does.
+    /// The description that a person reads.
     pub(crate) description: Option<Description>,
-    /// Arguments that are neither remembered nor recorded.
+    /// The arguments that go into neither memory nor the audit log.
     pub(crate) exclude_keys: Vec<LitStr>,
-    /// Makes the fingerprint.
+    /// The function that makes the payload.
     pub(crate) payload: Option<Expr>,
-    /// Makes what is shown.
+    /// The function that makes the content of the prompt.
     pub(crate) presentation: Option<Expr>,
     /// The variant of `Risk`.
     pub(crate) risk: Option<Ident>,
 }
 
-/// How a person is told what a call does.
+/// The description that a person reads.
 pub(crate) enum Description {
     /// A text with arguments filled in.
     Template(LitStr),
-    /// A function makes it.
-    Made(Expr),
+    /// A function that makes the text.
+    Function(Expr),
 }
 
 impl Settings {
-    /// Reads what stands in the brackets.
+    /// Parses the tokens in the parentheses of the attribute.
     pub(crate) fn read(tokens: TokenStream, function: &Function) -> syn::Result<Self> {
         let pairs = Punctuated::<Pair, Token![,]>::parse_terminated.parse2(tokens)?;
         let mut faults = Faults::default();
@@ -55,7 +56,7 @@ impl Settings {
         };
         for Pair { key, value } in &pairs {
             if seen.contains(&key) {
-                faults.at(key, format!("`{key}` stands twice"));
+                faults.at(key, format!("duplicate setting `{key}`"));
                 continue;
             }
             seen.push(key);
@@ -63,10 +64,10 @@ impl Settings {
                 "description" => settings.description = faults.keep(description(key, value)),
                 "exclude_keys" => settings.exclude_keys = faults.keep(texts(key, value)).unwrap_or_default(),
                 "name" => named = faults.keep(text(key, value)),
-                "payload" => settings.payload = faults.keep(made(key, value)),
-                "presentation" => settings.presentation = faults.keep(made(key, value)),
+                "payload" => settings.payload = faults.keep(callable(key, value)),
+                "presentation" => settings.presentation = faults.keep(callable(key, value)),
                 "risk" => settings.risk = faults.keep(text(key, value).and_then(|text| risk(&text))),
-                _ => faults.at(key, format!("there is no setting `{key}`\nhint: there are {KNOWN}")),
+                _ => faults.at(key, format!("unknown setting `{key}`\nhint: the settings are {KNOWN}")),
             }
         }
         if let Some(name) = &named {
@@ -85,7 +86,7 @@ impl Settings {
             if !function.arguments().any(|argument| argument.key() == name) {
                 faults.at(key, no_argument(&name, function));
             } else if seen.contains(&name) {
-                faults.at(key, format!("`{name}` stands twice"));
+                faults.at(key, format!("duplicate key `{name}`"));
             }
             seen.push(name);
         }
@@ -97,14 +98,14 @@ impl Settings {
         if text.trim().is_empty() {
             faults.at(
                 literal,
-                "the description is empty\nhint: leave it out to have one made from the arguments",
+                "the description is empty\nhint: omit it to get a description made from the arguments",
             );
         }
         for part in text.split('{').skip(1) {
             let Some((name, _)) = part.split_once('}') else {
                 faults.at(
                     literal,
-                    "a `{` has no `}`\nhint: a closure can make a description with braces in it",
+                    "missing `}` after `{`\nhint: use a closure to make a description that contains braces",
                 );
                 continue;
             };
@@ -116,7 +117,9 @@ impl Settings {
         }
     }
 
-    /// The calls that build the specification. The description takes the excluded keys from it, so they come first.
+    /// Generates the method calls that build the `ApprovalSpec`.
+    ///
+    /// `exclude_keys` comes first, because `description` uses it.
     pub(crate) fn steps(&self) -> TokenStream {
         let mut steps = TokenStream::new();
         if !self.exclude_keys.is_empty() {
@@ -125,14 +128,14 @@ impl Settings {
         }
         match &self.description {
             Some(Description::Template(text)) => steps.extend(quote!(.description(#text))),
-            Some(Description::Made(made)) => steps.extend(quote!(.description_with(#made))),
+            Some(Description::Function(f)) => steps.extend(quote!(.description_with(#f))),
             None => {}
         }
-        if let Some(made) = &self.payload {
-            steps.extend(quote!(.payload(#made)));
+        if let Some(f) = &self.payload {
+            steps.extend(quote!(.payload(#f)));
         }
-        if let Some(made) = &self.presentation {
-            steps.extend(quote!(.presentation(#made)));
+        if let Some(f) = &self.presentation {
+            steps.extend(quote!(.presentation(#f)));
         }
         if let Some(risk) = &self.risk {
             steps.extend(quote!(.risk(::askfirst::Risk::#risk)));
@@ -141,7 +144,7 @@ impl Settings {
     }
 }
 
-/// `key = value`.
+/// One setting: `key = value`.
 struct Pair {
     key: Ident,
     value: Expr,
@@ -149,18 +152,23 @@ struct Pair {
 
 impl syn::parse::Parse for Pair {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let place = input.span();
-        let shape = |_| Error::new(place, format!("expected `setting = value`\nhint: there are {KNOWN}"));
-        let key = input.call(Ident::parse_any).map_err(shape)?;
-        input.parse::<Token![=]>().map_err(shape)?;
+        let span = input.span();
+        let error =
+            |_| Error::new(span, format!("expected `setting = value`\nhint: the settings are {KNOWN}"));
+        let key = input.call(Ident::parse_any).map_err(error)?;
+        input.parse::<Token![=]>().map_err(error)?;
         Ok(Self { key, value: input.parse()? })
     }
 }
 
 fn no_argument(name: &str, function: &Function) -> String {
     let keys: Vec<String> = function.arguments().map(|argument| format!("`{}`", argument.key())).collect();
-    let keys = if keys.is_empty() { "it has none".to_owned() } else { format!("it has {}", keys.join(", ")) };
-    format!("`{name}` is no argument of `{}`\nhint: {keys}", function.plain_name())
+    let keys = if keys.is_empty() {
+        "it has no arguments".to_owned()
+    } else {
+        format!("its arguments are {}", keys.join(", "))
+    };
+    format!("`{name}` is not an argument of `{}`\nhint: {keys}", function.plain_name())
 }
 
 fn check_name(name: &str, span: Span, faults: &mut Faults) {
@@ -168,7 +176,7 @@ fn check_name(name: &str, span: Span, faults: &mut Faults) {
     if name.is_empty() || !name.chars().all(fits) {
         faults.spanned(
             span,
-            format!("`{name}` cannot name a tool\nhint: use ASCII letters, digits, `_`, `-`, `.` and `/` in `name = \"…\"`"),
+            format!("invalid tool name `{name}`\nhint: set `name = \"…\"` with ASCII letters, digits, `_`, `-`, `.` and `/`"),
         );
     }
 }
@@ -177,31 +185,33 @@ fn description(key: &Ident, value: &Expr) -> syn::Result<Description> {
     if let Ok(template) = text(key, value) {
         return Ok(Description::Template(template));
     }
-    made(key, value).map(Description::Made).map_err(|_| {
-        Error::new_spanned(value, "`description` takes a text, the name of a function or a closure")
+    callable(key, value).map(Description::Function).map_err(|_| {
+        Error::new_spanned(value, "`description` must be a string, the name of a function, or a closure")
     })
 }
 
-fn made(key: &Ident, value: &Expr) -> syn::Result<Expr> {
+fn callable(key: &Ident, value: &Expr) -> syn::Result<Expr> {
     match bare(value) {
         Expr::Path(_) | Expr::Closure(_) => Ok(value.clone()),
-        _ => Err(Error::new_spanned(value, format!("`{key}` takes the name of a function or a closure"))),
+        _ => Err(Error::new_spanned(value, format!("`{key}` must be the name of a function or a closure"))),
     }
 }
 
 fn text(key: &Ident, value: &Expr) -> syn::Result<LitStr> {
     match bare(value) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text.clone()),
-        _ => Err(Error::new_spanned(value, format!("`{key}` takes a text"))),
+        _ => Err(Error::new_spanned(value, format!("`{key}` must be a string"))),
     }
 }
 
 fn texts(key: &Ident, value: &Expr) -> syn::Result<Vec<LitStr>> {
-    let fault =
-        || Error::new_spanned(value, format!("`{key}` takes a list of texts\nhint: `{key} = [\"body\"]`"));
+    let error = || {
+        let message = format!("`{key}` must be a list of strings\nhint: write `{key} = [\"body\"]`");
+        Error::new_spanned(value, message)
+    };
     match bare(value) {
-        Expr::Array(list) => list.elems.iter().map(|one| text(key, one).map_err(|_| fault())).collect(),
-        _ => Err(fault()),
+        Expr::Array(list) => list.elems.iter().map(|item| text(key, item).map_err(|_| error())).collect(),
+        _ => Err(error()),
     }
 }
 
@@ -211,12 +221,12 @@ fn risk(word: &LitStr) -> syn::Result<Ident> {
     known.map(|(_, variant)| format_ident!("{variant}", span = word.span())).ok_or_else(|| {
         Error::new(
             word.span(),
-            format!("there is no risk `{text}`\nhint: there are `low`, `high` and `irreversible`"),
+            format!("unknown risk `{text}`\nhint: the risks are `low`, `high` and `irreversible`"),
         )
     })
 }
 
-/// The expression without the invisible or plain brackets around it.
+/// Returns the expression without invisible groups and parentheses around it.
 fn bare(value: &Expr) -> &Expr {
     match value {
         Expr::Group(group) => bare(&group.expr),

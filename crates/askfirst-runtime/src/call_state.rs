@@ -212,7 +212,7 @@ impl PendingCall {
                     Cause::Person => "a person said no",
                     Cause::Memory => "a person said no for this session",
                     Cause::Mode => "strict mode refuses what would be asked",
-                    Cause::TimeOut => "nobody answered in time",
+                    Cause::TimeOut => "no one answered in time",
                     Cause::NobodyToAsk => "it needs approval and nobody can be asked",
                     Cause::EndOfInput => "the input ended before an answer",
                     Cause::TerminalLost => "the terminal went away",

@@ -1,4 +1,4 @@
-//! The tool's own view of a call.
+//! The tool's own assessment of a call, and the trait through which a tool gives it.
 
 use std::path::PathBuf;
 
@@ -10,43 +10,43 @@ use crate::request::{ApprovalRequest, Fact};
 use crate::verdict::Because;
 use crate::words::Risk;
 
-/// What a tool thinks of a call.
+/// A tool's opinion about a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum View {
-    /// The tool has no opinion; the policy speaks.
+    /// The tool has no opinion, so the policy decides.
     Silent,
-    /// It may run unasked.
+    /// The call may run without asking.
     Harmless,
-    /// A person should be asked, with this request.
+    /// The call needs approval. askfirst asks a person with this request.
     NeedsApproval(Box<ApprovalRequest>),
-    /// It can never run. The reason is for the agent.
+    /// The call must never run. The agent gets this reason.
     Blocked(String),
 }
 
-/// A view, with what it rests on.
+/// The result of a tool's own check of a call: a view, and what supports it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assessment {
-    /// The view.
+    /// The tool's opinion about the call.
     pub view: View,
-    /// The rules of the tool's own config that brought it about.
+    /// The rules of the tool's own config that led to the view.
     pub because: Vec<Because>,
-    /// The view stands on the owner's config for exactly this tool, so a glob cannot soften it.
+    /// Whether the view comes from the owner's config for exactly this tool. A glob cannot loosen a firm view.
     pub firm: bool,
-    /// The call would start a process.
+    /// Whether the call would start a process.
     pub starts_process: bool,
-    /// Why the owner's rules cannot be taken to mean this call, such as a tool that changed since they were written:
-    /// then a person answers, whatever the rules allow.
+    /// Why the owner's rules may not apply to this call, for example because the tool changed since they were
+    /// written. If set, a person must answer, even if the rules allow the call.
     pub unsettled: Option<String>,
-    /// What is known about the call, also where the config makes it ask.
+    /// Facts about the call. A request shows them even if the config, not the tool, asks for approval.
     pub facts: Vec<Fact>,
-    /// The least risk, also where the config makes it ask.
+    /// The lowest risk that a request for this call may have.
     pub risk: Risk,
-    /// Arguments that are not recorded, whatever the verdict.
+    /// Arguments that never go into memory or the audit log, whatever the verdict.
     pub exclude_keys: Vec<String>,
 }
 
 impl Assessment {
-    /// A view with nothing more to say.
+    /// Creates an assessment that has a view and nothing else.
     #[must_use]
     pub fn new(view: View) -> Self {
         Self {
@@ -61,55 +61,58 @@ impl Assessment {
         }
     }
 
-    /// No opinion.
+    /// Creates an assessment without an opinion.
     #[must_use]
     pub fn silent() -> Self {
         Self::new(View::Silent)
     }
 
-    /// It may run unasked.
+    /// Creates an assessment that lets the call run without asking.
     #[must_use]
     pub fn harmless() -> Self {
         Self::new(View::Harmless)
     }
 
-    /// A person should be asked.
+    /// Creates an assessment that asks a person with `request`.
     #[must_use]
     pub fn needs_approval(request: ApprovalRequest) -> Self {
         Self::new(View::NeedsApproval(Box::new(request)))
     }
 
-    /// It can never run.
+    /// Creates an assessment that blocks the call and gives the agent `reason`.
     #[must_use]
     pub fn blocked(reason: impl Into<String>) -> Self {
         Self::new(View::Blocked(reason.into()))
     }
 }
 
-/// How a call is shown, and what must still hold when it runs.
+/// The content that a person sees for a call, and the state that it depends on.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Shown {
     /// The content.
     pub presentation: Option<ApprovalPresentation>,
-    /// More facts, found while looking.
+    /// More facts, found while the content was built.
     pub facts: Vec<Fact>,
-    /// What the content rests on, such as a file's digest. Handed back to the tool when it runs.
+    /// The state that the content depends on, such as a file's digest. The tool gets it back when the call runs.
     pub basis: Option<Value>,
 }
 
-/// A tool that knows which of its calls need a person.
+/// A tool that knows which of its calls need approval.
 pub trait ApprovalAware: Send + Sync {
-    /// Looks at config and arguments. It changes nothing, asks nobody, and knows neither mode nor memory.
+    /// Assesses a call from the tool's config and the arguments.
+    ///
+    /// It changes nothing and asks no one. It does not know the mode or the memory.
     fn check_approval(&self, call: &ApprovalContext) -> Assessment;
 
-    /// Makes what a person is shown. Called only when one will be asked, so it may be slow.
+    /// Builds the content that a person sees. askfirst calls it only before it asks, so it may be slow.
     fn present(&self, call: &ApprovalContext, request: &ApprovalRequest) -> Shown {
         let _ = (call, request);
         Shown::default()
     }
 
-    /// Where the tool would look for a path in its arguments, from the root of the file system on. Nothing if it reads paths
-    /// as its process does.
+    /// Returns the absolute path that the tool would use for a path in its arguments.
+    ///
+    /// `None` means that the tool resolves paths against the working directory of its process.
     fn place_of(&self, call: &ApprovalContext, path: &str) -> Option<PathBuf> {
         let _ = (call, path);
         None

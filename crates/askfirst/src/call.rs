@@ -1,4 +1,4 @@
-//! A call: the tool's name, its arguments, and what the framework knows about who makes it.
+//! A call: the tool's name, its arguments, and the metadata that the framework adds.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,9 @@ use crate::digest::Digest;
 use crate::json::{Args, canonical};
 use crate::words::Risk;
 
-/// What metadata says of who makes a call, and which of several it is.
-const WHO: [&str; 6] = ["run_id", "session_id", "caller", "batch_id", "tool_call_id", "mcp_request"];
+/// Metadata keys that identify the caller or the call, and say nothing about its effect.
+const IDENTITY_KEYS: [&str; 6] =
+    ["run_id", "session_id", "caller", "batch_id", "tool_call_id", "mcp_request"];
 
 /// Identifies one submitted call in this process, from before the tool assesses it until its end.
 ///
@@ -36,21 +37,23 @@ impl CallId {
     }
 }
 
-/// One call of a tool, before anybody has an opinion about it.
+/// One call of a tool, as it arrives.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ApprovalContext {
-    /// The name that the model sees.
+    /// The tool's name, as the model sees it.
     pub tool_name: String,
     /// The arguments.
     #[serde(default)]
     pub args: Args,
-    /// What the framework knows: `run_id`, `session_id`, `caller`, `batch_id`, …
+    /// Metadata from the framework: `run_id`, `session_id`, `caller`, `batch_id`, …
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
-    /// The digest of the tool's definition, where there is one.
+    /// The digest of the tool's definition, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Digest>,
-    /// Arguments that a policy tests as paths, with every link followed. Filled in by whoever can look at files.
+    /// The arguments that a policy tests as paths, each with the path that it resolves to.
+    ///
+    /// The caller of [`judge`](crate::judge()) fills this in, because the core opens no file.
     #[serde(skip)]
     pub resolved: BTreeMap<String, String>,
     /// Which call it is; set before the tool assesses it.
@@ -59,7 +62,7 @@ pub struct ApprovalContext {
 }
 
 impl ApprovalContext {
-    /// A call of `tool_name` with `args`.
+    /// Creates a call of `tool_name` with `args`.
     #[must_use]
     pub fn new(tool_name: impl Into<String>, args: Args) -> Self {
         Self { tool_name: tool_name.into(), args, ..Self::default() }
@@ -72,19 +75,19 @@ impl ApprovalContext {
         self
     }
 
-    /// Who calls, if the framework said so.
+    /// Returns the name of the caller, if the framework gave one.
     #[must_use]
     pub fn caller(&self) -> Option<&str> {
         self.text("caller")
     }
 
-    /// What joins calls that were submitted together.
+    /// Returns the id that calls of the same batch share.
     #[must_use]
     pub fn batch_id(&self) -> Option<&str> {
         self.text("batch_id")
     }
 
-    /// The digest of everything a tool gets to see: name, arguments, definition.
+    /// Returns the digest of everything that the tool sees: name, arguments and definition.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let args = canonical(&Value::Object(self.args.clone()));
@@ -92,13 +95,13 @@ impl ApprovalContext {
         Digest::of_parts([self.tool_name.as_bytes(), args.as_bytes(), definition.as_bytes()])
     }
 
-    /// Whether whoever looks at both sees the same: all but who makes them and which of equal ones they are.
-    pub(crate) fn is_made_like(&self, other: &Self) -> bool {
-        let told = |call: &Self| {
-            let told = call.metadata.iter().filter(|(key, _)| !WHO.contains(&key.as_str()));
-            told.map(|(key, value)| (key.clone(), value.clone())).collect::<Map<_, _>>()
+    /// Whether both calls have the same metadata, apart from the keys that only identify a caller or a call.
+    pub(crate) fn has_same_setting_as(&self, other: &Self) -> bool {
+        let setting = |call: &Self| {
+            let setting = call.metadata.iter().filter(|(key, _)| !IDENTITY_KEYS.contains(&key.as_str()));
+            setting.map(|(key, value)| (key.clone(), value.clone())).collect::<Map<_, _>>()
         };
-        self.metadata == other.metadata || told(self) == told(other)
+        self.metadata == other.metadata || setting(self) == setting(other)
     }
 
     fn text(&self, key: &str) -> Option<&str> {
@@ -106,30 +109,30 @@ impl ApprovalContext {
     }
 }
 
-/// What the model is told about a tool.
+/// The description of a tool that the model gets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolDefinition {
-    /// The name.
+    /// The tool's name.
     pub name: String,
-    /// What it does, in the tool author's words.
+    /// The description of the tool, by its author.
     #[serde(default)]
     pub description: String,
     /// The JSON Schema of its arguments.
     #[serde(default)]
     pub input_schema: Value,
-    /// How bad its calls can be.
+    /// The risk of the tool's calls.
     #[serde(default)]
     pub risk: Risk,
 }
 
 impl ToolDefinition {
-    /// A definition with a name, a description and a schema.
+    /// Creates a definition with a name, a description and a schema.
     #[must_use]
     pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
         Self { name: name.into(), description: description.into(), input_schema, risk: Risk::Low }
     }
 
-    /// The digest that pins it: a changed definition is another tool.
+    /// Returns the digest of the definition. askfirst treats a tool with another digest as another tool.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let schema = canonical(&self.input_schema);

@@ -1,26 +1,26 @@
-//! What was decided about a request, and by whom.
+//! A decision about a request: approved or refused, with its cause and how long it is remembered.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::json::Args;
 use crate::words::Cause;
 
-/// How far a decision reaches.
+/// How long askfirst remembers a decision, and for which calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalScope {
-    /// This call alone.
+    /// The decision is for this call only.
     #[default]
     None,
-    /// Equal calls until the session ends.
+    /// The decision is for equal calls until the session ends.
     Session,
-    /// Calls that match a pattern which the tool offered, until the session ends.
+    /// The decision is for calls that match a pattern offered by the tool, until the session ends.
     Pattern,
 }
 
 impl<'de> Deserialize<'de> for ApprovalScope {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // `once` is what an older design called a decision that is not remembered.
+        // `once` is an older spelling of `none`.
         match std::borrow::Cow::<str>::deserialize(deserializer)?.as_ref() {
             "none" | "once" => Ok(Self::None),
             "session" => Ok(Self::Session),
@@ -35,22 +35,22 @@ impl<'de> Deserialize<'de> for ApprovalScope {
 pub struct ApprovalDecision {
     /// Whether the call may run.
     pub approved: bool,
-    /// How far the decision reaches.
+    /// Whether and how the decision is remembered.
     #[serde(default, alias = "scope")]
     pub remember: ApprovalScope,
-    /// With [`ApprovalScope::Pattern`]: which of the offered patterns, counted from 0.
+    /// With [`ApprovalScope::Pattern`]: the index of the offered pattern, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<usize>,
-    /// A reason or comment; the agent gets to read it.
+    /// A reason or comment that the agent reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Other arguments to run with. The call is then assessed, judged and shown again.
+    /// New arguments for the call. askfirst then assesses, judges and shows the call again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_args: Option<Args>,
-    /// Who or what decided.
+    /// The origin of the decision.
     #[serde(default = "person")]
     pub cause: Cause,
-    /// Whether the whole run ends here.
+    /// Whether the decision also stops the whole run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stop: bool,
 }
@@ -60,7 +60,7 @@ fn person() -> Cause {
 }
 
 impl ApprovalDecision {
-    /// A yes for this call.
+    /// Creates an approval that is not remembered.
     #[must_use]
     pub fn yes(cause: Cause) -> Self {
         Self {
@@ -74,20 +74,20 @@ impl ApprovalDecision {
         }
     }
 
-    /// A no for this call.
+    /// Creates a denial that is not remembered.
     #[must_use]
     pub fn no(cause: Cause) -> Self {
         Self { approved: false, ..Self::yes(cause) }
     }
 
-    /// The same, reaching further.
+    /// Sets how the decision is remembered.
     #[must_use]
     pub fn remembered(mut self, remember: ApprovalScope) -> Self {
         self.remember = remember;
         self
     }
 
-    /// The same with a note.
+    /// Sets the note that the agent reads.
     #[must_use]
     pub fn with_note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());

@@ -1,4 +1,4 @@
-//! SHA-256 digests, written as `sha256:` and hex.
+//! SHA-256 digests, written as `sha256:` and hex digits.
 
 mod content;
 
@@ -20,13 +20,13 @@ pub use content::ContentDigest;
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of some bytes.
+    /// Returns the digest of `bytes`.
     #[must_use]
     pub fn of(bytes: impl AsRef<[u8]>) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest of several parts. Lengths are mixed in, so that moving a boundary changes it.
+    /// Returns the digest of several parts. It includes their lengths, so moving a boundary changes the digest.
     #[must_use]
     pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut hasher = Sha256::new();
@@ -37,7 +37,7 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
-    /// The digest of what several parts are when they are put together.
+    /// Returns the digest of the concatenation of several parts.
     #[must_use]
     pub fn of_joined<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut hasher = Sha256::new();
@@ -45,26 +45,26 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
-    /// The bytes.
+    /// Returns the 32 bytes of the digest.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The hex digits.
+    /// Returns the 64 hex digits as ASCII bytes.
     #[must_use]
     pub fn hex(&self) -> [u8; 64] {
         hex(&self.0)
     }
 
-    /// As it is written, without asking for memory.
-    fn written(&self) -> Written {
-        let mut written = [0; WRITTEN];
-        written.iter_mut().zip(PREFIX.bytes().chain(self.hex())).for_each(|(to, from)| *to = from);
-        Written(written)
+    /// Writes the digest as text into a buffer on the stack.
+    fn to_text(self) -> DigestText {
+        let mut text = [0; TEXT_LENGTH];
+        text.iter_mut().zip(PREFIX.bytes().chain(self.hex())).for_each(|(to, from)| *to = from);
+        DigestText(text)
     }
 
-    /// The first eight hex digits, for people.
+    /// Returns the first eight hex digits, for display.
     #[must_use]
     pub fn short(&self) -> String {
         self.to_string().chars().skip(PREFIX.len()).take(8).collect()
@@ -81,36 +81,38 @@ fn hex(bytes: &[u8; 32]) -> [u8; 64] {
 }
 
 const PREFIX: &str = "sha256:";
-const WRITTEN: usize = PREFIX.len() + 64;
+const TEXT_LENGTH: usize = PREFIX.len() + 64;
 
-struct Written([u8; WRITTEN]);
+/// A digest as text, without a heap allocation.
+struct DigestText([u8; TEXT_LENGTH]);
 
-impl Written {
+impl DigestText {
     fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
-/// Takes the digest of many things one after another, without putting them together first. Each goes in with what it
-/// is and how long it is, so that no two rows of things have one digest.
+/// Hashes a sequence of values without copying them into one buffer.
+///
+/// It hashes the kind and the length of each value too, so two different sequences never have the same input.
 #[derive(Default)]
-struct Digesting(Sha256);
+struct ValueHasher(Sha256);
 
-impl Digesting {
-    /// Something that is short, as JSON.
-    fn short(&mut self, thing: &impl Serialize) {
-        match serde_json::to_vec(thing) {
+impl ValueHasher {
+    /// Adds a short value as JSON.
+    fn short(&mut self, value: &impl Serialize) {
+        match serde_json::to_vec(value) {
             Ok(json) => self.part(b'j', &json),
             Err(_) => self.part(b'!', &[]),
         }
     }
 
-    /// A text of any length, as it is.
+    /// Adds a text of any length.
     fn text(&mut self, text: &str) {
         self.part(b's', text.as_bytes());
     }
 
-    /// A value with all that is in it.
+    /// Adds a JSON value with everything inside it.
     fn value(&mut self, value: &Value) {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => self.short(value),
@@ -123,7 +125,7 @@ impl Digesting {
         }
     }
 
-    /// A map with all that is in it.
+    /// Adds a JSON object with everything inside it.
     fn map(&mut self, map: &Map<String, Value>) {
         self.head(b'o', map.len());
         for (key, value) in in_order(map) {
@@ -132,7 +134,7 @@ impl Digesting {
         }
     }
 
-    /// The digest of all that went in.
+    /// Returns the digest of everything that was added.
     fn finish(self) -> Digest {
         Digest(self.0.finalize().into())
     }
@@ -148,9 +150,9 @@ impl Digesting {
     }
 }
 
-/// The digest of a request as it is shown: all of it.
+/// Returns the digest of every field of a request as it is shown.
 pub(crate) fn digest_of(request: &ApprovalRequest) -> Digest {
-    // Taken apart, so that no field can be forgotten.
+    // The pattern names every field, so a new field does not compile until it is added here.
     let ApprovalRequest {
         call_id,
         id: _,
@@ -170,7 +172,7 @@ pub(crate) fn digest_of(request: &ApprovalRequest) -> Digest {
         exclude_keys,
         approval,
     } = request;
-    let mut digest = Digesting::default();
+    let mut digest = ValueHasher::default();
     digest.short(&(call_id, tool_name, same, facts, group_id, caller, risk));
     digest.short(&(definition, patterns, deadline, exclude_keys, approval));
     digest.text(description);
@@ -186,7 +188,7 @@ pub(crate) fn digest_of(request: &ApprovalRequest) -> Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.written().as_str())
+        f.write_str(self.to_text().as_str())
     }
 }
 
@@ -196,7 +198,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The text is not a digest.
+/// The error for a text that is not a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected `sha256:` and 64 hex digits")]
 pub struct NotADigest;
@@ -220,7 +222,7 @@ impl FromStr for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.written().as_str())
+        serializer.serialize_str(self.to_text().as_str())
     }
 }
 

@@ -1,6 +1,6 @@
-//! Why a call would run, be asked about or be refused: every rule that was looked at, and the one that decided.
+//! Explains a verdict: lists every rule that names the tool, and the one that decided.
 //!
-//! It asks the judge; it decides nothing by itself.
+//! It calls the judge and makes no decision of its own.
 
 use serde::Serialize;
 
@@ -11,67 +11,70 @@ use crate::policy::{Policy, Rules};
 use crate::verdict::{Because, Verdict};
 use crate::words::Approval;
 
-/// The layer that a rule stands in.
+/// The kind of config layer that a rule comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum LookedIn {
-    /// The rules that speak.
+pub enum RuleLayer {
+    /// The main rules, which can loosen and tighten.
     Main,
-    /// Rules that can only make it stricter.
+    /// Rules that can only make the verdict stricter.
     Floor,
 }
 
-/// What became of a rule.
+/// The part that one rule played in a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
-    /// It decided.
+pub enum RuleOutcome {
+    /// The rule decided.
     Decided,
-    /// It holds, but something else decided.
+    /// The rule applies to the call, but another reason decided.
     Holds,
-    /// Its condition on an argument does not hold.
+    /// The rule's condition on this argument does not hold.
     ConditionFails(String),
-    /// A glob does not cover this name.
+    /// The rule is a glob, and globs do not cover this name.
     NotCovered,
 }
 
-/// One rule that was looked at.
+/// One rule that names the tool, and its part in the verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Looked {
+pub struct RuleCheck {
     /// The rule.
     #[serde(flatten)]
     pub rule: Because,
-    /// What it says.
+    /// The rule's approval value, if it has one.
     pub approval: Option<Approval>,
-    /// The layer.
-    pub layer: LookedIn,
-    /// What became of it.
-    pub found: Found,
+    /// The layer that the rule comes from.
+    pub layer: RuleLayer,
+    /// The rule's part in the verdict.
+    pub found: RuleOutcome,
 }
 
-/// The whole answer.
+#[doc(hidden)]
+pub use self::{RuleCheck as Looked, RuleLayer as LookedIn, RuleOutcome as Found};
+
+/// A verdict with everything that led to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// The verdict.
     pub verdict: Verdict,
-    /// The approval value behind it.
+    /// The approval value that gives the verdict.
     pub approval: Approval,
     /// The reasons, the deciding one first.
     pub because: Vec<Because>,
-    /// What the tool itself thinks, in words.
+    /// The tool's own view, as text.
     pub own_view: String,
-    /// Every rule that names the tool, in the order in which it was looked at.
-    pub looked_at: Vec<Looked>,
+    /// Every rule that names the tool, in the order in which the judge checks them.
+    pub looked_at: Vec<RuleCheck>,
 }
 
-/// Explains the judge's answer.
+/// Judges a call and explains the verdict.
 #[must_use]
 pub fn explain(call: &ApprovalContext, assessment: &Assessment, policy: &Policy) -> Explanation {
     let judgement = judge(call, assessment, policy);
     let because = judgement.because();
-    let mut looked_at = looked_in(policy.main(), LookedIn::Main, call, because.first());
+    let mut looked_at = check_rules(policy.main(), RuleLayer::Main, call, because.first());
     for floor in policy.floors() {
-        looked_at.extend(looked_in(floor, LookedIn::Floor, call, because.first()));
+        looked_at.extend(check_rules(floor, RuleLayer::Floor, call, because.first()));
     }
     let own_view = match &assessment.view {
         View::Silent => "no opinion".to_owned(),
@@ -82,26 +85,26 @@ pub fn explain(call: &ApprovalContext, assessment: &Assessment, policy: &Policy)
     Explanation { verdict: judgement.verdict(), approval: judgement.approval(), because, own_view, looked_at }
 }
 
-fn looked_in(
+fn check_rules(
     rules: &Rules,
-    layer: LookedIn,
+    layer: RuleLayer,
     call: &ApprovalContext,
     decided: Option<&Because>,
-) -> Vec<Looked> {
-    let mut looked = Vec::new();
-    for (entry, covered) in rules.naming(&call.tool_name) {
+) -> Vec<RuleCheck> {
+    let mut checks = Vec::new();
+    for (entry, covered) in rules.entries_for(&call.tool_name) {
         for case in entry.cases() {
             let found = if !covered && case.approval != Some(Approval::Deny) {
-                Found::NotCovered
+                RuleOutcome::NotCovered
             } else if let Some(field) = case.fails_on(call) {
-                Found::ConditionFails(field.to_owned())
+                RuleOutcome::ConditionFails(field.to_owned())
             } else if decided == Some(&case.origin) {
-                Found::Decided
+                RuleOutcome::Decided
             } else {
-                Found::Holds
+                RuleOutcome::Holds
             };
-            looked.push(Looked { rule: case.origin.clone(), approval: case.approval, layer, found });
+            checks.push(RuleCheck { rule: case.origin.clone(), approval: case.approval, layer, found });
         }
     }
-    looked
+    checks
 }

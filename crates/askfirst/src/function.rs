@@ -1,4 +1,4 @@
-//! Functions as tools.
+//! Rust functions as tools, and the toolset that holds them.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -20,7 +20,7 @@ use crate::words::Risk;
 type Run = dyn Fn(Invocation) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync;
 type FromArgs<T> = Arc<dyn Fn(&Args) -> T + Send + Sync>;
 
-/// How a function that requires approval describes its calls.
+/// How requests for a function's calls are built.
 #[derive(Clone, Default)]
 pub struct ApprovalSpec {
     description: Option<FromArgs<String>>,
@@ -31,7 +31,9 @@ pub struct ApprovalSpec {
 }
 
 impl ApprovalSpec {
-    /// A description with `{name}` for arguments. Keys that are excluded are not filled in.
+    /// Sets the description, a template in which `{name}` stands for an argument.
+    ///
+    /// Excluded keys are not filled in. Call [`exclude_keys`](Self::exclude_keys) first.
     #[must_use]
     pub fn description(mut self, text: &str) -> Self {
         let (template, exclude) = (Template::new(text), self.exclude_keys.clone());
@@ -39,35 +41,39 @@ impl ApprovalSpec {
         self
     }
 
-    /// A description made by a function.
+    /// Sets a function that makes the description from the arguments.
     #[must_use]
     pub fn description_with(mut self, f: impl Fn(&Args) -> String + Send + Sync + 'static) -> Self {
         self.description = Some(Arc::new(f));
         self
     }
 
-    /// Keys that are shown but neither remembered nor recorded. Comes before [`Self::description`].
+    /// Sets the arguments that are shown, but go into neither memory nor the audit log.
+    ///
+    /// Call it before [`description`](Self::description), which uses these keys.
     #[must_use]
     pub fn exclude_keys(mut self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.exclude_keys = keys.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The fingerprint. It beats `exclude_keys` for what is remembered.
+    /// Sets a function that makes the payload from the arguments.
+    ///
+    /// The payload takes precedence over `exclude_keys`: memory uses it unchanged.
     #[must_use]
     pub fn payload(mut self, f: impl Fn(&Args) -> Value + Send + Sync + 'static) -> Self {
         self.payload = Some(Arc::new(f));
         self
     }
 
-    /// What is shown. Called only when a person will be asked.
+    /// Sets a function that makes the content a person sees. askfirst calls it only before it asks.
     #[must_use]
     pub fn presentation(mut self, f: impl Fn(&Args) -> ApprovalPresentation + Send + Sync + 'static) -> Self {
         self.presentation = Some(Arc::new(f));
         self
     }
 
-    /// How bad a call could be.
+    /// Sets the risk of the calls.
     #[must_use]
     pub fn risk(mut self, risk: Risk) -> Self {
         self.risk = risk;
@@ -95,7 +101,9 @@ pub struct FunctionTool {
 }
 
 impl FunctionTool {
-    /// A tool whose arguments are read into `A` and whose result is written as JSON.
+    /// Creates a tool from a function with typed arguments and a typed result.
+    ///
+    /// The arguments are deserialized into `A`, and the result is serialized to JSON.
     ///
     /// ```
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -123,7 +131,7 @@ impl FunctionTool {
         })
     }
 
-    /// A tool that takes its arguments as they come.
+    /// Creates a tool from a function that reads the JSON arguments itself.
     pub fn dynamic<F>(definition: ToolDefinition, run: F) -> Self
     where
         F: Fn(Invocation) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync + 'static,
@@ -131,7 +139,7 @@ impl FunctionTool {
         Self { definition, run: Arc::new(run), approval: None }
     }
 
-    /// The same, asking a person before it runs.
+    /// Makes every call of this tool need approval, with requests built from `spec`.
     #[must_use]
     pub fn requires_approval(mut self, spec: ApprovalSpec) -> Self {
         self.definition.risk = self.definition.risk.max(spec.risk);
@@ -139,7 +147,7 @@ impl FunctionTool {
         self
     }
 
-    /// What the model is told.
+    /// Returns the definition that the model gets.
     #[must_use]
     pub fn definition(&self) -> &ToolDefinition {
         &self.definition
@@ -152,20 +160,20 @@ impl std::fmt::Debug for FunctionTool {
     }
 }
 
-/// Functions as a toolset.
+/// A toolset of functions.
 #[derive(Debug, Clone, Default)]
 pub struct FunctionToolset {
     tools: BTreeMap<String, FunctionTool>,
 }
 
 impl FunctionToolset {
-    /// A toolset without tools.
+    /// Creates an empty toolset.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with one more tool; a tool of that name is replaced.
+    /// Adds a tool. It replaces a tool of the same name.
     #[must_use]
     pub fn with(mut self, tool: FunctionTool) -> Self {
         self.tools.insert(tool.definition.name.clone(), tool);

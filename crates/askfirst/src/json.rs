@@ -1,7 +1,10 @@
-//! JSON as this project reads it: strict, exact and bounded.
+//! A JSON parser for calls: strict, exact and limited in size.
 //!
-//! Two texts that a tool could tell apart must never count as one call. So duplicate keys are refused, integers
-//! that no machine integer holds are refused, and equality keeps `1`, `1.0` and `true` apart.
+//! Two texts that a tool could tell apart must never count as the same call. So the parser:
+//!
+//! - refuses duplicate keys
+//! - refuses integers that do not fit in 64 bits
+//! - keeps `1`, `1.0` and `true` distinct
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,43 +14,52 @@ use std::sync::LazyLock;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// The arguments of a call: a JSON object, keys in order.
+/// The arguments of a call: a JSON object.
 pub type Args = Map<String, Value>;
 
-/// The deepest nesting that is read.
+/// The deepest nesting that the parser accepts.
 pub const MAX_DEPTH: usize = 64;
 
-/// The most values that are read. Small values take far more room in memory than in a text, so that a limit on the
-/// text alone is none.
+/// The largest number of values that the parser accepts.
+///
+/// Small values need far more space in memory than in the text, so a limit on the length of the text is not enough.
 pub const MAX_VALUES: usize = 200_000;
 
-/// What an object counts as: even one with a single key takes as much room as that many other values.
+/// The number of values that an object counts as: an object with one key needs that much memory.
 const OBJECT: usize = 16;
 
-/// Why a text is not taken as JSON.
+/// The error for a text that the parser refuses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonFault {
-    /// It is not one strict JSON document.
+    /// The text is not one strict JSON document.
     #[error("{0}")]
     Garbled(String),
-    /// There is more in it than is read.
-    #[error("it has more than {MAX_VALUES} values, each object counted as {OBJECT}")]
+    /// The document has more values than the parser accepts.
+    #[error("more than {MAX_VALUES} values, where each object counts as {OBJECT}")]
     TooMany,
 }
 
-/// Reads one JSON document and nothing after it.
+/// Parses one JSON document, with no text after it.
 ///
 /// # Errors
-/// Fails on anything that is not one strict JSON document: duplicate keys, invalid UTF-8, numbers that cannot be
-/// held exactly, nesting deeper than [`MAX_DEPTH`], more than [`MAX_VALUES`] values, trailing text.
+/// Fails on anything that is not one strict JSON document:
+///
+/// - duplicate keys
+/// - invalid UTF-8
+/// - integers that do not fit in 64 bits
+/// - nesting deeper than [`MAX_DEPTH`]
+/// - more than [`MAX_VALUES`] values
+/// - text after the document
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonFault> {
     parse_within(bytes, MAX_VALUES)
 }
 
-/// The same for a file of the owner's own, which may have any number of values. Not for what an agent or a server sends.
+/// Parses one JSON document with any number of values.
+///
+/// Use it only for the owner's own files, never for input from an agent or a server.
 ///
 /// # Errors
-/// As [`parse`], but for the number of values.
+/// Fails for the same reasons as [`parse`], except for the number of values.
 pub fn parse_of_any_size(bytes: &[u8]) -> Result<Value, JsonFault> {
     parse_within(bytes, usize::MAX)
 }
@@ -68,26 +80,31 @@ fn parse_within(bytes: &[u8], values: usize) -> Result<Value, JsonFault> {
     Ok(strict)
 }
 
-/// A value that is read as [`parse`] reads, in one pass with what stands around it. A number that only its text can tell
-/// from an integer past 64 bits is refused: whether it is one, [`parse`] knows.
+/// A JSON value that deserializes as strictly as [`parse`], as a part of another type.
+///
+/// It also refuses floats of 9e18 and more. Only the text shows whether such a float was an integer that does not
+/// fit in 64 bits, so use [`parse`] for them.
 #[derive(Debug)]
-pub struct Strictly(pub Value);
+pub struct StrictJson(pub Value);
 
-impl<'de> Deserialize<'de> for Strictly {
+#[doc(hidden)]
+pub use self::StrictJson as Strictly;
+
+impl<'de> Deserialize<'de> for StrictJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let left = Cell::new(Some(MAX_VALUES));
         let value = Strict { depth: 0, left: &left }.deserialize(deserializer)?;
         if has_large_float(&value) {
-            return Err(de::Error::custom("a number that may not be held exactly"));
+            return Err(de::Error::custom("a number may be an integer that does not fit in 64 bits"));
         }
         Ok(Self(value))
     }
 }
 
-/// Reads one JSON document that must be an object.
+/// Parses one JSON document that must be an object.
 ///
 /// # Errors
-/// As [`parse`], and when the document is not an object.
+/// Fails for the same reasons as [`parse`], and if the document is not an object.
 pub fn parse_object(bytes: &[u8]) -> Result<Args, JsonFault> {
     match parse(bytes)? {
         Value::Object(map) => Ok(map),
@@ -95,7 +112,7 @@ pub fn parse_object(bytes: &[u8]) -> Result<Args, JsonFault> {
     }
 }
 
-/// How many values there are in one, as [`MAX_VALUES`] counts them.
+/// Counts the values in a JSON value, as [`MAX_VALUES`] counts them.
 #[must_use]
 pub fn count(value: &Value) -> usize {
     match value {
@@ -105,13 +122,13 @@ pub fn count(value: &Value) -> usize {
     }
 }
 
-/// The same for an object.
+/// Counts the values in an object, as [`MAX_VALUES`] counts them.
 #[must_use]
 pub fn count_object(map: &Map<String, Value>) -> usize {
     OBJECT + map.values().map(|item| 1 + count(item)).sum::<usize>()
 }
 
-/// What a value is, in words.
+/// Returns the type of a value as text, such as "a string".
 #[must_use]
 pub fn kind(value: &Value) -> &'static str {
     match value {
@@ -124,14 +141,15 @@ pub fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// The one text of a value: keys sorted, no blanks, numbers exact. Digests are taken over it.
+/// Returns the canonical text of a value: keys sorted, no spaces, exact numbers. Digests use this text.
 #[must_use]
 pub fn canonical(value: &Value) -> String {
     if *KEEPS_ORDER { sorted(value).to_string() } else { value.to_string() }
 }
 
-/// Whether maps keep the order in which they were filled: any crate of a program can switch that on for all of it. Otherwise they
-/// are sorted.
+/// Whether JSON objects keep their insertion order instead of sorting their keys.
+///
+/// Any crate in a program can turn this on for the whole program, with a feature of `serde_json`.
 static KEEPS_ORDER: LazyLock<bool> = LazyLock::new(|| {
     let map: Args = ["b", "a"].into_iter().map(|key| (key.to_owned(), Value::Null)).collect();
     map.keys().next().is_some_and(|first| first == "b")
@@ -147,7 +165,7 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// What is in an object, by its keys in order.
+/// Iterates over the fields of an object in the order of their keys.
 pub(crate) fn in_order(map: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
     let mut unsorted: Vec<(&String, &Value)> = Vec::new();
     if *KEEPS_ORDER {
@@ -158,7 +176,7 @@ pub(crate) fn in_order(map: &Map<String, Value>) -> impl Iterator<Item = (&Strin
     plain.chain(unsorted)
 }
 
-/// Whether nobody could tell two values apart. Equality alone takes `0.0` for `-0.0`.
+/// Whether a tool could not tell two values apart. Unlike `==`, this keeps `0.0` and `-0.0` distinct.
 pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one == other && sign(one) == sign(other),
@@ -170,7 +188,7 @@ pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// The same for objects.
+/// Whether a tool could not tell two objects apart; see [`is_same`].
 pub(crate) fn is_same_object(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     let same = |(key, item): (&String, &Value)| other.get(key).is_some_and(|other| is_same(item, other));
     one.len() == other.len() && one.iter().all(same)
@@ -180,7 +198,7 @@ fn sign(number: &Number) -> bool {
     number.as_f64().is_some_and(f64::is_sign_negative)
 }
 
-/// Feeds a value to a hasher so that values hash alike exactly when they are equal.
+/// Feeds a value to a hasher. Equal values give equal input, and different values give different input.
 pub(crate) fn hash_value<H: Hasher>(value: &Value, state: &mut H) {
     match value {
         Value::Null => state.write_u8(0),
@@ -195,7 +213,7 @@ pub(crate) fn hash_value<H: Hasher>(value: &Value, state: &mut H) {
     }
 }
 
-/// The same for an object.
+/// Feeds an object to a hasher; see [`hash_value`].
 pub(crate) fn hash_object<H: Hasher>(map: &Map<String, Value>, state: &mut H) {
     (5_u8, map.len()).hash(state);
     for (key, item) in in_order(map) {
@@ -223,7 +241,7 @@ fn has_large_float(value: &Value) -> bool {
     }
 }
 
-/// The reader turns an integer past 64 bits into a float without a word, so the text is looked at again.
+/// Checks the text for integers that do not fit in 64 bits, because `serde_json` turns them into floats silently.
 fn check_integers(text: &str) -> Result<(), JsonFault> {
     let mut rest = text.as_bytes().iter().copied().peekable();
     let mut in_string = false;
@@ -241,7 +259,7 @@ fn check_integers(text: &str) -> Result<(), JsonFault> {
                 let whole = !number.contains(['.', 'e', 'E']);
                 if whole && number.parse::<u64>().is_err() && number.parse::<i64>().is_err() {
                     return Err(JsonFault::Garbled(format!(
-                        "the integer `{}` cannot be held exactly",
+                        "the integer `{}` does not fit in 64 bits",
                         crate::presentation::shorten(&number, 40)
                     )));
                 }
@@ -252,9 +270,10 @@ fn check_integers(text: &str) -> Result<(), JsonFault> {
     Ok(())
 }
 
+/// The visitor that builds a value and checks the rules of this module.
 struct Strict<'a> {
     depth: usize,
-    /// How many more values are read; none once there were too many.
+    /// The number of values that may still follow; `None` once the document had too many.
     left: &'a Cell<Option<usize>>,
 }
 
@@ -339,13 +358,13 @@ impl<'de> Visitor<'de> for Strict<'_> {
             self.spend(1)?;
             if key.0 == NUMBER_AS_TEXT {
                 return Err(de::Error::custom(
-                    "a number as text: `serde_json` is built with `arbitrary_precision`, which holds no number exactly as it is shown",
+                    "numbers cannot be read: `serde_json` is built with its feature `arbitrary_precision`",
                 ));
             }
             let value = access.next_value_seed(self.deeper()?)?;
             if map.contains_key(&key.0) {
                 let name = crate::presentation::shorten(&key.0, 40);
-                return Err(de::Error::custom(format_args!("the key `{name}` stands twice")));
+                return Err(de::Error::custom(format_args!("duplicate key `{name}`")));
             }
             map.insert(key.0, value);
         }
@@ -353,7 +372,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 }
 
-/// The key under which a reader that keeps numbers as text, as another crate may want it to, hides them in an object.
+/// The key of the object in which `serde_json` hides a number if another crate turns on `arbitrary_precision`.
 const NUMBER_AS_TEXT: &str = "$serde_json::private::Number";
 
 struct Key(String);

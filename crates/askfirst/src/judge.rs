@@ -1,21 +1,23 @@
-//! The one decision. Pure and total: what it cannot make sense of is denied.
+//! The judge: the one pure function that turns call, assessment and policy into a verdict.
 //!
-//! No other place in the project decides whether a call may run. It knows nothing of files, clocks, modes, memory
-//! or threads.
+//! No other code in the project decides whether a call may run. The judge is total: it returns a verdict for
+//! every input and cannot fail. It knows nothing about files, clocks, modes, memory or threads.
 
 use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::assess::{Assessment, View};
 use crate::call::ApprovalContext;
-use crate::memory::{Asked, Fingerprint};
+use crate::memory::{MemoryQuery, PayloadRef};
 use crate::permit::Permit;
-use crate::policy::{Case, GUARDED, Named, Needs, Policy, Rules, Spoken, Walls};
+use crate::policy::{Case, GUARDED, MatchingCases, NameMatch, OverrideVerdict, Policy, Rules, SandboxStatus};
 use crate::request::{ApprovalRequest, Fact, without_args};
 use crate::verdict::{Because, Refusal, Verdict};
 use crate::words::{Approval, Cause, Risk};
 
-/// The judge's answer. It borrows from the policy, so that an allow costs next to nothing.
+/// The judge's verdict, with its reasons, its request and its permit.
+///
+/// It borrows from the policy, so an allow verdict costs almost nothing.
 #[derive(Debug)]
 pub struct Judgement<'a> {
     call: &'a ApprovalContext,
@@ -23,13 +25,13 @@ pub struct Judgement<'a> {
     approval: Approval,
     reason: Option<Reason<'a>>,
     raised: Vec<Reason<'a>>,
-    spoken: Spoken<'a>,
-    floors: Vec<&'a Case>,
-    own_request: Option<Box<ApprovalRequest>>,
+    main_cases: MatchingCases<'a>,
+    floor_cases: Vec<&'a Case>,
+    override_request: Option<Box<ApprovalRequest>>,
     risk: Risk,
     cause: Cause,
-    /// Its one permit was given away.
-    spent: Cell<bool>,
+    /// Whether the one permit was already taken.
+    permit_taken: Cell<bool>,
 }
 
 #[derive(Debug)]
@@ -42,15 +44,15 @@ enum Reason<'a> {
     Unsettled(&'a str),
 }
 
-/// Decides about a call.
+/// Decides whether a call may run at once, needs approval or is denied.
 #[must_use]
 pub fn judge<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a Policy) -> Judgement<'a> {
-    let mut judgement = speak(call, assessment, policy);
+    let mut judgement = apply_main_rules(call, assessment, policy);
     for floor in policy.floors() {
         judgement.raise_to_floor(floor);
     }
     if assessment.starts_process {
-        judgement.raise_without_walls(policy.walls());
+        judgement.raise_without_sandbox(policy.sandbox());
     }
     if let Some(why) = assessment.unsettled.as_deref().filter(|_| judgement.approval < Approval::Human) {
         judgement.approval = Approval::Human;
@@ -59,24 +61,28 @@ pub fn judge<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: 
     judgement
 }
 
-/// The five steps of precedence over the rules that speak.
-fn speak<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a Policy) -> Judgement<'a> {
-    let spoken = policy.main().speaking(call);
-    let (risk, denial, said) = (spoken.risk(), spoken.denial(), config_says(&spoken));
+/// Applies the main rules in the five steps of precedence.
+fn apply_main_rules<'a>(
+    call: &'a ApprovalContext,
+    assessment: &'a Assessment,
+    policy: &'a Policy,
+) -> Judgement<'a> {
+    let main_cases = policy.main().matching_cases(call);
+    let (risk, denial, configured) = (main_cases.risk(), main_cases.denial(), config_approval(&main_cases));
     let judgement = Judgement {
         call,
         assessment,
         approval: Approval::Deny,
         reason: None,
         raised: Vec::new(),
-        spoken,
-        floors: Vec::new(),
-        own_request: None,
+        main_cases,
+        floor_cases: Vec::new(),
+        override_request: None,
         risk,
         cause: Cause::Policy,
-        spent: Cell::new(false),
+        permit_taken: Cell::new(false),
     };
-    // 1. The tool says blocked. 2. A matching entry says deny.
+    // 1. The tool reports blocked. 2. A matching config entry says `deny`.
     if let View::Blocked(_) = assessment.view {
         return judgement.with(Approval::Deny, Reason::Tool(&assessment.view));
     }
@@ -86,44 +92,46 @@ fn speak<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: &'a 
     if let Some(origin) = policy.not_offered(&call.tool_name) {
         return judgement.with(Approval::Deny, Reason::Rule(origin));
     }
-    if let Some(overriding) = policy.overriding() {
-        let needs = overriding.needs_approval(call, assessment, judgement.spoken().next());
-        return judgement.overridden(needs);
+    if let Some(decision_point) = policy.decision_override() {
+        let verdict = decision_point.needs_approval(call, assessment, judgement.matching_cases().next());
+        return judgement.overridden(verdict);
     }
-    // 3. The config says something else.
+    // 3. The config has another value for the call.
     let own = own_view(assessment);
-    if let Some((approval, origin, named)) = said {
-        if assessment.firm && named != Named::Exactly && own.is_some_and(|own| own > approval) {
+    if let Some((approval, origin, name_match)) = configured {
+        if assessment.firm && name_match != NameMatch::Exact && own.is_some_and(|own| own > approval) {
             return judgement.with_own_view(own);
         }
         return judgement.with(approval, Reason::Rule(origin));
     }
-    // 4. The tool's own view, but names that can do anything ask.
+    // 4. The tool's own view applies, but guarded names need approval.
     let (default, origin) = policy.main().default_approval().unwrap_or((Approval::Required, None));
     let worker = matches!(call.tool_name.as_str(), "worker_call" | "worker_create");
     let least = own.unwrap_or(default);
     if GUARDED.contains(&call.tool_name.as_str()) && (own.is_none() || worker) && least <= Approval::Required
     {
         let approval = Approval::Required;
-        return judgement.with(approval, Reason::BuiltIn("guarded name", "asks unless it is named exactly"));
+        return judgement
+            .with(approval, Reason::BuiltIn("guarded name", "asks unless the config names it exactly"));
     }
     if own.is_some() {
         return judgement.with_own_view(own);
     }
-    // 5. Nobody speaks for the tool.
+    // 5. Neither the config nor the tool covers the call.
     judgement.with(default, Reason::Default(default, origin))
 }
 
-/// The approval of the most specific entry that has one; of equally specific ones, the strictest. An empty entry
-/// that is more specific than all of them leaves the word to the tool.
-fn config_says<'a>(spoken: &Spoken<'a>) -> Option<(Approval, &'a Because, Named)> {
-    let (first, named) = spoken.iter().find(|(case, _)| case.approval.is_some() || case.is_own_view())?;
-    let equally = spoken.iter().filter(|(_, other)| *other == named);
-    let said = equally.filter_map(|(case, _)| Some((case.approval?, &case.origin)));
+/// Returns the approval of the most specific entry that has one; among equally specific entries, the strictest.
+///
+/// If the most specific entry is empty, the result is `None`, and the tool's own view applies.
+fn config_approval<'a>(cases: &MatchingCases<'a>) -> Option<(Approval, &'a Because, NameMatch)> {
+    let (first, name_match) = cases.iter().find(|(case, _)| case.approval.is_some() || case.is_own_view())?;
+    let equally_specific = cases.iter().filter(|(_, other)| *other == name_match);
+    let approvals = equally_specific.filter_map(|(case, _)| Some((case.approval?, &case.origin)));
     let first = first.approval.map(|approval| (approval, &first.origin));
-    let strictest = said
+    let strictest = approvals
         .fold(first, |best, next| if best.is_none_or(|best| next.0 > best.0) { Some(next) } else { best });
-    strictest.map(|(approval, origin)| (approval, origin, named))
+    strictest.map(|(approval, origin)| (approval, origin, name_match))
 }
 
 fn own_view(assessment: &Assessment) -> Option<Approval> {
@@ -142,12 +150,12 @@ impl<'a> Judgement<'a> {
         self
     }
 
-    /// What any layer says, the most specific name first, then the floors.
-    fn spoken(&self) -> impl Iterator<Item = &'a Case> {
-        self.spoken.cases().chain(self.floors.iter().copied())
+    /// Iterates over the matching cases of all layers: the main rules, the most specific first, then the floors.
+    fn matching_cases(&self) -> impl Iterator<Item = &'a Case> {
+        self.main_cases.cases().chain(self.floor_cases.iter().copied())
     }
 
-    /// The deciding reason first.
+    /// Iterates over the reasons, the deciding one first.
     fn reasons(&self) -> impl Iterator<Item = &Reason<'a>> {
         self.raised.iter().rev().chain(&self.reason)
     }
@@ -157,72 +165,77 @@ impl<'a> Judgement<'a> {
         self.with(own.unwrap_or_default(), Reason::Tool(view))
     }
 
-    fn overridden(mut self, needs: Needs) -> Self {
+    fn overridden(mut self, verdict: OverrideVerdict) -> Self {
         let text = |word: &str| Reason::Override(word.to_owned());
-        match needs {
-            Needs::Allow => self.with(Approval::None, text("allow")),
-            Needs::Ask => {
+        match verdict {
+            OverrideVerdict::Allow => self.with(Approval::None, text("allow")),
+            OverrideVerdict::Ask => {
                 let own = own_view(self.assessment).unwrap_or(Approval::Required);
-                let config = self.spoken().find_map(|case| case.approval).unwrap_or(Approval::Required);
+                let config =
+                    self.matching_cases().find_map(|case| case.approval).unwrap_or(Approval::Required);
                 self.with(own.max(config).max(Approval::Required), text("ask"))
             }
-            Needs::AskWith(request) => {
+            OverrideVerdict::AskWith(request) => {
                 let approval = request.approval.clamp(Approval::OncePerSession, Approval::Deny);
-                self.own_request = Some(request);
+                self.override_request = Some(request);
                 self.with(approval, text("ask"))
             }
-            Needs::Deny(reason) => self.with(Approval::Deny, Reason::Override(reason)),
+            OverrideVerdict::Deny(reason) => self.with(Approval::Deny, Reason::Override(reason)),
         }
     }
 
     fn raise_to_floor(&mut self, floor: &'a Rules) {
-        let spoken = floor.speaking(self.call);
-        self.floors.extend(spoken.cases());
-        self.risk = spoken.risk().max(self.risk);
-        let said = match spoken.denial() {
+        let cases = floor.matching_cases(self.call);
+        self.floor_cases.extend(cases.cases());
+        self.risk = cases.risk().max(self.risk);
+        let configured = match cases.denial() {
             Some(case) => Some((Approval::Deny, Reason::Rule(&case.origin))),
-            None => config_says(&spoken)
+            None => config_approval(&cases)
                 .map(|(approval, origin, _)| (approval, Reason::Rule(origin)))
                 .or_else(|| {
-                    let unspoken = self.assessment.view == View::Silent;
-                    let (approval, origin) = floor.default_approval().filter(|_| unspoken)?;
+                    let silent = self.assessment.view == View::Silent;
+                    let (approval, origin) = floor.default_approval().filter(|_| silent)?;
                     Some((approval, Reason::Default(approval, origin)))
                 }),
         };
-        if let Some((approval, reason)) = said.filter(|(approval, _)| *approval > self.approval) {
+        if let Some((approval, reason)) = configured.filter(|(approval, _)| *approval > self.approval) {
             self.approval = approval;
             self.raised.push(reason);
         }
     }
 
-    fn raise_without_walls(&mut self, walls: Walls) {
-        let (least, text) = match walls {
-            Walls::Settled => return,
-            Walls::Missing => (Approval::Required, "no walls hold, so no process starts unasked"),
-            Walls::Demanded => (Approval::Deny, "the config demands walls, and none hold"),
+    fn raise_without_sandbox(&mut self, sandbox: SandboxStatus) {
+        let (least, text) = match sandbox {
+            SandboxStatus::Settled => return,
+            SandboxStatus::Missing => {
+                (Approval::Required, "no OS sandbox works here, so starting a process needs approval")
+            }
+            SandboxStatus::Demanded => {
+                (Approval::Deny, "the config requires an OS sandbox, but none works here")
+            }
         };
         if least > self.approval {
             self.approval = least;
             self.raised.push(Reason::BuiltIn("sandbox.require_os_sandbox", text));
             if least == Approval::Deny {
-                self.cause = Cause::NoWalls;
+                self.cause = Cause::NoSandbox;
             }
         }
     }
 
-    /// Allow, ask or deny.
+    /// Returns the verdict: allow, ask or deny.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         Verdict::from(self.approval)
     }
 
-    /// The approval value behind the verdict.
+    /// Returns the approval value that gives the verdict.
     #[must_use]
     pub fn approval(&self) -> Approval {
         self.approval
     }
 
-    /// The reasons, the deciding one first.
+    /// Returns the reasons, the deciding one first.
     #[must_use]
     pub fn because(&self) -> Vec<Because> {
         let mut because: Vec<Because> = self.reasons().map(Reason::because).collect();
@@ -230,27 +243,29 @@ impl<'a> Judgement<'a> {
         because
     }
 
-    /// The permit to run the call, if it may run unasked. There is one, for whoever asks first.
+    /// Returns the permit to run the call, if the verdict is allow. Only the first request for the permit gets it.
     #[must_use]
     pub fn permit(&self) -> Option<Permit> {
-        self.gives_permit().then(|| Permit::allowed(Arc::new(self.call.clone())))
+        self.take_permit().then(|| Permit::allowed(Arc::new(self.call.clone())))
     }
 
-    /// The same without a copy of the call. Nothing, if it is not the very call that was judged.
+    /// Returns the permit to run the call, without copying the call.
+    ///
+    /// Like [`permit`](Self::permit), but `call` must be the same allocation that was judged; otherwise `None`.
     #[must_use]
     pub fn permit_shared(&self, call: &Arc<ApprovalContext>) -> Option<Permit> {
-        (self.is_about(call) && self.gives_permit()).then(|| Permit::allowed(Arc::clone(call)))
+        (self.is_about(call) && self.take_permit()).then(|| Permit::allowed(Arc::clone(call)))
     }
 
-    fn gives_permit(&self) -> bool {
-        self.verdict() == Verdict::Allow && !self.spent.replace(true)
+    fn take_permit(&self) -> bool {
+        self.verdict() == Verdict::Allow && !self.permit_taken.replace(true)
     }
 
     pub(crate) fn is_about(&self, call: &Arc<ApprovalContext>) -> bool {
         std::ptr::eq(Arc::as_ptr(call), self.call)
     }
 
-    /// What the agent is told, if the call may never run.
+    /// Returns the refusal for the agent, if the verdict is deny.
     #[must_use]
     pub fn refusal(&self) -> Option<Refusal> {
         if self.verdict() != Verdict::Deny {
@@ -261,7 +276,7 @@ impl<'a> Judgement<'a> {
             View::Blocked(reason) => reason.clone(),
             View::Silent | View::Harmless | View::NeedsApproval(_) => because.first().map_or_else(
                 || "denied".to_owned(),
-                |first| format!("`{}` says: {}", first.rule, first.text),
+                |first| format!("denied by `{}`: {}", first.rule, first.text),
             ),
         };
         Some(Refusal {
@@ -274,30 +289,32 @@ impl<'a> Judgement<'a> {
         })
     }
 
-    /// Arguments that are neither remembered nor recorded: what any rule about the call or the tool itself excludes.
+    /// Returns the arguments that go into neither memory nor the audit log.
+    ///
+    /// The tool and every matching rule can exclude arguments.
     #[must_use]
     pub fn exclude_keys(&self) -> Vec<String> {
-        let mut keys = self.own().map(|request| request.exclude_keys.clone()).unwrap_or_default();
+        let mut keys = self.given_request().map(|request| request.exclude_keys.clone()).unwrap_or_default();
         keys.extend(self.assessment.exclude_keys.iter().cloned());
-        keys.extend(self.spoken().flat_map(|case| case.exclude_keys.iter().cloned()));
+        keys.extend(self.matching_cases().flat_map(|case| case.exclude_keys.iter().cloned()));
         keys.sort();
         keys.dedup();
         keys
     }
 
-    /// What a person is asked, if the call must be asked about.
+    /// Returns the request for a person, if the verdict is ask.
     #[must_use]
     pub fn request(&self) -> Option<ApprovalRequest> {
         if self.verdict() != Verdict::Ask {
             return None;
         }
         let exclude = self.exclude_keys();
-        let described = self.spoken().find_map(|case| case.description.as_ref());
-        let mut request = match self.own() {
-            Some(own) => self.without_excluded(own.clone(), &exclude),
+        let description = self.matching_cases().find_map(|case| case.description.as_ref());
+        let mut request = match self.given_request() {
+            Some(given) => self.without_excluded(given.clone(), &exclude),
             None => without_args(&self.call.tool_name, &self.call.args, None, &exclude),
         };
-        if let Some(template) = described.filter(|_| self.own_request.is_none()) {
+        if let Some(template) = description.filter(|_| self.override_request.is_none()) {
             request.description = template.fill(&self.call.args, &exclude);
         }
         request.exclude_keys = exclude;
@@ -315,51 +332,55 @@ impl<'a> Judgement<'a> {
         Some(request)
     }
 
-    /// A tool's request without what the config excludes, where nobody but us wrote payload and description.
-    fn without_excluded(&self, mut own: ApprovalRequest, exclude: &[String]) -> ApprovalRequest {
-        if self.excludes_more_than(&own) {
-            let made = |keys: &[String]| without_args(&self.call.tool_name, &self.call.args, None, keys);
-            let (before, now) = (made(&own.exclude_keys), made(exclude));
-            if own.payload == before.payload {
-                own.payload = now.payload;
+    /// Removes the keys that the config excludes from a given request.
+    ///
+    /// It rebuilds payload and description only if askfirst generated them. A tool's own texts stay unchanged.
+    fn without_excluded(&self, mut given: ApprovalRequest, exclude: &[String]) -> ApprovalRequest {
+        if self.excludes_more_than(&given) {
+            let generated = |keys: &[String]| without_args(&self.call.tool_name, &self.call.args, None, keys);
+            let (before, now) = (generated(&given.exclude_keys), generated(exclude));
+            if given.payload == before.payload {
+                given.payload = now.payload;
             }
-            if own.description == before.description {
-                own.description = now.description;
+            if given.description == before.description {
+                given.description = now.description;
             }
         }
-        own
+        given
     }
 
-    fn excludes_more_than(&self, own: &ApprovalRequest) -> bool {
-        let cases = self.spoken().flat_map(|case| &case.exclude_keys);
+    fn excludes_more_than(&self, given: &ApprovalRequest) -> bool {
+        let cases = self.matching_cases().flat_map(|case| &case.exclude_keys);
         let mut keys = cases.chain(&self.assessment.exclude_keys);
-        keys.any(|key| self.call.args.contains_key(key) && !own.exclude_keys.contains(key))
+        keys.any(|key| self.call.args.contains_key(key) && !given.exclude_keys.contains(key))
     }
 
-    /// What a memory is asked before there is a request. Nothing, where only a request can tell.
-    pub(crate) fn asked(&self) -> Option<Asked<'_>> {
-        let (fingerprint, risk) = match self.own() {
-            Some(own) if self.excludes_more_than(own) => return None,
-            Some(request) => (Fingerprint::Value(&request.payload), request.risk),
+    /// Returns the query for the memory, without building the request.
+    ///
+    /// `None` if the verdict is not ask, or if the payload is known only after the request is built.
+    pub(crate) fn memory_query(&self) -> Option<MemoryQuery<'_>> {
+        let (payload, risk) = match self.given_request() {
+            Some(given) if self.excludes_more_than(given) => return None,
+            Some(request) => (PayloadRef::Value(&request.payload), request.risk),
             None => {
-                let mut cases = self.spoken();
-                let whole =
+                let mut cases = self.matching_cases();
+                let excludes_nothing =
                     self.assessment.exclude_keys.is_empty() && cases.all(|case| case.exclude_keys.is_empty());
-                (whole.then_some(Fingerprint::Args(&self.call.args))?, Risk::Low)
+                (excludes_nothing.then_some(PayloadRef::Args(&self.call.args))?, Risk::Low)
             }
         };
-        (self.verdict() == Verdict::Ask).then(|| Asked {
+        (self.verdict() == Verdict::Ask).then(|| MemoryQuery {
             tool_name: &self.call.tool_name,
-            fingerprint,
+            payload,
             definition: self.call.definition,
             risk: self.least_risk(risk),
             approval: self.approval,
         })
     }
 
-    /// The request that the override or the tool brought along.
-    fn own(&self) -> Option<&ApprovalRequest> {
-        match (&self.own_request, &self.assessment.view) {
+    /// Returns the request that the override or the tool gave.
+    fn given_request(&self) -> Option<&ApprovalRequest> {
+        match (&self.override_request, &self.assessment.view) {
             (Some(request), _) => Some(request),
             (None, View::NeedsApproval(request)) => Some(request),
             (None, View::Silent | View::Harmless | View::Blocked(_)) => None,
@@ -379,7 +400,7 @@ impl Reason<'_> {
             Self::Tool(view) => Because::built_in(
                 "tool's own view",
                 match view {
-                    View::Silent => "nothing".into(),
+                    View::Silent => "no opinion".into(),
                     View::Harmless => "harmless".into(),
                     View::NeedsApproval(request) => format!("needs approval: {}", request.approval),
                     View::Blocked(reason) => format!("blocked: {reason}"),

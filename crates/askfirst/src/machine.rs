@@ -1,7 +1,7 @@
-//! The controller as a state machine: mode, then memory, then one question at a time.
+//! The controller as a state machine: first the mode, then the memory, then one question at a time.
 //!
-//! It does nothing by itself. Requests, answers, cancellations and the time go in; what to show, withdraw and
-//! resolve comes out as [`Effect`]s, and [`Machine::wake_at`] says when it wants to hear of the time again.
+//! It has no I/O, clock or thread. Its inputs are submissions, answers, cancellations and the time.
+//! Its outputs are [`Effect`]s, and [`Machine::wake_at`] returns when it needs the next [`Machine::tick`].
 
 mod waiting;
 
@@ -19,20 +19,23 @@ use crate::judge::Judgement;
 use crate::memory::{ApprovalMemory, SharedMemory};
 use crate::permit::Permit;
 pub use crate::question::{
-    Answer, Effect, Member, Question, QuestionId, Resolution, Seen, ShownBy, Somebody, Submission, Ticket,
+    Answer, Audience, Effect, LinesSeen, Member, PresenterId, Question, QuestionId, Resolution, Submission,
+    Ticket,
 };
+#[doc(hidden)]
+pub use crate::question::{Audience as Somebody, LinesSeen as Seen, PresenterId as ShownBy};
 use crate::request::ApprovalRequest;
 use crate::words::{Approval, Cause, Mode, Timestamp};
-use waiting::{Caller, Own, Pending, Waiting, not_an_answer, settle};
+use waiting::{OriginalContent, PendingQuestion, WaitingCall, WaitingRequest, invalid_answer, settle};
 
-/// The state.
+/// The state machine of a controller.
 #[derive(Debug)]
 pub struct Machine {
     mode: Mode,
-    somebody: Somebody,
+    audience: Audience,
     memory: SharedMemory,
     time_out: Option<Duration>,
-    queue: VecDeque<Pending>,
+    queue: VecDeque<PendingQuestion>,
     showing: bool,
     position: usize,
     stopped: bool,
@@ -41,17 +44,17 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine with nothing to do.
+    /// Creates a machine with an empty queue.
     #[must_use]
     pub fn new(
         mode: Mode,
-        somebody: Somebody,
+        audience: Audience,
         memory: impl Into<SharedMemory>,
         time_out: Option<Duration>,
     ) -> Self {
         Self {
             mode,
-            somebody,
+            audience,
             memory: memory.into(),
             time_out,
             queue: VecDeque::new(),
@@ -63,13 +66,13 @@ impl Machine {
         }
     }
 
-    /// The mode.
+    /// Returns the mode.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// What is remembered.
+    /// Locks and returns the memory.
     pub fn memory(&self) -> MutexGuard<'_, ApprovalMemory> {
         self.memory.lock()
     }
@@ -80,55 +83,57 @@ impl Machine {
         self.stopped
     }
 
-    /// When it wants to hear of the time.
+    /// Returns when the driver must call [`tick`](Self::tick) next.
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
         self.queue.iter().filter_map(|pending| pending.deadline).min()
     }
 
-    /// Takes what must be done.
+    /// Takes the effects that the driver must carry out.
     #[must_use]
     pub fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
 
-    /// Takes calls that were submitted together. Those with one `group_id` become one question.
+    /// Submits calls together. Calls with the same `group_id` become one question.
     pub fn submit(&mut self, submissions: Vec<Submission>, now: Timestamp) -> Vec<Ticket> {
         let first_new = self.queue.len();
-        let take_in = |submission| self.take_in(submission, first_new, now);
-        let tickets = submissions.into_iter().map(take_in).collect();
+        let accept = |submission| self.accept(submission, first_new, now);
+        let tickets = submissions.into_iter().map(accept).collect();
         self.show_next(now);
         tickets
     }
 
-    /// The permit of a call that must be asked about, if mode or memory say yes to it: as if it had been submitted, but
-    /// without a request. Where that cannot be told nothing happens, and it is to be submitted.
+    /// Returns a permit if the mode or the memory approves a call that needs approval.
+    ///
+    /// It gives the same permit as [`submit`](Self::submit), but without building a request.
+    /// If it returns `None`, nothing changed, and the call must be submitted.
     #[must_use]
-    pub fn permit_unasked(
+    pub fn permit_without_asking(
         &mut self,
         judgement: &Judgement<'_>,
         call: &Arc<ApprovalContext>,
         now: Timestamp,
     ) -> Option<Permit> {
-        let asked = judgement.asked().filter(|asked| asked.approval < Approval::Human)?;
+        let query = judgement.memory_query().filter(|query| query.approval < Approval::Human)?;
         if self.stopped || !judgement.is_about(call) {
             return None;
         }
         let cause = match self.mode {
             Mode::Strict => return None,
             Mode::ApproveAll => Cause::Mode,
-            Mode::Interactive => self.memory.lock().recall_yes(&asked, now)?,
+            Mode::Interactive => self.memory.lock().recall_approval(&query, now)?,
         };
         Some(Permit::approved(Arc::clone(call), None, cause))
     }
 
-    fn take_in(&mut self, mut submission: Submission, first_new: usize, now: Timestamp) -> Ticket {
-        let ticket = Ticket(self.fresh());
+    fn accept(&mut self, mut submission: Submission, first_new: usize, now: Timestamp) -> Ticket {
+        let ticket = Ticket(self.next_id());
         submission.request.complete(&submission.call);
         if submission.request.call_id.is_empty() {
             submission.request.call_id = format!("c{}", ticket.0);
         }
-        if let Some(decision) = self.answer_unasked(&submission.request, now) {
+        if let Some(decision) = self.decide_without_asking(&submission.request, now) {
             self.resolve(ticket, submission.call, submission.request, decision);
         } else {
             self.enqueue(ticket, submission, first_new, now);
@@ -136,12 +141,16 @@ impl Machine {
         ticket
     }
 
-    /// Mode and memory, without a person.
-    fn answer_unasked(&mut self, request: &ApprovalRequest, now: Timestamp) -> Option<ApprovalDecision> {
+    /// Returns the decision of the mode or the memory, if a person need not or cannot be asked.
+    fn decide_without_asking(
+        &mut self,
+        request: &ApprovalRequest,
+        now: Timestamp,
+    ) -> Option<ApprovalDecision> {
         if self.stopped {
             return Some(ApprovalDecision::no(Cause::Cancelled).with_note("the run was stopped"));
         }
-        let person = match request.approval {
+        let needs_person = match request.approval {
             Approval::Deny => return Some(ApprovalDecision::no(Cause::Policy)),
             Approval::Human => true,
             Approval::None | Approval::OncePerSession | Approval::Required => false,
@@ -151,65 +160,73 @@ impl Machine {
                 let note = format!("`{}` needs approval", request.tool_name);
                 return Some(ApprovalDecision::no(Cause::Mode).with_note(note));
             }
-            Mode::ApproveAll if !person => return Some(ApprovalDecision::yes(Cause::Mode)),
+            Mode::ApproveAll if !needs_person => return Some(ApprovalDecision::yes(Cause::Mode)),
             Mode::ApproveAll | Mode::Interactive => {}
         }
-        let recalled = if person { None } else { self.memory.lock().recall(request, now) };
-        let nobody = || ApprovalDecision::no(Cause::NobodyToAsk).with_note("nobody can be asked");
-        recalled.or_else(|| (self.somebody == Somebody::Absent).then(nobody))
+        let recalled = if needs_person { None } else { self.memory.lock().recall(request, now) };
+        let no_one = || ApprovalDecision::no(Cause::NoOneToAsk).with_note("there is no one to ask");
+        recalled.or_else(|| (self.audience == Audience::Absent).then(no_one))
     }
 
     fn enqueue(&mut self, ticket: Ticket, submission: Submission, first_new: usize, now: Timestamp) {
         let Submission { call, mut request, shown_by } = submission;
-        let caller = Caller { ticket, call, call_id: request.call_id.clone(), name: request.caller.clone() };
+        let waiting_call =
+            WaitingCall { ticket, call, call_id: request.call_id.clone(), caller: request.caller.clone() };
         let members = self.queue.iter_mut().flat_map(|pending| &mut pending.members);
-        if let Some(equal) =
-            members.into_iter().find(|member| member.shows_the_same_as(&request, &caller.call, shown_by))
+        if let Some(equal) = members
+            .into_iter()
+            .find(|member| member.shows_the_same_as(&request, &waiting_call.call, shown_by))
         {
-            equal.calls.push(caller);
+            equal.calls.push(waiting_call);
             return;
         }
         let deadline = self.time_out.map(|time| now.after(time));
         request.deadline = deadline;
         let group = request.group_id.clone();
-        let own = Own { presentation: request.presentation.clone(), facts: request.facts.len() };
-        let (request, calls) = (Arc::new(request), vec![caller]);
-        let waiting = Waiting { request, own, shown_by, calls, basis: None, shown: None };
-        let together = self.queue.iter_mut().skip(first_new).find(|pending| {
-            let of_group = |member: &Waiting| group.is_some() && member.request.group_id == group;
-            pending.members.first().is_some_and(of_group)
+        let original =
+            OriginalContent { presentation: request.presentation.clone(), facts: request.facts.len() };
+        let (request, calls) = (Arc::new(request), vec![waiting_call]);
+        let waiting = WaitingRequest { request, original, shown_by, calls, basis: None, shown: None };
+        let same_group = self.queue.iter_mut().skip(first_new).find(|pending| {
+            let in_group = |member: &WaitingRequest| group.is_some() && member.request.group_id == group;
+            pending.members.first().is_some_and(in_group)
         });
-        match together {
+        match same_group {
             Some(pending) => pending.members.push(waiting),
             None => {
-                let id = QuestionId(self.fresh());
-                self.queue.push_back(Pending { id, members: vec![waiting], deadline });
+                let id = QuestionId(self.next_id());
+                self.queue.push_back(PendingQuestion { id, members: vec![waiting], deadline });
             }
         }
     }
 
-    /// The requests of the question that is about to be asked, if it is still waiting, each with a call that it is about.
+    /// Returns the requests of the current question, each with the ticket of one call that it is about.
+    ///
+    /// `None` if the question with this id is not the current one.
     #[must_use]
     pub fn requests_of(&self, id: QuestionId) -> Option<Vec<(Ticket, Arc<ApprovalRequest>)>> {
-        let first = |member: &Waiting| Some((member.calls.first()?.ticket, Arc::clone(&member.request)));
-        self.shown_question(id)?.members.iter().map(first).collect()
+        let first =
+            |member: &WaitingRequest| Some((member.calls.first()?.ticket, Arc::clone(&member.request)));
+        self.current_question(id)?.members.iter().map(first).collect()
     }
 
-    /// Takes what the members of a question look like, and gives the question to ask.
+    /// Adds the content to the requests of the current question, and returns the question for the approver.
+    ///
+    /// `None` if the question with this id is not the current one.
     pub fn presented(&mut self, id: QuestionId, shown: Vec<Shown>, now: Timestamp) -> Option<Question> {
-        self.shown_question(id)?;
+        self.current_question(id)?;
         let (position, of) = (self.position, self.position + self.queue.len() - 1);
         let until = self.memory.lock().until(now);
         let pending = self.queue.front_mut()?;
         for (member, shown) in pending.members.iter_mut().zip(shown) {
-            member.look_away();
+            member.discard_content();
             let request = Arc::make_mut(&mut member.request);
             request.presentation = request.presentation.take().or(shown.presentation);
             request.facts.extend(shown.facts);
             member.basis = shown.basis;
             member.shown = Some(Arc::clone(&member.request));
         }
-        let member = |waiting: &Waiting| Member {
+        let member = |waiting: &WaitingRequest| Member {
             request: Arc::clone(&waiting.request),
             calls: waiting.calls.len(),
             remembered_until: until,
@@ -217,24 +234,24 @@ impl Machine {
         Some(Question { id, members: pending.members.iter().map(member).collect(), position, of })
     }
 
-    /// Takes an answer. One that comes too late or to a question that was never shown changes nothing.
+    /// Applies an answer. An answer that is too late, or to another question, decides nothing.
     pub fn answer(&mut self, id: QuestionId, answer: Answer, now: Timestamp) {
         self.time_out_all(now);
-        if self.shown_question(id).is_none() {
+        if self.current_question(id).is_none() {
             return self.show_next(now);
         }
         let Some(pending) = self.queue.pop_front() else { return };
         self.showing = false;
         let decisions = match answer.decisions.as_slice() {
             [one] if one.edited_args.is_some() && pending.members.len() > 1 => {
-                vec![not_an_answer("it edits several requests at once"); pending.members.len()]
+                vec![invalid_answer("it edits several requests at once"); pending.members.len()]
             }
             [one] => vec![one.clone(); pending.members.len()],
             each if each.len() == pending.members.len() => each.to_vec(),
-            _ => vec![not_an_answer("it does not answer each request"); pending.members.len()],
+            _ => vec![invalid_answer("it has too few or too many decisions"); pending.members.len()],
         };
         let stop = answer.decisions.iter().any(|decision| decision.stop);
-        let person = decisions.iter().any(|decision| decision.cause == Cause::Person);
+        let by_person = decisions.iter().any(|decision| decision.cause == Cause::Person);
         for (member, decision) in pending.members.into_iter().zip(decisions) {
             let decision = settle(&member, decision);
             if decision.edited_args.is_none() && decision.cause == Cause::Person {
@@ -245,8 +262,8 @@ impl Machine {
         if stop {
             self.stop(now);
         }
-        if let Some(time) = self.time_out.filter(|_| person) {
-            // Somebody is there: the clock of those who wait behind starts anew.
+        if let Some(time) = self.time_out.filter(|_| by_person) {
+            // A person is present, so the deadlines of the waiting questions start again.
             for pending in &mut self.queue {
                 pending.deadline = pending.deadline.map(|deadline| deadline.max(now.after(time)));
                 for member in &mut pending.members {
@@ -257,58 +274,58 @@ impl Machine {
         self.show_next(now);
     }
 
-    /// A waiting call gives up.
+    /// Cancels a waiting call.
     pub fn cancel(&mut self, ticket: Ticket, now: Timestamp) {
         self.refuse(ticket, &ApprovalDecision::no(Cause::Cancelled), now);
     }
 
-    /// A waiting call is not to be asked about after all.
+    /// Refuses a waiting call without asking.
     pub fn refuse(&mut self, ticket: Ticket, no: &ApprovalDecision, now: Timestamp) {
-        let waits = |member: &Waiting| member.calls.iter().any(|known| known.ticket == ticket);
+        let waits = |member: &WaitingRequest| member.calls.iter().any(|known| known.ticket == ticket);
         let Some(at) = self.queue.iter().position(|pending| pending.members.iter().any(waits)) else {
             return;
         };
-        let fresh = QuestionId(self.fresh());
+        let new_id = QuestionId(self.next_id());
         let Some(pending) = self.queue.get_mut(at) else { return };
-        let listed = pending.members.len();
-        let mut gone = Vec::new();
+        let members_before = pending.members.len();
+        let mut removed = Vec::new();
         for member in &mut pending.members {
             let request = &member.request;
-            let given_up = member.calls.extract_if(.., |known| known.ticket == ticket);
-            gone.extend(given_up.map(|caller| (caller.request(request), caller)));
+            let calls = member.calls.extract_if(.., |known| known.ticket == ticket);
+            removed.extend(calls.map(|call| (call.request(request), call)));
         }
         pending.members.retain(|member| !member.calls.is_empty());
-        if pending.members.len() < listed {
-            // One answer covers exactly what was listed, so a list that changed is another question.
+        if pending.members.len() < members_before {
+            // One answer covers exactly the listed requests, so a changed list is another question.
             if at == 0 && self.showing {
                 self.effects.push(Effect::Withdraw(pending.id, no.cause));
                 self.showing = false;
                 self.position = self.position.saturating_sub(1);
             }
-            pending.id = fresh;
-            pending.members.iter_mut().for_each(Waiting::look_away);
+            pending.id = new_id;
+            pending.members.iter_mut().for_each(WaitingRequest::discard_content);
             if pending.members.is_empty() {
                 self.queue.remove(at);
             }
         }
-        for (request, Caller { ticket, call, .. }) in gone {
+        for (request, WaitingCall { ticket, call, .. }) in removed {
             self.resolve(ticket, call, request, ApprovalDecision { approved: false, ..no.clone() });
         }
         self.show_next(now);
     }
 
-    /// Hears of the time.
+    /// Tells the machine the time, so that it refuses the questions that timed out.
     pub fn tick(&mut self, now: Timestamp) {
         self.time_out_all(now);
         self.show_next(now);
     }
 
-    /// Ends the run: everything that waits is refused, and so is whatever comes.
+    /// Stops the run: refuses all waiting calls and all later ones.
     pub fn stop(&mut self, now: Timestamp) {
         self.stop_because(Cause::Cancelled, "the run was stopped", now);
     }
 
-    /// The same for another reason.
+    /// Stops the run like [`stop`](Self::stop), with another cause and note.
     pub fn stop_because(&mut self, cause: Cause, note: &str, now: Timestamp) {
         self.stopped = true;
         self.refuse_where(|_| true, cause, note);
@@ -316,22 +333,22 @@ impl Machine {
     }
 
     fn time_out_all(&mut self, now: Timestamp) {
-        let over = |pending: &Pending| pending.deadline.is_some_and(|deadline| deadline <= now);
-        self.refuse_where(over, Cause::TimeOut, "nobody answered in time");
+        let is_over = |pending: &PendingQuestion| pending.deadline.is_some_and(|deadline| deadline <= now);
+        self.refuse_where(is_over, Cause::TimeOut, "no one answered in time");
     }
 
-    fn refuse_where(&mut self, over: impl Fn(&Pending) -> bool, cause: Cause, note: &str) {
-        if self.showing && self.queue.front().is_some_and(&over) {
+    fn refuse_where(&mut self, is_over: impl Fn(&PendingQuestion) -> bool, cause: Cause, note: &str) {
+        if self.showing && self.queue.front().is_some_and(&is_over) {
             self.effects.extend(self.queue.front().map(|pending| Effect::Withdraw(pending.id, cause)));
             self.showing = false;
         }
-        let refused: Vec<Pending> = self.queue.extract_if_where(over);
+        let refused: Vec<PendingQuestion> = self.queue.extract_where(is_over);
         for member in refused.into_iter().flat_map(|pending| pending.members) {
             self.resolve_all(member, &ApprovalDecision::no(cause).with_note(note), None);
         }
     }
 
-    /// Brings the next question up. What was remembered since it came in answers it first.
+    /// Shows the next question. Decisions that were remembered since its submission answer it first.
     fn show_next(&mut self, now: Timestamp) {
         while !self.showing {
             let Some(mut pending) = self.queue.pop_front() else {
@@ -340,7 +357,7 @@ impl Machine {
             };
             let mut left = Vec::new();
             for member in pending.members.drain(..) {
-                match self.answer_unasked(&member.request, now) {
+                match self.decide_without_asking(&member.request, now) {
                     Some(decision) => self.resolve_all(member, &decision, None),
                     None => left.push(member),
                 }
@@ -356,16 +373,16 @@ impl Machine {
         }
     }
 
-    fn shown_question(&self, id: QuestionId) -> Option<&Pending> {
+    fn current_question(&self, id: QuestionId) -> Option<&PendingQuestion> {
         self.queue.front().filter(|pending| self.showing && pending.id == id)
     }
 
-    fn resolve_all(&mut self, member: Waiting, decision: &ApprovalDecision, seen: Option<Seen>) {
-        let Waiting { request, own: _, shown_by: _, calls, basis, shown } = member;
+    fn resolve_all(&mut self, member: WaitingRequest, decision: &ApprovalDecision, seen: Option<LinesSeen>) {
+        let WaitingRequest { request, original: _, shown_by: _, calls, basis, shown } = member;
         let shown = shown.map(|shown| digest_of(&shown));
-        for caller in calls {
-            let request = caller.request(&request);
-            let Caller { ticket, call, .. } = caller;
+        for waiting_call in calls {
+            let request = waiting_call.request(&request);
+            let WaitingCall { ticket, call, .. } = waiting_call;
             let permit = permit_for(decision, call, basis.clone());
             let decision = decision.clone();
             let resolution = Resolution { decision, permit, request, shown, seen };
@@ -385,10 +402,10 @@ impl Machine {
         self.effects.push(Effect::Resolve(ticket, Box::new(resolution)));
     }
 
-    fn fresh(&mut self) -> u64 {
-        let fresh = self.next;
+    fn next_id(&mut self) -> u64 {
+        let id = self.next;
         self.next += 1;
-        fresh
+        id
     }
 }
 
@@ -402,14 +419,14 @@ fn permit_for(
 }
 
 trait ExtractWhere<T> {
-    fn extract_if_where(&mut self, over: impl Fn(&T) -> bool) -> Vec<T>;
+    fn extract_where(&mut self, is_over: impl Fn(&T) -> bool) -> Vec<T>;
 }
 
 impl<T> ExtractWhere<T> for VecDeque<T> {
-    fn extract_if_where(&mut self, over: impl Fn(&T) -> bool) -> Vec<T> {
-        let (out, kept): (Vec<T>, Vec<T>) = self.drain(..).partition(over);
+    fn extract_where(&mut self, is_over: impl Fn(&T) -> bool) -> Vec<T> {
+        let (extracted, kept): (Vec<T>, Vec<T>) = self.drain(..).partition(is_over);
         self.extend(kept);
-        out
+        extracted
     }
 }
 

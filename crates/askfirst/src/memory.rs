@@ -1,4 +1,4 @@
-//! Remembered decisions of one session: by tool and payload, exactly or by a pattern that the tool offered.
+//! The memory: the decisions that a session remembers, by tool and payload or by a pattern that the tool offered.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
@@ -15,57 +15,60 @@ use crate::pattern::{OfferedPattern, Shape, generalizations};
 use crate::request::ApprovalRequest;
 use crate::words::{Approval, Cause, Risk, Timestamp};
 
-/// Names one remembered decision.
+/// The id of a remembered decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MemoryId(pub u64);
 
 /// One remembered decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Remembered {
-    /// Its name.
+pub struct RememberedDecision {
+    /// The id of the remembered decision.
     pub id: MemoryId,
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
-    /// The payload that it was decided for.
+    /// The payload of the request that was decided.
     pub payload: Value,
-    /// The tool's definition then.
+    /// The digest of the tool's definition at that time.
     pub definition: Option<Digest>,
-    /// Whether it holds whatever the tool's definition is, because nobody named one.
+    /// Whether the decision applies to every definition of the tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_definition: bool,
-    /// The pattern, if it reaches further than equal payloads.
+    /// The pattern, if the decision covers more than equal payloads.
     pub pattern: Option<OfferedPattern>,
-    /// How bad the call could be.
+    /// The risk of the call that was decided.
     pub risk: Risk,
     /// The decision.
     pub decision: ApprovalDecision,
     /// The description of the request.
     pub description: String,
-    /// When it was made.
+    /// When the decision was made.
     pub since: Timestamp,
-    /// When it is forgotten.
+    /// When the decision expires.
     pub until: Option<Timestamp>,
-    /// How often it answered.
+    /// How often the decision answered a later request.
     pub hits: u64,
 }
 
-/// What would be asked, before there is a request.
-pub(crate) struct Asked<'a> {
+#[doc(hidden)]
+pub use self::RememberedDecision as Remembered;
+
+/// A query for a remembered approval, made without building a request.
+pub(crate) struct MemoryQuery<'a> {
     pub(crate) tool_name: &'a str,
-    pub(crate) fingerprint: Fingerprint<'a>,
+    pub(crate) payload: PayloadRef<'a>,
     pub(crate) definition: Option<Digest>,
     pub(crate) risk: Risk,
     pub(crate) approval: Approval,
 }
 
-/// The payload that a request would have.
-pub(crate) enum Fingerprint<'a> {
+/// The payload that the request of a query would have.
+pub(crate) enum PayloadRef<'a> {
     Args(&'a Args),
     Value(&'a Value),
 }
 
-impl PartialEq<Value> for Fingerprint<'_> {
+impl PartialEq<Value> for PayloadRef<'_> {
     fn eq(&self, payload: &Value) -> bool {
         match self {
             Self::Args(args) => payload.as_object().is_some_and(|payload| is_same_object(payload, args)),
@@ -77,8 +80,8 @@ impl PartialEq<Value> for Fingerprint<'_> {
 /// The remembered decisions of a session.
 #[derive(Debug)]
 pub struct ApprovalMemory {
-    entries: HashMap<MemoryId, Remembered>,
-    /// Their names, the oldest first.
+    entries: HashMap<MemoryId, RememberedDecision>,
+    /// The ids of the entries, the oldest first.
     ages: BTreeSet<MemoryId>,
     index: HashMap<u64, Vec<MemoryId>>,
     shapes: HashMap<String, Vec<(Shape, usize)>>,
@@ -94,7 +97,7 @@ impl Default for ApprovalMemory {
 }
 
 impl ApprovalMemory {
-    /// An empty memory whose decisions are forgotten after some time.
+    /// Creates an empty memory. Its decisions expire after `expire`, or never.
     #[must_use]
     pub fn new(expire: Option<Duration>) -> Self {
         Self {
@@ -108,26 +111,27 @@ impl ApprovalMemory {
         }
     }
 
-    /// When a decision made now would be forgotten.
+    /// Returns when a decision made now would expire.
     #[must_use]
     pub fn until(&self, now: Timestamp) -> Option<Timestamp> {
         self.expire.map(|time| now.after(time))
     }
 
-    /// The decision remembered for a tool and a payload.
+    /// Returns the decision that is remembered for a tool and a payload, and counts the hit.
     pub fn lookup(&mut self, tool_name: &str, payload: &Value, now: Timestamp) -> Option<ApprovalDecision> {
         let id = self.find(tool_name, payload, now, |_| true)?;
         self.hit(id)
     }
 
-    /// The decision remembered for a request. A tool whose definition changed is another tool, and a yes does not
-    /// reach a call that is riskier than the one it was given for.
+    /// Returns the decision that is remembered for a request, and counts the hit.
+    ///
+    /// A tool with a changed definition is another tool. An approval does not cover a call with a higher risk.
     pub fn recall(&mut self, request: &ApprovalRequest, now: Timestamp) -> Option<ApprovalDecision> {
         let id = self.find_for(request, now)?;
         self.hit(id)
     }
 
-    /// Whether a yes would be recalled for a request. That is no answer, so it is not counted as one.
+    /// Whether a remembered approval covers a request. This does not count as a hit.
     #[must_use]
     pub fn approves(&self, request: &ApprovalRequest, now: Timestamp) -> bool {
         let found = self.find_for(request, now).and_then(|id| self.entries.get(&id));
@@ -135,7 +139,7 @@ impl ApprovalMemory {
     }
 
     fn find_for(&self, request: &ApprovalRequest, now: Timestamp) -> Option<MemoryId> {
-        let fits = |found: &Remembered| found.reaches(request.definition, request.risk);
+        let fits = |found: &RememberedDecision| found.covers(request.definition, request.risk);
         self.find(&request.tool_name, &request.payload, now, fits)
     }
 
@@ -145,37 +149,40 @@ impl ApprovalMemory {
         Some(entry.decision.clone())
     }
 
-    /// Who gave the yes that is remembered for what would be asked. Nothing, and nothing is counted, if there is none,
-    /// or a no, or if patterns have a say.
-    pub(crate) fn recall_yes(&mut self, asked: &Asked<'_>, now: Timestamp) -> Option<Cause> {
-        let tool_name = asked.tool_name;
+    /// Returns the cause of the approval that is remembered for a query, and counts the hit.
+    ///
+    /// It returns `None` and counts nothing if there is no approval, if there is a denial, or if the tool has
+    /// remembered patterns.
+    pub(crate) fn recall_approval(&mut self, query: &MemoryQuery<'_>, now: Timestamp) -> Option<Cause> {
+        let tool_name = query.tool_name;
         if self.entries.is_empty() || self.shapes.get(tool_name).is_some_and(|shapes| !shapes.is_empty()) {
             return None;
         }
-        let hash = self.hash_with(tool_name, false, |hasher| match asked.fingerprint {
-            Fingerprint::Args(args) => hash_object(args, hasher),
-            Fingerprint::Value(value) => hash_value(value, hasher),
+        let hash = self.hash_with(tool_name, false, |hasher| match query.payload {
+            PayloadRef::Args(args) => hash_object(args, hasher),
+            PayloadRef::Value(value) => hash_value(value, hasher),
         });
-        let fits = |found: &Remembered| {
+        let fits = |found: &RememberedDecision| {
             found.pattern.is_none()
-                && found.reaches(asked.definition, asked.risk)
-                && asked.fingerprint == found.payload
+                && found.covers(query.definition, query.risk)
+                && query.payload == found.payload
         };
-        let mut yes = None;
+        let mut approval = None;
         for id in self.at(hash, tool_name, now, fits) {
             let decision = self.entries.get(&id).map(|found| &found.decision)?;
             if !decision.approved {
                 return None;
             }
-            yes = yes.or(Some((id, decision.cause)));
+            approval = approval.or(Some((id, decision.cause)));
         }
-        let (id, cause) = yes?;
+        let (id, cause) = approval?;
         self.entries.get_mut(&id)?.hits += 1;
         Some(cause)
     }
 
-    /// Remembers a decision for equal payloads, whatever the tool's definition and risk. Nothing happens if it is not to be
-    /// remembered.
+    /// Stores a decision for equal payloads, for every definition of the tool and every risk.
+    ///
+    /// It stores nothing if the decision says that it is not to be remembered.
     pub fn store(
         &mut self,
         tool_name: &str,
@@ -191,7 +198,7 @@ impl ApprovalMemory {
         )
     }
 
-    /// The same for a request. One that names no definition stands for every one.
+    /// Stores a decision about a request. A request without a definition covers every definition of the tool.
     pub fn settle(
         &mut self,
         request: &ApprovalRequest,
@@ -203,8 +210,9 @@ impl ApprovalMemory {
         Some(id)
     }
 
-    /// Remembers a decision about a request as far as the decision reaches. A pattern must be one that the request
-    /// offers and must cover the request itself.
+    /// Stores a decision about a request, exactly or by the pattern that the decision names.
+    ///
+    /// The request must offer the pattern, and the pattern must cover the request itself.
     pub fn remember(
         &mut self,
         request: &ApprovalRequest,
@@ -234,7 +242,7 @@ impl ApprovalMemory {
             }
         }
         self.index.entry(hash).or_default().push(id);
-        let entry = Remembered {
+        let entry = RememberedDecision {
             id,
             tool_name: request.tool_name.clone(),
             payload: request.payload.clone(),
@@ -261,15 +269,16 @@ impl ApprovalMemory {
         self.shapes.clear();
     }
 
-    /// What is remembered, oldest first.
+    /// Returns the decisions that have not expired, the oldest first.
     #[must_use]
-    pub fn list(&self, now: Timestamp) -> Vec<&Remembered> {
-        let mut list: Vec<&Remembered> = self.entries.values().filter(|found| !found.is_over(now)).collect();
+    pub fn list(&self, now: Timestamp) -> Vec<&RememberedDecision> {
+        let mut list: Vec<&RememberedDecision> =
+            self.entries.values().filter(|found| !found.is_expired(now)).collect();
         list.sort_by_key(|found| found.id);
         list
     }
 
-    /// Forgets one decision. Says whether there was one.
+    /// Forgets one decision. Returns whether it existed.
     pub fn revoke(&mut self, id: MemoryId) -> bool {
         let Some(entry) = self.entries.remove(&id) else { return false };
         self.ages.remove(&id);
@@ -289,21 +298,22 @@ impl ApprovalMemory {
         true
     }
 
-    /// Of the answers that hold, a no wins; else the exact one, else any pattern's. Where it cannot be told whether a
-    /// pattern holds, a yes is not taken.
+    /// Finds the decision for a payload: a denial first, then an exact approval, then an approval by pattern.
+    ///
+    /// If it is unknown whether a pattern covers the payload, only a denial is returned.
     fn find(
         &self,
         tool_name: &str,
         payload: &Value,
         now: Timestamp,
-        fits: impl Fn(&Remembered) -> bool,
+        fits: impl Fn(&RememberedDecision) -> bool,
     ) -> Option<MemoryId> {
         if self.entries.is_empty() {
             return None;
         }
         let mut found: Vec<MemoryId> = Vec::new();
         let exact = self.hash(tool_name, false, payload);
-        let same = |entry: &Remembered| entry.pattern.is_none() && is_same(&entry.payload, payload);
+        let same = |entry: &RememberedDecision| entry.pattern.is_none() && is_same(&entry.payload, payload);
         found.extend(self.at(exact, tool_name, now, |entry| fits(entry) && same(entry)));
         let mut in_doubt = false;
         for (shape, _) in self.shapes.get(tool_name).map_or(&[][..], Vec::as_slice) {
@@ -311,7 +321,7 @@ impl ApprovalMemory {
             in_doubt |= keys.is_none();
             for key in keys.unwrap_or_default() {
                 let hash = self.hash(tool_name, true, &key);
-                let covers = |entry: &Remembered| {
+                let covers = |entry: &RememberedDecision| {
                     entry
                         .pattern
                         .as_ref()
@@ -320,14 +330,14 @@ impl ApprovalMemory {
                 found.extend(self.at(hash, tool_name, now, |entry| fits(entry) && covers(entry)));
             }
         }
-        let is_no = |id: &&MemoryId| self.entries.get(id).is_some_and(|entry| !entry.decision.approved);
-        found.iter().find(is_no).or_else(|| found.first().filter(|_| !in_doubt)).copied()
+        let is_denial = |id: &&MemoryId| self.entries.get(id).is_some_and(|entry| !entry.decision.approved);
+        found.iter().find(is_denial).or_else(|| found.first().filter(|_| !in_doubt)).copied()
     }
 
-    /// All are kept for as long as each other, so those that are over are the oldest.
+    /// Removes the expired decisions. All decisions live equally long, so the expired ones are the oldest.
     fn forget_expired(&mut self, now: Timestamp) {
         while let Some(oldest) = self.ages.first().copied()
-            && self.entries.get(&oldest).is_none_or(|entry| entry.is_over(now))
+            && self.entries.get(&oldest).is_none_or(|entry| entry.is_expired(now))
         {
             self.ages.remove(&oldest);
             self.revoke(oldest);
@@ -339,17 +349,17 @@ impl ApprovalMemory {
         hash: u64,
         tool_name: &'a str,
         now: Timestamp,
-        fits: impl Fn(&Remembered) -> bool + 'a,
+        fits: impl Fn(&RememberedDecision) -> bool + 'a,
     ) -> impl Iterator<Item = MemoryId> + 'a {
         let ids = self.index.get(&hash).into_iter().flatten();
         let entries = ids.filter_map(|id| self.entries.get(id));
         entries
-            .filter(move |entry| entry.tool_name == tool_name && !entry.is_over(now) && fits(entry))
+            .filter(move |entry| entry.tool_name == tool_name && !entry.is_expired(now) && fits(entry))
             .map(|entry| entry.id)
     }
 
     fn forget_equal(&mut self, hash: u64, request: &ApprovalRequest, pattern: Option<&OfferedPattern>) {
-        let equal = |entry: &&Remembered| {
+        let equal = |entry: &&RememberedDecision| {
             let key = |pattern: &OfferedPattern| (pattern.shape(), pattern.key());
             entry.tool_name == request.tool_name
                 && entry.definition == request.definition
@@ -380,12 +390,12 @@ impl ApprovalMemory {
     }
 }
 
-/// A memory that several controllers may remember in. Clones share it.
+/// A memory that several controllers can share. Clones refer to the same memory.
 #[derive(Debug, Clone, Default)]
 pub struct SharedMemory(Arc<Mutex<ApprovalMemory>>);
 
 impl SharedMemory {
-    /// The memory, for as long as this is held.
+    /// Locks and returns the memory.
     pub fn lock(&self) -> MutexGuard<'_, ApprovalMemory> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -397,14 +407,14 @@ impl From<ApprovalMemory> for SharedMemory {
     }
 }
 
-impl Remembered {
-    /// A yes reaches no call of another definition, and none that is riskier.
-    fn reaches(&self, definition: Option<Digest>, risk: Risk) -> bool {
+impl RememberedDecision {
+    /// Whether the decision covers a call with this definition and risk. An approval covers no higher risk.
+    fn covers(&self, definition: Option<Digest>, risk: Risk) -> bool {
         (self.any_definition || self.definition == definition)
             && !(self.decision.approved && risk > self.risk)
     }
 
-    fn is_over(&self, now: Timestamp) -> bool {
+    fn is_expired(&self, now: Timestamp) -> bool {
         self.until.is_some_and(|until| until <= now)
     }
 }

@@ -1,6 +1,6 @@
-//! Patterns that a tool offers for remembering: its own payload with some fields loosened.
+//! Patterns that a tool offers for remembering a decision: its payload with some fields loosened.
 //!
-//! A pattern never says more than the tool offered. Fields that it does not name must be equal.
+//! A pattern never covers more than the tool offered. Fields that are not loosened must be equal.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,27 +9,27 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loosen {
-    /// Whatever the field holds.
+    /// The field may have any value.
     Any,
-    /// A path: the one that the pattern holds, or one below it.
+    /// The field is a path: the path in the pattern, or one below it.
     Under,
-    /// A list that begins with the pattern's items.
+    /// The field is a list that starts with the items in the pattern.
     StartsWith,
 }
 
 /// A pattern over payloads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OfferedPattern {
-    /// What it covers, in words: "any file in notes:drafts".
+    /// A text for people that says what the pattern covers, such as "any file in notes:drafts".
     pub label: String,
-    /// The fields as the pattern holds them. For [`Loosen::Any`] the value does not matter.
+    /// The fields of the pattern. For [`Loosen::Any`], the value does not matter.
     pub fields: Map<String, Value>,
-    /// The loosened fields.
+    /// The fields that are loosened, and how.
     pub loosen: std::collections::BTreeMap<String, Loosen>,
 }
 
 impl OfferedPattern {
-    /// A pattern from a payload's fields, loosened where named.
+    /// Creates a pattern from the fields of a payload and the ways in which some of them are loosened.
     #[must_use]
     pub fn new<'a>(
         label: impl Into<String>,
@@ -40,19 +40,19 @@ impl OfferedPattern {
         Self { label: label.into(), fields, loosen }
     }
 
-    /// Whether a payload falls under it.
+    /// Whether the pattern covers a payload.
     #[must_use]
     pub fn matches(&self, payload: &Value) -> bool {
         let plain = !self.fields.keys().any(|key| key.starts_with(MARK));
         plain && generalizations(payload, &self.shape()).is_some_and(|keys| keys.contains(&self.key()))
     }
 
-    /// The loosened fields and how: patterns of one shape are looked up alike.
+    /// Returns the loosened fields with their kinds. Memory looks up all patterns of one shape together.
     pub(crate) fn shape(&self) -> Shape {
         self.loosen.iter().map(|(key, how)| (key.clone(), *how)).collect()
     }
 
-    /// The payload as this pattern remembers it: loosened fields marked.
+    /// Returns the key under which memory stores this pattern: the fields, with the loosened ones marked.
     pub(crate) fn key(&self) -> Value {
         let mut fields = self.fields.clone();
         for (key, how) in &self.loosen {
@@ -66,12 +66,13 @@ impl OfferedPattern {
 /// The loosened fields of a pattern, in order.
 pub(crate) type Shape = Vec<(String, Loosen)>;
 
-/// More generalizations than this are not looked at; the call is asked about instead.
+/// The largest number of keys that memory looks up for one shape. Beyond it, askfirst asks a person.
 const MAX_GENERALIZATIONS: usize = 256;
 
-/// Every key under which a pattern of this shape could have remembered the payload. Their number grows with the
-/// depth of a path or the length of a list, not with the number of patterns. Nothing, if it cannot be told: then
-/// neither can it be told that no remembered no covers the payload.
+/// Returns every key under which a pattern of this shape could cover the payload.
+///
+/// The number of keys grows with the depth of a path or the length of a list, not with the number of patterns.
+/// `None` means that the keys are unknown. A remembered denial might then cover the payload.
 pub(crate) fn generalizations(payload: &Value, shape: &Shape) -> Option<Vec<Value>> {
     let Value::Object(fields) = payload else { return Some(Vec::new()) };
     if fields.keys().any(|key| key.starts_with(MARK)) {
@@ -99,7 +100,7 @@ pub(crate) fn generalizations(payload: &Value, shape: &Shape) -> Option<Vec<Valu
     Some(found.into_iter().map(Value::Object).collect())
 }
 
-/// Begins the name of a loosened field. A payload with such a name of its own matches no pattern.
+/// The first character in the name of a loosened field. A payload that has such a name matches no pattern.
 const MARK: char = '\0';
 
 fn marked(key: &str) -> String {
@@ -108,7 +109,7 @@ fn marked(key: &str) -> String {
 
 fn ancestors(value: &Value) -> Option<Vec<Value>> {
     let Some(path) = value.as_str() else { return Some(Vec::new()) };
-    // Of a path that could climb, nobody can tell what it is under.
+    // A path with `..` may lead anywhere, so its parent folders are unknown.
     if path.split('/').any(|part| part == "..") {
         return None;
     }

@@ -1,33 +1,33 @@
-//! The right to run one exact call once.
+//! The permit: the right to run one exact call once.
 //!
-//! Only the judge and the controller make one. It holds the call itself, so what runs is what was decided about;
-//! and it gives the call away only after the decision was recorded.
+//! Only the judge and the controller create permits. A permit holds the call itself, so askfirst runs exactly the
+//! call that was decided. It releases the call only after the decision is in the audit log.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::call::ApprovalContext;
-use crate::ports::{Access, Durability, Keeps, RecordFailed, Recorder};
+use crate::ports::{Access, Durability, RecordFailed, Recorder, Retention};
 use crate::record::Record;
 use crate::words::Cause;
 
-/// The right to run one call, not yet recorded.
+/// The right to run one call, before the decision is in the audit log.
 ///
 /// It cannot be built outside this crate:
 /// ```compile_fail,E0451
 /// let call = std::sync::Arc::new(askfirst::ApprovalContext::default());
 /// let permit = askfirst::Permit { call, basis: None, cause: askfirst::Cause::Policy };
 /// ```
-/// nor copied:
+/// It cannot be copied:
 /// ```compile_fail,E0599
 /// fn twice(permit: askfirst::Permit) -> (askfirst::Permit, askfirst::Permit) { (permit.clone(), permit) }
 /// ```
-/// nor read from a file:
+/// It cannot be read from a file:
 /// ```compile_fail,E0277
 /// let permit: askfirst::Permit = serde_json::from_str("{}").unwrap();
 /// ```
-/// nor spent before it was recorded:
+/// It cannot be spent before the decision is recorded:
 /// ```compile_fail,E0599
 /// fn run(permit: askfirst::Permit) -> askfirst::ApprovalContext { permit.spend().0 }
 /// ```
@@ -39,7 +39,7 @@ pub struct Permit {
     cause: Cause,
 }
 
-/// A permit whose decision stands in the record.
+/// A permit whose decision is in the audit log.
 ///
 /// It can be spent once:
 /// ```compile_fail,E0382
@@ -58,63 +58,63 @@ impl Permit {
         Self { call, basis, cause }
     }
 
-    /// The call that it is for.
+    /// Returns the call that the permit is for.
     #[must_use]
     pub fn call(&self) -> &ApprovalContext {
         &self.call
     }
 
-    /// Who or what gave it.
+    /// Returns the origin of the permit.
     #[must_use]
     pub fn cause(&self) -> Cause {
         self.cause
     }
 
-    /// Records the decision. Without a record of this very call there is no permit.
+    /// Writes the decision to the audit log, and returns a permit that can be spent.
     ///
     /// # Errors
-    /// Fails if the record could not be written, or is of something else; the permit is gone then.
+    /// Fails if the log cannot be written, or if the entry is not about this call. The permit is then lost.
     pub fn record(
         self,
         recorder: &dyn Recorder,
         decided: &Record,
         durability: Durability,
     ) -> Result<RecordedPermit, RecordFailed> {
-        if !self.is_told_by(decided) {
-            return Err(RecordFailed("it does not tell of the call that may run".to_owned()));
+        if !self.matches_entry(decided) {
+            return Err(RecordFailed("the entry is not about the call of the permit".to_owned()));
         }
         recorder.record(decided, durability)?;
         Ok(RecordedPermit(self))
     }
 
-    fn is_told_by(&self, record: &Record) -> bool {
-        let Record::Decided(decided) = record else { return false };
-        let (call, told, left_out) = (&*self.call, &*decided.call.call, &decided.call.left_out);
-        let whole = Arc::ptr_eq(&self.call, &decided.call.call);
+    fn matches_entry(&self, entry: &Record) -> bool {
+        let Record::Decided(decided) = entry else { return false };
+        let (call, recorded, left_out) = (&*self.call, &*decided.call.call, &decided.call.left_out);
+        let is_same_call = Arc::ptr_eq(&self.call, &decided.call.call);
         let kept = || call.args.iter().filter(|(key, _)| !left_out.contains(key));
-        let same = |(key, value): (&String, &Value)| told.args.get(key) == Some(value);
+        let same = |(key, value): (&String, &Value)| recorded.args.get(key) == Some(value);
         decided.approved
             && decided.cause == self.cause
-            && told.tool_name == call.tool_name
-            && told.definition == call.definition
-            && (whole || (told.args.len() == kept().count() && kept().all(same)))
+            && recorded.tool_name == call.tool_name
+            && recorded.definition == call.definition
+            && (is_same_call || (recorded.args.len() == kept().count() && kept().all(same)))
     }
 
-    /// The same where the recorder keeps nothing, and there is nothing to write.
+    /// Returns a permit that can be spent, if the recorder keeps no audit log.
     ///
     /// # Errors
-    /// Gives the permit back if there is a record: then the decision must stand in it first.
+    /// Returns the permit if the recorder keeps a log: the decision must then be recorded first.
     pub fn without_record(self, recorder: &dyn Recorder) -> Result<RecordedPermit, Self> {
         match recorder.keeps() {
-            Keeps::Nothing => Ok(RecordedPermit(self)),
-            Keeps::Everything => Err(self),
+            Retention::Nothing => Ok(RecordedPermit(self)),
+            Retention::Everything => Err(self),
         }
     }
 }
 
-/// The record of what a permit is for.
+/// Returns the log entry for the decision of a permit.
 #[cfg(test)]
-pub(crate) fn told(permit: &Permit) -> Record {
+pub(crate) fn decided_entry(permit: &Permit) -> Record {
     let call = crate::record::CallRecord {
         call_id: "c1".to_owned(),
         call: Arc::clone(&permit.call),
@@ -141,7 +141,7 @@ pub(crate) fn told(permit: &Permit) -> Record {
 }
 
 impl RecordedPermit {
-    /// How much the call may reach.
+    /// Returns how much access the call's processes get.
     #[must_use]
     pub fn access(&self) -> Access {
         match self.0.cause {
@@ -149,23 +149,23 @@ impl RecordedPermit {
             Cause::Memory | Cause::Mode => Access::Standing,
             Cause::Policy
             | Cause::TimeOut
-            | Cause::NobodyToAsk
+            | Cause::NoOneToAsk
             | Cause::EndOfInput
             | Cause::TerminalLost
             | Cause::ApproverFailed
             | Cause::Cancelled
             | Cause::RecordFailed
-            | Cause::NoWalls => Access::Unasked,
+            | Cause::NoSandbox => Access::WithoutAsking,
         }
     }
 
-    /// Gives the call away, with what the content shown rested on.
+    /// Returns the call and the basis of the content that was shown.
     #[must_use]
     pub fn spend(self) -> (ApprovalContext, Option<Value>) {
         (Arc::unwrap_or_clone(self.0.call), self.0.basis)
     }
 
-    /// The same for a call that others look at too.
+    /// Returns the call and the basis like [`spend`](Self::spend), without copying a call that is shared.
     #[must_use]
     pub fn spend_shared(self) -> (Arc<ApprovalContext>, Option<Value>) {
         (self.0.call, self.0.basis)

@@ -1,4 +1,4 @@
-//! The owner's rules about tools, indexed so that their number does not matter.
+//! The policy: the owner's rules about tools, with an index, so that many rules are as fast as a few.
 
 mod offer;
 mod paths;
@@ -17,32 +17,32 @@ use crate::verdict::Because;
 use crate::when::{BadGlob, Condition, Doubt, Glob, Test};
 use crate::words::{Approval, Risk};
 
-/// Names that no glob covers but with `deny`, because they can do anything. They ask unless they are named exactly.
+/// Tools that can do anything, so only a `deny` glob covers them. They ask unless the config names them exactly.
 pub const GUARDED: [&str; 4] = ["shell", "exec", "worker_call", "worker_create"];
 
-/// One case of an entry: what holds if its conditions do.
+/// One case of a config entry: an approval and other settings for calls that meet its conditions.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The approval; nothing leaves it to less specific names, and then to the tool's own view.
+    /// The approval value. `None` leaves it to less specific names, and then to the tool's own view.
     pub approval: Option<Approval>,
-    /// Whether it says that the tool's own view holds, whatever less specific names say.
+    /// Whether the tool's own view applies, even if a less specific name has an approval value.
     pub own_view: bool,
-    /// The conditions, all of which must hold.
+    /// The conditions. All of them must hold.
     pub when: Vec<Condition>,
-    /// The least risk.
+    /// The lowest risk of the calls.
     pub risk: Option<Risk>,
     /// The description of requests.
     pub description: Option<Template>,
-    /// Keys that are shown but neither remembered nor recorded.
+    /// Arguments that are shown, but go into neither memory nor the audit log.
     pub exclude_keys: Vec<String>,
-    /// Handed to an override.
+    /// Options for an override.
     pub options: Map<String, Value>,
-    /// Where it stands.
+    /// The rule, with its file and line.
     pub origin: Because,
 }
 
 impl Case {
-    /// A case that says nothing yet.
+    /// Creates a case without conditions and other settings.
     #[must_use]
     pub fn new(approval: Option<Approval>, origin: Because) -> Self {
         Self {
@@ -61,14 +61,14 @@ impl Case {
         self.fails_on(call).is_none()
     }
 
-    /// The argument of the first condition that does not hold.
+    /// Returns the argument of the first condition that does not hold.
     pub(crate) fn fails_on(&self, call: &ApprovalContext) -> Option<&str> {
         let doubt = if self.approval == Some(Approval::Deny) { Doubt::Matches } else { Doubt::Fails };
         let failing = self.when.iter().find(|condition| !condition.holds(call, doubt));
         failing.map(|condition| condition.field.as_str())
     }
 
-    /// Whether it leaves the word to the tool: it says so, or nothing at all.
+    /// Whether the case leaves the decision to the tool, explicitly or because it is empty.
     pub(crate) fn is_own_view(&self) -> bool {
         let empty = self.risk.is_none()
             && self.description.is_none()
@@ -82,26 +82,26 @@ impl Case {
     }
 }
 
-/// What the config says about a name or a glob of names: cases, tried in order.
+/// The config entry for a tool name or a glob: a list of cases, tried in order.
 #[derive(Debug, Clone)]
 pub struct ToolEntry {
     /// The name or glob.
     pub name: String,
     cases: Vec<Case>,
-    by_text: BTreeMap<String, Index>,
+    by_text: BTreeMap<String, TextIndex>,
     others: Vec<usize>,
 }
 
-/// The cases that ask for a text in one argument.
+/// An index of the cases that compare one argument with plain texts.
 #[derive(Debug, Clone, Default)]
-struct Index {
+struct TextIndex {
     texts: HashMap<String, Vec<usize>>,
-    /// Those that deny: they may hold in doubt where the argument is no text.
+    /// The cases that deny. If the argument is not a text, they may match in doubt.
     denying: Vec<usize>,
 }
 
 impl ToolEntry {
-    /// An entry of cases.
+    /// Creates an entry from its cases.
     #[must_use]
     pub fn new(name: impl Into<String>, cases: Vec<Case>) -> Self {
         let mut entry = Self { name: name.into(), cases, by_text: BTreeMap::new(), others: Vec::new() };
@@ -118,15 +118,14 @@ impl ToolEntry {
         entry
     }
 
-    /// The cases, in order.
+    /// Returns the cases in order.
     #[must_use]
     pub fn cases(&self) -> &[Case] {
         &self.cases
     }
 
-    /// The case that speaks for a call: the first that holds, but a `deny` with conditions that hold speaks from
-    /// wherever it stands.
-    fn speaks(&self, call: &ApprovalContext) -> Option<&Case> {
+    /// Returns the case that applies to a call: a `deny` whose conditions hold, or else the first case that holds.
+    fn matching_case(&self, call: &ApprovalContext) -> Option<&Case> {
         let mut first: Option<&Case> = None;
         for case in self.candidates(call).iter().filter_map(|at| self.cases.get(*at)) {
             if (first.is_none() || case.denies_with_conditions()) && case.holds(call) {
@@ -139,7 +138,7 @@ impl ToolEntry {
         first
     }
 
-    /// The cases that could hold, in order: those without an index and those indexed under the call's values.
+    /// Returns the cases that could hold, in order: those outside the index, and those under the call's values.
     fn candidates(&self, call: &ApprovalContext) -> Cow<'_, [usize]> {
         let mut found = Cow::Borrowed(self.others.as_slice());
         for (field, index) in &self.by_text {
@@ -166,7 +165,7 @@ impl ToolEntry {
     }
 }
 
-/// The argument and texts under which a case can be found: one of its conditions tests for plain texts only.
+/// Returns the argument and the texts under which a case is indexed, if one of its conditions has only plain texts.
 fn index_key(case: &Case) -> Option<(String, Vec<String>)> {
     case.when.iter().find_map(|condition| {
         let text = |test: &Test| match test {
@@ -185,7 +184,7 @@ struct GlobEntry {
     specific: usize,
 }
 
-/// The rules of one layer of config. A clone is the same rules, not a copy of them.
+/// The rules of one config layer. Cloning is cheap, because clones share the rules.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     default_approval: Option<(Approval, Option<Because>)>,
@@ -195,10 +194,10 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Rules from entries and the approval of tools that nobody speaks for.
+    /// Creates rules from entries and the default approval, for tools that have neither an entry nor a view.
     ///
     /// # Errors
-    /// Fails if a name is a glob that cannot be read.
+    /// Fails if a name is an invalid glob.
     pub fn new(
         default_approval: Option<(Approval, Option<Because>)>,
         entries: impl IntoIterator<Item = ToolEntry>,
@@ -206,7 +205,7 @@ impl Rules {
         let (mut exact, mut globs) = (HashMap::new(), HashMap::new());
         for entry in entries {
             if Glob::is_plain(&entry.name) {
-                // A name that stands twice keeps both entries, so that no `deny` is lost.
+                // A duplicate name keeps both entries, so that no `deny` is lost.
                 exact.entry(entry.name.clone()).or_insert_with(|| Vec::with_capacity(1)).push(entry);
                 continue;
             }
@@ -221,7 +220,9 @@ impl Rules {
         Ok(Self { default_approval, exact: exact.into(), globs: globs.into(), prefix_lengths })
     }
 
-    /// The same rules, but that they leave no argument out of memory and record, and describe no call.
+    /// Removes the descriptions and excluded keys, so that the rules only decide.
+    ///
+    /// An untrusted config must not choose what a person reads or what the audit log omits.
     #[must_use]
     pub fn only_deciding(mut self) -> Self {
         let exact = Arc::make_mut(&mut self.exact).values_mut().flatten();
@@ -231,41 +232,41 @@ impl Rules {
         self
     }
 
-    /// The approval of tools that nobody speaks for, if this layer says so.
+    /// Returns the approval for tools that have neither an entry nor a view, if this layer sets one.
     #[must_use]
     pub fn default_approval(&self) -> Option<(Approval, Option<&Because>)> {
         self.default_approval.as_ref().map(|(approval, origin)| (*approval, origin.as_ref()))
     }
 
-    /// The entry with exactly this name, the first if there are several.
+    /// Returns the entry with exactly this name, or the first of several.
     #[must_use]
     pub fn exact(&self, name: &str) -> Option<&ToolEntry> {
         self.exact.get(name).and_then(|entries| entries.first())
     }
 
-    /// All entries, in no order.
+    /// Iterates over all entries, in no particular order.
     pub fn entries(&self) -> impl Iterator<Item = &ToolEntry> {
         self.exact.values().flatten().chain(self.globs.values().flatten().map(|found| &found.entry))
     }
 
-    /// The cases that speak for a call, most specific name first.
-    pub(crate) fn speaking(&self, call: &ApprovalContext) -> Spoken<'_> {
+    /// Returns the cases that apply to a call, the most specific name first.
+    pub(crate) fn matching_cases(&self, call: &ApprovalContext) -> MatchingCases<'_> {
         let name = call.tool_name.as_str();
-        let mut spoken = Spoken::default();
-        for case in self.exact.get(name).into_iter().flatten().filter_map(|entry| entry.speaks(call)) {
-            spoken.add(case, Named::Exactly);
+        let mut matching = MatchingCases::default();
+        for case in self.exact.get(name).into_iter().flatten().filter_map(|entry| entry.matching_case(call)) {
+            matching.add(case, NameMatch::Exact);
         }
         for found in self.globs_for(name) {
-            // Of globs, a guarded name hears `deny` alone.
-            let heard = |case: &&Case| case.approval == Some(Approval::Deny) || !GUARDED.contains(&name);
-            if let Some(case) = found.entry.speaks(call).filter(heard) {
-                spoken.add(case, Named::ByGlob(found.specific));
+            // For a guarded name, a glob counts only if it denies.
+            let counts = |case: &&Case| case.approval == Some(Approval::Deny) || !GUARDED.contains(&name);
+            if let Some(case) = found.entry.matching_case(call).filter(counts) {
+                matching.add(case, NameMatch::Glob(found.specific));
             }
         }
-        spoken
+        matching
     }
 
-    /// The globs that match a name, found by what stands before their first wildcard.
+    /// Returns the globs that match a name, found by the text before their first wildcard.
     fn globs_for<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a GlobEntry> {
         let lengths = self.prefix_lengths.iter().take_while(|length| **length <= name.len());
         let prefixes = lengths.filter_map(|length| name.get(..*length));
@@ -273,9 +274,10 @@ impl Rules {
         buckets.flatten().filter(move |found| found.glob.is_match(name))
     }
 
-    /// The entries that name a tool, most specific first, and whether they cover it: a guarded name hears
-    /// nothing but `deny` of a glob.
-    pub(crate) fn naming(&self, name: &str) -> Vec<(&ToolEntry, bool)> {
+    /// Returns the entries whose name matches a tool, the most specific first, and whether each covers the tool.
+    ///
+    /// A glob does not cover a guarded name, except with `deny`.
+    pub(crate) fn entries_for(&self, name: &str) -> Vec<(&ToolEntry, bool)> {
         let exact = self.exact.get(name).into_iter().flatten().map(|entry| (entry, true));
         let mut globs: Vec<&GlobEntry> = self.globs_for(name).collect();
         globs.sort_by_key(|found| std::cmp::Reverse(found.specific));
@@ -283,7 +285,7 @@ impl Rules {
         exact.chain(globs.into_iter().map(|found| (&found.entry, covered))).collect()
     }
 
-    /// Arguments of a tool that are tested as paths.
+    /// Returns the arguments of a tool that rules test as paths.
     fn path_fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let globs = self.globs_for(name).map(|found| &found.entry);
         let matching = self.exact.get(name).into_iter().flatten().chain(globs);
@@ -292,26 +294,26 @@ impl Rules {
     }
 }
 
-/// How an entry names a tool. The order is the order of being specific.
+/// How an entry's name matches a tool. The variants are ordered by how specific the match is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Named {
-    ByGlob(usize),
-    Exactly,
+pub(crate) enum NameMatch {
+    Glob(usize),
+    Exact,
 }
 
-/// The cases that speak for a call, most specific name first. Most often there is one, which takes no memory.
+/// The cases that apply to a call, the most specific name first. Usually there is one, which needs no allocation.
 #[derive(Debug, Default)]
-pub(crate) struct Spoken<'a> {
-    first: Option<(&'a Case, Named)>,
-    rest: Vec<(&'a Case, Named)>,
+pub(crate) struct MatchingCases<'a> {
+    first: Option<(&'a Case, NameMatch)>,
+    rest: Vec<(&'a Case, NameMatch)>,
 }
 
-impl<'a> Spoken<'a> {
-    fn add(&mut self, case: &'a Case, named: Named) {
+impl<'a> MatchingCases<'a> {
+    fn add(&mut self, case: &'a Case, name_match: NameMatch) {
         let later = match self.first {
-            Some(first) if first.1 >= named => Some((case, named)),
+            Some(first) if first.1 >= name_match => Some((case, name_match)),
             first => {
-                self.first = Some((case, named));
+                self.first = Some((case, name_match));
                 first
             }
         };
@@ -321,7 +323,7 @@ impl<'a> Spoken<'a> {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'a Case, Named)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'a Case, NameMatch)> {
         self.first.into_iter().chain(self.rest.iter().copied())
     }
 
@@ -329,152 +331,157 @@ impl<'a> Spoken<'a> {
         self.iter().map(|(case, _)| case)
     }
 
-    /// The greatest risk that one of them names.
+    /// Returns the highest risk of the cases.
     pub(crate) fn risk(&self) -> Risk {
         self.cases().filter_map(|case| case.risk).max().unwrap_or_default()
     }
 
-    /// One that denies.
+    /// Returns a case that denies, if there is one.
     pub(crate) fn denial(&self) -> Option<&'a Case> {
         self.cases().find(|case| case.approval == Some(Approval::Deny))
     }
 }
 
-/// What holds about the walls for calls that start a process.
+/// Whether an OS sandbox is available for calls that start a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Walls {
-    /// They hold, or the owner accepts that they don't.
+pub enum SandboxStatus {
+    /// The sandbox works, or the owner accepts that it does not.
     Settled,
-    /// They don't hold, and nobody said that this is fine: nothing starts unasked.
+    /// The sandbox does not work, and the owner did not accept that. No process starts without asking.
     #[default]
     Missing,
-    /// They don't hold, and the config demands them: nothing starts.
+    /// The sandbox does not work, and the config requires it. No process starts.
     Demanded,
 }
 
-/// A user's own decision point. It replaces the config's and the tool's word, never a block or a `deny`.
+/// An override: a user's own decision point.
+///
+/// It replaces the approval values of the config and the tool's own view. It never replaces a block or a `deny`.
 pub trait NeedsApproval: Send + Sync {
-    /// Decides about a call. `case` is the config's entry for it, with its `options`.
+    /// Decides about a call. `case` is the config entry for the call, with its `options`.
     fn needs_approval(
         &self,
         call: &ApprovalContext,
         assessment: &crate::assess::Assessment,
         case: Option<&Case>,
-    ) -> Needs;
+    ) -> OverrideVerdict;
 
-    /// Checks the `options` of a config entry when the policy is put together.
+    /// Checks the `options` of a config entry when the policy is built.
     ///
     /// # Errors
-    /// Fails with a reason if the options make no sense.
+    /// Fails with a reason if the options are invalid.
     fn check_options(&self, tool_name: &str, options: &Map<String, Value>) -> Result<(), String> {
         let _ = (tool_name, options);
         Ok(())
     }
 }
 
-/// What an override decides.
+/// The verdict of an override.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Needs {
-    /// Run without asking.
+pub enum OverrideVerdict {
+    /// Run the call without asking.
     Allow,
-    /// Ask, with the request that would be made anyway.
+    /// Ask with the default request.
     Ask,
     /// Ask with this request.
     AskWith(Box<crate::request::ApprovalRequest>),
-    /// Never.
+    /// Deny the call for this reason.
     Deny(String),
 }
 
-/// Everything the judge knows: the rules that speak, the floors under them, the walls, the override.
+#[doc(hidden)]
+pub use self::{OverrideVerdict as Needs, SandboxStatus as Walls};
+
+/// Everything that the judge applies: the main rules, the floors, the state of the sandbox and the override.
 #[derive(Clone, Default)]
 pub struct Policy {
     main: Rules,
     floors: Vec<Rules>,
-    walls: Walls,
-    find_walls: Option<Arc<dyn Fn() -> Walls + Send + Sync>>,
-    overriding: Option<Arc<dyn NeedsApproval>>,
+    sandbox: SandboxStatus,
+    probe_sandbox: Option<Arc<dyn Fn() -> SandboxStatus + Send + Sync>>,
+    decision_override: Option<Arc<dyn NeedsApproval>>,
     digest: Option<Digest>,
     folder: Option<PathBuf>,
     offer: Option<offer::Offer>,
-    path_tests: bool,
+    has_path_tests: bool,
 }
 
 impl Policy {
-    /// A policy of one layer.
+    /// Creates a policy of one layer.
     #[must_use]
     pub fn new(main: Rules) -> Self {
-        Self { main, ..Self::default() }.noted()
+        Self { main, ..Self::default() }.detect_path_tests()
     }
 
-    /// The same with a layer that can only make it stricter.
+    /// Adds a layer that can only make the policy stricter.
     #[must_use]
     pub fn with_floor(mut self, floor: Rules) -> Self {
         self.floors.push(floor);
-        self.noted()
+        self.detect_path_tests()
     }
 
-    /// The same with what holds about the walls.
+    /// Sets the state of the sandbox.
     #[must_use]
-    pub fn with_walls(mut self, walls: Walls) -> Self {
-        (self.walls, self.find_walls) = (walls, None);
+    pub fn with_sandbox(mut self, sandbox: SandboxStatus) -> Self {
+        (self.sandbox, self.probe_sandbox) = (sandbox, None);
         self
     }
 
-    /// The same with somebody to ask what holds about the walls, whenever a call would start a process.
+    /// Sets a function that finds out the state of the sandbox, for each call that would start a process.
     #[must_use]
-    pub fn with_walls_found_by(mut self, find: impl Fn() -> Walls + Send + Sync + 'static) -> Self {
-        self.find_walls = Some(Arc::new(find));
+    pub fn with_sandbox_probe(mut self, probe: impl Fn() -> SandboxStatus + Send + Sync + 'static) -> Self {
+        self.probe_sandbox = Some(Arc::new(probe));
         self
     }
 
-    /// The same with the digest of the config it was made from.
+    /// Sets the digest of the config that the policy comes from.
     #[must_use]
     pub fn with_digest(mut self, digest: Digest) -> Self {
         self.digest = Some(digest);
         self
     }
 
-    /// The same with a user's own decision point.
+    /// Sets the override.
     ///
     /// # Errors
     /// Fails with the override's reason if it does not accept the `options` of an entry.
-    pub fn with_override(mut self, overriding: Arc<dyn NeedsApproval>) -> Result<Self, String> {
+    pub fn with_override(mut self, decision_override: Arc<dyn NeedsApproval>) -> Result<Self, String> {
         for entry in self.main.entries() {
             for case in &entry.cases {
-                overriding
+                decision_override
                     .check_options(&entry.name, &case.options)
                     .map_err(|reason| format!("`tools.{}.options`: {reason}", entry.name))?;
             }
         }
-        self.overriding = Some(overriding);
+        self.decision_override = Some(decision_override);
         Ok(self)
     }
 
-    /// The rules that speak.
+    /// Returns the main rules.
     #[must_use]
     pub fn main(&self) -> &Rules {
         &self.main
     }
 
-    /// The rules that can only make it stricter.
+    /// Returns the rules that can only make the policy stricter.
     #[must_use]
     pub fn floors(&self) -> &[Rules] {
         &self.floors
     }
 
-    /// What holds about the walls.
+    /// Returns the state of the sandbox.
     #[must_use]
-    pub fn walls(&self) -> Walls {
-        self.find_walls.as_ref().map_or(self.walls, |find| find())
+    pub fn sandbox(&self) -> SandboxStatus {
+        self.probe_sandbox.as_ref().map_or(self.sandbox, |probe| probe())
     }
 
-    /// The digest of the config it was made from.
+    /// Returns the digest of the config that the policy comes from.
     #[must_use]
     pub fn digest(&self) -> Option<Digest> {
         self.digest
     }
 
-    pub(crate) fn overriding(&self) -> Option<&dyn NeedsApproval> {
-        self.overriding.as_deref()
+    pub(crate) fn decision_override(&self) -> Option<&dyn NeedsApproval> {
+        self.decision_override.as_deref()
     }
 }

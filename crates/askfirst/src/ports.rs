@@ -1,4 +1,4 @@
-//! The rim: what the core needs from outside, as traits.
+//! The ports: traits for everything that the core needs from outside.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,35 +13,39 @@ use crate::record::Record;
 use crate::request::ApprovalRequest;
 use crate::words::{Cause, Timestamp};
 
-/// Whoever answers: a terminal, a callback, an inbox, another program.
+/// The component that answers questions: a terminal, a callback, an inbox or another program.
 pub trait Approver: Send + Sync {
-    /// Takes a question and answers through `reply`, now or later, from any thread. It is never asked a second
-    /// question before the first was answered or withdrawn. It must not block: while it does, no other question is
-    /// shown or withdrawn, and none times out.
+    /// Takes a question, and answers it through `reply`, now or later, from any thread.
+    ///
+    /// The controller asks the next question only after this one was answered or withdrawn.
+    /// The method must not block. While it blocks, no question is shown or withdrawn, and none times out.
     fn ask(&self, question: Question, reply: Reply);
 
-    /// A call is about to wait for an answer. Said on the thread that submits it, before it can be asked about.
+    /// Announces that a call is about to wait for an answer.
+    ///
+    /// The controller calls it on the thread that submits the call, before it asks about the call.
     fn announce(&self, call_id: &str) {
         let _ = call_id;
     }
 
-    /// The question is over: it was answered elsewhere, timed out, or the caller gave up.
+    /// Withdraws a question: it was answered elsewhere, it timed out, or the caller cancelled it.
     fn withdraw(&self, question: QuestionId, cause: Cause) {
         let _ = (question, cause);
     }
 }
 
-/// The way back for one answer. Dropped unused, it answers that the approver failed.
+/// The channel for one answer. If it is dropped without an answer, the question is refused as
+/// [`Cause::ApproverFailed`].
 pub struct Reply(Option<Box<dyn FnOnce(Answer) + Send>>);
 
 impl Reply {
-    /// A reply that hands its answer to `f`.
+    /// Creates a reply that passes its answer to `f`.
     #[must_use]
     pub fn new(f: impl FnOnce(Answer) + Send + 'static) -> Self {
         Self(Some(Box::new(f)))
     }
 
-    /// Answers.
+    /// Sends the answer.
     pub fn send(mut self, answer: Answer) {
         if let Some(f) = self.0.take() {
             f(answer);
@@ -63,139 +67,148 @@ impl std::fmt::Debug for Reply {
     }
 }
 
-/// Makes what a person is shown: called only after mode and memory had nothing to say.
+/// Builds the content that a person sees. It is called only if mode and memory gave no decision.
 pub trait Presenter: Send {
-    /// Looks at what the request is about.
+    /// Builds the content for a request.
     fn present(&self, request: &ApprovalRequest) -> Shown;
 }
 
-/// How firmly a record must stand before the call goes on.
+/// How durable a log entry must be before the call continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// Handed to the operating system: survives the end of the process.
+    /// The operating system has the entry: it survives a crash of the process.
     Written,
-    /// On the disk: survives the end of the machine's power.
+    /// The disk has the entry: it survives a power failure.
     Synced,
 }
 
-/// The record could not be written.
+/// The error for an audit log that could not be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the record could not be written: {0}")]
+#[error("cannot write the audit log: {0}")]
 pub struct RecordFailed(pub String);
 
-/// What a recorder does with what it is given.
+/// Whether a recorder keeps the entries it gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keeps {
-    /// All of it.
+pub enum Retention {
+    /// The recorder keeps every entry.
     Everything,
-    /// None of it, so that nothing need be put together for it.
+    /// The recorder keeps no entry, so no entry needs to be built.
     Nothing,
 }
 
-/// Keeps the record.
+#[doc(hidden)]
+pub use self::Retention as Keeps;
+
+/// Writes the audit log.
 pub trait Recorder: Send + Sync {
-    /// Writes one entry as firmly as is asked.
+    /// Writes one entry with the given durability.
     ///
     /// # Errors
-    /// Fails if it cannot be sure that the entry stands.
+    /// Fails unless the entry is certainly in the log.
     fn record(&self, record: &Record, durability: Durability) -> Result<(), RecordFailed>;
 
-    /// Whether there is a record at all. The answer never changes.
-    fn keeps(&self) -> Keeps {
-        Keeps::Everything
+    /// Returns whether the recorder keeps entries at all. The result never changes.
+    fn keeps(&self) -> Retention {
+        Retention::Everything
     }
 }
 
-/// Tells the time. It never goes back.
+/// A clock that never goes back.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }
 
-/// How much of what the owner grants a process gets.
+/// How much of the access in the owner's config a process gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Nobody was asked: only that which needs no asking.
-    Unasked,
-    /// The mode or an earlier answer approved it: all but what a person must answer every single time.
+    /// The call runs without asking: the process gets only access that needs no approval.
+    WithoutAsking,
+    /// The mode or a remembered decision approved the call: the process gets all access except `human`.
     Standing,
-    /// A person approved it, so all that the owner's config can grant it.
+    /// A person approved the call: the process gets all access that the config can grant.
     Approved,
 }
 
-/// What stood around a process, and what it ran into.
+/// The sandbox that a process ran in, and what the sandbox refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Walled {
-    /// Which walls: `full`, `content-only`, `none`.
+pub struct SandboxReport {
+    /// The tier of the sandbox: `full`, `content-only` or `none`.
     pub tier: String,
-    /// What it tried that the walls refused, one line each.
+    /// The operations that the sandbox refused, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<String>,
 }
 
+#[doc(hidden)]
+pub use self::SandboxReport as Walled;
+
 /// A process to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// Program and arguments.
+    /// The program and its arguments.
     pub argv: Vec<OsString>,
     /// The whole environment.
     pub env: Vec<(OsString, OsString)>,
-    /// The working folder.
+    /// The working directory.
     pub folder: PathBuf,
-    /// What it reads from standard input.
+    /// The standard input.
     pub stdin: Vec<u8>,
-    /// How long it may run.
+    /// The longest time that it may run.
     pub wall: Option<Duration>,
-    /// How much processor time it may use.
+    /// The most processor time that it may use.
     pub cpu: Option<Duration>,
-    /// How much memory it may use, in bytes.
+    /// The most memory that it may use, in bytes.
     pub memory: Option<u64>,
-    /// How many processes it may have.
+    /// The most processes that it may have.
     pub processes: Option<u64>,
-    /// How large a file it may write, in bytes.
+    /// The size of the largest file that it may write, in bytes.
     pub file: Option<u64>,
-    /// How much of each output stream is kept, in bytes.
+    /// The number of bytes that are kept of each output stream.
     pub output: usize,
-    /// How much it may reach.
+    /// The access that it gets.
     pub access: Access,
 }
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
-    /// With an exit code.
+pub enum ProcessEnd {
+    /// The process exited with this code.
     Exited(i32),
-    /// By a signal.
+    /// This signal ended the process.
     Signalled(i32),
-    /// It ran too long and was killed.
+    /// The process ran too long and was killed.
     TimedOut,
-    /// It was stopped from outside.
+    /// askfirst stopped the process.
     Stopped,
 }
 
-/// What a process left behind.
+/// The output of a process that ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finished {
-    /// How it ended.
-    pub ended: Ended,
-    /// Standard output, the middle left out with a count if it was too long.
+pub struct ProcessOutput {
+    /// How the process ended.
+    pub ended: ProcessEnd,
+    /// Standard output. If it was too long, a count replaces the middle.
     pub stdout: Vec<u8>,
-    /// Standard error, likewise.
+    /// Standard error. If it was too long, a count replaces the middle.
     pub stderr: Vec<u8>,
-    /// How many bytes were left out of both.
+    /// The number of bytes that are missing from both.
     pub dropped: u64,
-    /// Which walls stood around it, and what it ran into.
-    pub walled: Walled,
+    /// The sandbox that the process ran in, and what the sandbox refused.
+    pub walled: SandboxReport,
 }
 
-/// A process could not be started.
+#[doc(hidden)]
+pub use self::{ProcessEnd as Ended, ProcessOutput as Finished};
+
+/// The error for a process that could not be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LaunchFailed(pub String);
 
-/// Which of a process's two outputs.
+/// An output stream of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -204,13 +217,14 @@ pub enum Stream {
     Stderr,
 }
 
-/// Is told what a process writes, while it runs.
+/// A listener that gets the output of a process while it runs.
 pub trait Listener: Send + Sync {
-    /// These bytes were read from it.
+    /// Gets bytes that the process wrote.
     fn wrote(&self, stream: Stream, bytes: &[u8]);
 
-    /// It is about to start, and this ends it with all that it has started. Whoever cannot end it does not say so; whoever
-    /// tries again says it again.
+    /// Gets a function that ends the process and all its children, just before the process starts.
+    ///
+    /// A launcher that cannot end processes never calls this. A launcher that starts a process again calls it again.
     fn starts(&self, end: &Arc<dyn Fn() + Send + Sync>) {
         let _ = end;
     }
@@ -218,20 +232,26 @@ pub trait Listener: Send + Sync {
 
 /// Starts processes.
 pub trait Launcher: Send + Sync {
-    /// Runs a process to its end.
+    /// Starts a process, and waits until it ends.
     ///
     /// # Errors
-    /// Fails if it could not be started.
-    fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed>;
+    /// Fails if the process could not be started.
+    fn launch(&self, launch: &Launch) -> Result<ProcessOutput, LaunchFailed>;
 
-    /// The same, telling a listener of the output while it comes. Whoever cannot tells it at the end.
+    /// Starts a process, passes its output to a listener while it runs, and waits until it ends.
+    ///
+    /// The default implementation passes the output only at the end.
     ///
     /// # Errors
-    /// As [`Launcher::launch`].
-    fn launch_heard(&self, launch: &Launch, listener: &Arc<dyn Listener>) -> Result<Finished, LaunchFailed> {
-        let finished = self.launch(launch)?;
-        listener.wrote(Stream::Stdout, &finished.stdout);
-        listener.wrote(Stream::Stderr, &finished.stderr);
-        Ok(finished)
+    /// Fails if the process could not be started.
+    fn launch_heard(
+        &self,
+        launch: &Launch,
+        listener: &Arc<dyn Listener>,
+    ) -> Result<ProcessOutput, LaunchFailed> {
+        let output = self.launch(launch)?;
+        listener.wrote(Stream::Stdout, &output.stdout);
+        listener.wrote(Stream::Stderr, &output.stderr);
+        Ok(output)
     }
 }

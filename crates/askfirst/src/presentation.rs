@@ -1,9 +1,9 @@
-//! What a tool may say about how its call should be shown.
+//! The content of a request as a person sees it, as data.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The kind of content.
+/// The kind of content in a presentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PresentationKind {
@@ -13,13 +13,13 @@ pub enum PresentationKind {
     Diff,
     /// The content of a file.
     FileContent,
-    /// A command with its setting.
+    /// A command with its working directory and environment.
     Command,
-    /// Data, as JSON text.
+    /// Data as JSON text.
     Structured,
 }
 
-/// Rich content for a prompt. It is data: whoever shows it escapes it.
+/// Rich content for a prompt. It is raw data: the front end escapes it before it shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalPresentation {
     /// The kind of content.
@@ -27,36 +27,36 @@ pub struct ApprovalPresentation {
     pub kind: PresentationKind,
     /// The content.
     pub content: String,
-    /// The language, for highlighting.
+    /// The language for syntax highlighting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// More, such as `full_content` for a pager.
+    /// More data about the content, such as `full_content` for a pager.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }
 
 impl ApprovalPresentation {
-    /// Content of a kind.
+    /// Creates a presentation of `content`.
     #[must_use]
     pub fn new(kind: PresentationKind, content: impl Into<String>) -> Self {
         Self { kind, content: content.into(), language: None, metadata: Map::new() }
     }
 
-    /// The same with a language for highlighting.
+    /// Sets the language for syntax highlighting.
     #[must_use]
     pub fn with_language(mut self, language: impl Into<String>) -> Self {
         self.language = Some(language.into());
         self
     }
 
-    /// The whole content: `full_content` where the tool gave one, else the content itself.
+    /// Returns `full_content` from the metadata, or else the content itself.
     #[must_use]
     pub fn full_content(&self) -> &str {
         self.metadata.get("full_content").and_then(Value::as_str).unwrap_or(&self.content)
     }
 }
 
-/// The first `max_lines` lines, and a count of what is missing.
+/// Returns the first `max_lines` lines, and a count of the lines that were cut off.
 #[must_use]
 pub fn truncate_for_display(content: &str, max_lines: usize) -> String {
     let total = content.split('\n').count();
@@ -67,7 +67,7 @@ pub fn truncate_for_display(content: &str, max_lines: usize) -> String {
     format!("{}\n\n... [{} more lines]", head.join("\n"), total - max_lines)
 }
 
-/// At most `max` characters, with an ellipsis if there was more.
+/// Returns at most `max` characters, with an ellipsis if the text was longer.
 #[must_use]
 pub(crate) fn shorten(text: &str, max: usize) -> String {
     let mut chars = text.chars();

@@ -1,9 +1,9 @@
-//! What the code written by `#[requires_approval]` names. Not for use by hand, and nothing is promised about it.
+//! Items for the code that `#[requires_approval]` generates. They are private and may change at any time.
 //!
-//! A function may give a result or a plain value, and a macro sees only the spelling of the type. So the choice is
-//! left to method lookup, which sees the type itself and takes the first `outcome` that fits on the way
-//! [`Twofold`] -> [`Returned`] -> [`Fallible`] -> [`Plain`]. A result is never taken for a plain value: then a failure would reach
-//! the agent as a success.
+//! A marked function may return a `Result` or a plain value, but a macro sees only the name of the type.
+//! So method lookup makes the choice. It takes the first `outcome` that fits, in this order:
+//! [`NestedResult`], [`ToolResult`], [`DisplayResult`], [`PlainValue`].
+//! A `Result` must never count as a plain value, because the agent would then see a failure as a success.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -17,7 +17,7 @@ pub use schemars;
 pub use serde;
 pub use serde_json;
 
-/// Stands where a free function may, and nowhere else.
+/// Expands to an item that is valid next to a free function, and an error next to an associated function.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! a_tool_needs_a_free_function_or_a_method_with_self {
@@ -27,17 +27,17 @@ macro_rules! a_tool_needs_a_free_function_or_a_method_with_self {
 }
 pub use crate::a_tool_needs_a_free_function_or_a_method_with_self;
 
-/// Fits results of results: either may be the failure.
+/// Matches a `Result` inside a `Result`: either of them may be the failure.
 #[derive(Debug)]
-pub struct Twofold<T>(Returned<T>);
+pub struct NestedResult<T>(ToolResult<T>);
 
-/// Fits results that already say why a tool failed.
+/// Matches a `Result` whose error is a `ToolError`.
 #[derive(Debug)]
-pub struct Returned<T>(Fallible<T>);
+pub struct ToolResult<T>(DisplayResult<T>);
 
-/// Fits all other results.
+/// Matches every other `Result`, if its error implements `Display`.
 ///
-/// An error that cannot be told does not compile, even where it could be written as JSON:
+/// An error without `Display` does not compile, even if it implements `Serialize`:
 /// ```compile_fail,E0277
 /// #[derive(serde::Serialize)]
 /// struct Mute;
@@ -45,24 +45,24 @@ pub struct Returned<T>(Fallible<T>);
 /// fn send() -> Result<(), Mute> { Err(Mute) }
 /// ```
 #[derive(Debug)]
-pub struct Fallible<T>(Plain<T>);
+pub struct DisplayResult<T>(PlainValue<T>);
 
-/// Fits everything.
+/// Matches every type.
 #[derive(Debug)]
-pub struct Plain<T>(PhantomData<fn() -> T>);
+pub struct PlainValue<T>(PhantomData<fn() -> T>);
 
-impl<T> Returned<T> {
-    /// Takes the type of a value.
-    pub fn by(_: &T) -> Twofold<T> {
-        Twofold(Self(Fallible(Plain(PhantomData))))
+impl<T> NestedResult<T> {
+    /// Starts the method lookup for the type of a value.
+    pub fn for_type_of(_: &T) -> Self {
+        Self(ToolResult(DisplayResult(PlainValue(PhantomData))))
     }
 }
 
-impl<T, E, F> Twofold<Result<Result<T, E>, F>> {
-    /// The inner result, or whichever error there is, in words.
+impl<T, E, F> NestedResult<Result<Result<T, E>, F>> {
+    /// Returns the inner value, or the text of whichever error there is.
     ///
     /// # Errors
-    /// Fails as the function did.
+    /// Fails if the function failed.
     pub fn outcome(&self, result: Result<Result<T, E>, F>) -> Result<T, ToolError>
     where
         T: Serialize,
@@ -74,11 +74,11 @@ impl<T, E, F> Twofold<Result<Result<T, E>, F>> {
     }
 }
 
-impl<T> Returned<Result<T, ToolError>> {
-    /// The result as it is.
+impl<T> ToolResult<Result<T, ToolError>> {
+    /// Returns the result unchanged.
     ///
     /// # Errors
-    /// Fails as the function did.
+    /// Fails if the function failed.
     pub fn outcome(&self, result: Result<T, ToolError>) -> Result<T, ToolError>
     where
         T: Serialize,
@@ -87,11 +87,11 @@ impl<T> Returned<Result<T, ToolError>> {
     }
 }
 
-impl<T, E> Fallible<Result<T, E>> {
-    /// The result with its error in words.
+impl<T, E> DisplayResult<Result<T, E>> {
+    /// Returns the result with its error as text.
     ///
     /// # Errors
-    /// Fails as the function did.
+    /// Fails if the function failed.
     pub fn outcome(&self, result: Result<T, E>) -> Result<T, ToolError>
     where
         T: Serialize,
@@ -101,11 +101,11 @@ impl<T, E> Fallible<Result<T, E>> {
     }
 }
 
-impl<T> Plain<T> {
-    /// The value.
+impl<T> PlainValue<T> {
+    /// Returns the value.
     ///
     /// # Errors
-    /// Never.
+    /// Never fails.
     pub fn outcome(&self, value: T) -> Result<T, ToolError>
     where
         T: Serialize,
@@ -114,24 +114,24 @@ impl<T> Plain<T> {
     }
 }
 
-impl<T> Deref for Twofold<T> {
-    type Target = Returned<T>;
+impl<T> Deref for NestedResult<T> {
+    type Target = ToolResult<T>;
 
     fn deref(&self) -> &Self::Target {
         &self.0
     }
 }
 
-impl<T> Deref for Returned<T> {
-    type Target = Fallible<T>;
+impl<T> Deref for ToolResult<T> {
+    type Target = DisplayResult<T>;
 
     fn deref(&self) -> &Self::Target {
         &self.0
     }
 }
 
-impl<T> Deref for Fallible<T> {
-    type Target = Plain<T>;
+impl<T> Deref for DisplayResult<T> {
+    type Target = PlainValue<T>;
 
     fn deref(&self) -> &Self::Target {
         &self.0

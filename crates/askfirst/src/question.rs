@@ -1,4 +1,4 @@
-//! What goes into the controller's state machine and what comes out of it: questions, answers, resolutions.
+//! The inputs and outputs of the controller's state machine: submissions, questions, answers and resolutions.
 
 use std::sync::Arc;
 
@@ -11,119 +11,121 @@ use crate::permit::Permit;
 use crate::request::ApprovalRequest;
 use crate::words::{Cause, Timestamp};
 
-/// Names one question.
+/// The id of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct QuestionId(pub u64);
 
-/// Names one waiting call.
+/// The id of a submitted call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
-/// A call and the request about it.
+/// A call, and the request that asks a person about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Submission {
     /// The call that would run.
     pub call: Arc<ApprovalContext>,
-    /// What a person is asked.
+    /// The request that a person sees.
     pub request: ApprovalRequest,
-    /// Who would show it, where somebody would.
-    pub shown_by: Option<ShownBy>,
+    /// The presenter of the request, if it has one.
+    pub shown_by: Option<PresenterId>,
 }
 
-/// Tells apart those who show calls: what two of them show is never taken for the same.
+/// The id of a presenter, such as one toolset.
+///
+/// Requests of two presenters never share a question, because they may show different content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ShownBy(pub usize);
+pub struct PresenterId(pub usize);
 
-/// What an approver is handed: one request, or a group of them.
+/// The input of an approver: one request or a group of requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// Its name.
+    /// The id of the question.
     pub id: QuestionId,
-    /// What is asked; one answer covers exactly these.
+    /// The requests. One answer covers exactly these.
     pub members: Vec<Member>,
-    /// Which question this is since the queue was last empty, counted from 1.
+    /// The number of this question since the queue was last empty, counted from 1.
     pub position: usize,
-    /// How many there are, this one and those before it included.
+    /// The number of questions since the queue was last empty: answered, shown and waiting ones.
     pub of: usize,
 }
 
 /// One request of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Member {
-    /// The request. Whoever shows it and whoever keeps a record of it hold the same one.
+    /// The request. The approver and the audit log share the same one.
     pub request: Arc<ApprovalRequest>,
-    /// How many equal calls wait for it.
+    /// The number of equal calls that wait for this request.
     pub calls: usize,
-    /// When a yes for the session would be forgotten.
+    /// When an approval for the session would expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered_until: Option<Timestamp>,
 }
 
-/// How much of a request was on screen.
+/// How many lines of a request were on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    /// Lines that were on screen.
+pub struct LinesSeen {
+    /// The number of lines that were on screen.
     pub lines: u64,
-    /// Lines that there were.
+    /// The total number of lines.
     pub of: u64,
 }
 
-/// What an approver answers.
+/// An approver's answer to a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// One decision for all members, or one for each in order.
+    /// One decision for all members, or one for each member in order.
     pub decisions: Vec<ApprovalDecision>,
-    /// How much was on screen.
+    /// How many lines were on screen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Seen>,
+    pub seen: Option<LinesSeen>,
 }
 
 impl Answer {
-    /// The same decision for all members.
+    /// Creates an answer with one decision for all members.
     #[must_use]
     pub fn all(decision: ApprovalDecision) -> Self {
         Self { decisions: vec![decision], seen: None }
     }
 
-    /// No answer came, for a cause.
+    /// Creates a denial for an approver that could not answer.
     #[must_use]
     pub fn failed(cause: Cause, note: impl Into<String>) -> Self {
         Self::all(ApprovalDecision::no(cause).with_note(note))
     }
 }
 
-/// What became of a submission.
+/// The result of a submission.
 #[derive(Debug)]
 pub struct Resolution {
     /// The decision.
     pub decision: ApprovalDecision,
-    /// The right to run, if the decision gives it.
+    /// The permit to run the call, if the decision gives one.
     pub permit: Option<Permit>,
     /// The request as it was shown.
     pub request: ApprovalRequest,
-    /// The digest of what was shown; nothing if nobody was shown anything.
+    /// The digest of the request as it was shown. `None` if no person saw it.
     pub shown: Option<Digest>,
-    /// How much was on screen.
-    pub seen: Option<Seen>,
+    /// How many lines were on screen.
+    pub seen: Option<LinesSeen>,
 }
 
-/// What the driver must do.
+/// An action that the driver of the state machine must carry out.
 #[derive(Debug)]
 pub enum Effect {
-    /// Have a question presented, then asked.
+    /// Present a question, then give it to the approver.
     Show(QuestionId),
-    /// Take a question back.
+    /// Withdraw a question from the approver.
     Withdraw(QuestionId, Cause),
-    /// Tell a waiting call what became of it.
+    /// Give a waiting call its resolution.
     Resolve(Ticket, Box<Resolution>),
 }
 
-/// Whether there is anybody to ask.
+/// Whether there is an approver to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Somebody {
+pub enum Audience {
     /// There is an approver.
     There,
-    /// There is none.
+    /// There is no approver.
     Absent,
 }

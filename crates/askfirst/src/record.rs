@@ -1,6 +1,6 @@
-//! What stands in the record: enough to judge a call again later, and no secrets.
+//! Entries of the audit log. They hold enough to judge a call again later, and no excluded arguments.
 //!
-//! The recorder puts time, session, place in the chain and redaction around it.
+//! The recorder adds the time, the session and the hash chain, and redacts secrets.
 
 use std::sync::Arc;
 
@@ -10,74 +10,74 @@ use serde_json::Value;
 use crate::call::ApprovalContext;
 use crate::decision::ApprovalDecision;
 use crate::digest::Digest;
-use crate::machine::Seen;
-use crate::ports::Walled;
+use crate::machine::LinesSeen;
+use crate::ports::SandboxReport;
 use crate::request::ApprovalRequest;
 use crate::verdict::{Because, Refusal, Verdict};
-use crate::withheld::Withheld;
+use crate::withheld::WithheldValues;
 use crate::words::{Approval, Cause, Mode, Risk};
 
-/// One entry.
+/// One entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Record {
-    /// A session began.
+    /// A session started.
     Session(SessionRecord),
-    /// A person is about to be asked.
+    /// askfirst is about to ask a person.
     Requested(Box<CallRecord>),
-    /// It was decided whether a call runs.
+    /// A call was approved or refused.
     Decided(Box<DecidedRecord>),
     /// A call ran and ended.
     Executed(ExecutedRecord),
 }
 
-/// How a session was set up.
+/// The entry for the start of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionRecord {
     /// The program and its version.
     pub program: String,
-    /// The door that calls come through.
+    /// The front end that the calls come through.
     pub door: String,
     /// The mode.
     pub mode: Mode,
     /// The digest of the config.
     pub policy: Option<Digest>,
-    /// What is weaker than it could be, in words.
+    /// Warnings about protections that are missing or turned off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// A call, as far as it may be recorded.
+/// The entry for a call, without the arguments that must not be recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
-    /// Unique in a session.
+    /// The id of the call, unique in a session.
     pub call_id: String,
-    /// The call. Excluded keys are left out of its arguments.
+    /// The call, without the excluded arguments.
     pub call: Arc<ApprovalContext>,
-    /// Keys that were left out.
+    /// The names of the excluded arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     /// The description that was shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The fingerprint, if nothing in it is to be left out.
+    /// The payload, unless it contains an excluded value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
-    /// How bad it could be.
+    /// The risk of the call.
     #[serde(default)]
     pub risk: Risk,
-    /// What the judge said.
+    /// The judge's verdict.
     pub verdict: Verdict,
-    /// The approval value behind it.
+    /// The approval value that gives the verdict.
     pub approval: Approval,
-    /// Why.
+    /// The reasons for the verdict.
     pub because: Vec<Because>,
     /// The digest of the config.
     pub policy: Option<Digest>,
 }
 
 impl CallRecord {
-    /// The same without arguments that may not be recorded.
+    /// Removes the excluded arguments.
     #[must_use]
     pub fn without(mut self, exclude_keys: &[String]) -> Self {
         for key in
@@ -89,65 +89,65 @@ impl CallRecord {
         self
     }
 
-    /// The same with what was asked, as far as nothing of it is to be left out.
+    /// Adds the fields of the request, without withheld values.
     #[must_use]
-    pub fn with_request(mut self, request: &ApprovalRequest, withheld: &Withheld<'_>) -> Self {
+    pub fn with_request(mut self, request: &ApprovalRequest, withheld: &WithheldValues<'_>) -> Self {
         self.description = Some(withheld.text(&request.description));
-        // Not its digest either: whoever tries all PINs finds the one that was left out.
+        // A digest of the payload would not be safe: with it, a short value such as a PIN can be guessed.
         self.payload = Some(&request.payload).filter(|payload| !withheld.is_in(payload)).cloned();
         self.risk = request.risk;
         self.without(&request.exclude_keys)
     }
 }
 
-/// A decision.
+/// The entry for a decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DecidedRecord {
-    /// What it is about.
+    /// The call.
     #[serde(flatten)]
     pub call: CallRecord,
-    /// Whether it may run.
+    /// Whether the call may run.
     pub approved: bool,
-    /// Who or what decided.
+    /// The origin of the decision.
     pub cause: Cause,
-    /// The decision, where a request was decided about.
+    /// The decision about the request, if there was a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<ApprovalDecision>,
-    /// What the agent is told, where it may not run.
+    /// The refusal that the agent gets, if the call may not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
-    /// The digest of what was shown.
+    /// The digest of the request as it was shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Digest>,
-    /// How much of it was on screen.
+    /// How many lines of it were on screen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Seen>,
+    pub seen: Option<LinesSeen>,
     /// Milliseconds from the request to the decision.
     pub waited_ms: u64,
-    /// The call that these arguments were edited from.
+    /// The id of the call whose arguments a person edited to get this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_from: Option<String>,
 }
 
-/// How a call ended.
+/// The entry for the end of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExecutedRecord {
-    /// The call.
+    /// The id of the call.
     pub call_id: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
-    /// How it ended.
+    /// How the call ended.
     pub ended: Ending,
     /// The digest of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Digest>,
-    /// The error, if it failed.
+    /// The error, if the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Which walls stood around its processes, if it started any.
+    /// The sandbox of the processes that the call started, if it started any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub walled: Option<Walled>,
-    /// Milliseconds that it ran.
+    pub walled: Option<SandboxReport>,
+    /// How long the call ran, in milliseconds.
     pub took_ms: u64,
 }
 
@@ -155,14 +155,14 @@ pub struct ExecutedRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// It gave a result.
+    /// The call returned a result.
     Done,
-    /// It failed.
+    /// The call failed.
     Failed,
-    /// What was shown no longer held, so nothing happened and it was asked again.
+    /// The shown content was out of date. The tool did nothing, and askfirst asked again.
     Stale,
-    /// A question that it asked by itself was answered with no.
+    /// The tool made a request of its own while it ran, and a person denied it.
     Denied,
-    /// It was given up while it ran. How much of it happened is not known.
+    /// The caller cancelled the call while it ran. It is unknown how much of the call happened.
     Cancelled,
 }

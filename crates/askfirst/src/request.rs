@@ -1,4 +1,4 @@
-//! What a person is asked.
+//! The request: the data with which askfirst asks a person.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,72 +10,72 @@ use crate::pattern::OfferedPattern;
 use crate::presentation::ApprovalPresentation;
 use crate::words::{Approval, Risk, Timestamp};
 
-/// One thing that is known about a call, found by us and not claimed by the agent.
+/// A fact about a call that askfirst or the tool found out. The agent did not write it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// What it is about: `folder`, `host`, `rule`, …
+    /// The subject of the fact: `folder`, `host`, `rule`, …
     pub label: String,
-    /// What holds.
+    /// The fact itself.
     pub text: String,
 }
 
 impl Fact {
-    /// A fact.
+    /// Creates a fact.
     #[must_use]
     pub fn new(label: impl Into<String>, text: impl Into<String>) -> Self {
         Self { label: label.into(), text: text.into() }
     }
 }
 
-/// A question about one call.
+/// A request for approval of one call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
-    /// Set by the controller; unique in a session.
+    /// The id of the call, unique in a session. The controller sets it.
     #[serde(default)]
     pub call_id: String,
     /// The call that it is about, for the front end that submitted it.
     #[serde(skip)]
     pub id: CallId,
-    /// The name that the model sees.
+    /// The tool's name, as the model sees it.
     pub tool_name: String,
-    /// What the call does, in one line.
+    /// A one-line summary of the call.
     pub description: String,
-    /// The whole arguments, as they would run.
+    /// All arguments, as the call would run.
     #[serde(default)]
     pub args: Args,
-    /// The fingerprint: calls with an equal one count as the same for `remember`.
+    /// Calls with an equal payload count as the same call when a decision is remembered.
     pub payload: Value,
-    /// Which calls those are, in words. Without it the payload itself is shown.
+    /// A text that says which calls count as the same. Without it, the prompt shows the payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same: Option<String>,
-    /// What is known about the call.
+    /// Facts about the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<Fact>,
-    /// How the tool wants it shown.
+    /// The content that the tool wants a person to see.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presentation: Option<ApprovalPresentation>,
-    /// Requests that were submitted together with one group are asked together.
+    /// The group of the request. Requests of one group that are submitted together become one question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_id: Option<String>,
-    /// Who asks.
+    /// The name of the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
-    /// How bad it could be.
+    /// The risk of the call.
     #[serde(default)]
     pub risk: Risk,
     /// The digest of the tool's definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Digest>,
-    /// What an approval may be widened to.
+    /// The patterns that a person may choose to have remembered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<OfferedPattern>,
-    /// When it is refused as timed out.
+    /// When the request is refused as timed out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
-    /// Keys that are shown but neither remembered nor recorded.
+    /// Arguments that are shown, but go into neither memory nor the audit log.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude_keys: Vec<String>,
-    /// The value that made it ask. Set by the judge.
+    /// The approval value that requires this request. The judge sets it.
     #[serde(default = "required")]
     pub approval: Approval,
 }
@@ -85,7 +85,7 @@ fn required() -> Approval {
 }
 
 impl ApprovalRequest {
-    /// A request that fingerprints exactly `payload`.
+    /// Creates a request with the given payload.
     #[must_use]
     pub fn new(tool_name: impl Into<String>, description: impl Into<String>, payload: Value) -> Self {
         Self {
@@ -109,11 +109,12 @@ impl ApprovalRequest {
         }
     }
 
-    /// Fills in what the call knows and the tool need not repeat. The tool's name and arguments are always the
-    /// call's: a request cannot show one thing and run another.
+    /// Fills in the fields that come from the call.
+    ///
+    /// The tool's name and the arguments always come from the call, so a request cannot show another call.
     pub(crate) fn complete(&mut self, call: &ApprovalContext) {
         self.tool_name.clone_from(&call.tool_name);
-        // They are equal almost always, and may be large.
+        // The arguments are almost always equal already. They may be large, so avoid the copy.
         if self.args != call.args {
             self.args.clone_from(&call.args);
         }
@@ -126,7 +127,7 @@ impl ApprovalRequest {
         }
     }
 
-    /// Whether one question may stand for both: the person would see the same thing.
+    /// Whether a person would see the same content for both requests, so that they can share one question.
     #[must_use]
     pub fn shows_the_same_as(&self, other: &Self) -> bool {
         self.approval != Approval::Human
@@ -145,8 +146,9 @@ impl ApprovalRequest {
     }
 }
 
-/// A request for a call whose tool has nothing more to say: payload and description come from the arguments,
-/// without `exclude_keys`.
+/// Creates a request whose payload and description come from the arguments, without `exclude_keys`.
+///
+/// Use it for a tool that has no request of its own.
 #[must_use]
 pub fn simple_approval_request(
     tool_name: &str,
@@ -157,7 +159,7 @@ pub fn simple_approval_request(
     ApprovalRequest { args: args.clone(), ..without_args(tool_name, args, description, exclude_keys) }
 }
 
-/// The same before it is [completed](ApprovalRequest::complete) with the call's arguments.
+/// Creates a simple request without arguments. [`ApprovalRequest::complete`] adds them from the call.
 pub(crate) fn without_args(
     tool_name: &str,
     args: &Args,
@@ -182,29 +184,29 @@ fn describe(tool_name: &str, args: &Args) -> String {
     text
 }
 
-/// A description with `{name}` for arguments. Excluded keys are never filled in.
+/// The template of a description, in which `{name}` stands for an argument. Excluded keys are never filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template(String);
 
 impl Template {
-    /// A template.
+    /// Creates a template.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text as it is written.
+    /// Returns the text of the template.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// The names that it would fill in.
+    /// Returns the names of the arguments in the template.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name))
     }
 
-    /// The text with arguments filled in; a name without an argument stays as it is written.
+    /// Returns the text with the arguments filled in. A name without an argument stays unchanged.
     #[must_use]
     pub fn fill(&self, args: &Args, exclude_keys: &[String]) -> String {
         let mut parts = self.0.split('{');

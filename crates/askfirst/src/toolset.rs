@@ -1,4 +1,4 @@
-//! Tools with names and one way to call them. They know nothing of modes, terminals or memory.
+//! Toolsets: named tools with one `call` method. Tools know nothing about modes, terminals or memory.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,49 +11,52 @@ use crate::call::{ApprovalContext, ToolDefinition};
 use crate::decision::ApprovalDecision;
 use crate::digest::Digest;
 use crate::json::Args;
-use crate::ports::{Access, Walled};
+use crate::ports::{Access, SandboxReport};
 use crate::request::ApprovalRequest;
 use crate::verdict::Refusal;
 use crate::words::{Cause, Risk};
 
-/// A boxed future. Any runtime, or none, can drive it.
+/// A boxed future. It works with any async runtime, or without one.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Named tools with one way to call them.
+/// Named tools with one `call` method.
 pub trait Toolset: Send + Sync {
-    /// The tools, as the model is told of them.
+    /// Returns the definitions of the tools, as the model gets them.
     fn tools(&self) -> Vec<ToolDefinition>;
 
     /// Runs a call.
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>>;
 
-    /// The tools' own view of calls, if they have one.
+    /// Returns the tools' own check of calls, if they have one.
     fn approval(&self) -> Option<&dyn ApprovalAware> {
         None
     }
 
-    /// The definition of one tool.
+    /// Returns the definition of one tool.
     fn definition(&self, name: &str) -> Option<ToolDefinition> {
         self.tools().into_iter().find(|tool| tool.name == name)
     }
 
-    /// What a call of one tool is pinned to: that of its definition.
-    fn pinned(&self, name: &str) -> Option<Pinned> {
-        self.definition(name).map(|definition| Pinned::of(&definition))
+    /// Returns the pin of one tool: the digest and the risk of its definition.
+    fn pinned(&self, name: &str) -> Option<DefinitionPin> {
+        self.definition(name).map(|definition| DefinitionPin::of(&definition))
     }
 }
 
-/// What is kept of a definition with every call of its tool.
+/// The digest and the risk of a tool's definition. askfirst keeps them with every call of the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pinned {
-    /// The definition's digest.
+pub struct DefinitionPin {
+    /// The digest of the definition.
     pub digest: Digest,
-    /// How bad its calls can be.
+    /// The risk of the tool's calls.
     pub risk: Risk,
 }
 
-impl Pinned {
-    /// What is kept of this definition.
+#[doc(hidden)]
+pub use self::DefinitionPin as Pinned;
+
+impl DefinitionPin {
+    /// Returns the pin of a definition.
     #[must_use]
     pub fn of(definition: &ToolDefinition) -> Self {
         Self { digest: definition.digest(), risk: definition.risk }
@@ -77,14 +80,14 @@ impl<T: Toolset + ?Sized> Toolset for Arc<T> {
         (**self).definition(name)
     }
 
-    fn pinned(&self, name: &str) -> Option<Pinned> {
+    fn pinned(&self, name: &str) -> Option<DefinitionPin> {
         (**self).pinned(name)
     }
 }
 
-/// Somebody whom a tool can ask while it runs.
+/// The component that a tool can ask for approval while it runs.
 pub trait AskNested: Send + Sync {
-    /// Asks, and records question and answer.
+    /// Asks for approval, and writes the request and the decision to the audit log.
     fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision>;
 }
 
@@ -98,79 +101,79 @@ pub enum CallerThread {
     Waiting,
 }
 
-/// A call on its way into a tool.
+/// The input of a tool: an approved call with its basis and its access.
 #[derive(Clone)]
 pub struct Invocation {
-    /// The call. Whoever judged it holds the same.
+    /// The call, exactly as it was judged.
     pub call: Arc<ApprovalContext>,
-    /// What the content shown rested on. A tool that finds it changed answers [`ToolError::Stale`].
+    /// The basis of the shown content. If it changed, the tool must return [`ToolError::Stale`].
     pub basis: Option<Value>,
-    /// How much its processes may reach.
+    /// The access that the tool's processes get.
     pub access: Access,
     /// Whether the thread that drives the call has other work.
     pub thread: CallerThread,
-    walled: Arc<OnceLock<Walled>>,
-    asker: Option<Arc<dyn AskNested>>,
+    sandbox_report: Arc<OnceLock<SandboxReport>>,
+    nested: Option<Arc<dyn AskNested>>,
 }
 
 impl Invocation {
-    /// A bare invocation: nobody can be asked, and nobody was.
+    /// Creates an invocation without a basis, with the least access, and with no one to ask.
     #[must_use]
     pub fn new(call: impl Into<Arc<ApprovalContext>>) -> Self {
         Self {
             call: call.into(),
             basis: None,
-            access: Access::Unasked,
+            access: Access::WithoutAsking,
             thread: CallerThread::Busy,
-            walled: Arc::default(),
-            asker: None,
+            sandbox_report: Arc::default(),
+            nested: None,
         }
     }
 
-    /// The same with as much access as its permit gives.
+    /// Sets the access that the permit gives.
     #[must_use]
     pub fn with_access(mut self, access: Access) -> Self {
         self.access = access;
         self
     }
 
-    /// The same invocation, driven by a thread of this kind.
+    /// Sets the kind of thread that drives the call.
     #[must_use]
     pub fn on_thread(mut self, thread: CallerThread) -> Self {
         self.thread = thread;
         self
     }
 
-    /// Says, for the record, which walls stood around what the tool started.
-    pub fn ran_behind(&self, walled: Walled) {
-        let _ = self.walled.set(walled);
+    /// Reports the sandbox of the processes that the tool started, for the audit log. Only the first report counts.
+    pub fn report_sandbox(&self, report: SandboxReport) {
+        let _ = self.sandbox_report.set(report);
     }
 
-    /// Which walls stood around what the tool started, once it has said so.
+    /// Returns the sandbox of the processes that the tool started, if the tool reported it.
     #[must_use]
-    pub fn walled(&self) -> Option<&Walled> {
-        self.walled.get()
+    pub fn sandbox_report(&self) -> Option<&SandboxReport> {
+        self.sandbox_report.get()
     }
 
-    /// The same with what the content shown rested on, and somebody to ask.
+    /// Sets the basis of the shown content, and the component that the tool can ask while it runs.
     #[must_use]
-    pub fn with(mut self, basis: Option<Value>, asker: Arc<dyn AskNested>) -> Self {
-        (self.basis, self.asker) = (basis, Some(asker));
+    pub fn with(mut self, basis: Option<Value>, nested: Arc<dyn AskNested>) -> Self {
+        (self.basis, self.nested) = (basis, Some(nested));
         self
     }
 
-    /// The arguments.
+    /// Returns the arguments.
     #[must_use]
     pub fn args(&self) -> &Args {
         &self.call.args
     }
 
-    /// Asks while the tool runs. Without anybody to ask, the answer is no.
+    /// Asks for approval while the tool runs. If there is no one to ask, the decision is a denial.
     #[must_use]
     pub fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision> {
-        match &self.asker {
-            Some(asker) => asker.request_approval(request),
-            None => Box::pin(std::future::ready(ApprovalDecision::no(Cause::NobodyToAsk))),
+        match &self.nested {
+            Some(nested) => nested.request_approval(request),
+            None => Box::pin(std::future::ready(ApprovalDecision::no(Cause::NoOneToAsk))),
         }
     }
 }
@@ -181,45 +184,45 @@ impl std::fmt::Debug for Invocation {
     }
 }
 
-/// Why a tool gave no result.
+/// The error of a tool that gave no result.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ToolError {
-    /// There is no such tool.
+    /// The toolset has no tool of this name.
     #[error("there is no tool `{0}`")]
     Unknown(String),
-    /// The arguments are not what it takes.
-    #[error("the arguments do not fit: {0}")]
+    /// The arguments do not match the tool's parameters.
+    #[error("invalid arguments: {0}")]
     BadArgs(String),
-    /// It failed.
+    /// The tool failed.
     #[error("{0}")]
     Failed(String),
-    /// It ran to its end and that was not a success; the result says how.
+    /// The tool ran to its end without success, and has a result that says more.
     #[error("{message}")]
     Ended {
-        /// What happened, in one line.
+        /// A one-line message.
         message: String,
-        /// What there is of a result.
+        /// The result.
         result: Value,
     },
-    /// What was shown no longer holds; nothing was done.
-    #[error("what was shown no longer holds: {0}")]
+    /// The shown content is out of date. The tool did nothing.
+    #[error("changed since it was shown: {0}")]
     Stale(String),
-    /// A question that it asked by itself was answered with no.
+    /// The tool asked for approval while it ran, and the request was denied.
     #[error("denied while it ran: {}", .0.note.as_deref().unwrap_or("no reason given"))]
     Denied(Box<ApprovalDecision>),
-    /// It ran, but its end could not be recorded.
-    #[error("it ran, but how it ended could not be recorded: {0}")]
+    /// The tool ran, but the audit log could not record how it ended.
+    #[error("the tool ran, but the audit log could not record how it ended: {0}")]
     Unrecorded(String),
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "a refusal must reach the agent"]
 pub enum Outcome {
-    /// It ran and gave a result.
+    /// The call ran and returned a result.
     Done(Value),
-    /// It did not run.
+    /// The call was refused and did not run.
     Denied(Refusal),
-    /// It ran and failed.
+    /// The call ran and failed.
     Failed(ToolError),
 }

@@ -1,4 +1,4 @@
-//! The judge's answer: allow, ask or deny, never without its reasons.
+//! The judge's verdict: allow, ask or deny, always with reasons.
 
 use std::sync::Arc;
 
@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::{Approval, Cause};
 
-/// One reason: a rule, where it stands, and what it says.
+/// A reason for a verdict: a rule, where it is defined, and its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Because {
-    /// The rule: `tools.send_email`, `default_approval`, `shell.rules[2]`, …
+    /// The name of the rule: `tools.send_email`, `default_approval`, `shell.rules[2]`, …
     pub rule: Arc<str>,
-    /// The file it stands in, if it stands in one.
+    /// The config file that defines the rule. `None` for a built-in rule.
     pub file: Option<Arc<str>>,
-    /// The line, counted from 1.
+    /// The line in the file, counted from 1.
     pub line: Option<u32>,
-    /// What it says.
+    /// The text of the rule.
     pub text: Arc<str>,
 }
 
 impl Because {
-    /// A reason that stands in no file.
+    /// Creates a reason that comes from no file.
     #[must_use]
     pub fn built_in(rule: &str, text: impl Into<Arc<str>>) -> Self {
         Self { rule: rule.into(), file: None, line: None, text: text.into() }
     }
 
-    /// The rule and where it stands.
+    /// Returns the name of the rule with its file and line.
     #[must_use]
     pub fn place(&self) -> String {
         match (&self.file, self.line) {
@@ -43,21 +43,21 @@ impl std::fmt::Display for Because {
     }
 }
 
-/// What may happen to a call. The order is the order of strictness.
+/// The judge's verdict about a call. Variants are ordered by strictness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It may run at once.
+    /// The call may run at once.
     Allow,
-    /// A person must be asked.
+    /// A person must approve the call.
     Ask,
-    /// It may never run.
+    /// The call must not run.
     #[default]
     Deny,
 }
 
 impl Verdict {
-    /// The word in `decide`'s answer.
+    /// Returns the word that `askfirst decide` prints.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -78,19 +78,19 @@ impl From<Approval> for Verdict {
     }
 }
 
-/// Why a call did not run: what the agent is told.
+/// The refusal of a call, as the agent gets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
-    /// Who or what refused.
+    /// The origin of the refusal.
     pub cause: Cause,
     /// The reason in one line.
     pub reason: String,
-    /// The person's note.
+    /// The note of the person who refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The rules it rests on.
+    /// The rules that led to the refusal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Because>,
     /// Whether it ends the run: a person said no, and the config says `on_denial: stop`.
@@ -99,7 +99,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal for a reason that rests on no rule.
+    /// Creates a refusal that names no rule.
     #[must_use]
     pub fn new(tool_name: impl Into<String>, cause: Cause, reason: impl Into<String>) -> Self {
         let (tool_name, reason) = (tool_name.into(), reason.into());

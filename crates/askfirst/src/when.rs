@@ -1,44 +1,46 @@
-//! Conditions on a call's arguments.
+//! Conditions on a call's arguments, and the globs that they use.
 
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
 
 use crate::call::ApprovalContext;
 
-/// One way in which an argument may match.
+/// One test of an argument.
 #[derive(Debug, Clone)]
 pub enum Test {
     /// The argument equals this value.
     Exact(Value),
-    /// The argument is a string that matches. `*` stops at `/`, `**` does not.
+    /// The argument is a string that matches the glob. `*` stops at `/`, and `**` does not.
     Glob(Glob),
-    /// The argument is a path that leads, every link followed, to one that matches.
+    /// The argument is a path. With all links resolved, it matches the glob.
     Path(Glob),
 }
 
-/// A compiled glob and its text.
+/// A glob and its text.
 #[derive(Debug, Clone)]
 pub struct Glob {
     text: String,
-    matches: Matches,
+    matcher: Matcher,
 }
 
-/// What a glob matches by.
+/// The compiled form of a glob.
 #[derive(Debug, Clone)]
-enum Matches {
-    /// For `text*`: the text, and what the rest must not contain. Most globs are such, and a matcher takes long to build.
-    Prefix(String, Stops),
-    Matcher(GlobMatcher),
+enum Matcher {
+    /// The text before the `*` of a glob such as `text*`.
+    ///
+    /// Most globs have this form, and `GlobMatcher` is slow to build.
+    Prefix(String, StarLimit),
+    Full(GlobMatcher),
 }
 
-/// What `*` stops at.
+/// Where a `*` stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stops {
-    AtSlash,
-    Nowhere,
+enum StarLimit {
+    Slash,
+    None,
 }
 
-/// The glob cannot be read.
+/// The error for a text that is not a glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a glob: {reason}")]
 pub struct BadGlob {
@@ -47,37 +49,39 @@ pub struct BadGlob {
 }
 
 impl Glob {
-    /// A glob whose `*` stops at `/`.
+    /// Creates a glob whose `*` stops at `/`.
     ///
     /// # Errors
     /// Fails if the text is not a glob.
     pub fn new(text: &str) -> Result<Self, BadGlob> {
-        Self::build(text, Stops::AtSlash)
+        Self::build(text, StarLimit::Slash)
     }
 
-    /// A glob over tool names, whose `*` stops at nothing: a name is no path, and whoever makes it up could put a
-    /// `/` into it to slip past a rule.
+    /// Creates a glob for tool names, whose `*` matches every character.
+    ///
+    /// A name is not a path. If `*` stopped at `/`, a server could put a `/` into a name to evade a rule.
     ///
     /// # Errors
     /// Fails if the text is not a glob.
     pub fn of_names(text: &str) -> Result<Self, BadGlob> {
-        Self::build(text, Stops::Nowhere)
+        Self::build(text, StarLimit::None)
     }
 
-    fn build(text: &str, stops: Stops) -> Result<Self, BadGlob> {
-        let matches = match text.strip_suffix('*').filter(|prefix| Self::is_plain(prefix)) {
-            Some(prefix) => Matches::Prefix(prefix.to_owned(), stops),
+    fn build(text: &str, limit: StarLimit) -> Result<Self, BadGlob> {
+        let matcher = match text.strip_suffix('*').filter(|prefix| Self::is_plain(prefix)) {
+            Some(prefix) => Matcher::Prefix(prefix.to_owned(), limit),
             None => {
                 let mut builder = GlobBuilder::new(text);
-                let glob = builder.literal_separator(stops == Stops::AtSlash).backslash_escape(true).build();
+                let glob =
+                    builder.literal_separator(limit == StarLimit::Slash).backslash_escape(true).build();
                 let bad = |e: globset::Error| BadGlob { text: text.to_owned(), reason: e.kind().to_string() };
-                Matches::Matcher(glob.map_err(bad)?.compile_matcher())
+                Matcher::Full(glob.map_err(bad)?.compile_matcher())
             }
         };
-        Ok(Self { text: text.to_owned(), matches })
+        Ok(Self { text: text.to_owned(), matcher })
     }
 
-    /// How many characters a match is sure to have in common with the glob: of alternatives and classes, none.
+    /// Returns how many characters every match shares with the glob. Alternatives and classes count as zero.
     #[must_use]
     pub fn literal_length(text: &str) -> usize {
         let (mut count, mut braces, mut class) = (0, 0_usize, false);
@@ -100,52 +104,52 @@ impl Glob {
         count
     }
 
-    /// Whether it is a plain text without any wildcard.
+    /// Whether a text has no wildcard.
     #[must_use]
     pub fn is_plain(text: &str) -> bool {
         !text.contains(['*', '?', '[', ']', '{', '}', '\\'])
     }
 
-    /// The text before the first wildcard.
+    /// Returns the text before the first wildcard.
     #[must_use]
     pub fn literal_prefix(text: &str) -> &str {
         text.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default()
     }
 
-    /// Whether a text matches.
+    /// Whether a text matches the glob.
     #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
-        match &self.matches {
-            Matches::Prefix(prefix, stops) => {
-                text.strip_prefix(prefix.as_str()).is_some_and(|rest| match stops {
-                    Stops::AtSlash => !rest.contains('/'),
-                    Stops::Nowhere => true,
+        match &self.matcher {
+            Matcher::Prefix(prefix, limit) => {
+                text.strip_prefix(prefix.as_str()).is_some_and(|rest| match limit {
+                    StarLimit::Slash => !rest.contains('/'),
+                    StarLimit::None => true,
                 })
             }
-            Matches::Matcher(matcher) => matcher.is_match(text),
+            Matcher::Full(matcher) => matcher.is_match(text),
         }
     }
 
-    /// The text as written.
+    /// Returns the text of the glob.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// Whether a condition widens or narrows what may run. It decides which way doubt falls.
+/// The result of a test that is in doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doubt {
-    /// The condition guards a `deny`: in doubt it matches.
+    /// The test matches. Conditions of a `deny` use this.
     Matches,
-    /// The condition guards anything else: in doubt it does not.
+    /// The test fails. All other conditions use this.
     Fails,
 }
 
-/// A condition on one argument: one of its tests must hold.
+/// A condition on one argument: at least one of its tests must match.
 #[derive(Debug, Clone)]
 pub struct Condition {
-    /// The argument.
+    /// The name of the argument.
     pub field: String,
     /// The tests.
     pub any_of: Vec<Test>,
@@ -155,7 +159,7 @@ impl Condition {
     pub(crate) fn holds(&self, call: &ApprovalContext, doubt: Doubt) -> bool {
         match call.args.get(&self.field) {
             None => false,
-            // Of a list, every item must match before something is softened, and one is enough to deny.
+            // In a list, one matching item is enough to deny. Every other condition needs all items to match.
             Some(Value::Array(items)) => match doubt {
                 Doubt::Matches => items.iter().any(|item| self.value_holds(item, call, doubt)),
                 Doubt::Fails => {
@@ -184,15 +188,16 @@ impl Condition {
         })
     }
 
-    /// Whether a test needs a path with its links followed.
+    /// Whether a test needs a resolved path.
     #[must_use]
     pub fn wants_path(&self) -> bool {
         self.any_of.iter().any(|test| matches!(test, Test::Path(_)))
     }
 }
 
-/// Whether a tool could read a value as the one that is denied: many turn `"1"`, `1.0` and `"yes"` into what they
-/// expect, so a value of another kind is in doubt.
+/// Whether a tool could treat a value as the denied one.
+///
+/// Many tools convert `"1"`, `1.0` or `"yes"` to the type they expect, so a value of another type is in doubt.
 fn could_be(wanted: &Value, value: &Value) -> bool {
     match (wanted, value) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
@@ -201,8 +206,9 @@ fn could_be(wanted: &Value, value: &Value) -> bool {
     }
 }
 
-/// `a/*` must not be satisfied by `a/..`: a text that climbs, however it spells that, softens nothing, and it may lead
-/// to whatever is denied.
+/// Whether a text matches a glob, with care for paths that climb with `..` in any spelling.
+///
+/// A climbing path such as `a/..` must not match `a/*` in order to allow a call. In a `deny`, it may match any path.
 fn text_matches(glob: &Glob, text: &str, doubt: Doubt) -> bool {
     match doubt {
         Doubt::Matches => {
@@ -217,7 +223,7 @@ fn climbs(text: &str) -> bool {
     text.split(['/', '\\']).any(up)
 }
 
-/// The path without what does not lead anywhere: `./a//b` is `a/b`.
+/// Returns a path without `.` and empty parts: `./a//b` becomes `a/b`.
 fn tidy(path: &str) -> String {
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     let root = if path.starts_with('/') { "/" } else { "" };

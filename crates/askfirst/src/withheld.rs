@@ -1,24 +1,29 @@
-//! What may not be recorded, wherever it stands: in a description, a payload, a reason or an error.
+//! Removes the values of excluded arguments from every text that goes into the audit log.
+//!
+//! Such a text may be a description, a payload, a reason or an error.
 
 use serde_json::Value;
 
 use crate::json::Args;
 
-/// A beginning this long gives a value away; a whole one that is shorter counts only where it stands alone.
-const TELLING: usize = 4;
+/// The number of leading characters that reveal a value. A shorter value is removed only as a whole word.
+const REVEALING_LENGTH: usize = 4;
 
-/// What stands in a text instead.
+/// The text that replaces a withheld value.
 const MARK: &str = "[left out]";
 
-/// Values that are left out of a record, and the names that they had.
+/// Values that must not go into the audit log, and their argument names.
 #[derive(Debug, Default)]
-pub struct Withheld<'a> {
+pub struct WithheldValues<'a> {
     keys: Vec<&'a str>,
     values: Vec<String>,
 }
 
-impl<'a> Withheld<'a> {
-    /// What a call's arguments hold under some keys.
+#[doc(hidden)]
+pub use self::WithheldValues as Withheld;
+
+impl<'a> WithheldValues<'a> {
+    /// Collects the values that a call's arguments have under `keys`.
     #[must_use]
     pub fn of(args: &Args, keys: impl IntoIterator<Item = &'a String>) -> Self {
         let mut withheld = Self::default();
@@ -31,7 +36,7 @@ impl<'a> Withheld<'a> {
         withheld
     }
 
-    /// A text without them.
+    /// Returns `text` with every withheld value replaced by a mark.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
         let mut left = text.to_owned();
@@ -43,7 +48,7 @@ impl<'a> Withheld<'a> {
         left
     }
 
-    /// Whether one of them, or a name that one had, is somewhere in a value.
+    /// Whether a withheld value or its argument name occurs anywhere in `value`.
     #[must_use]
     pub fn is_in(&self, value: &Value) -> bool {
         match value {
@@ -68,15 +73,17 @@ fn texts_in(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// A text in which a mark stands for a value, in each of its forms, and for every beginning of it that tells something; and how
-/// often it does.
+/// Replaces a value, in any of its written forms, by `mark`, and returns the text and the number of replacements.
+///
+/// It also replaces every prefix of the value that is long enough to reveal it.
 #[must_use]
 pub fn without(text: &str, forms: &[&str], mark: &str) -> (String, usize) {
-    let starts: Vec<String> = forms.iter().map(|form| form.chars().take(TELLING).collect()).collect();
+    let starts: Vec<String> =
+        forms.iter().map(|form| form.chars().take(REVEALING_LENGTH).collect()).collect();
     if starts.iter().any(String::is_empty) {
         return (text.to_owned(), 0);
     }
-    let short = forms.iter().all(|form| form.chars().count() < TELLING);
+    let short = forms.iter().all(|form| form.chars().count() < REVEALING_LENGTH);
     let (mut left, mut rest, mut count) = (String::with_capacity(text.len()), text, 0);
     while let Some(at) = starts.iter().filter_map(|start| rest.find(start)).min() {
         let (before, found) = rest.split_at_checked(at).unwrap_or((rest, ""));

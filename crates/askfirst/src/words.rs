@@ -1,32 +1,32 @@
-//! The small ordered words of the design: approval values, risk, mode, cause.
+//! The small enums of the design: approval value, risk, mode and cause; and the timestamp.
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How strictly a call is treated. The order is the order of strictness: the strictest wins by `max`.
+/// How strictly a call is treated. Variants are ordered by strictness, so `max` gives the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
-    /// Run without asking.
+    /// Run the call without asking.
     None,
-    /// Ask the first time; a yes is for the session.
+    /// Ask the first time. An approval is valid for the session.
     OncePerSession,
-    /// Ask; the person may choose to be remembered.
+    /// Ask. The person may choose to have the decision remembered.
     Required,
-    /// A person answers every single time.
+    /// Ask a person every time. Neither memory nor approve-all mode can answer.
     Human,
-    /// Never.
+    /// Never run the call.
     #[default]
     Deny,
 }
 
 impl Approval {
-    /// All values, mildest first.
+    /// All values, the least strict first.
     pub const ALL: [Self; 5] = [Self::None, Self::OncePerSession, Self::Required, Self::Human, Self::Deny];
 
-    /// The word in a config file.
+    /// Returns the word for it in a config file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -45,21 +45,21 @@ impl fmt::Display for Approval {
     }
 }
 
-/// How bad a call could be. Set by the tool; everything else can only raise it.
+/// The risk of a call. The tool sets it, and the config can only raise it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
-    /// Nothing out of the ordinary.
+    /// An ordinary call.
     #[default]
     Low,
-    /// A person must have had the end of the content on screen.
+    /// A person can approve the call only after the end of the content was on screen.
     High,
-    /// It cannot be undone.
+    /// The call cannot be undone.
     Irreversible,
 }
 
 impl Risk {
-    /// The word in a config file.
+    /// Returns the word for it in a config file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -76,21 +76,21 @@ impl fmt::Display for Risk {
     }
 }
 
-/// What happens to a call that must be asked about.
+/// How a session treats requests for approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// A person is asked.
+    /// Ask a person.
     #[default]
     Interactive,
-    /// It is approved, but for `human`. Unsafe.
+    /// Approve every request without asking, except for tools set to `human`. Unsafe.
     ApproveAll,
-    /// It is refused.
+    /// Refuse every request without asking.
     Strict,
 }
 
 impl Mode {
-    /// The word in the ledger.
+    /// Returns the word for it in the audit log.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -101,7 +101,7 @@ impl Mode {
     }
 }
 
-/// Who or what brought a decision about.
+/// The origin of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -113,26 +113,28 @@ pub enum Cause {
     Mode,
     /// A remembered decision answered.
     Memory,
-    /// Nobody answered in time.
+    /// No one answered in time.
     TimeOut,
-    /// There is nobody who could be asked.
-    NobodyToAsk,
+    /// There is no one to ask.
+    #[serde(rename = "nobody_to_ask")]
+    NoOneToAsk,
     /// The input ended before an answer.
     EndOfInput,
-    /// The terminal went away.
+    /// The terminal was closed.
     TerminalLost,
-    /// The approver broke or gave an answer that is none.
+    /// The approver failed or gave an invalid answer.
     ApproverFailed,
-    /// The caller gave up, or the run was stopped.
+    /// The caller cancelled the call, or the run was stopped.
     Cancelled,
-    /// The record could not be written.
+    /// The audit log could not be written.
     RecordFailed,
-    /// The walls that the config demands do not hold.
-    NoWalls,
+    /// The config requires an OS sandbox, and none works here.
+    #[serde(rename = "no_walls")]
+    NoSandbox,
 }
 
 impl Cause {
-    /// The cause in words.
+    /// Returns the cause as a short text.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -140,14 +142,14 @@ impl Cause {
             Self::Policy => "policy",
             Self::Mode => "mode",
             Self::Memory => "memory",
-            Self::TimeOut => "time-out",
-            Self::NobodyToAsk => "nobody to ask",
+            Self::TimeOut => "timeout",
+            Self::NoOneToAsk => "no one to ask",
             Self::EndOfInput => "end of input",
             Self::TerminalLost => "terminal lost",
             Self::ApproverFailed => "approver failed",
             Self::Cancelled => "cancelled",
-            Self::RecordFailed => "record failed",
-            Self::NoWalls => "no walls",
+            Self::RecordFailed => "audit log failed",
+            Self::NoSandbox => "no OS sandbox",
         }
     }
 }
@@ -158,19 +160,19 @@ impl fmt::Display for Cause {
     }
 }
 
-/// A moment on the session's clock, in milliseconds since 1970. The clock that makes them never goes back.
+/// A time on the session's clock, in milliseconds since 1970. The clock never goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub u64);
 
 impl Timestamp {
-    /// The moment after some time, or the last one there is.
+    /// Returns this time plus `time`, or the largest timestamp on overflow.
     #[must_use]
     pub fn after(self, time: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
     }
 
-    /// The time from here until a later moment; nothing if that is past.
+    /// Returns the time from here to `later`, or zero if `later` is in the past.
     #[must_use]
     pub fn until(self, later: Self) -> Duration {
         Duration::from_millis(later.0.saturating_sub(self.0))

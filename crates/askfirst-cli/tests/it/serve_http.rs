@@ -157,7 +157,7 @@ fn both_revisions_are_served_and_sessions_do_not_mix() {
         let told = served.in_session(session, &call(1, "free", json!({})));
         assert_eq!(told.message["result"]["structuredContent"]["stdout"], "free\n", "{}", told.message);
         let told = served.in_session(session, &call(2, "note", json!({"text": "x"})));
-        assert!(told.message.to_string().contains("nobody to ask"), "{}", told.message);
+        assert!(told.message.to_string().contains("no one to ask"), "{}", told.message);
     }
     assert_eq!(served.in_session("made-up", &call(1, "free", json!({}))).status, 404);
     let twice = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"free","name":"note"}}"#;

@@ -108,7 +108,7 @@ fn without_anybody_to_ask_it_is_refused_and_says_how_somebody_could_be() {
     assert!(!client.text().0);
     client.call(2, "note", json!({"text": "one"}));
     let (refused, text) = client.text();
-    assert!(refused && text.contains("nobody to ask") && text.contains("askfirst watch"), "{text}");
+    assert!(refused && text.contains("no one to ask") && text.contains("askfirst watch"), "{text}");
     assert!(text.contains("`free`"), "what would be allowed is told: {text}");
     client.end();
     assert_eq!(place.run(&["watch"]).0, 5, "without a terminal nobody can watch");
@@ -165,7 +165,7 @@ fn a_watcher_that_is_killed_is_a_lost_terminal_and_the_next_one_is_asked() {
     let (refused, text) = server.text();
     assert!(refused && text.contains("terminal lost"), "{text}");
     server.call(2, "note", json!({"text": "second"}));
-    assert!(server.text().1.contains("nobody to ask"));
+    assert!(server.text().1.contains("no one to ask"));
     let mut next = watch(&place);
     server.call(3, "note", json!({"text": "third"}));
     next.wait_for("third");

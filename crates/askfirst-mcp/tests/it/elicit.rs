@@ -49,7 +49,7 @@ fn a_no_a_closed_form_an_error_and_an_odd_answer_run_nothing() {
         (result(json!({"action": "accept", "content": {"answer": "approve"}})), "approver failed"),
         (result(json!({"action": "accept"})), "approver failed"),
         (result(json!("approve once")), "approver failed"),
-        (json!({"error": {"code": -32601, "message": "no"}}), "nobody to ask"),
+        (json!({"error": {"code": -32601, "message": "no"}}), "no one to ask"),
     ];
     for (number, (body, why)) in said.into_iter().enumerate() {
         shop.call(number as u64, "ask", json!({"n": number}));
@@ -70,7 +70,7 @@ fn a_client_that_does_not_offer_it_is_not_asked() {
         let mut shop = Shop::asking_client().greeted(capabilities.clone());
         shop.call(1, "ask", json!({}));
         let told = shop.hear();
-        assert!(told.to_string().contains("nobody to ask"), "{capabilities}: {told}");
+        assert!(told.to_string().contains("no one to ask"), "{capabilities}: {told}");
     }
 }
 

@@ -90,7 +90,7 @@ fn a_client_with_a_session_is_asked_on_the_stream_of_its_call() {
     let called: Vec<String> = web.methods().into_iter().filter(|method| method != "tools/list").collect();
     assert_eq!(called, ["initialize", "tools/call"], "the server hears of neither question nor answer");
     let silent = Client { address: desk.address, session: "T".to_owned() };
-    assert!(silent.call(7, "ask").said().text().contains("nobody to ask"), "it never said that it can");
+    assert!(silent.call(7, "ask").said().text().contains("no one to ask"), "it never said that it can");
 }
 
 #[test]

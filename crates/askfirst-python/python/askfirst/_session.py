@@ -46,7 +46,7 @@ class Session:
     >>> session.run("add", {"a": 1, "b": 2}, lambda a, b: a + b)
     3
     >>> print(session.run("rm", {"path": "x"}, print))
-    `rm` was refused (policy): `tools.rm` says: approval: deny
+    `rm` was refused (policy): denied by `tools.rm`: approval: deny
     """
 
     def __init__(

@@ -22,7 +22,7 @@ fn editor(texts: &[&str]) -> (tempfile::TempDir, String) {
 fn edited_arguments_go_with_the_answer() {
     let (folder, editor) = editor(&["{\"to\": 1, \"to\": 2}", "[]", "{\"to\": \"eve@example.com\"}"]);
     let mut asking = Desk::new(email()).env("EDITOR", "false").env("VISUAL", &editor).start();
-    asking.ready().send(b"e").wait_for("the key `to` stands twice");
+    asking.ready().send(b"e").wait_for("duplicate key `to`");
     asking.ready().send(b"e").wait_for("expected an object");
     let ended = asking.ready().send(b"e").end();
     let edited = ended.decision().edited_args.clone().unwrap_or_default();

@@ -1,24 +1,26 @@
-//! The digest of content that may be long.
+//! The digest of content that may be long, such as a file.
 
 use std::fmt;
 
 use super::{Digest, hex};
 
-/// The digest of content of any length. Long content is hashed with BLAKE3, which takes a quarter of the time there that
-/// SHA-256 takes; which of them it was stands before the digits.
+/// The digest of content of any length.
+///
+/// Long content is hashed with BLAKE3, which takes a quarter of the time of SHA-256 there.
+/// The text form names the hash function before the digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentDigest {
-    /// By SHA-256.
+    /// The SHA-256 digest of short content.
     Short(Digest),
-    /// By BLAKE3.
+    /// The BLAKE3 digest of long content.
     Long([u8; 32]),
 }
 
 impl ContentDigest {
-    /// Content of so many bytes is long.
+    /// The number of bytes from which content counts as long.
     pub const LONG: usize = 4096;
 
-    /// The digest of some bytes.
+    /// Returns the digest of `bytes`.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         if bytes.len() < Self::LONG {

@@ -1,4 +1,4 @@
-//! Tests of digests.
+//! Tests that a digest changes with every field of a request.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn request() -> ApprovalRequest {
 }
 
 #[test]
-fn whatever_changes_in_a_request_changes_its_digest() {
+fn any_change_in_a_request_changes_its_digest() {
     let changes: [Change; 24] = [
         |_| {},
         |request| request.call_id = "c".into(),
@@ -54,7 +54,7 @@ fn whatever_changes_in_a_request_changes_its_digest() {
     for (at, change) in changes.iter().enumerate() {
         let mut changed = request();
         change(&mut changed);
-        assert!(digests.insert(digest_of(&changed)), "change {at} goes unseen");
+        assert!(digests.insert(digest_of(&changed)), "change {at} does not change the digest");
         assert_eq!(digest_of(&changed), digest_of(&changed.clone()));
     }
     let mut excluded = request();

@@ -1,4 +1,4 @@
-//! The precedence of the design, sentence by sentence, and how a hostile call tries to get around it.
+//! Tests of the judge: the precedence of the design, and hostile calls that try to get around it.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Judgement, judge};
 use crate::assess::Assessment;
 use crate::call::ApprovalContext;
-use crate::policy::{Case, Policy, Rules, ToolEntry, Walls};
+use crate::policy::{Case, Policy, Rules, SandboxStatus, ToolEntry};
 use crate::request::{ApprovalRequest, Template};
 use crate::verdict::{Because, Verdict};
 use crate::when::{Condition, Glob, Test};
@@ -18,7 +18,7 @@ mod tests_precedence;
 mod tests_requests;
 mod tests_stricter;
 
-/// A case that stands in a file at a line.
+/// Creates a case that is defined in a file at `line`.
 fn case(approval: impl Into<Option<Approval>>, line: u32) -> Case {
     let origin = Because {
         rule: format!("tools@{line}").into(),
@@ -34,11 +34,11 @@ fn when(mut case: Case, field: &str, tests: impl IntoIterator<Item = Test>) -> C
     case
 }
 
-fn is(value: impl Into<Value>) -> Test {
+fn equals(value: impl Into<Value>) -> Test {
     Test::Exact(value.into())
 }
 
-fn like(glob: &str) -> Test {
+fn matches(glob: &str) -> Test {
     Test::Glob(Glob::new(glob).unwrap())
 }
 
@@ -67,9 +67,9 @@ fn rules(default: impl Into<Option<Approval>>, entries: Vec<(&str, Vec<Case>)>) 
     Rules::new(default, entries.into_iter().map(|(name, cases)| ToolEntry::new(name, cases))).unwrap()
 }
 
-/// A policy of one layer, with walls that stand.
+/// Creates a policy of one layer, with a working sandbox.
 fn policy(default: impl Into<Option<Approval>>, entries: Vec<(&str, Vec<Case>)>) -> Policy {
-    Policy::new(rules(default, entries)).with_walls(Walls::Settled)
+    Policy::new(rules(default, entries)).with_sandbox(SandboxStatus::Settled)
 }
 
 fn call(name: &str, args: Value) -> ApprovalContext {
@@ -77,8 +77,10 @@ fn call(name: &str, args: Value) -> ApprovalContext {
 }
 
 fn asks(approval: Approval) -> Assessment {
-    let request =
-        ApprovalRequest { approval, ..ApprovalRequest::new("t", "the tool's words", json!({"own": 1})) };
+    let request = ApprovalRequest {
+        approval,
+        ..ApprovalRequest::new("t", "the tool's description", json!({"own": 1}))
+    };
     Assessment::needs_approval(request)
 }
 
@@ -87,7 +89,7 @@ fn firm(mut assessment: Assessment) -> Assessment {
     assessment
 }
 
-fn process(mut assessment: Assessment) -> Assessment {
+fn starts_process(mut assessment: Assessment) -> Assessment {
     assessment.starts_process = true;
     assessment
 }
@@ -96,7 +98,7 @@ fn approval_of(call: &ApprovalContext, assessment: &Assessment, policy: &Policy)
     judge(call, assessment, policy).approval()
 }
 
-/// The deciding rule and the line it stands in.
+/// Returns the deciding rule and its line.
 fn decider(judgement: &Judgement<'_>) -> (String, Option<u32>) {
     let because = judgement.because();
     let first = because.first().expect("a verdict without a reason");

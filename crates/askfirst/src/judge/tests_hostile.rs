@@ -1,25 +1,25 @@
-//! An agent that controls every name and value in the arguments, and a server that makes up its tools' names.
+//! Hostile input: an agent that controls all arguments, and a server that chooses the names of its tools.
 
 use serde_json::json;
 
 use super::*;
 use crate::words::Approval::{Deny, Human, None as Free, Required};
 
-/// What `{ approval: none, when: { x: TEST } }` makes of an argument, all else being asked about.
-fn softened(test: Test, x: Value) -> bool {
+/// Whether `{ approval: none, when: { x: TEST } }` allows a call with argument `x`. All other calls ask.
+fn is_allowed(test: Test, x: Value) -> bool {
     let policy = policy(Required, vec![("t", vec![when(case(Free, 2), "x", [test])])]);
     verdict_of("t", json!({ "x": x }), &policy) == Verdict::Allow
 }
 
-/// What `{ approval: deny, when: { x: TEST } }` makes of an argument, all else being allowed.
-fn denied(test: Test, x: Value) -> bool {
+/// Whether `{ approval: deny, when: { x: TEST } }` denies a call with argument `x`. All other calls run.
+fn is_denied(test: Test, x: Value) -> bool {
     let list = vec![case(Free, 3), when(case(Deny, 2), "x", [test])];
     verdict_of("t", json!({ "x": x }), &policy(Free, vec![("t", list)])) == Verdict::Deny
 }
 
 #[test]
-fn only_the_very_value_softens() {
-    assert!(softened(is("users"), json!("users")));
+fn only_the_exact_value_satisfies_a_condition() {
+    assert!(is_allowed(equals("users"), json!("users")));
     let others = [
         json!("Users"),
         json!("users "),
@@ -35,17 +35,17 @@ fn only_the_very_value_softens() {
         json!([null]),
     ];
     for other in others {
-        assert!(!softened(is("users"), other.clone()), "{other}");
+        assert!(!is_allowed(equals("users"), other.clone()), "{other}");
     }
     for other in [json!(1.0), json!("1"), json!(true), json!([1, 2])] {
-        assert!(!softened(is(1), other.clone()), "{other}");
+        assert!(!is_allowed(equals(1), other.clone()), "{other}");
     }
-    assert!(!softened(is(9_007_199_254_740_993_u64), json!(9_007_199_254_740_992_u64)));
+    assert!(!is_allowed(equals(9_007_199_254_740_993_u64), json!(9_007_199_254_740_992_u64)));
 }
 
 #[test]
-fn what_climbs_softens_nothing_however_it_is_spelt() {
-    assert!(softened(like("notes/**"), json!("notes/a/b.md")));
+fn climbing_path_matches_no_allow_glob_in_any_spelling() {
+    assert!(is_allowed(matches("notes/**"), json!("notes/a/b.md")));
     let climbing = [
         "notes/..",
         "notes/../x",
@@ -57,25 +57,25 @@ fn what_climbs_softens_nothing_however_it_is_spelt() {
         "../notes/x",
     ];
     for text in climbing {
-        assert!(!softened(like("notes/**"), json!(text)), "{text}");
-        assert!(!softened(like("**"), json!(text)), "{text}");
+        assert!(!is_allowed(matches("notes/**"), json!(text)), "{text}");
+        assert!(!is_allowed(matches("**"), json!(text)), "{text}");
     }
-    assert!(!softened(like("*"), json!("..")));
-    assert!(softened(like("*"), json!("a..b")));
+    assert!(!is_allowed(matches("*"), json!("..")));
+    assert!(is_allowed(matches("*"), json!("a..b")));
 }
 
 #[test]
-fn no_other_kind_of_value_softens_by_a_glob() {
+fn glob_condition_matches_only_strings() {
     for other in
         [json!(1), json!(true), json!(null), json!({}), json!({"x": "x"}), json!([[]]), json!([{"x": 1}])]
     {
-        assert!(!softened(like("**"), other.clone()), "{other}");
+        assert!(!is_allowed(matches("**"), other.clone()), "{other}");
     }
 }
 
 #[test]
-fn a_deny_is_not_dodged_by_another_kind_of_value() {
-    // What a tool that is not strict about kinds would read as the denied value.
+fn deny_covers_every_kind_of_equivalent_value() {
+    // Values that a tool with loose types would treat as the denied value.
     for other in [
         json!(true),
         json!("true"),
@@ -86,23 +86,27 @@ fn a_deny_is_not_dodged_by_another_kind_of_value() {
         json!([[true]]),
         json!({}),
     ] {
-        assert!(denied(is(true), other.clone()), "{other}");
+        assert!(is_denied(equals(true), other.clone()), "{other}");
     }
     for other in [json!(42), json!(42.0), json!("42"), json!(["a", 42])] {
-        assert!(denied(is(42), other.clone()), "{other}");
+        assert!(is_denied(equals(42), other.clone()), "{other}");
     }
     for other in [json!("42"), json!(42), json!(["7", "42"]), json!([["42"]]), json!({"$eq": "42"})] {
-        assert!(denied(is("42"), other.clone()), "{other}");
-        assert!(denied(like("4*"), other.clone()), "{other}");
+        assert!(is_denied(equals("42"), other.clone()), "{other}");
+        assert!(is_denied(matches("4*"), other.clone()), "{other}");
     }
     for other in [json!(false), json!(null), json!([])] {
-        assert!(!denied(is(true), other.clone()), "{other}");
+        assert!(!is_denied(equals(true), other.clone()), "{other}");
     }
-    assert!(!denied(is("42"), json!("43")) && !denied(is(42), json!(43)) && !denied(like("4*"), json!("5")));
+    assert!(
+        !is_denied(equals("42"), json!("43"))
+            && !is_denied(equals(42), json!(43))
+            && !is_denied(matches("4*"), json!("5"))
+    );
 }
 
 #[test]
-fn a_deny_is_not_dodged_by_another_spelling_of_a_path() {
+fn deny_covers_every_spelling_of_a_path() {
     for text in [
         "secrets/a",
         "./secrets/a",
@@ -112,19 +116,19 @@ fn a_deny_is_not_dodged_by_another_spelling_of_a_path() {
         ".//secrets/a",
         "x/%2e%2e/secrets/a",
     ] {
-        assert!(denied(like("secrets/**"), json!(text)), "{text}");
+        assert!(is_denied(matches("secrets/**"), json!(text)), "{text}");
     }
     for text in ["/etc/passwd", "//etc/passwd", "/./etc//passwd"] {
-        assert!(denied(like("/etc/*"), json!(text)), "{text}");
+        assert!(is_denied(matches("/etc/*"), json!(text)), "{text}");
     }
-    assert!(!denied(like("secrets/**"), json!("open/a")));
+    assert!(!is_denied(matches("secrets/**"), json!("open/a")));
 }
 
 #[test]
-fn a_deny_among_many_is_found_for_any_kind_of_value() {
+fn deny_among_many_cases_is_found_for_any_kind_of_value() {
     let mut list: Vec<Case> =
-        (0..50).map(|n| when(case(Free, n + 10), "x", [is(format!("ok{n}"))])).collect();
-    list.push(when(case(Deny, 2), "x", [is("bad")]));
+        (0..50).map(|n| when(case(Free, n + 10), "x", [equals(format!("ok{n}"))])).collect();
+    list.push(when(case(Deny, 2), "x", [equals("bad")]));
     let policy = policy(Free, vec![("t", list)]);
     assert_eq!(verdict_of("t", json!({"x": "ok7"}), &policy), Verdict::Allow);
     for x in [
@@ -139,10 +143,10 @@ fn a_deny_among_many_is_found_for_any_kind_of_value() {
 }
 
 #[test]
-fn names_beside_the_named_argument_change_nothing() {
+fn similar_argument_names_do_not_match_a_condition() {
     let list = vec![
-        when(case(Deny, 2), "path", [is("/etc")]),
-        when(case(Free, 3), "path", [is("/w")]),
+        when(case(Deny, 2), "path", [equals("/etc")]),
+        when(case(Free, 3), "path", [equals("/w")]),
         case(Human, 4),
     ];
     let policy = policy(None, vec![("t", list)]);
@@ -155,7 +159,7 @@ fn names_beside_the_named_argument_change_nothing() {
 }
 
 #[test]
-fn a_servers_tool_slips_past_no_glob_by_its_name() {
+fn deny_glob_covers_every_odd_tool_name() {
     let policy = policy(Free, vec![("mcp__git__*", vec![case(Deny, 2)]), ("a*", vec![case(Free, 3)])]);
     for tool in
         ["delete", "", "a/b", "/", "a\nb", "a\0b", "..", "ü", "\u{202e}x", "*", "{a}", "[", "\\", "𝒹elete"]
@@ -165,7 +169,7 @@ fn a_servers_tool_slips_past_no_glob_by_its_name() {
 }
 
 #[test]
-fn globs_with_letters_of_several_bytes_are_found_beside_shorter_ones() {
+fn glob_with_multibyte_prefix_is_found_beside_shorter_ones() {
     let globs =
         vec![("a*", vec![case(Free, 2)]), ("über*", vec![case(Deny, 3)]), ("üb*", vec![case(Free, 4)])];
     let policy = policy(Free, globs);
@@ -174,7 +178,7 @@ fn globs_with_letters_of_several_bytes_are_found_beside_shorter_ones() {
 }
 
 #[test]
-fn an_odd_name_is_only_itself() {
+fn odd_tool_name_matches_no_other_name() {
     let policy = policy(Required, vec![("calc", vec![case(Free, 2)]), ("shell", vec![case(Free, 3)])]);
     for name in ["", "Calc", "calc ", "calc\0", "cаlc", "shell\n", "SHELL", "calc/../shell"] {
         assert_eq!(verdict_of(name, json!({}), &policy), Verdict::Ask, "{name:?}");
@@ -182,20 +186,20 @@ fn an_odd_name_is_only_itself() {
 }
 
 #[test]
-fn huge_and_deep_arguments_are_judged_like_any_other() {
+fn huge_and_deep_arguments_are_judged_normally() {
     let deep = (0..60).fold(json!("bad"), |inner, _| json!([inner]));
-    assert!(denied(is("bad"), deep.clone()) && !softened(is("bad"), deep));
+    assert!(is_denied(equals("bad"), deep.clone()) && !is_allowed(equals("bad"), deep));
     let long = "x".repeat(1 << 20);
-    assert!(softened(like("x*"), json!(long)) && !softened(like("y*"), json!(long)));
+    assert!(is_allowed(matches("x*"), json!(long)) && !is_allowed(matches("y*"), json!(long)));
     let many: Vec<Value> = (0..10_000).map(|n| json!(format!("public_{n}"))).collect();
-    assert!(softened(like("public_*"), json!(many)));
+    assert!(is_allowed(matches("public_*"), json!(many)));
     let mut one_bad = many;
     one_bad.push(json!("wages"));
-    assert!(!softened(like("public_*"), json!(one_bad)) && denied(is("wages"), json!(one_bad)));
+    assert!(!is_allowed(matches("public_*"), json!(one_bad)) && is_denied(equals("wages"), json!(one_bad)));
 }
 
 #[test]
-fn a_condition_without_tests_never_holds() {
+fn condition_without_tests_never_holds() {
     let list = vec![when(case(Free, 2), "x", []), when(case(Deny, 3), "x", [])];
     assert_eq!(verdict_of("t", json!({"x": "a"}), &policy(Required, vec![("t", list)])), Verdict::Ask);
 }

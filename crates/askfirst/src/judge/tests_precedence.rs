@@ -1,4 +1,4 @@
-//! The five steps, each with the rule that must be named.
+//! The five steps of precedence, each with the rule that the verdict must name.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Required
 
 const OWN: &str = "tool's own view";
 
-/// What is decided about the tool `t`, by which rule and which line.
+/// Checks the verdict about a call of the tool `t`, and the rule and line that decide it.
 fn check(assessment: &Assessment, policy: &Policy, approval: Approval, rule: &str, line: Option<u32>) {
     let call = call("t", json!({"a": "x"}));
     let judgement = judge(&call, assessment, policy);
@@ -18,7 +18,7 @@ fn check(assessment: &Assessment, policy: &Policy, approval: Approval, rule: &st
 }
 
 #[test]
-fn step_1_what_the_tool_blocks_nothing_lifts() {
+fn step_1_tool_block_cannot_be_lifted() {
     for approval in Approval::ALL {
         let policy = policy(Free, vec![("t", vec![case(approval, 2)]), ("*", vec![case(Free, 3)])]);
         check(&Assessment::blocked("outside"), &policy, Deny, OWN, None);
@@ -29,7 +29,7 @@ fn step_1_what_the_tool_blocks_nothing_lifts() {
 }
 
 #[test]
-fn step_2_a_deny_on_any_matching_entry_denies() {
+fn step_2_deny_on_any_matching_entry_denies() {
     for mild in [Free, OncePerSession, Required, Human] {
         let by_glob = policy(Free, vec![("t", vec![case(mild, 2)]), ("*", vec![case(Deny, 3)])]);
         check(&Assessment::harmless(), &by_glob, Deny, "tools@3", Some(3));
@@ -42,7 +42,7 @@ fn step_2_a_deny_on_any_matching_entry_denies() {
 }
 
 #[test]
-fn step_3_the_config_wins_over_the_tools_own_view() {
+fn step_3_config_overrides_the_tools_own_view() {
     for own in [Assessment::harmless(), Assessment::silent(), asks(Required), asks(Human)] {
         for approval in Approval::ALL {
             let exact = policy(None, vec![("t", vec![case(approval, 2)])]);
@@ -54,22 +54,22 @@ fn step_3_the_config_wins_over_the_tools_own_view() {
 }
 
 #[test]
-fn step_4_the_tools_own_view_stands_where_the_config_is_silent() {
+fn step_4_tools_own_view_applies_without_a_config_entry() {
     let policy = policy(Free, vec![("other", vec![case(Deny, 2)])]);
     check(&Assessment::harmless(), &policy, Free, OWN, None);
     check(&asks(Human), &policy, Human, OWN, None);
-    // A function that requires approval asks, even under a default of none.
+    // A function that requires approval asks, even if the default is `none`.
     check(&asks(Required), &policy, Required, OWN, None);
-    // A request that claims to need nothing is still a request.
+    // A request with the value `none` still asks.
     check(&asks(Free), &policy, OncePerSession, OWN, None);
     check(&asks(Deny), &policy, Deny, OWN, None);
 }
 
 #[test]
-fn step_5_where_nobody_speaks_the_default_does() {
+fn step_5_default_applies_without_entry_or_tool_view() {
     for approval in Approval::ALL {
         check(&Assessment::silent(), &policy(approval, vec![]), approval, "default_approval", Some(1));
-        // Under a harsh default, a tool that speaks for itself still does.
+        // The tool's own view applies, even if the default is stricter.
         check(&Assessment::harmless(), &policy(approval, vec![]), Free, OWN, None);
     }
     check(&Assessment::silent(), &policy(None, vec![]), Required, "default_approval", None);
@@ -78,7 +78,7 @@ fn step_5_where_nobody_speaks_the_default_does() {
 }
 
 #[test]
-fn the_most_specific_name_wins() {
+fn most_specific_name_wins() {
     let entries = || {
         vec![
             ("*", vec![case(Human, 2)]),
@@ -97,7 +97,7 @@ fn the_most_specific_name_wins() {
 }
 
 #[test]
-fn of_equally_specific_names_the_strictest_wins() {
+fn strictest_of_equally_specific_names_wins() {
     for (a, b) in [(Free, Human), (Human, Free)] {
         let policy = policy(None, vec![("ab*", vec![case(a, 2)]), ("a*b", vec![case(b, 3)])]);
         assert_eq!(approval_of(&call("ab", json!({})), &Assessment::silent(), &policy), Human);
@@ -105,7 +105,7 @@ fn of_equally_specific_names_the_strictest_wins() {
 }
 
 #[test]
-fn a_list_of_alternatives_is_not_more_specific_than_a_word() {
+fn alternatives_are_not_more_specific_than_a_literal_prefix() {
     let entries =
         vec![("{get,list,read,search}_*", vec![case(Free, 2)]), ("get_secret*", vec![case(Human, 3)])];
     let policy = policy(None, entries);
@@ -114,11 +114,11 @@ fn a_list_of_alternatives_is_not_more_specific_than_a_word() {
 }
 
 #[test]
-fn a_list_is_tried_in_order_then_less_specific_names_then_the_tools_view() {
+fn case_list_falls_back_to_globs_then_to_the_tools_view() {
     let list = || {
         vec![
-            when(case(Free, 2), "table", [is("users"), like("public_*")]),
-            when(case(Required, 3), "table", [like("*")]),
+            when(case(Free, 2), "table", [equals("users"), matches("public_*")]),
+            when(case(Required, 3), "table", [matches("*")]),
         ]
     };
     let with_glob = policy(Free, vec![("rows", list()), ("r*", vec![case(OncePerSession, 4)])]);
@@ -138,13 +138,13 @@ fn a_list_is_tried_in_order_then_less_specific_names_then_the_tools_view() {
 }
 
 #[test]
-fn a_list_keeps_its_order_whatever_its_conditions_look_like() {
+fn case_list_is_tried_in_order_for_any_conditions() {
     let list = || {
         vec![
-            when(case(Human, 2), "table", [like("user*")]),
-            when(case(Free, 3), "table", [is("users")]),
-            when(case(Required, 4), "table", [is("wages")]),
-            when(case(Free, 5), "table", [like("w*")]),
+            when(case(Human, 2), "table", [matches("user*")]),
+            when(case(Free, 3), "table", [equals("users")]),
+            when(case(Required, 4), "table", [equals("wages")]),
+            when(case(Free, 5), "table", [matches("w*")]),
         ]
     };
     let policy = policy(Deny, vec![("rows", list())]);
@@ -155,10 +155,10 @@ fn a_list_keeps_its_order_whatever_its_conditions_look_like() {
 }
 
 #[test]
-fn a_deny_with_conditions_denies_from_wherever_it_stands() {
+fn deny_with_conditions_wins_at_any_position() {
     for at in 0..3 {
-        let mut list = vec![when(case(Free, 2), "table", [is("users")]), case(Human, 3)];
-        list.insert(at, when(case(Deny, 9), "drop", [is(true)]));
+        let mut list = vec![when(case(Free, 2), "table", [equals("users")]), case(Human, 3)];
+        list.insert(at, when(case(Deny, 9), "drop", [equals(true)]));
         let policy = policy(None, vec![("rows", list)]);
         let both = call("rows", json!({"table": "users", "drop": true}));
         assert_eq!(decider(&judge(&both, &Assessment::silent(), &policy)).1, Some(9), "at {at}");
@@ -168,8 +168,8 @@ fn a_deny_with_conditions_denies_from_wherever_it_stands() {
 }
 
 #[test]
-fn a_deny_without_conditions_at_the_end_of_a_list_is_for_the_rest() {
-    let list = vec![when(case(Free, 2), "table", [is("users")]), case(Deny, 3)];
+fn unconditional_deny_at_list_end_covers_the_rest() {
+    let list = vec![when(case(Free, 2), "table", [equals("users")]), case(Deny, 3)];
     let policy = policy(None, vec![("rows", list)]);
     assert_eq!(verdict_of("rows", json!({"table": "users"}), &policy), Verdict::Allow);
     assert_eq!(verdict_of("rows", json!({"table": "wages"}), &policy), Verdict::Deny);
@@ -177,12 +177,12 @@ fn a_deny_without_conditions_at_the_end_of_a_list_is_for_the_rest() {
 }
 
 #[test]
-fn an_empty_entry_means_the_tools_own_view() {
+fn empty_entry_leaves_the_decision_to_the_tool() {
     let alone = policy(Free, vec![("t", vec![case(None, 2)])]);
     check(&Assessment::harmless(), &alone, Free, OWN, None);
     check(&asks(Human), &alone, Human, OWN, None);
     check(&Assessment::silent(), &alone, Free, "default_approval", Some(1));
-    // It is more specific than a glob, so the glob's word is not taken.
+    // The empty entry is more specific than the glob, so the glob's approval does not count.
     let soft = policy(Human, vec![("t", vec![case(None, 2)]), ("*", vec![case(Free, 3)])]);
     check(&asks(Required), &soft, Required, OWN, None);
     check(&Assessment::silent(), &soft, Human, "default_approval", Some(1));
@@ -191,13 +191,13 @@ fn an_empty_entry_means_the_tools_own_view() {
 }
 
 #[test]
-fn an_entry_about_other_matters_leaves_the_approval_to_less_specific_names() {
+fn entry_without_approval_falls_back_to_globs() {
     let entries = vec![("t", vec![risky(case(None, 2), Risk::High)]), ("*", vec![case(Human, 3)])];
     check(&Assessment::harmless(), &policy(Free, entries), Human, "tools@3", Some(3));
 }
 
 #[test]
-fn an_exact_name_beats_a_firm_own_view_and_a_glob_does_not_soften_it() {
+fn exact_name_overrides_a_firm_view_but_a_glob_does_not() {
     let exact = policy(None, vec![("t", vec![case(Free, 2)])]);
     check(&firm(asks(Required)), &exact, Free, "tools@2", Some(2));
     let glob = policy(None, vec![("*", vec![case(Free, 2)])]);
@@ -209,13 +209,13 @@ fn an_exact_name_beats_a_firm_own_view_and_a_glob_does_not_soften_it() {
 }
 
 #[test]
-fn a_glob_softens_no_firm_view_behind_an_exact_entry_about_other_matters() {
+fn glob_keeps_firm_view_behind_entry_without_approval() {
     let entries = vec![("t", vec![described(case(None, 2), "writes")]), ("*", vec![case(Free, 3)])];
     check(&firm(asks(Required)), &policy(None, entries), Required, OWN, None);
 }
 
 #[test]
-fn guarded_names_ask_unless_they_are_named_exactly() {
+fn guarded_name_asks_unless_the_config_names_it_exactly() {
     for name in crate::policy::GUARDED {
         let call = call(name, json!({}));
         for glob in ["*", "?*", "{shell,exec,worker_call,worker_create}", "[sew]*"] {
@@ -232,7 +232,7 @@ fn guarded_names_ask_unless_they_are_named_exactly() {
 }
 
 #[test]
-fn a_guarded_name_is_never_treated_better_than_any_other() {
+fn guarded_name_still_follows_stricter_rules() {
     for name in crate::policy::GUARDED {
         let call = call(name, json!({}));
         for default in [Human, Deny] {
@@ -247,7 +247,7 @@ fn a_guarded_name_is_never_treated_better_than_any_other() {
 }
 
 #[test]
-fn a_shell_that_knows_its_rules_speaks_for_itself_and_a_worker_always_asks() {
+fn shell_view_applies_but_a_worker_always_asks() {
     let policy = policy(Free, vec![("*", vec![case(Free, 2)])]);
     assert_eq!(approval_of(&call("shell", json!({})), &Assessment::harmless(), &policy), Free);
     assert_eq!(approval_of(&call("shell", json!({})), &asks(Human), &policy), Human);
@@ -259,7 +259,7 @@ fn a_shell_that_knows_its_rules_speaks_for_itself_and_a_worker_always_asks() {
 }
 
 #[test]
-fn a_name_that_stands_twice_keeps_its_deny() {
+fn duplicate_tool_name_keeps_its_deny() {
     for (a, b) in [(Deny, Free), (Free, Deny)] {
         let policy = policy(None, vec![("t", vec![case(a, 2)]), ("t", vec![case(b, 3)])]);
         assert_eq!(verdict_of("t", json!({}), &policy), Verdict::Deny);
@@ -269,12 +269,12 @@ fn a_name_that_stands_twice_keeps_its_deny() {
 }
 
 #[test]
-fn what_is_unsettled_a_person_answers_whatever_the_rules_allow() {
-    for said in Approval::ALL {
-        let policy = policy(Free, vec![("t", vec![case(said, 2)])]);
+fn unsettled_call_needs_a_person_under_every_rule() {
+    for approval in Approval::ALL {
+        let policy = policy(Free, vec![("t", vec![case(approval, 2)])]);
         let unsettled = Assessment { unsettled: Some("it changed".to_owned()), ..Assessment::silent() };
-        let (rule, line) = if said < Human { ("unsettled", None) } else { ("tools@2", Some(2)) };
-        check(&unsettled, &policy, said.max(Human), rule, line);
+        let (rule, line) = if approval < Human { ("unsettled", None) } else { ("tools@2", Some(2)) };
+        check(&unsettled, &policy, approval.max(Human), rule, line);
     }
     let blocked = Assessment { unsettled: Some("it changed".to_owned()), ..Assessment::blocked("outside") };
     check(&blocked, &policy(Free, vec![]), Deny, OWN, None);

@@ -1,12 +1,12 @@
-//! What a person is asked, what the agent is told, and what an allow is worth.
+//! Tests of requests, refusals and permits.
 
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
 use super::*;
-use crate::permit::told;
-use crate::ports::{Durability, Keeps, RecordFailed, Recorder};
+use crate::permit::decided_entry;
+use crate::ports::{Durability, RecordFailed, Recorder, Retention};
 use crate::record::{DecidedRecord, Record};
 use crate::request::{Fact, simple_approval_request};
 use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Required};
@@ -17,7 +17,7 @@ fn mail() -> ApprovalContext {
 }
 
 #[test]
-fn a_harmless_tool_that_the_config_makes_ask_is_asked_about_by_its_arguments() {
+fn config_request_for_harmless_tool_shows_its_arguments() {
     let policy = policy(None, vec![("mail", vec![excluding(case(Required, 2), "body")])]);
     for own in [Assessment::harmless(), Assessment::silent()] {
         let call = mail();
@@ -30,7 +30,7 @@ fn a_harmless_tool_that_the_config_makes_ask_is_asked_about_by_its_arguments() {
 }
 
 #[test]
-fn a_description_in_the_config_beats_the_tools_and_the_tools_payload_beats_exclude_keys() {
+fn config_description_and_tool_payload_take_precedence() {
     let entry = excluding(described(case(Required, 2), "Mail to {to}: {body}"), "body");
     let policy = policy(None, vec![("mail", vec![entry])]);
     let call = mail();
@@ -41,15 +41,15 @@ fn a_description_in_the_config_beats_the_tools_and_the_tools_payload_beats_exclu
 }
 
 #[test]
-fn a_tools_own_words_stand_where_the_config_has_none() {
+fn tool_description_stays_without_a_config_description() {
     let policy = policy(None, vec![("mail", vec![case(Human, 2)])]);
     let request =
         judge(&mail(), &asks(OncePerSession), &policy).request().map(|r| (r.description, r.approval));
-    assert_eq!(request, Some(("the tool's words".to_owned(), Human)));
+    assert_eq!(request, Some(("the tool's description".to_owned(), Human)));
 }
 
 #[test]
-fn risk_is_only_raised() {
+fn config_can_only_raise_the_risk() {
     for own in [Risk::Low, Risk::High, Risk::Irreversible] {
         for config in [None, Some(Risk::Low), Some(Risk::High), Some(Risk::Irreversible)] {
             let mut entry = case(Required, 2);
@@ -70,18 +70,19 @@ fn risk_is_only_raised() {
 }
 
 #[test]
-fn a_request_shows_the_call_that_would_run_whatever_the_tool_wrote_into_it() {
-    let lie = ApprovalRequest {
-        args: json!({"to": "somebody else"}).as_object().unwrap().clone(),
+fn request_always_shows_the_call_that_would_run() {
+    let false_request = ApprovalRequest {
+        args: json!({"to": "someone else"}).as_object().unwrap().clone(),
         ..ApprovalRequest::new("harmless_name", "d", json!({}))
     };
     let call = mail();
-    let request = judge(&call, &Assessment::needs_approval(lie), &policy(None, vec![])).request().unwrap();
+    let assessment = Assessment::needs_approval(false_request);
+    let request = judge(&call, &assessment, &policy(None, vec![])).request().unwrap();
     assert_eq!((request.tool_name.as_str(), request.args), ("mail", call.args.clone()));
 }
 
 #[test]
-fn facts_are_shown_also_where_the_config_makes_it_ask_and_none_twice() {
+fn assessment_facts_are_shown_once_in_the_request() {
     let mut own = asks(Required);
     own.facts = vec![Fact::new("folder", "/w"), Fact::new("folder", "/w")];
     let request = judge(&mail(), &own, &policy(None, vec![])).request().unwrap();
@@ -90,7 +91,7 @@ fn facts_are_shown_also_where_the_config_makes_it_ask_and_none_twice() {
 }
 
 #[test]
-fn the_tools_reasons_follow_the_deciding_one() {
+fn tool_reasons_follow_the_deciding_reason() {
     let mut own = asks(Required);
     own.because.push(Because {
         rule: "shell.rules[2]".into(),
@@ -103,17 +104,17 @@ fn the_tools_reasons_follow_the_deciding_one() {
     let refusal = judge(&call, &own, &policy).refusal().unwrap();
     let rules: Vec<&str> = refusal.because.iter().map(|because| &*because.rule).collect();
     assert_eq!(rules, ["tools@2", "shell.rules[2]"]);
-    assert_eq!(refusal.to_string(), "`mail` was refused (policy): `tools@2` says: x");
+    assert_eq!(refusal.to_string(), "`mail` was refused (policy): denied by `tools@2`: x");
 }
 
-/// Keeps what it is handed, or fails.
+/// A recorder that keeps the durability of each entry, or fails.
 #[derive(Default)]
-struct Notes {
+struct MemoryRecorder {
     fails: bool,
     kept: Mutex<Vec<Durability>>,
 }
 
-impl Recorder for Notes {
+impl Recorder for MemoryRecorder {
     fn record(&self, _: &Record, durability: Durability) -> Result<(), RecordFailed> {
         if self.fails {
             return Err(RecordFailed("the disk is full".to_owned()));
@@ -124,8 +125,8 @@ impl Recorder for Notes {
 }
 
 #[test]
-fn only_the_record_of_its_own_call_makes_a_permit_good() {
-    let (call, notes) = (mail(), Notes::default());
+fn permit_accepts_only_the_log_entry_of_its_own_call() {
+    let (call, recorder) = (mail(), MemoryRecorder::default());
     let policy = policy(None, vec![("mail", vec![case(Free, 2)])]);
     let permit = || judge(&call, &Assessment::silent(), &policy).permit().unwrap();
     let wrong: [fn(&mut DecidedRecord); 4] = [
@@ -136,92 +137,94 @@ fn only_the_record_of_its_own_call_makes_a_permit_good() {
     ];
     for change in wrong {
         let permit = permit();
-        let Record::Decided(mut decided) = told(&permit) else { panic!("not decided") };
+        let Record::Decided(mut decided) = decided_entry(&permit) else { panic!("not decided") };
         change(&mut decided);
-        assert!(permit.record(&notes, &Record::Decided(decided), Durability::Written).is_err());
+        assert!(permit.record(&recorder, &Record::Decided(decided), Durability::Written).is_err());
     }
     let permit = permit();
-    let Record::Decided(mut decided) = told(&permit) else { panic!("not decided") };
+    let Record::Decided(mut decided) = decided_entry(&permit) else { panic!("not decided") };
     assert!(
         permit
-            .record(&notes, &Record::Requested(Box::new(decided.call.clone())), Durability::Written)
+            .record(&recorder, &Record::Requested(Box::new(decided.call.clone())), Durability::Written)
             .is_err()
     );
     decided.call = decided.call.without(&call.args.keys().cloned().collect::<Vec<_>>());
     let silent = Assessment::silent();
     let judgement = judge(&call, &silent, &policy);
     let permit = judgement.permit().unwrap();
-    assert!(permit.record(&notes, &Record::Decided(decided), Durability::Written).is_ok());
-    assert_eq!(notes.kept.lock().unwrap().len(), 1);
-    assert!(judgement.permit().is_none(), "there is one permit");
+    assert!(permit.record(&recorder, &Record::Decided(decided), Durability::Written).is_ok());
+    assert_eq!(recorder.kept.lock().unwrap().len(), 1);
+    assert!(judgement.permit().is_none(), "a judgement gives only one permit");
 }
 
 #[test]
-fn what_the_config_excludes_is_in_nothing_that_nobody_wrote() {
+fn config_excluded_key_is_not_in_generated_texts() {
     let mut private = excluding(case(Required, 2), "body");
     private.approval = None;
     let policy = policy(None, vec![("mail", vec![private])]);
     let call = call("mail", json!({"to": "ada", "body": "between us"}));
     let args = &call.args;
     let own = simple_approval_request("mail", args, None, &[]);
-    let bare = Assessment::needs_approval(own.clone());
-    let judgement = judge(&call, &bare, &policy);
-    assert!(judgement.asked().is_none(), "only a request can tell");
+    let generated = Assessment::needs_approval(own.clone());
+    let judgement = judge(&call, &generated, &policy);
+    assert!(judgement.memory_query().is_none(), "the payload is known only after the request is built");
     let request = judgement.request().unwrap();
     assert_eq!((&request.payload, &*request.description), (&json!({"to": "ada"}), "mail(to=\"ada\")"));
-    assert_eq!(request.args, *args, "it is shown");
-    let written =
-        ApprovalRequest { payload: json!({"b": "between us"}), description: "Says it".into(), ..own };
-    let written = Assessment::needs_approval(written);
-    let request = judge(&call, &written, &policy).request().unwrap();
-    assert_eq!((&request.payload, &*request.description), (&json!({"b": "between us"}), "Says it"));
+    assert_eq!(request.args, *args, "the prompt shows all arguments");
+    let custom =
+        ApprovalRequest { payload: json!({"b": "between us"}), description: "Send mail".into(), ..own };
+    let custom = Assessment::needs_approval(custom);
+    let request = judge(&call, &custom, &policy).request().unwrap();
+    assert_eq!((&request.payload, &*request.description), (&json!({"b": "between us"}), "Send mail"));
 }
 
 #[test]
-fn a_permit_gives_the_judged_call_away_once_it_is_recorded() {
-    let (call, policy, notes) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]), Notes::default());
+fn recorded_permit_returns_the_judged_call() {
+    let (call, policy) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]));
+    let recorder = MemoryRecorder::default();
     let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
     assert_eq!((permit.call(), permit.cause()), (&call, Cause::Policy));
-    let record = told(&permit);
-    let recorded = permit.record(&notes, &record, Durability::Written).unwrap();
-    assert_eq!(*notes.kept.lock().unwrap(), [Durability::Written]);
+    let entry = decided_entry(&permit);
+    let recorded = permit.record(&recorder, &entry, Durability::Written).unwrap();
+    assert_eq!(*recorder.kept.lock().unwrap(), [Durability::Written]);
     assert_eq!(recorded.spend(), (call, None));
 }
 
 #[test]
-fn a_recorder_that_fails_leaves_no_permit() {
+fn failed_recorder_leaves_no_permit() {
     let (call, policy) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]));
     let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
-    let notes = Notes { fails: true, ..Notes::default() };
-    let record = told(&permit);
-    let failed = permit.record(&notes, &record, Durability::Synced).map(drop);
-    assert_eq!(failed, Err(RecordFailed("the disk is full".to_owned())));
+    let recorder = MemoryRecorder { fails: true, ..MemoryRecorder::default() };
+    let entry = decided_entry(&permit);
+    let result = permit.record(&recorder, &entry, Durability::Synced).map(drop);
+    assert_eq!(result, Err(RecordFailed("the disk is full".to_owned())));
 }
 
-/// Keeps nothing, and says so.
-struct Forgetful;
+/// A recorder that keeps no entry.
+struct NullRecorder;
 
-impl Recorder for Forgetful {
+impl Recorder for NullRecorder {
     fn record(&self, _: &Record, _: Durability) -> Result<(), RecordFailed> {
-        Err(RecordFailed("nothing is kept".to_owned()))
+        Err(RecordFailed("this recorder keeps nothing".to_owned()))
     }
 
-    fn keeps(&self) -> Keeps {
-        Keeps::Nothing
+    fn keeps(&self) -> Retention {
+        Retention::Nothing
     }
 }
 
 #[test]
-fn a_permit_goes_unrecorded_only_where_nothing_is_kept() {
-    let (call, policy, notes) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]), Notes::default());
+fn permit_skips_the_log_only_if_the_recorder_keeps_nothing() {
+    let (call, policy) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]));
+    let recorder = MemoryRecorder::default();
     let permit = judge(&call, &Assessment::silent(), &policy).permit().unwrap();
-    let permit = permit.without_record(&notes).map(drop).expect_err("there is a record");
+    let permit = permit.without_record(&recorder).map(drop).expect_err("this recorder keeps entries");
     assert_eq!(permit.call(), &call);
-    assert_eq!(permit.without_record(&Forgetful).unwrap().spend(), (call, None));
+    assert_eq!(permit.without_record(&NullRecorder).unwrap().spend(), (call, None));
 }
 
 #[test]
-fn only_an_allow_has_a_permit() {
+fn only_an_allow_verdict_gives_a_permit() {
     for approval in Approval::ALL {
         let policy = policy(None, vec![("mail", vec![case(approval, 2)])]);
         assert_eq!(

@@ -1,19 +1,19 @@
-//! What comes after the five steps: override, floors and walls. Floors and walls only make it stricter.
+//! Tests of the override, the floors and the sandbox. Floors and a missing sandbox only make a verdict stricter.
 
 use std::sync::Mutex;
 
 use serde_json::{Map, json};
 
 use super::*;
-use crate::policy::{Needs, NeedsApproval};
+use crate::policy::{NeedsApproval, OverrideVerdict};
 use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Required};
 use crate::words::Cause;
 
-/// Says what it was told to say, and notes the line of the entry that it was handed.
-struct Says(Needs, Mutex<Vec<Option<u32>>>);
+/// An override with a fixed verdict. It keeps the line of each entry that it gets.
+struct FixedOverride(OverrideVerdict, Mutex<Vec<Option<u32>>>);
 
-impl NeedsApproval for Says {
-    fn needs_approval(&self, _: &ApprovalContext, _: &Assessment, case: Option<&Case>) -> Needs {
+impl NeedsApproval for FixedOverride {
+    fn needs_approval(&self, _: &ApprovalContext, _: &Assessment, case: Option<&Case>) -> OverrideVerdict {
         self.1.lock().unwrap().push(case.and_then(|case| case.origin.line));
         self.0.clone()
     }
@@ -23,41 +23,41 @@ impl NeedsApproval for Says {
     }
 }
 
-fn overridden(policy: Policy, needs: Needs) -> (Policy, Arc<Says>) {
-    let says = Arc::new(Says(needs, Mutex::default()));
-    (policy.with_override(says.clone()).unwrap(), says)
+fn overridden(policy: Policy, verdict: OverrideVerdict) -> (Policy, Arc<FixedOverride>) {
+    let fixed = Arc::new(FixedOverride(verdict, Mutex::default()));
+    (policy.with_override(fixed.clone()).unwrap(), fixed)
 }
 
 #[test]
-fn an_override_replaces_config_own_view_and_default() {
+fn override_replaces_config_tool_view_and_default() {
     let entries = || vec![("t", vec![case(Human, 2)]), ("*", vec![case(Required, 3)])];
     for own in [Assessment::silent(), asks(Human), firm(asks(Human)), Assessment::harmless()] {
-        let (policy, says) = overridden(policy(Human, entries()), Needs::Allow);
+        let (policy, fixed) = overridden(policy(Human, entries()), OverrideVerdict::Allow);
         let call = call("t", json!({}));
         let judgement = judge(&call, &own, &policy);
         assert_eq!((judgement.approval(), decider(&judgement).0.as_str()), (Free, "override"));
-        assert_eq!(*says.1.lock().unwrap(), [Some(2)]);
+        assert_eq!(*fixed.1.lock().unwrap(), [Some(2)]);
     }
 }
 
 #[test]
-fn an_override_lifts_neither_block_nor_deny_and_is_not_even_asked() {
-    let denies = [("t", case(Deny, 2)), ("*", case(Deny, 2)), ("t", when(case(Deny, 2), "a", [is(1)]))];
+fn override_is_not_called_for_a_block_or_deny() {
+    let denies = [("t", case(Deny, 2)), ("*", case(Deny, 2)), ("t", when(case(Deny, 2), "a", [equals(1)]))];
     for (name, deny) in denies {
-        let (policy, says) = overridden(policy(Free, vec![(name, vec![deny])]), Needs::Allow);
+        let (policy, fixed) = overridden(policy(Free, vec![(name, vec![deny])]), OverrideVerdict::Allow);
         assert_eq!(verdict_of("t", json!({"a": 1}), &policy), Verdict::Deny);
-        assert!(says.1.lock().unwrap().is_empty());
+        assert!(fixed.1.lock().unwrap().is_empty());
     }
-    let (policy, says) = overridden(policy(Free, vec![]), Needs::Allow);
+    let (policy, fixed) = overridden(policy(Free, vec![]), OverrideVerdict::Allow);
     assert_eq!(approval_of(&call("t", json!({})), &Assessment::blocked("no"), &policy), Deny);
-    assert!(says.1.lock().unwrap().is_empty());
+    assert!(fixed.1.lock().unwrap().is_empty());
 }
 
 #[test]
-fn an_override_asks_at_least_as_strictly_as_tool_and_config_would() {
+fn override_asks_at_least_as_strictly_as_tool_and_config() {
     let of = |own: &Assessment, entry: Option<Approval>| {
         let entries = entry.map(|approval| ("t", vec![case(approval, 2)])).into_iter().collect();
-        let (policy, _) = overridden(policy(Free, entries), Needs::Ask);
+        let (policy, _) = overridden(policy(Free, entries), OverrideVerdict::Ask);
         approval_of(&call("t", json!({})), own, &policy)
     };
     assert_eq!(of(&Assessment::harmless(), None), Required);
@@ -67,13 +67,13 @@ fn an_override_asks_at_least_as_strictly_as_tool_and_config_would() {
 }
 
 #[test]
-fn an_override_may_bring_its_own_request_and_cannot_use_it_to_allow() {
+fn override_request_is_used_but_cannot_allow() {
     let with = |approval| {
         let request =
             ApprovalRequest { approval, ..ApprovalRequest::new("other tool", "mine", json!({"k": 1})) };
         overridden(
             policy(Free, vec![("t", vec![described(case(None, 2), "config's")])]),
-            Needs::AskWith(Box::new(request)),
+            OverrideVerdict::AskWith(Box::new(request)),
         )
         .0
     };
@@ -81,7 +81,7 @@ fn an_override_may_bring_its_own_request_and_cannot_use_it_to_allow() {
     let policy = with(Required);
     let request = judge(&call, &Assessment::harmless(), &policy).request().unwrap();
     assert_eq!((request.description.as_str(), &request.payload), ("mine", &json!({"k": 1})));
-    // It can describe, but not show one call and run another.
+    // The override can describe the call, but it cannot show another call.
     assert_eq!((request.tool_name.as_str(), &request.args), ("t", &call.args));
     assert_eq!(approval_of(&call, &Assessment::harmless(), &with(Free)), OncePerSession);
     assert_eq!(approval_of(&call, &Assessment::harmless(), &with(Human)), Human);
@@ -89,24 +89,27 @@ fn an_override_may_bring_its_own_request_and_cannot_use_it_to_allow() {
 }
 
 #[test]
-fn an_override_denies_with_its_reason() {
-    let (policy, _) = overridden(policy(Free, vec![]), Needs::Deny("not on fridays".to_owned()));
+fn override_denies_with_its_reason() {
+    let (policy, _) = overridden(policy(Free, vec![]), OverrideVerdict::Deny("not on fridays".to_owned()));
     let call = call("t", json!({}));
     let refusal = judge(&call, &Assessment::harmless(), &policy).refusal().unwrap();
-    assert_eq!((refusal.cause, refusal.reason.as_str()), (Cause::Policy, "`override` says: not on fridays"));
+    assert_eq!(
+        (refusal.cause, refusal.reason.as_str()),
+        (Cause::Policy, "denied by `override`: not on fridays")
+    );
 }
 
 #[test]
-fn options_that_an_override_does_not_know_are_refused_with_the_entrys_name() {
+fn unknown_override_options_are_refused_with_the_entry_name() {
     let mut bad = case(None, 2);
     bad.options.insert("bad".to_owned(), json!(1));
-    let says = Arc::new(Says(Needs::Allow, Mutex::default()));
-    let fault = policy(None, vec![("t", vec![bad])]).with_override(says).err();
-    assert_eq!(fault.as_deref(), Some("`tools.t.options`: `bad` is not known"));
+    let fixed = Arc::new(FixedOverride(OverrideVerdict::Allow, Mutex::default()));
+    let error = policy(None, vec![("t", vec![bad])]).with_override(fixed).err();
+    assert_eq!(error.as_deref(), Some("`tools.t.options`: `bad` is not known"));
 }
 
 #[test]
-fn a_floor_raises_and_never_lowers() {
+fn floor_raises_and_never_lowers_the_approval() {
     for main in Approval::ALL {
         for floor in Approval::ALL {
             let policy = policy(None, vec![("t", vec![case(main, 2)])]);
@@ -122,18 +125,18 @@ fn a_floor_raises_and_never_lowers() {
 }
 
 #[test]
-fn a_floor_holds_under_an_override_and_by_glob_and_default() {
-    let (policy, _) = overridden(policy(Free, vec![]), Needs::Allow);
+fn floor_holds_under_override_by_glob_and_by_default() {
+    let (policy, _) = overridden(policy(Free, vec![]), OverrideVerdict::Allow);
     let denied = policy.clone().with_floor(rules(None, vec![("*", vec![case(Deny, 9)])]));
     assert_eq!(verdict_of("t", json!({}), &denied), Verdict::Deny);
     let default = policy.with_floor(rules(Human, vec![]));
     assert_eq!(approval_of(&call("t", json!({})), &Assessment::silent(), &default), Human);
-    // A tool that speaks for itself is not one that nobody speaks for.
+    // The tool has a view, so the floor's default does not apply.
     assert_eq!(approval_of(&call("t", json!({})), &Assessment::harmless(), &default), Free);
 }
 
 #[test]
-fn every_floor_counts() {
+fn strictest_of_several_floors_decides() {
     let policy = policy(None, vec![("t", vec![case(Free, 2)])])
         .with_floor(rules(None, vec![("t", vec![case(Human, 7)])]))
         .with_floor(rules(None, vec![("t", vec![case(Required, 8)])]));
@@ -142,8 +145,8 @@ fn every_floor_counts() {
 }
 
 #[test]
-fn a_floors_risk_counts_and_its_deny_by_condition_too() {
-    let deny = when(case(Deny, 8), "to", [like("*@rival.example")]);
+fn floor_raises_risk_and_its_conditional_deny_denies() {
+    let deny = when(case(Deny, 8), "to", [matches("*@rival.example")]);
     let floor =
         rules(None, vec![("mail", vec![deny]), ("m*", vec![risky(case(None, 9), Risk::Irreversible)])]);
     let policy = policy(Required, vec![]).with_floor(floor);
@@ -153,34 +156,34 @@ fn a_floors_risk_counts_and_its_deny_by_condition_too() {
 }
 
 #[test]
-fn without_walls_no_process_starts_unasked_and_where_they_are_demanded_none_starts() {
+fn missing_sandbox_asks_and_demanded_sandbox_denies() {
     let call = call("t", json!({}));
     let free = || Policy::new(rules(None, vec![("t", vec![case(Free, 2)])]));
-    let starts = process(Assessment::harmless());
-    assert_eq!(approval_of(&call, &starts, &free().with_walls(Walls::Settled)), Free);
-    assert_eq!(approval_of(&call, &starts, &free().with_walls(Walls::Missing)), Required);
-    // Nobody said anything about walls: they are missing.
+    let starts = starts_process(Assessment::harmless());
+    assert_eq!(approval_of(&call, &starts, &free().with_sandbox(SandboxStatus::Settled)), Free);
+    assert_eq!(approval_of(&call, &starts, &free().with_sandbox(SandboxStatus::Missing)), Required);
+    // Without a statement about the sandbox, it counts as missing.
     assert_eq!(approval_of(&call, &starts, &free()), Required);
-    let demanded = free().with_walls(Walls::Demanded);
+    let demanded = free().with_sandbox(SandboxStatus::Demanded);
     let judgement = judge(&call, &starts, &demanded);
-    assert_eq!((judgement.approval(), judgement.refusal().unwrap().cause), (Deny, Cause::NoWalls));
+    assert_eq!((judgement.approval(), judgement.refusal().unwrap().cause), (Deny, Cause::NoSandbox));
     assert_eq!(decider(&judgement).0, "sandbox.require_os_sandbox");
-    // Who starts no process needs no walls.
+    // A call that starts no process needs no sandbox.
     assert_eq!(approval_of(&call, &Assessment::harmless(), &demanded), Free);
 }
 
 #[test]
-fn walls_soften_nothing_and_an_override_does_not_stand_in_for_them() {
+fn missing_sandbox_only_raises_the_approval() {
     let call = call("t", json!({}));
     for approval in [Required, Human, Deny] {
         let policy = Policy::new(rules(None, vec![("t", vec![case(approval, 2)])]));
-        assert_eq!(approval_of(&call, &process(Assessment::harmless()), &policy), approval);
+        assert_eq!(approval_of(&call, &starts_process(Assessment::harmless()), &policy), approval);
     }
     let once = Policy::new(rules(None, vec![("t", vec![case(OncePerSession, 2)])]));
-    assert_eq!(approval_of(&call, &process(Assessment::harmless()), &once), Required);
-    let (policy, _) = overridden(Policy::new(rules(None, vec![])), Needs::Allow);
-    assert_eq!(approval_of(&call, &process(Assessment::harmless()), &policy), Required);
-    let blocked = process(Assessment::blocked("never"));
-    let demanded = Policy::default().with_walls(Walls::Demanded);
+    assert_eq!(approval_of(&call, &starts_process(Assessment::harmless()), &once), Required);
+    let (policy, _) = overridden(Policy::new(rules(None, vec![])), OverrideVerdict::Allow);
+    assert_eq!(approval_of(&call, &starts_process(Assessment::harmless()), &policy), Required);
+    let blocked = starts_process(Assessment::blocked("never"));
+    let demanded = Policy::default().with_sandbox(SandboxStatus::Demanded);
     assert_eq!(judge(&call, &blocked, &demanded).refusal().unwrap().cause, Cause::Policy);
 }

@@ -1,11 +1,13 @@
-//! Mode, then memory, then one question at a time: each rule as an example, then all of them under random events.
+//! Tests of the state machine: one example per rule, and a model test with random events.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Answer, Effect, Machine, Question, QuestionId, Resolution, Seen, Somebody, Submission, Ticket};
+use super::{
+    Answer, Audience, Effect, LinesSeen, Machine, Question, QuestionId, Resolution, Submission, Ticket,
+};
 use crate::assess::Shown;
 use crate::call::ApprovalContext;
 use crate::decision::{ApprovalDecision, ApprovalScope};
@@ -23,8 +25,8 @@ mod tests_model;
 mod tests_modes;
 mod tests_queue;
 
-/// A machine with somebody who carries out its effects.
-struct Desk {
+/// A machine with a driver that carries out its effects.
+struct Driver {
     machine: Machine,
     now: Timestamp,
     showing: Option<QuestionId>,
@@ -32,15 +34,15 @@ struct Desk {
     done: BTreeMap<Ticket, Resolution>,
 }
 
-impl Desk {
-    fn new(mode: Mode, somebody: Somebody, time_out: Option<u64>) -> Self {
+impl Driver {
+    fn new(mode: Mode, audience: Audience, time_out: Option<u64>) -> Self {
         let time_out = time_out.map(Duration::from_millis);
-        let machine = Machine::new(mode, somebody, ApprovalMemory::default(), time_out);
+        let machine = Machine::new(mode, audience, ApprovalMemory::default(), time_out);
         Self { machine, now: Timestamp(100), showing: None, withdrawn: Vec::new(), done: BTreeMap::new() }
     }
 
     fn interactive() -> Self {
-        Self::new(Mode::Interactive, Somebody::There, Some(1_000))
+        Self::new(Mode::Interactive, Audience::There, Some(1_000))
     }
 
     fn submit<const N: usize>(&mut self, submissions: [Submission; N]) -> [Ticket; N] {
@@ -49,7 +51,7 @@ impl Desk {
         tickets.try_into().unwrap()
     }
 
-    /// Shows the question that is up, with nothing more to say about it.
+    /// Presents the current question without further content.
     fn present(&mut self) -> Question {
         self.present_with(&Shown::default())
     }
@@ -60,7 +62,7 @@ impl Desk {
         self.machine.presented(id, vec![shown.clone(); requests.len()], self.now).unwrap()
     }
 
-    /// Shows and answers the question that is up.
+    /// Presents and answers the current question.
     fn answer(&mut self, decisions: Vec<ApprovalDecision>) -> Question {
         let question = self.present();
         self.showing = None;
@@ -95,8 +97,8 @@ impl Desk {
         }
     }
 
-    /// Whether it was approved and why; nothing while it waits.
-    fn what(&self, ticket: Ticket) -> Option<(bool, Cause)> {
+    /// Returns whether the call was approved, and the cause. `None` while it waits.
+    fn result(&self, ticket: Ticket) -> Option<(bool, Cause)> {
         self.done.get(&ticket).map(|found| (found.decision.approved, found.decision.cause))
     }
 
@@ -107,7 +109,7 @@ impl Desk {
 
 fn ask(tool: &str, args: Value, approval: Approval) -> Submission {
     let call = ApprovalContext::new(tool, args.as_object().unwrap().clone());
-    let request = ApprovalRequest { approval, ..ApprovalRequest::new(tool, "does it", args) };
+    let request = ApprovalRequest { approval, ..ApprovalRequest::new(tool, "a description", args) };
     Submission { call: call.into(), request, shown_by: None }
 }
 
@@ -150,16 +152,17 @@ fn content(text: &str) -> ApprovalPresentation {
     ApprovalPresentation::new(PresentationKind::Diff, text)
 }
 
-struct Willing;
+/// A recorder that accepts every entry.
+struct AcceptingRecorder;
 
-impl Recorder for Willing {
+impl Recorder for AcceptingRecorder {
     fn record(&self, _: &Record, _: Durability) -> Result<(), RecordFailed> {
         Ok(())
     }
 }
 
-/// What a permit would run.
+/// Records and spends a permit.
 fn spend(permit: Permit) -> (ApprovalContext, Option<Value>) {
-    let record = crate::permit::told(&permit);
-    permit.record(&Willing, &record, Durability::Written).unwrap().spend()
+    let entry = crate::permit::decided_entry(&permit);
+    permit.record(&AcceptingRecorder, &entry, Durability::Written).unwrap().spend()
 }

@@ -1,4 +1,4 @@
-//! Random events, and what must hold after each of them.
+//! A model test: random events, and checks against a simple model after each event.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use super::*;
 
 const TIME_OUT: u64 = 20;
 
-/// What is asked: equal ones share a question unless a person must answer each.
+/// The content of a submission. Equal ones share a question, unless the value is `human`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Spec {
     tool: u8,
@@ -32,72 +32,73 @@ enum Target {
     Past(u64),
 }
 
-/// A machine, and a plain account of everything that went into it.
-struct World {
+/// A machine, and a simple model of its state.
+struct Model {
     machine: Machine,
     mode: Mode,
-    somebody: Somebody,
+    audience: Audience,
     now: u64,
     specs: HashMap<Ticket, Spec>,
     waiting: BTreeSet<Ticket>,
     deadlines: HashMap<Ticket, u64>,
-    /// The first of the equal calls that a call waits with.
-    with: HashMap<Ticket, Ticket>,
-    up: Option<QuestionId>,
+    /// The first of the equal calls with which a call shares its request.
+    first_equal: HashMap<Ticket, Ticket>,
+    current: Option<QuestionId>,
     shown: Option<Question>,
     known: HashSet<QuestionId>,
-    /// What a person wants remembered: by tool and argument, or by tool alone.
-    agreed: HashMap<(u8, Option<u8>), bool>,
-    looks: u64,
+    /// The remembered decisions, by tool and argument, or by tool alone.
+    remembered: HashMap<(u8, Option<u8>), bool>,
+    presentations: u64,
     stopped: bool,
 }
 
-type Told = HashMap<Ticket, (bool, Cause)>;
+/// The calls that were resolved: approved or not, and the cause.
+type Results = HashMap<Ticket, (bool, Cause)>;
 
-impl World {
-    fn new(mode: Mode, somebody: Somebody) -> Self {
+impl Model {
+    fn new(mode: Mode, audience: Audience) -> Self {
         let memory = ApprovalMemory::default();
         Self {
-            machine: Machine::new(mode, somebody, memory, Some(Duration::from_millis(TIME_OUT))),
+            machine: Machine::new(mode, audience, memory, Some(Duration::from_millis(TIME_OUT))),
             mode,
-            somebody,
+            audience,
             now: 1,
             specs: HashMap::new(),
             waiting: BTreeSet::new(),
             deadlines: HashMap::new(),
-            with: HashMap::new(),
-            up: None,
+            first_equal: HashMap::new(),
+            current: None,
             shown: None,
             known: HashSet::new(),
-            agreed: HashMap::new(),
-            looks: 0,
+            remembered: HashMap::new(),
+            presentations: 0,
             stopped: false,
         }
     }
 
-    fn remembers(&self, spec: Spec) -> Option<bool> {
-        let said = [self.agreed.get(&(spec.tool, Some(spec.arg))), self.agreed.get(&(spec.tool, None))];
-        let said: Vec<bool> = said.into_iter().flatten().copied().collect();
-        if said.contains(&false) { Some(false) } else { said.first().copied() }
+    fn recall(&self, spec: Spec) -> Option<bool> {
+        let found =
+            [self.remembered.get(&(spec.tool, Some(spec.arg))), self.remembered.get(&(spec.tool, None))];
+        let found: Vec<bool> = found.into_iter().flatten().copied().collect();
+        if found.contains(&false) { Some(false) } else { found.first().copied() }
     }
 
-    /// What must become of a submission before anybody is asked.
-    fn unasked(&self, spec: Spec) -> Option<(bool, Cause)> {
+    /// Returns the expected result of a submission without asking. `None` if the machine must ask.
+    fn result_without_asking(&self, spec: Spec) -> Option<(bool, Cause)> {
         let human = spec.approval == Approval::Human;
         match self.mode {
             _ if self.stopped => Some((false, Cause::Cancelled)),
             Mode::Strict => Some((false, Cause::Mode)),
             Mode::ApproveAll if !human => Some((true, Cause::Mode)),
             Mode::ApproveAll | Mode::Interactive => {
-                let remembered =
-                    self.remembers(spec).filter(|_| !human).map(|approved| (approved, Cause::Memory));
-                remembered.or((self.somebody == Somebody::Absent).then_some((false, Cause::NobodyToAsk)))
+                let recalled = self.recall(spec).filter(|_| !human).map(|approved| (approved, Cause::Memory));
+                recalled.or((self.audience == Audience::Absent).then_some((false, Cause::NoOneToAsk)))
             }
         }
     }
 
     fn submit(&mut self, specs: &[(Spec, Option<u8>)]) {
-        let expected: Vec<_> = specs.iter().map(|(spec, _)| self.unasked(*spec)).collect();
+        let expected: Vec<_> = specs.iter().map(|(spec, _)| self.result_without_asking(*spec)).collect();
         let submissions = specs.iter().map(|(spec, group)| submission(*spec, *group)).collect();
         let tickets = self.machine.submit(submissions, Timestamp(self.now));
         assert_eq!(tickets.len(), specs.len());
@@ -108,29 +109,29 @@ impl World {
                 .iter()
                 .filter(|other| self.specs[*other] == *spec && spec.approval != Approval::Human)
                 .filter(|other| !self.is_on_screen(**other))
-                .min_by_key(|other| self.with[*other]);
+                .min_by_key(|other| self.first_equal[*other]);
             let deadline = equal.map_or(self.now + TIME_OUT, |other| self.deadlines[other]);
-            let with = equal.map_or(*ticket, |other| self.with[other]);
-            self.with.insert(*ticket, with);
+            let first_equal = equal.map_or(*ticket, |other| self.first_equal[other]);
+            self.first_equal.insert(*ticket, first_equal);
             self.deadlines.insert(*ticket, deadline);
-            if self.unasked(*spec).is_none() {
+            if self.result_without_asking(*spec).is_none() {
                 self.waiting.insert(*ticket);
             }
         }
         self.waiting.extend(&tickets);
-        let told = self.carry_out();
+        let results = self.carry_out();
         for (ticket, expected) in tickets.iter().zip(expected) {
-            assert_eq!(told.get(ticket).copied(), expected, "{:?}", self.specs[ticket]);
+            assert_eq!(results.get(ticket).copied(), expected, "{:?}", self.specs[ticket]);
         }
-        assert!(told.keys().all(|ticket| tickets.contains(ticket)));
+        assert!(results.keys().all(|ticket| tickets.contains(ticket)));
     }
 
     fn present(&mut self) {
-        let Some(id) = self.up else { return };
+        let Some(id) = self.current else { return };
         let members = self.machine.requests_of(id).unwrap().len();
-        self.looks += 1;
-        let look = |at| Shown { basis: Some(json!([self.looks, at])), ..Shown::default() };
-        let shown = self.machine.presented(id, (0..members).map(look).collect(), Timestamp(self.now));
+        self.presentations += 1;
+        let content = |at| Shown { basis: Some(json!([self.presentations, at])), ..Shown::default() };
+        let shown = self.machine.presented(id, (0..members).map(content).collect(), Timestamp(self.now));
         let question = shown.unwrap();
         assert!(question.position >= 1 && question.position <= question.of);
         for member in &question.members {
@@ -139,13 +140,13 @@ impl World {
         self.shown = Some(question);
     }
 
-    /// The waiting calls that a member stands for.
+    /// Returns the waiting calls that share the request of a member.
     fn tickets_of(&self, member: &super::super::Member) -> Vec<Ticket> {
-        let of = |ticket: &&Ticket| member.request.call_id == format!("c{}", self.with[*ticket].0);
+        let of = |ticket: &&Ticket| member.request.call_id == format!("c{}", self.first_equal[*ticket].0);
         self.waiting.iter().filter(of).copied().collect()
     }
 
-    /// Whether the question that a call waits with is being looked at.
+    /// Whether the question of a call is on screen.
     fn is_on_screen(&self, ticket: Ticket) -> bool {
         let members = self.shown.iter().flat_map(|question| &question.members);
         members.into_iter().any(|member| self.tickets_of(member).contains(&ticket))
@@ -153,76 +154,76 @@ impl World {
 
     fn answer(&mut self, target: Target, decisions: Vec<ApprovalDecision>) {
         let id = match target {
-            Target::Current => self.up.unwrap_or(QuestionId(0)),
+            Target::Current => self.current.unwrap_or(QuestionId(0)),
             Target::Past(id) => QuestionId(id),
         };
-        let counts = self.up == Some(id) && !self.up_is_over();
-        let members = if self.up == Some(id) { self.members_up() } else { Vec::new() };
-        let looked = self.shown.as_ref().is_some_and(|shown| shown.id == id);
+        let counts = self.current == Some(id) && !self.current_is_over();
+        let members = if self.current == Some(id) { self.current_members() } else { Vec::new() };
+        let was_shown = self.shown.as_ref().is_some_and(|shown| shown.id == id);
         let answer = Answer { decisions: decisions.clone(), seen: None };
         self.machine.answer(id, answer, Timestamp(self.now));
         if !counts {
-            let told = self.carry_out();
-            self.only_time_and_memory(&told);
-            return self.nothing_is_over();
+            let results = self.carry_out();
+            self.check_time_and_memory(&results);
+            return self.check_deadlines();
         }
-        let over: Vec<Ticket> =
+        let timed_out: Vec<Ticket> =
             self.waiting.iter().filter(|ticket| self.is_over(**ticket)).copied().collect();
         let each = match decisions.as_slice() {
             [one] if members.len() > 1 && one.edited_args.is_some() => None,
             [one] => Some(vec![one.clone(); members.len()]),
             each => Some(each.to_vec()).filter(|each| each.len() == members.len()),
         };
-        let mut expected = Told::new();
+        let mut expected = Results::new();
         for (at, tickets) in members.iter().enumerate() {
             let spec = self.specs[&tickets[0]];
             let decision = each.as_ref().map(|each| &each[at]);
-            let what = decision
-                .map_or((false, Cause::ApproverFailed), |decision| self.settled(spec, decision, looked));
-            expected.extend(tickets.iter().map(|ticket| (*ticket, what)));
+            let result = decision
+                .map_or((false, Cause::ApproverFailed), |decision| self.settle(spec, decision, was_shown));
+            expected.extend(tickets.iter().map(|ticket| (*ticket, result)));
         }
-        expected.extend(over.iter().map(|ticket| (*ticket, (false, Cause::TimeOut))));
-        self.up = None;
+        expected.extend(timed_out.iter().map(|ticket| (*ticket, (false, Cause::TimeOut))));
+        self.current = None;
         self.shown = None;
         if decisions.iter().any(|decision| decision.stop) {
             self.stopped = true;
         } else if each.is_some_and(|each| each.iter().any(|decision| decision.cause == Cause::Person)) {
-            let anew = self.now + TIME_OUT;
-            self.deadlines.values_mut().for_each(|deadline| *deadline = (*deadline).max(anew));
+            let new_deadline = self.now + TIME_OUT;
+            self.deadlines.values_mut().for_each(|deadline| *deadline = (*deadline).max(new_deadline));
         }
-        let told = self.carry_out();
-        for (ticket, what) in &expected {
-            assert_eq!(told.get(ticket), Some(what), "{:?}", self.specs[ticket]);
+        let results = self.carry_out();
+        for (ticket, result) in &expected {
+            assert_eq!(results.get(ticket), Some(result), "{:?}", self.specs[ticket]);
         }
-        // Nobody else is told anything, but by memory or because of the stop.
-        for (ticket, what) in told.iter().filter(|(ticket, _)| !expected.contains_key(ticket)) {
+        // Only memory or a stop may resolve other calls.
+        for (ticket, result) in results.iter().filter(|(ticket, _)| !expected.contains_key(ticket)) {
             let stopped = self.stopped.then_some((false, Cause::Cancelled));
-            assert_eq!(Some(*what), stopped.or(self.by_memory(*ticket)));
+            assert_eq!(Some(*result), stopped.or(self.result_by_memory(*ticket)));
         }
-        self.nothing_is_over();
+        self.check_deadlines();
     }
 
-    fn by_memory(&self, ticket: Ticket) -> Option<(bool, Cause)> {
-        self.remembers(self.specs[&ticket]).map(|approved| (approved, Cause::Memory))
+    fn result_by_memory(&self, ticket: Ticket) -> Option<(bool, Cause)> {
+        self.recall(self.specs[&ticket]).map(|approved| (approved, Cause::Memory))
     }
 
-    /// What no answer brought about: time went by, or the next question was answered before.
-    fn only_time_and_memory(&self, told: &Told) {
-        for (ticket, what) in told {
+    /// Checks results that come from no answer: each call timed out, or memory answered it.
+    fn check_time_and_memory(&self, results: &Results) {
+        for (ticket, result) in results {
             assert!(
-                *what == (false, Cause::TimeOut) || Some(*what) == self.by_memory(*ticket),
-                "{ticket:?} {what:?}"
+                *result == (false, Cause::TimeOut) || Some(*result) == self.result_by_memory(*ticket),
+                "{ticket:?} {result:?}"
             );
         }
     }
 
-    /// What an approver's word is worth, and what is remembered of it.
-    fn settled(&mut self, spec: Spec, decision: &ApprovalDecision, looked: bool) -> (bool, Cause) {
-        let person = decision.cause == Cause::Person;
-        let offered = spec.tool == 0 && decision.pattern == Some(0);
-        let no_answer = decision.approved && (!person || !looked || decision.stop)
-            || decision.remember == ApprovalScope::Pattern && !offered;
-        if no_answer {
+    /// Returns the expected result of a decision, and remembers the decision if it lasts.
+    fn settle(&mut self, spec: Spec, decision: &ApprovalDecision, was_shown: bool) -> (bool, Cause) {
+        let by_person = decision.cause == Cause::Person;
+        let is_offered = spec.tool == 0 && decision.pattern == Some(0);
+        let is_invalid = decision.approved && (!by_person || !was_shown || decision.stop)
+            || decision.remember == ApprovalScope::Pattern && !is_offered;
+        if is_invalid {
             return (false, Cause::ApproverFailed);
         }
         let once = spec.approval == Approval::OncePerSession && decision.approved;
@@ -231,15 +232,15 @@ impl World {
             ApprovalScope::Session => Some((spec.tool, Some(spec.arg))),
             ApprovalScope::Pattern => Some((spec.tool, None)),
         };
-        let lasts = person && spec.approval != Approval::Human && decision.edited_args.is_none();
+        let lasts = by_person && spec.approval != Approval::Human && decision.edited_args.is_none();
         if let Some(key) = key.filter(|_| lasts) {
-            self.agreed.insert(key, decision.approved);
+            self.remembered.insert(key, decision.approved);
         }
         (decision.approved, decision.cause)
     }
 
-    fn members_up(&self) -> Vec<Vec<Ticket>> {
-        let requests = self.up.and_then(|id| self.machine.requests_of(id)).unwrap_or_default();
+    fn current_members(&self) -> Vec<Vec<Ticket>> {
+        let requests = self.current.and_then(|id| self.machine.requests_of(id)).unwrap_or_default();
         let member = |request| super::super::Member { request, calls: 0, remembered_until: None };
         requests.into_iter().map(|(_, request)| self.tickets_of(&member(request))).collect()
     }
@@ -248,57 +249,57 @@ impl World {
         self.deadlines[&ticket] <= self.now
     }
 
-    fn up_is_over(&self) -> bool {
-        self.members_up().iter().flatten().any(|ticket| self.is_over(*ticket))
+    fn current_is_over(&self) -> bool {
+        self.current_members().iter().flatten().any(|ticket| self.is_over(*ticket))
     }
 
-    fn nothing_is_over(&self) {
+    fn check_deadlines(&self) {
         assert!(self.waiting.iter().all(|ticket| !self.is_over(*ticket)));
     }
 
-    /// Carries the effects out and checks what each of them must never be.
-    fn carry_out(&mut self) -> Told {
-        let mut told = Told::new();
+    /// Carries out the effects, and checks the invariants of each effect.
+    fn carry_out(&mut self) -> Results {
+        let mut results = Results::new();
         for effect in self.machine.take_effects() {
             match effect {
                 Effect::Show(id) => {
-                    assert_eq!(self.up.replace(id), None, "two questions at once");
-                    assert!(self.known.insert(id), "a question's name is used twice");
+                    assert_eq!(self.current.replace(id), None, "two questions at once");
+                    assert!(self.known.insert(id), "the id of a question is used twice");
                 }
                 Effect::Withdraw(id, cause) => {
-                    assert_eq!(self.up.take(), Some(id));
+                    assert_eq!(self.current.take(), Some(id));
                     assert!(matches!(cause, Cause::TimeOut | Cause::Cancelled));
                     self.shown = None;
                 }
                 Effect::Resolve(ticket, resolution) => {
                     assert!(self.waiting.remove(&ticket), "{ticket:?} was resolved twice");
                     self.check(ticket, &resolution);
-                    let what = (resolution.decision.approved, resolution.decision.cause);
+                    let result = (resolution.decision.approved, resolution.decision.cause);
                     if let Some(permit) = resolution.permit {
                         let (call, basis) = spend(permit);
                         assert_eq!(call, *submission(self.specs[&ticket], None).call);
-                        assert_eq!(basis.is_some(), what.1 == Cause::Person);
+                        assert_eq!(basis.is_some(), result.1 == Cause::Person);
                         assert!(
-                            basis.is_none_or(|basis| basis[0] == json!(self.looks)),
-                            "approved by an older look"
+                            basis.is_none_or(|basis| basis[0] == json!(self.presentations)),
+                            "approved by an older presentation"
                         );
                     }
-                    told.insert(ticket, what);
+                    results.insert(ticket, result);
                 }
             }
         }
-        assert!(self.up.is_some() || self.waiting.is_empty(), "somebody waits for nothing");
-        for members in self.members_up() {
+        assert!(self.current.is_some() || self.waiting.is_empty(), "a call waits without a question");
+        for members in self.current_members() {
             let spec = self.specs[&members[0]];
             assert!(
-                spec.approval == Approval::Human || self.remembers(spec).is_none(),
-                "asked what is remembered"
+                spec.approval == Approval::Human || self.recall(spec).is_none(),
+                "asked although memory has a decision"
             );
             assert!(spec.approval != Approval::Human || members.len() == 1);
         }
         let earliest = self.waiting.iter().map(|ticket| self.deadlines[ticket]).min();
         assert_eq!(self.machine.wake_at(), earliest.map(Timestamp));
-        told
+        results
     }
 
     fn check(&self, ticket: Ticket, resolution: &Resolution) {
@@ -334,29 +335,29 @@ impl World {
                 let Some(ticket) = all.iter().nth(index.index(all.len().max(1))).copied() else { return };
                 let waits = self.waiting.contains(&ticket);
                 self.machine.cancel(ticket, Timestamp(self.now));
-                let mut told = self.carry_out();
-                assert_eq!(told.remove(&ticket), waits.then_some((false, Cause::Cancelled)));
-                self.only_time_and_memory(&told);
+                let mut results = self.carry_out();
+                assert_eq!(results.remove(&ticket), waits.then_some((false, Cause::Cancelled)));
+                self.check_time_and_memory(&results);
             }
             Op::Tick(time) => {
                 self.now += time;
-                let over: Vec<Ticket> =
+                let timed_out: Vec<Ticket> =
                     self.waiting.iter().filter(|ticket| self.is_over(**ticket)).copied().collect();
                 self.machine.tick(Timestamp(self.now));
-                let told = self.carry_out();
-                for ticket in over {
-                    assert_eq!(told.get(&ticket), Some(&(false, Cause::TimeOut)));
+                let results = self.carry_out();
+                for ticket in timed_out {
+                    assert_eq!(results.get(&ticket), Some(&(false, Cause::TimeOut)));
                 }
-                self.only_time_and_memory(&told);
-                self.nothing_is_over();
+                self.check_time_and_memory(&results);
+                self.check_deadlines();
             }
             Op::Stop => {
                 let waiting = self.waiting.clone();
                 self.stopped = true;
                 self.machine.stop(Timestamp(self.now));
-                let told = self.carry_out();
+                let results = self.carry_out();
                 assert_eq!(
-                    told,
+                    results,
                     waiting.into_iter().map(|ticket| (ticket, (false, Cause::Cancelled))).collect()
                 );
             }
@@ -416,14 +417,14 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// In which a person is asked, mostly.
-fn setting() -> impl Strategy<Value = (Mode, Somebody)> {
+/// Modes and audiences. In most of them, the machine asks a person.
+fn setting() -> impl Strategy<Value = (Mode, Audience)> {
     prop_oneof![
-        6 => Just((Mode::Interactive, Somebody::There)),
-        2 => Just((Mode::ApproveAll, Somebody::There)),
-        1 => Just((Mode::ApproveAll, Somebody::Absent)),
-        1 => Just((Mode::Interactive, Somebody::Absent)),
-        1 => Just((Mode::Strict, Somebody::There)),
+        6 => Just((Mode::Interactive, Audience::There)),
+        2 => Just((Mode::ApproveAll, Audience::There)),
+        1 => Just((Mode::ApproveAll, Audience::Absent)),
+        1 => Just((Mode::Interactive, Audience::Absent)),
+        1 => Just((Mode::Strict, Audience::There)),
     ]
 }
 
@@ -431,28 +432,28 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn whatever_happens_every_call_is_told_once_and_nothing_runs_that_nobody_agreed_to(
-        (mode, somebody) in setting(),
+    fn every_call_is_resolved_once_and_runs_only_if_approved(
+        (mode, audience) in setting(),
         ops in prop::collection::vec(op(), 1..60),
         by_answers in any::<bool>(),
     ) {
-        let mut world = World::new(mode, somebody);
+        let mut model = Model::new(mode, audience);
         for op in ops {
-            world.step(op);
+            model.step(op);
         }
-        // Nothing waits for ever.
+        // Answers or timeouts resolve all waiting calls.
         for _ in 0..400 {
-            if world.waiting.is_empty() {
+            if model.waiting.is_empty() {
                 break;
             }
             if by_answers {
-                world.step(Op::Present);
-                world.step(Op::Answer(Target::Current, vec![no()]));
+                model.step(Op::Present);
+                model.step(Op::Answer(Target::Current, vec![no()]));
             } else {
-                world.step(Op::Tick(TIME_OUT));
+                model.step(Op::Tick(TIME_OUT));
             }
         }
-        prop_assert!(world.waiting.is_empty() && world.up.is_none());
-        prop_assert_eq!(world.machine.wake_at(), None);
+        prop_assert!(model.waiting.is_empty() && model.current.is_none());
+        prop_assert_eq!(model.machine.wake_at(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What waits for an answer, and how far an answer reaches.
+//! Questions, requests and calls that wait for an answer, and the check of an answer against its request.
 
 use std::sync::Arc;
 
@@ -7,94 +7,98 @@ use serde_json::Value;
 use crate::call::ApprovalContext;
 use crate::decision::{ApprovalDecision, ApprovalScope};
 use crate::presentation::ApprovalPresentation;
-use crate::question::{QuestionId, ShownBy, Ticket};
+use crate::question::{PresenterId, QuestionId, Ticket};
 use crate::request::ApprovalRequest;
 use crate::words::{Approval, Cause, Timestamp};
 
+/// A request in the queue, with the equal calls that wait for it.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingRequest {
     pub(super) request: Arc<ApprovalRequest>,
-    pub(super) own: Own,
-    pub(super) shown_by: Option<ShownBy>,
-    pub(super) calls: Vec<Caller>,
+    pub(super) original: OriginalContent,
+    pub(super) shown_by: Option<PresenterId>,
+    pub(super) calls: Vec<WaitingCall>,
     pub(super) basis: Option<Value>,
-    /// The very request that was shown. Nobody can change it, so its digest is taken when there is an answer.
+    /// The request as it was shown. It cannot change, so its digest can be computed as late as the answer.
     pub(super) shown: Option<Arc<ApprovalRequest>>,
 }
 
-/// What a request brought along, before anybody looked at what it is about.
+/// The presentation and the number of facts that a request had when it was submitted.
 #[derive(Debug)]
-pub(super) struct Own {
+pub(super) struct OriginalContent {
     pub(super) presentation: Option<ApprovalPresentation>,
     pub(super) facts: usize,
 }
 
 /// One of the equal calls that wait for a request.
 #[derive(Debug)]
-pub(super) struct Caller {
+pub(super) struct WaitingCall {
     pub(super) ticket: Ticket,
     pub(super) call: Arc<ApprovalContext>,
     pub(super) call_id: String,
-    pub(super) name: Option<String>,
+    pub(super) caller: Option<String>,
 }
 
+/// A question in the queue: one request or a group.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingQuestion {
     pub(super) id: QuestionId,
-    pub(super) members: Vec<Waiting>,
+    pub(super) members: Vec<WaitingRequest>,
     pub(super) deadline: Option<Timestamp>,
 }
 
-impl Waiting {
-    /// A question that is on screen takes no further call: one yes runs no more than the person saw. Nor does one take a call
-    /// that would be looked at by somebody else, or with something else in sight.
+impl WaitingRequest {
+    /// Whether another call can share this request.
+    ///
+    /// A request that is already on screen takes no further call, so an approval runs only calls that the person
+    /// saw. The other call must also have the same presenter and the same metadata.
     pub(super) fn shows_the_same_as(
         &self,
         request: &ApprovalRequest,
         call: &ApprovalContext,
-        shown_by: Option<ShownBy>,
+        shown_by: Option<PresenterId>,
     ) -> bool {
         self.shown.is_none()
             && self.shown_by == shown_by
-            && self.calls.first().is_some_and(|first| first.call.is_made_like(call))
+            && self.calls.first().is_some_and(|first| first.call.has_same_setting_as(call))
             && self.request.shows_the_same_as(request)
     }
 
-    /// What is shown again is looked at again: what an earlier look found is gone.
-    pub(super) fn look_away(&mut self) {
+    /// Discards the content of an earlier presentation, because a request that is shown again is presented again.
+    pub(super) fn discard_content(&mut self) {
         if self.shown.take().is_some() {
             let request = Arc::make_mut(&mut self.request);
-            request.presentation.clone_from(&self.own.presentation);
-            request.facts.truncate(self.own.facts);
+            request.presentation.clone_from(&self.original.presentation);
+            request.facts.truncate(self.original.facts);
             self.basis = None;
         }
     }
 }
 
-impl Caller {
-    /// The request as this caller made it: of equal ones, each keeps its name.
+impl WaitingCall {
+    /// Returns the shared request with the id and the caller of this call.
     pub(super) fn request(&self, shared: &ApprovalRequest) -> ApprovalRequest {
-        ApprovalRequest { call_id: self.call_id.clone(), caller: self.name.clone(), ..shared.clone() }
+        ApprovalRequest { call_id: self.call_id.clone(), caller: self.caller.clone(), ..shared.clone() }
     }
 }
 
-/// An approver's word is taken only as far as the request lets it reach.
-pub(super) fn settle(member: &Waiting, mut decision: ApprovalDecision) -> ApprovalDecision {
-    // Other arguments that are not other ones are a plain answer.
+/// Limits an approver's decision to what the request allows, and turns an invalid decision into a denial.
+pub(super) fn settle(member: &WaitingRequest, mut decision: ApprovalDecision) -> ApprovalDecision {
+    // An edit without changes is a plain decision.
     decision.edited_args = decision.edited_args.filter(|edited| *edited != member.request.args);
     if decision.approved && decision.cause != Cause::Person {
-        return not_an_answer("only a person approves");
+        return invalid_answer("only a person can approve");
     }
     if decision.approved && member.shown.is_none() {
-        return not_an_answer("it was not shown yet");
+        return invalid_answer("the request was not shown yet");
     }
     if decision.approved && decision.stop {
-        return not_an_answer("it says both yes and stop");
+        return invalid_answer("it approves the call and stops the run");
     }
     let offered = decision.pattern.and_then(|at| member.request.patterns.get(at));
     match decision.remember {
         ApprovalScope::Pattern if !offered.is_some_and(|p| p.matches(&member.request.payload)) => {
-            return not_an_answer("it names a pattern that was not offered");
+            return invalid_answer("it names a pattern that the request does not offer");
         }
         ApprovalScope::Pattern | ApprovalScope::Session if member.request.approval == Approval::Human => {
             decision.remember = ApprovalScope::None;
@@ -107,6 +111,7 @@ pub(super) fn settle(member: &Waiting, mut decision: ApprovalDecision) -> Approv
     decision
 }
 
-pub(super) fn not_an_answer(why: &str) -> ApprovalDecision {
-    ApprovalDecision::no(Cause::ApproverFailed).with_note(format!("the answer was not taken: {why}"))
+/// Creates the denial for an invalid answer.
+pub(super) fn invalid_answer(why: &str) -> ApprovalDecision {
+    ApprovalDecision::no(Cause::ApproverFailed).with_note(format!("invalid answer: {why}"))
 }

@@ -1,10 +1,10 @@
-//! Only what is equal, or covered by a pattern that was offered, is answered from memory.
+//! Tests that memory answers only equal payloads and payloads that an offered pattern covers.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{ApprovalMemory, MemoryId, Remembered, SharedMemory};
+use super::{ApprovalMemory, MemoryId, RememberedDecision, SharedMemory};
 use crate::decision::{ApprovalDecision, ApprovalScope};
 use crate::digest::Digest;
 use crate::pattern::{Loosen, OfferedPattern};
@@ -29,7 +29,7 @@ fn by_pattern(decision: ApprovalDecision, at: usize) -> ApprovalDecision {
 }
 
 fn request(payload: Value) -> ApprovalRequest {
-    ApprovalRequest::new("t", "does it", payload)
+    ApprovalRequest::new("t", "a description", payload)
 }
 
 fn offer(field: &str, how: Loosen, fields: Value) -> OfferedPattern {
@@ -41,7 +41,7 @@ fn approved(memory: &mut ApprovalMemory, payload: &Value) -> Option<bool> {
 }
 
 #[test]
-fn only_deeply_equal_payloads_are_answered() {
+fn only_deeply_equal_payloads_match() {
     let values = [
         json!(1),
         json!(1.0),
@@ -84,7 +84,7 @@ fn only_deeply_equal_payloads_are_answered() {
 }
 
 #[test]
-fn the_order_of_keys_does_not_matter_and_the_order_of_items_does() {
+fn key_order_is_ignored_but_item_order_counts() {
     let mut memory = ApprovalMemory::default();
     memory.store("t", &crate::json::parse(br#"{"a":1,"b":[1,2]}"#).unwrap(), yes(), NOW);
     assert_eq!(approved(&mut memory, &crate::json::parse(br#"{"b":[1,2],"a":1}"#).unwrap()), Some(true));
@@ -93,14 +93,14 @@ fn the_order_of_keys_does_not_matter_and_the_order_of_items_does() {
 }
 
 #[test]
-fn what_is_not_to_be_remembered_is_not() {
+fn decision_without_remember_is_not_stored() {
     let mut memory = ApprovalMemory::default();
     assert_eq!(memory.store("t", &json!(1), ApprovalDecision::yes(Cause::Person), NOW), None);
     assert_eq!(approved(&mut memory, &json!(1)), None);
 }
 
 #[test]
-fn a_remembered_answer_says_that_memory_gave_it() {
+fn remembered_decision_has_memory_as_its_cause() {
     let mut memory = ApprovalMemory::default();
     let edited = ApprovalDecision { edited_args: Some(crate::json::Args::new()), ..yes().with_note("fine") };
     memory.store("t", &json!(1), edited, NOW);
@@ -109,7 +109,7 @@ fn a_remembered_answer_says_that_memory_gave_it() {
 }
 
 #[test]
-fn denials_are_remembered_and_the_last_word_replaces_an_equal_one() {
+fn last_decision_replaces_an_equal_remembered_one() {
     let mut memory = ApprovalMemory::default();
     for (decision, expected) in [(no(), false), (yes(), true), (no(), false)] {
         memory.store("t", &json!({"a": 1}), decision, NOW);
@@ -119,7 +119,7 @@ fn denials_are_remembered_and_the_last_word_replaces_an_equal_one() {
 }
 
 #[test]
-fn what_is_over_answers_nothing_and_is_not_listed() {
+fn expired_decision_answers_nothing_and_is_not_listed() {
     let mut memory = ApprovalMemory::new(Some(Duration::from_millis(500)));
     assert_eq!(memory.until(NOW), Some(Timestamp(1_500)));
     let id = memory.store("t", &json!(1), yes(), NOW).unwrap();
@@ -131,11 +131,11 @@ fn what_is_over_answers_nothing_and_is_not_listed() {
     }
     memory.store("t", &json!(1), yes(), Timestamp(2_000));
     assert!(memory.lookup("t", &json!(1), Timestamp(2_400)).is_some());
-    assert!(!memory.revoke(id), "an equal answer took its place");
+    assert!(!memory.revoke(id), "an equal decision replaced it");
 }
 
 #[test]
-fn an_expiry_past_the_end_of_time_is_no_expiry_in_the_past() {
+fn overflowing_expiry_is_clamped_to_the_last_moment() {
     let mut memory = ApprovalMemory::new(Some(Duration::MAX));
     memory.store("t", &json!(1), yes(), Timestamp(u64::MAX - 1));
     assert_eq!(memory.until(NOW), Some(Timestamp(u64::MAX)));
@@ -143,7 +143,7 @@ fn an_expiry_past_the_end_of_time_is_no_expiry_in_the_past() {
 }
 
 #[test]
-fn hits_are_counted_where_the_answer_came_from() {
+fn hit_is_counted_on_the_decision_that_answered() {
     let mut memory = ApprovalMemory::default();
     let first = memory.store("t", &json!(1), yes(), NOW).unwrap();
     let second = memory.store("t", &json!(2), yes(), NOW).unwrap();
@@ -156,17 +156,17 @@ fn hits_are_counted_where_the_answer_came_from() {
 }
 
 #[test]
-fn the_list_says_what_was_decided_and_when() {
+fn list_shows_each_decision_with_its_times() {
     let mut memory = ApprovalMemory::new(Some(Duration::from_millis(5)));
     memory.remember(&request(json!({"a": 1})), yes(), NOW);
     let list = memory.list(NOW);
-    let Remembered { tool_name, payload, description, since, until, .. } = list[0];
-    assert_eq!((tool_name.as_str(), payload, description.as_str()), ("t", &json!({"a": 1}), "does it"));
+    let RememberedDecision { tool_name, payload, description, since, until, .. } = list[0];
+    assert_eq!((tool_name.as_str(), payload, description.as_str()), ("t", &json!({"a": 1}), "a description"));
     assert_eq!((*since, *until), (NOW, Some(Timestamp(1_005))));
 }
 
 #[test]
-fn what_is_revoked_or_cleared_is_asked_again() {
+fn revoked_or_cleared_decision_answers_nothing() {
     let mut memory = ApprovalMemory::default();
     let ids: Vec<MemoryId> = (0..3).filter_map(|n| memory.store("t", &json!(n), yes(), NOW)).collect();
     assert!(memory.revoke(ids[1]));
@@ -176,11 +176,11 @@ fn what_is_revoked_or_cleared_is_asked_again() {
     assert_eq!([0, 1, 2].map(|n| approved(&mut memory, &json!(n))), [None; 3]);
     assert!(memory.list(NOW).is_empty());
     let again = memory.store("t", &json!(1), yes(), NOW).unwrap();
-    assert!(!ids.contains(&again), "a name is never given twice");
+    assert!(!ids.contains(&again), "an id is never used twice");
 }
 
 #[test]
-fn a_tool_whose_definition_changed_is_another_tool() {
+fn changed_definition_makes_it_another_tool() {
     let mut memory = ApprovalMemory::default();
     let of = |definition: Option<&str>| ApprovalRequest {
         definition: definition.map(Digest::of),
@@ -190,14 +190,14 @@ fn a_tool_whose_definition_changed_is_another_tool() {
     assert!(memory.recall(&of(Some("one")), NOW).is_some());
     assert_eq!(memory.recall(&of(Some("two")), NOW), None);
     assert_eq!(memory.recall(&of(None), NOW), None);
-    // Both words stand beside each other, each for its own definition.
+    // Memory keeps both decisions, each for its own definition.
     memory.remember(&of(Some("two")), no(), NOW);
     assert_eq!(memory.recall(&of(Some("one")), NOW).map(|found| found.approved), Some(true));
     assert_eq!(memory.recall(&of(Some("two")), NOW).map(|found| found.approved), Some(false));
 }
 
 #[test]
-fn a_yes_does_not_reach_a_riskier_call_and_a_no_does() {
+fn approval_skips_riskier_calls_but_denial_covers_them() {
     let mut memory = ApprovalMemory::default();
     let of = |risk| ApprovalRequest { risk, ..request(json!(1)) };
     memory.remember(&of(Risk::High), yes(), NOW);
@@ -208,8 +208,8 @@ fn a_yes_does_not_reach_a_riskier_call_and_a_no_does() {
 }
 
 #[test]
-fn ten_thousand_answers_are_searched_like_ten() {
-    let places = |count: u64| {
+fn lookup_cost_stays_constant_for_10000_decisions() {
+    let index_sizes = |count: u64| {
         let mut memory = ApprovalMemory::default();
         for n in 0..count {
             let path = format!("d{n}");
@@ -220,16 +220,16 @@ fn ten_thousand_answers_are_searched_like_ten() {
         }
         assert_eq!(approved(&mut memory, &json!({"exact": count - 1})), Some(true));
         assert_eq!(approved(&mut memory, &json!({"path": "d3/x/y", "op": "read"})), Some(true));
-        let fullest = memory.index.values().map(Vec::len).max();
-        (fullest, memory.shapes.values().map(Vec::len).sum::<usize>())
+        let longest = memory.index.values().map(Vec::len).max();
+        (longest, memory.shapes.values().map(Vec::len).sum::<usize>())
     };
-    // One place to look for an exact answer, and one shape of patterns: what a search looks at does not grow.
-    assert_eq!(places(10), (Some(1), 1));
-    assert_eq!(places(10_000), (Some(1), 1));
+    // Each hash has one entry, and all patterns have one shape, so a lookup checks the same number of entries.
+    assert_eq!(index_sizes(10), (Some(1), 1));
+    assert_eq!(index_sizes(10_000), (Some(1), 1));
 }
 
 #[test]
-fn clones_of_a_shared_memory_remember_together() {
+fn shared_memory_clones_share_their_decisions() {
     let first = SharedMemory::from(ApprovalMemory::default());
     let second = first.clone();
     let yes = ApprovalDecision::yes(Cause::Person).remembered(ApprovalScope::Session);
@@ -240,7 +240,7 @@ fn clones_of_a_shared_memory_remember_together() {
 }
 
 #[test]
-fn what_is_stored_reaches_every_definition_and_what_was_answered_only_its_own() {
+fn stored_decision_covers_every_definition() {
     let defined = |of: &str| ApprovalRequest {
         definition: Some(Digest::of(of)),
         risk: Risk::Irreversible,
@@ -249,21 +249,24 @@ fn what_is_stored_reaches_every_definition_and_what_was_answered_only_its_own() 
     for decision in [yes(), no()] {
         let mut memory = ApprovalMemory::default();
         memory.store("t", &json!({"a": 1}), decision.clone(), NOW);
-        let found = memory.recall(&defined("x"), NOW).expect("it is stored");
+        let found = memory.recall(&defined("x"), NOW).expect("the stored decision");
         assert_eq!(found.approved, decision.approved);
         memory.clear();
         memory.remember(&request(json!({"a": 1})), decision, NOW);
-        assert!(memory.recall(&defined("x"), NOW).is_none(), "another question was answered");
+        assert!(
+            memory.recall(&defined("x"), NOW).is_none(),
+            "the decision is for a request without a definition"
+        );
     }
     let mut memory = ApprovalMemory::default();
     memory.settle(&defined("x"), yes(), NOW);
     assert!(memory.recall(&defined("x"), NOW).is_some() && memory.recall(&defined("y"), NOW).is_none());
     memory.settle(&request(json!({"a": 1})), yes(), NOW);
-    assert!(memory.recall(&defined("y"), NOW).is_none(), "a yes does not reach what is riskier");
+    assert!(memory.recall(&defined("y"), NOW).is_none(), "an approval does not cover a higher risk");
 }
 
 #[test]
-fn a_look_is_no_answer_and_a_person_is_not_answered_for() {
+fn approves_counts_no_hit_and_never_answers_human() {
     let mut memory = ApprovalMemory::default();
     memory.remember(&request(json!({"a": 1})), yes(), NOW);
     assert!(memory.approves(&request(json!({"a": 1})), NOW));
@@ -274,7 +277,7 @@ fn a_look_is_no_answer_and_a_person_is_not_answered_for() {
 }
 
 #[test]
-fn what_is_over_is_not_kept() {
+fn expired_decisions_are_removed() {
     let mut memory = ApprovalMemory::new(Some(Duration::from_millis(10)));
     for n in 0..1000 {
         memory.store("t", &json!({"n": n}), yes(), Timestamp(n));
@@ -284,7 +287,7 @@ fn what_is_over_is_not_kept() {
 }
 
 #[test]
-fn zeros_that_a_tool_can_tell_apart_are_two() {
+fn positive_and_negative_zero_stay_distinct() {
     let mut memory = ApprovalMemory::default();
     memory.store("t", &json!({"x": 0.0}), yes(), NOW);
     assert!(memory.lookup("t", &json!({"x": -0.0}), NOW).is_none());

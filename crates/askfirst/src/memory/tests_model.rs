@@ -1,4 +1,4 @@
-//! Memory against a plain list that is searched from end to end.
+//! A model test: compares the memory with a plain list without an index.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -15,8 +15,8 @@ enum Op {
     Wait(u64),
 }
 
-/// One answer, as the slow memory keeps it.
-struct Kept {
+/// One decision in the list.
+struct ListEntry {
     id: MemoryId,
     tool_name: String,
     payload: Value,
@@ -27,14 +27,14 @@ struct Kept {
     until: u64,
 }
 
-/// The slow and obvious memory.
+/// A slow and simple memory: a list of decisions.
 #[derive(Default)]
-struct Plain {
-    entries: Vec<Kept>,
+struct ListMemory {
+    entries: Vec<ListEntry>,
     next: u64,
 }
 
-impl Plain {
+impl ListMemory {
     fn remember(
         &mut self,
         request: &ApprovalRequest,
@@ -50,7 +50,7 @@ impl Plain {
             return None;
         }
         self.entries.retain(|old| old.until > now);
-        let reach = |pattern: &OfferedPattern| {
+        let coverage = |pattern: &OfferedPattern| {
             let mut fields = pattern.fields.clone();
             for (key, how) in &pattern.loosen {
                 let value = fields.entry(key).or_insert(Value::Null);
@@ -63,13 +63,13 @@ impl Plain {
         self.entries.retain(|old| {
             let same = match (&old.pattern, &pattern) {
                 (None, None) => old.payload == request.payload,
-                (Some(a), Some(b)) => reach(a) == reach(b),
+                (Some(a), Some(b)) => coverage(a) == coverage(b),
                 (Some(_), None) | (None, Some(_)) => false,
             };
             !(same && old.tool_name == request.tool_name && old.definition == request.definition)
         });
         self.next += 1;
-        let entry = Kept {
+        let entry = ListEntry {
             id: MemoryId(self.next),
             tool_name: request.tool_name.clone(),
             payload: request.payload.clone(),
@@ -83,21 +83,21 @@ impl Plain {
         Some(MemoryId(self.next))
     }
 
-    /// Whether it was approved, if an answer is remembered.
+    /// Returns whether the request is approved, if the list has a decision for it.
     fn answer(&self, request: &ApprovalRequest, now: u64, strict: bool) -> Option<bool> {
         let of_tool = || self.entries.iter().filter(|entry| entry.tool_name == request.tool_name);
-        let covered = |entry: &Kept| match &entry.pattern {
+        let covered = |entry: &ListEntry| match &entry.pattern {
             None => Some(entry.payload == request.payload),
             Some(pattern) => covers(pattern, &request.payload),
         };
         let in_doubt = of_tool().any(|entry| covered(entry).is_none());
-        let holds = |entry: &&Kept| {
+        let holds = |entry: &&ListEntry| {
             let fits =
                 entry.definition == request.definition && (!entry.approved || request.risk <= entry.risk);
             covered(entry) == Some(true) && entry.until > now && (fits || !strict)
         };
-        let said: Vec<bool> = of_tool().filter(holds).map(|entry| entry.approved).collect();
-        match (said.contains(&false), said.contains(&true)) {
+        let found: Vec<bool> = of_tool().filter(holds).map(|entry| entry.approved).collect();
+        match (found.contains(&false), found.contains(&true)) {
             (true, _) => Some(false),
             (false, true) if !in_doubt => Some(true),
             (false, _) => None,
@@ -105,7 +105,7 @@ impl Plain {
     }
 }
 
-/// Whether a pattern covers a payload, or nothing if that cannot be told.
+/// Returns whether a pattern covers a payload. `None` if that is unknown.
 fn covers(pattern: &OfferedPattern, payload: &Value) -> Option<bool> {
     let Value::Object(fields) = payload else { return Some(false) };
     if fields.keys().any(|key| key.starts_with('\0')) {
@@ -114,8 +114,8 @@ fn covers(pattern: &OfferedPattern, payload: &Value) -> Option<bool> {
     let mut all = true;
     for (key, how) in &pattern.loosen {
         let Some(value) = fields.get(key) else { return Some(false) };
-        let held = pattern.fields.get(key).cloned().unwrap_or_default();
-        all &= match (how, &held, value) {
+        let expected = pattern.fields.get(key).cloned().unwrap_or_default();
+        all &= match (how, &expected, value) {
             (Loosen::Any, _, _) => true,
             (Loosen::Under, _, Value::String(path)) if path.split('/').any(|part| part == "..") => {
                 return None;
@@ -178,7 +178,7 @@ fn op() -> impl Strategy<Value = Op> {
         (any::<bool>(), scope, prop::option::of(0..3_usize)).prop_map(|(approved, remember, pattern)| {
             ApprovalDecision { approved, remember, pattern, ..ApprovalDecision::yes(Cause::Person) }
         });
-    // Often the pattern is one that covers the request.
+    // Often, the pattern covers the request.
     let fitting = (any_request(), any::<bool>()).prop_map(|(mut request, under)| {
         for pattern in &mut request.patterns {
             let Value::Object(fields) = &request.payload else { continue };
@@ -203,38 +203,38 @@ fn op() -> impl Strategy<Value = Op> {
 
 proptest! {
     #[test]
-    fn memory_answers_as_a_plain_list_would(ops in prop::collection::vec(op(), 1..60)) {
+    fn memory_answers_like_a_plain_list(ops in prop::collection::vec(op(), 1..60)) {
         let mut memory = ApprovalMemory::new(Some(Duration::from_millis(10)));
-        let (mut plain, mut now) = (Plain::default(), 1);
+        let (mut list, mut now) = (ListMemory::default(), 1);
         for op in ops {
             match op {
                 Op::Remember { request, decision } => {
                     let id = memory.remember(&request, decision.clone(), Timestamp(now));
-                    prop_assert_eq!(id, plain.remember(&request, &decision, now));
+                    prop_assert_eq!(id, list.remember(&request, &decision, now));
                 }
                 Op::Recall(request) => {
                     let found = memory.recall(&request, Timestamp(now)).map(|decision| decision.approved);
-                    prop_assert_eq!(found, plain.answer(&request, now, true), "{:?}", request);
+                    prop_assert_eq!(found, list.answer(&request, now, true), "{:?}", request);
                 }
                 Op::Lookup(request) => {
                     let found = memory.lookup(&request.tool_name, &request.payload, Timestamp(now));
-                    prop_assert_eq!(found.as_ref().map(|decision| decision.approved), plain.answer(&request, now, false));
+                    prop_assert_eq!(found.as_ref().map(|decision| decision.approved), list.answer(&request, now, false));
                 }
                 Op::Revoke(id) => {
-                    let known = plain.entries.iter().position(|entry| entry.id == MemoryId(id));
+                    let known = list.entries.iter().position(|entry| entry.id == MemoryId(id));
                     prop_assert_eq!(memory.revoke(MemoryId(id)), known.is_some());
                     if let Some(at) = known {
-                        plain.entries.remove(at);
+                        list.entries.remove(at);
                     }
                 }
                 Op::Clear => {
                     memory.clear();
-                    plain.entries.clear();
+                    list.entries.clear();
                 }
                 Op::Wait(time) => now += time,
             }
             let listed: Vec<MemoryId> = memory.list(Timestamp(now)).iter().map(|found| found.id).collect();
-            let live = plain.entries.iter().filter(|entry| entry.until > now);
+            let live = list.entries.iter().filter(|entry| entry.until > now);
             prop_assert_eq!(listed, live.map(|entry| entry.id).collect::<Vec<_>>());
         }
     }

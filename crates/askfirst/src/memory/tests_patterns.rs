@@ -1,4 +1,4 @@
-//! A pattern reaches as far as the tool offered, and where that cannot be told, nothing is approved.
+//! Tests that a pattern covers only what the tool offered, and that an ambiguous payload is never approved.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn folder(path: &str) -> ApprovalRequest {
 }
 
 #[test]
-fn a_pattern_answers_what_it_covers_and_nothing_beside_it() {
+fn pattern_answers_exactly_the_payloads_it_covers() {
     let mut memory = ApprovalMemory::default();
     memory.remember(&folder("notes/a.md"), by_pattern(yes(), 0), NOW);
     let of = |memory: &mut ApprovalMemory, path: &str, op: &str| {
@@ -31,7 +31,7 @@ fn a_pattern_answers_what_it_covers_and_nothing_beside_it() {
 }
 
 #[test]
-fn only_an_offered_pattern_that_covers_the_request_is_remembered() {
+fn only_a_matching_offered_pattern_is_remembered() {
     let mut memory = ApprovalMemory::default();
     assert_eq!(memory.remember(&folder("notes/a"), by_pattern(yes(), 2), NOW), None);
     let unnamed = yes().remembered(ApprovalScope::Pattern);
@@ -44,7 +44,7 @@ fn only_an_offered_pattern_that_covers_the_request_is_remembered() {
 }
 
 #[test]
-fn a_no_wins_over_every_yes() {
+fn remembered_denial_wins_over_every_approval() {
     let inside = json!({"path": "notes/private/a", "op": "write"});
     for order in [[0, 1], [1, 0]] {
         let mut memory = ApprovalMemory::default();
@@ -62,7 +62,7 @@ fn a_no_wins_over_every_yes() {
 }
 
 #[test]
-fn a_path_that_nobody_can_place_dodges_no_no() {
+fn ambiguous_path_is_never_approved_from_memory() {
     let mut memory = ApprovalMemory::default();
     memory.remember(&folder("x/a"), by_pattern(yes(), 1), NOW);
     memory.remember(&folder("secrets/a"), by_pattern(no(), 0), NOW);
@@ -76,7 +76,7 @@ fn a_path_that_nobody_can_place_dodges_no_no() {
 }
 
 #[test]
-fn a_pattern_with_marked_names_is_not_made_up_by_a_payload() {
+fn payload_cannot_imitate_a_pattern_key() {
     let mut memory = ApprovalMemory::default();
     memory.remember(&folder("notes/a"), by_pattern(yes(), 1), NOW);
     assert_eq!(approved(&mut memory, &json!({"\0path": null, "op": "write"})), None);
@@ -84,7 +84,7 @@ fn a_pattern_with_marked_names_is_not_made_up_by_a_payload() {
 }
 
 #[test]
-fn equal_patterns_replace_each_other_and_are_revoked_as_one() {
+fn equal_patterns_replace_each_other() {
     let mut memory = ApprovalMemory::default();
     memory.remember(&folder("notes/a"), by_pattern(yes(), 0), NOW);
     let last = memory.remember(&folder("notes/b"), by_pattern(no(), 0), NOW).unwrap();
@@ -96,7 +96,7 @@ fn equal_patterns_replace_each_other_and_are_revoked_as_one() {
 }
 
 #[test]
-fn an_exact_answer_and_a_pattern_of_the_same_payload_are_two() {
+fn exact_decision_and_pattern_are_remembered_separately() {
     let mut memory = ApprovalMemory::default();
     let request = folder("notes/a");
     let exact = memory.remember(&request, yes(), NOW).unwrap();

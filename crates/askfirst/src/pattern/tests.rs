@@ -1,4 +1,4 @@
-//! A pattern covers what it says and nothing beside it.
+//! Tests that each kind of pattern covers exactly the payloads it should.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ fn fields(value: Value) -> Map<String, Value> {
 }
 
 #[test]
-fn a_folder_covers_what_is_below_it_and_not_its_neighbours() {
+fn folder_pattern_covers_its_contents_and_no_siblings() {
     let fields = fields(json!({"root": "notes", "path": "drafts"}));
     let folder = OfferedPattern::new("drafts", fields, [("path", Loosen::Under)]);
     for path in ["drafts", "drafts/a.md", "drafts/x/y.md"] {
@@ -24,14 +24,14 @@ fn a_folder_covers_what_is_below_it_and_not_its_neighbours() {
 }
 
 #[test]
-fn a_whole_root_is_the_empty_path() {
+fn empty_path_covers_a_whole_root() {
     let root = OfferedPattern::new("notes", fields(json!({"path": ""})), [("path", Loosen::Under)]);
     assert!(root.matches(&json!({"path": "a/b"})) && root.matches(&json!({"path": ""})));
     assert!(!root.matches(&json!({"path": "/etc/passwd"})));
 }
 
 #[test]
-fn words_cover_a_list_that_begins_with_them() {
+fn starts_with_covers_lists_with_that_prefix() {
     let words = OfferedPattern::new(
         "git log",
         fields(json!({"argv": ["git", "log"]})),

@@ -1,11 +1,11 @@
-//! Which tools are on offer at all. Whoever makes the policy knows; here it is only asked.
+//! Which tools a policy offers at all. The creator of the policy decides it with a function.
 
 use std::sync::Arc;
 
 use super::Policy;
 use crate::verdict::Because;
 
-/// What is on offer, and the rule that says so.
+/// The function that says which tools are offered, and the rule that it comes from.
 #[derive(Clone)]
 pub(super) struct Offer {
     includes: Arc<dyn Fn(&str) -> bool + Send + Sync>,
@@ -13,7 +13,7 @@ pub(super) struct Offer {
 }
 
 impl Policy {
-    /// The same, but that every call of a tool is denied that is not on offer.
+    /// Denies every call of a tool for which `includes` returns false.
     #[must_use]
     pub fn with_offer(
         mut self,
@@ -31,7 +31,7 @@ impl Policy {
         layers.into_iter().any(|rules| !rules.naming(tool_name).is_empty())
     }
 
-    /// The rule that keeps a tool from being offered.
+    /// Returns the rule that leaves a tool out of the offer.
     pub(crate) fn not_offered(&self, tool_name: &str) -> Option<&Because> {
         self.offer.as_ref().filter(|offer| !(offer.includes)(tool_name)).map(|offer| &offer.origin)
     }

@@ -1,4 +1,4 @@
-//! What rules want to know of paths: which arguments they test, and where relative ones begin.
+//! Paths in rules: which arguments the rules test as paths, and the folder of relative paths.
 
 use std::path::{Path, PathBuf};
 
@@ -9,23 +9,25 @@ use crate::call::ApprovalContext;
 use crate::when::Condition;
 
 impl Policy {
-    /// The same with the folder that the rules speak for.
+    /// Sets the folder of the rules. Relative paths start there.
     #[must_use]
     pub fn with_folder(mut self, folder: PathBuf) -> Self {
         self.folder = Some(folder);
         self
     }
 
-    /// The folder that the rules speak for.
+    /// Returns the folder of the rules, where relative paths start.
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// The texts of a call that a rule tests as paths. Whoever can look at files resolves them before judging.
+    /// Returns the texts in a call that some rule tests as paths.
+    ///
+    /// Resolve them before judging, and put the result into [`ApprovalContext::resolved`].
     #[must_use]
     pub fn paths_to_resolve<'a>(&self, call: &'a ApprovalContext) -> Vec<&'a str> {
-        if !self.path_tests {
+        if !self.has_path_tests {
             return Vec::new();
         }
         let layers = std::iter::once(&self.main).chain(&self.floors);
@@ -40,9 +42,10 @@ impl Policy {
             .collect()
     }
 
-    pub(super) fn noted(mut self) -> Self {
+    /// Notes whether any rule tests a path, so that other policies skip the search.
+    pub(super) fn detect_path_tests(mut self) -> Self {
         let mut layers = std::iter::once(&self.main).chain(&self.floors);
-        self.path_tests = layers.any(|rules| {
+        self.has_path_tests = layers.any(|rules| {
             let cases = rules.entries().flat_map(|entry| &entry.cases);
             cases.flat_map(|case| &case.when).any(Condition::wants_path)
         });

@@ -1,4 +1,4 @@
-//! Descriptions and payloads that leave out what they should.
+//! Tests that descriptions and payloads leave out excluded keys.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn args(value: Value) -> Args {
 }
 
 #[test]
-fn an_excluded_key_is_shown_and_nowhere_else() {
+fn excluded_key_is_shown_and_nowhere_else() {
     let args = args(json!({"to": "ada@example.org", "body": "the secret"}));
     let request = simple_approval_request("send_email", &args, None, &["body".to_owned()]);
     assert_eq!(request.payload, json!({"to": "ada@example.org"}));
@@ -18,7 +18,7 @@ fn an_excluded_key_is_shown_and_nowhere_else() {
 }
 
 #[test]
-fn a_template_fills_in_arguments_but_no_excluded_ones() {
+fn template_fills_in_all_but_excluded_arguments() {
     let args = args(json!({"to": "ada", "n": 3, "body": "the secret"}));
     let fill = |text: &str| Template::new(text).fill(&args, &["body".to_owned()]);
     assert_eq!(fill("Send {n} to {to}"), "Send 3 to ada");
@@ -27,7 +27,7 @@ fn a_template_fills_in_arguments_but_no_excluded_ones() {
 }
 
 #[test]
-fn an_argument_that_looks_like_a_template_is_not_filled_in_again() {
+fn argument_that_looks_like_a_template_stays_unchanged() {
     let args = args(json!({"to": "{body}", "body": "the secret"}));
     assert_eq!(Template::new("to {to}").fill(&args, &[]), "to {body}");
 }

@@ -1,14 +1,14 @@
-//! What is left out is left out in every form, and nothing else is.
+//! Tests that withheld values are removed in every written form, and that nothing else is.
 
 use serde_json::json;
 
-use super::Withheld;
+use super::WithheldValues;
 
 #[test]
-fn a_value_is_found_however_it_is_quoted_or_cut_short() {
+fn withheld_value_is_found_when_quoted_or_cut_short() {
     let args = json!({"to": "ada", "body": "say \"hi\"\nnow", "pin": 7, "list": ["horse battery"]});
     let keys = ["body", "pin", "list"].map(str::to_owned);
-    let withheld = Withheld::of(args.as_object().unwrap(), &keys);
+    let withheld = WithheldValues::of(args.as_object().unwrap(), &keys);
     for (text, left) in [
         ("send(body=\"say \\\"hi\\\"\\nnow\", to=\"ada\")", "send(body=\"[left out]\", to=\"ada\")"),
         ("body was say \"hi\"\nnow", "body was [left out]"),
@@ -19,8 +19,8 @@ fn a_value_is_found_however_it_is_quoted_or_cut_short() {
     ] {
         assert_eq!(withheld.text(text), left);
     }
-    for there in [json!({"x": ["a horse battery"]}), json!({"pin": null}), json!([7]), json!("pin 7")] {
-        assert!(withheld.is_in(&there), "{there}");
+    for value in [json!({"x": ["a horse battery"]}), json!({"pin": null}), json!([7]), json!("pin 7")] {
+        assert!(withheld.is_in(&value), "{value}");
     }
     assert!(!withheld.is_in(&json!({"to": "ada", "n": 77, "sure": true, "none": null})));
 }

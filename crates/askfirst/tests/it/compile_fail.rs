@@ -1,6 +1,6 @@
-//! What must not compile, and what the compiler says about it.
+//! Tests that misuse of the macro does not compile, with the expected compiler errors.
 
 #[test]
-fn misuse_of_requires_approval_is_told_in_readable_words() {
+fn misuse_of_requires_approval_gives_readable_errors() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
 }

@@ -1,11 +1,11 @@
-//! The core from outside, as one binary.
+//! Integration tests of the core, as one binary.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that fails should say where"
+    reason = "a panic shows where a test fails"
 )]
 
 mod compile_fail;

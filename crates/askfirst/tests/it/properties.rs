@@ -1,10 +1,10 @@
-//! Properties of the judge and the modes, over random policies, calls and views.
+//! Property tests of the judge and the modes, with random policies, calls and assessments.
 
 #[path = "properties_judge.rs"]
 mod judge;
 #[path = "properties_model.rs"]
 mod model;
+#[path = "properties_permits.rs"]
+mod permits;
 #[path = "properties_random.rs"]
 mod random;
-#[path = "properties_unasked.rs"]
-mod unasked;

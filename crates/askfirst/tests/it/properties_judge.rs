@@ -1,20 +1,21 @@
-//! A `deny` or a floor never makes anything milder, a stricter mode never runs more, and there is always a reason.
+//! Properties of the judge: denies and floors never loosen a verdict, stricter modes never run more calls, and every
+//! verdict has a reason.
 
-use askfirst::machine::{Answer, Effect, Machine, Somebody, Submission};
+use askfirst::machine::{Answer, Audience, Effect, Machine, Submission};
 use askfirst::{
     Approval, ApprovalContext, ApprovalDecision, ApprovalMemory, Assessment, Cause, Judgement, Mode, Policy,
-    Shown, Timestamp, Verdict, judge,
+    SandboxStatus, Shown, Timestamp, Verdict, judge,
 };
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::model::judged;
+use super::model::expected_approval;
 use super::random::{
-    Always, RandomCase, RandomEntry, RandomRules, assessment, call, case, entry, overriding, policy, rules,
-    walls,
+    ConstantOverride, RandomCase, RandomEntry, RandomRules, assessment, call, case, constant_override, entry,
+    policy, rules, sandbox_status,
 };
 
-/// Where a `deny` is added.
+/// The place where a `deny` is added.
 #[derive(Debug, Clone)]
 enum Place {
     Entry(RandomEntry),
@@ -85,8 +86,8 @@ fn any_call() -> impl Strategy<Value = ApprovalContext> {
         .prop_map(|(name, args)| ApprovalContext::new(name, args.into_iter().collect()))
 }
 
-/// Everything that a judgement says, checked against itself.
-fn answer(judgement: &Judgement<'_>, call: &ApprovalContext) -> String {
+/// Checks that the parts of a judgement agree, and returns them as text.
+fn check_judgement(judgement: &Judgement<'_>, call: &ApprovalContext) -> String {
     let (because, verdict) = (judgement.because(), judgement.verdict());
     let first = because.first().expect("a verdict without a reason");
     assert!(!first.rule.is_empty() && !first.text.is_empty());
@@ -108,11 +109,11 @@ fn answer(judgement: &Judgement<'_>, call: &ApprovalContext) -> String {
     format!("{:?} {because:?} {request:?} {:?}", judgement.approval(), judgement.refusal())
 }
 
-/// Whether a call runs in a mode, asked of somebody who says the same to everything.
+/// Whether a call runs in a mode, with an approver that always gives the same decision.
 fn runs(
     mode: Mode,
-    somebody: Somebody,
-    says: &ApprovalDecision,
+    audience: Audience,
+    decision: &ApprovalDecision,
     call: &ApprovalContext,
     own: &Assessment,
     policy: &Policy,
@@ -120,7 +121,7 @@ fn runs(
     let judgement = judge(call, own, policy);
     let Some(request) = judgement.request() else { return judgement.permit().is_some() };
     let now = Timestamp(1);
-    let mut machine = Machine::new(mode, somebody, ApprovalMemory::default(), None);
+    let mut machine = Machine::new(mode, audience, ApprovalMemory::default(), None);
     let [ticket] =
         machine.submit(vec![Submission { call: call.clone().into(), request, shown_by: None }], now)[..]
     else {
@@ -132,11 +133,11 @@ fn runs(
             match effect {
                 Effect::Show(id) => {
                     machine.presented(id, vec![Shown::default()], now).unwrap();
-                    machine.answer(id, Answer::all(says.clone()), now);
+                    machine.answer(id, Answer::all(decision.clone()), now);
                 }
-                Effect::Withdraw(..) => panic!("nobody withdrew"),
-                Effect::Resolve(told, resolution) => {
-                    assert_eq!(told, ticket);
+                Effect::Withdraw(..) => panic!("the question was withdrawn"),
+                Effect::Resolve(resolved, resolution) => {
+                    assert_eq!(resolved, ticket);
                     permit = resolution.permit;
                 }
             }
@@ -149,75 +150,75 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn the_judge_agrees_with_a_plain_reading_of_the_design(
+    fn judge_agrees_with_the_plain_model(
         main in rules(40),
         floors in prop::collection::vec(rules(8), 0..2),
-        walls in walls(),
+        sandbox in sandbox_status(),
         calls in prop::collection::vec((call(), assessment()), 1..8),
     ) {
-        let policy = policy(&main, &floors, walls, None);
+        let policy = policy(&main, &floors, sandbox, None);
         for (call, own) in &calls {
             let judgement = judge(call, own, &policy);
-            let expected = judged(call, own, &main, &floors, walls);
+            let expected = expected_approval(call, own, &main, &floors, sandbox);
             prop_assert_eq!(judgement.approval(), expected, "{:?} {:?} {:?}", call, own, judgement.because());
         }
     }
 
     #[test]
-    fn the_reason_that_is_named_says_what_was_decided(main in rules(12), call in call(), own in assessment()) {
-        let policy = policy(&main, &[], askfirst::Walls::Settled, None);
+    fn named_reason_matches_the_verdict(main in rules(12), call in call(), own in assessment()) {
+        let policy = policy(&main, &[], SandboxStatus::Settled, None);
         let judgement = judge(&call, &own, &policy);
         let because = judgement.because();
         if let Some(line) = because.first().and_then(|first| first.line) {
             let cases = main.entries.iter().flat_map(|(_, cases)| cases);
-            let said = cases.filter(|case| case.line == line).find_map(|case| case.approval);
-            prop_assert_eq!(said.or(main.default), Some(judgement.approval()));
+            let configured = cases.filter(|case| case.line == line).find_map(|case| case.approval);
+            prop_assert_eq!(configured.or(main.default), Some(judgement.approval()));
         }
     }
 
     #[test]
-    fn a_further_deny_never_makes_it_milder(
+    fn added_deny_never_loosens_the_verdict(
         main in rules(8),
         floors in prop::collection::vec(rules(4), 0..2),
-        walls in walls(),
-        overriding in overriding(),
+        sandbox in sandbox_status(),
+        constant in constant_override(),
         place in place(),
         call in call(),
         own in assessment(),
     ) {
         let (mut more, mut more_floors) = (main.clone(), floors.clone());
         add(place, &mut more, &mut more_floors);
-        let before = policy(&main, &floors, walls, overriding.as_ref());
-        let after = policy(&more, &more_floors, walls, overriding.as_ref());
+        let before = policy(&main, &floors, sandbox, constant.as_ref());
+        let after = policy(&more, &more_floors, sandbox, constant.as_ref());
         let (before, after) = (judge(&call, &own, &before).approval(), judge(&call, &own, &after).approval());
         prop_assert!(after >= before, "{} became {}", before, after);
         prop_assert!(after == before || after == Approval::Deny || before < Approval::Deny);
     }
 
     #[test]
-    fn a_further_floor_never_makes_it_milder(
+    fn added_floor_never_loosens_the_verdict(
         main in rules(8),
         floor in rules(8),
-        walls in walls(),
-        overriding in overriding(),
+        sandbox in sandbox_status(),
+        constant in constant_override(),
         call in call(),
         own in assessment(),
     ) {
-        let before = policy(&main, &[], walls, overriding.as_ref());
-        let after = policy(&main, std::slice::from_ref(&floor), walls, overriding.as_ref());
+        let before = policy(&main, &[], sandbox, constant.as_ref());
+        let after = policy(&main, std::slice::from_ref(&floor), sandbox, constant.as_ref());
         let (before, after) = (judge(&call, &own, &before).approval(), judge(&call, &own, &after).approval());
         prop_assert!(after >= before, "{} became {}", before, after);
     }
 
     #[test]
-    fn a_block_or_a_deny_holds_under_every_override(
+    fn block_and_deny_hold_under_every_override(
         main in rules(8),
-        always in overriding(),
+        constant in constant_override(),
         call in call(),
         own in assessment(),
     ) {
-        let plain = policy(&main, &[], askfirst::Walls::Settled, None);
-        let overridden = policy(&main, &[], askfirst::Walls::Settled, always.as_ref());
+        let plain = policy(&main, &[], SandboxStatus::Settled, None);
+        let overridden = policy(&main, &[], SandboxStatus::Settled, constant.as_ref());
         let blocked = matches!(own.view, askfirst::View::Blocked(_));
         let by_rule = judge(&call, &own, &plain).because().first().is_some_and(|first| &*first.rule == "tools");
         let denied = judge(&call, &own, &plain).verdict() == Verdict::Deny && (blocked || by_rule);
@@ -225,47 +226,49 @@ proptest! {
     }
 
     #[test]
-    fn a_stricter_mode_never_runs_more(
+    fn stricter_mode_never_runs_more_calls(
         main in rules(6),
-        walls in walls(),
+        sandbox in sandbox_status(),
         call in call(),
         own in assessment(),
     ) {
-        let policy = policy(&main, &[], walls, None);
+        let policy = policy(&main, &[], sandbox, None);
         let (yes, no) = (ApprovalDecision::yes(Cause::Person), ApprovalDecision::no(Cause::Person));
-        let runs = |mode, somebody, says: &ApprovalDecision| runs(mode, somebody, says, &call, &own, &policy);
+        let runs = |mode, audience, decision: &ApprovalDecision| {
+            runs(mode, audience, decision, &call, &own, &policy)
+        };
         let approval = judge(&call, &own, &policy).approval();
-        let strict = runs(Mode::Strict, Somebody::There, &yes);
-        let asked = runs(Mode::Interactive, Somebody::There, &yes);
+        let strict = runs(Mode::Strict, Audience::There, &yes);
+        let asked = runs(Mode::Interactive, Audience::There, &yes);
         prop_assert_eq!(strict, approval == Approval::None);
-        prop_assert_eq!(strict, runs(Mode::Interactive, Somebody::There, &no));
-        prop_assert_eq!(strict, runs(Mode::Interactive, Somebody::Absent, &yes));
+        prop_assert_eq!(strict, runs(Mode::Interactive, Audience::There, &no));
+        prop_assert_eq!(strict, runs(Mode::Interactive, Audience::Absent, &yes));
         prop_assert_eq!(asked, approval != Approval::Deny);
-        prop_assert_eq!(asked, runs(Mode::ApproveAll, Somebody::There, &yes));
-        let unasked = approval < Approval::Human;
-        prop_assert_eq!(unasked, runs(Mode::ApproveAll, Somebody::There, &no));
-        prop_assert_eq!(unasked, runs(Mode::ApproveAll, Somebody::Absent, &yes));
+        prop_assert_eq!(asked, runs(Mode::ApproveAll, Audience::There, &yes));
+        let without_asking = approval < Approval::Human;
+        prop_assert_eq!(without_asking, runs(Mode::ApproveAll, Audience::There, &no));
+        prop_assert_eq!(without_asking, runs(Mode::ApproveAll, Audience::Absent, &yes));
     }
 
     #[test]
-    fn the_judge_answers_everything_and_the_same_twice(
+    fn judge_is_total_and_deterministic(
         main in rules(12),
-        walls in walls(),
-        always in overriding(),
+        sandbox in sandbox_status(),
+        constant in constant_override(),
         call in prop_oneof![any_call(), call()],
         own in assessment(),
     ) {
-        let policy = policy(&main, &[], walls, always.as_ref());
-        let first = answer(&judge(&call, &own, &policy), &call);
-        prop_assert_eq!(first, answer(&judge(&call, &own, &policy), &call));
+        let policy = policy(&main, &[], sandbox, constant.as_ref());
+        let first = check_judgement(&judge(&call, &own, &policy), &call);
+        prop_assert_eq!(first, check_judgement(&judge(&call, &own, &policy), &call));
         let _ = policy.paths_to_resolve(&call);
     }
 }
 
 #[test]
-fn what_is_added_is_really_there() {
-    // A property about adding a deny proves nothing if the deny never meets a call.
-    let mut met = 0;
+fn added_denies_change_some_verdicts() {
+    // The property about an added deny proves nothing if the deny never matches a call.
+    let mut changed = 0;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let case = (rules(8), place(), call(), assessment());
     for _ in 0..200 {
@@ -273,11 +276,11 @@ fn what_is_added_is_really_there() {
             proptest::strategy::ValueTree::current(&case.new_tree(&mut runner).unwrap());
         let (mut more, mut floors) = (main.clone(), Vec::new());
         add(place, &mut more, &mut floors);
-        let walls = askfirst::Walls::Settled;
+        let sandbox = SandboxStatus::Settled;
         let (before, after) =
-            (policy(&main, &[], walls, None::<&Always>), policy(&more, &floors, walls, None));
+            (policy(&main, &[], sandbox, None::<&ConstantOverride>), policy(&more, &floors, sandbox, None));
         let verdicts = (judge(&call, &own, &before).verdict(), judge(&call, &own, &after).verdict());
-        met += u32::from(verdicts.0 != Verdict::Deny && verdicts.1 == Verdict::Deny);
+        changed += u32::from(verdicts.0 != Verdict::Deny && verdicts.1 == Verdict::Deny);
     }
-    assert!(met >= 5, "only {met} of 200 were denied by what was added");
+    assert!(changed >= 5, "the added deny changed only {changed} of 200 verdicts");
 }

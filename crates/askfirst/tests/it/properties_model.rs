@@ -1,6 +1,6 @@
-//! The judge once more, slow and obvious: every entry is looked at from the first to the last, nothing is indexed.
+//! A slow and simple model of the judge: it checks every entry in order and has no index.
 
-use askfirst::policy::Walls;
+use askfirst::policy::SandboxStatus;
 use askfirst::{Approval, ApprovalContext, Assessment, View};
 use serde_json::Value;
 
@@ -8,89 +8,93 @@ use super::random::{RandomCase, RandomRules, RandomTest};
 
 const GUARDED: [&str; 4] = ["shell", "exec", "worker_call", "worker_create"];
 
-/// One entry's word about a call: how surely it means this tool (all of it, for an exact name), and its case.
-struct Word<'a> {
-    sure: usize,
+/// The case of an entry that applies to a call, and how specific the entry's name is.
+struct Match<'a> {
+    specificity: usize,
     case: &'a RandomCase,
 }
 
-/// What the design says about a call.
-pub(super) fn judged(
+/// Returns the approval that the design gives a call.
+pub(super) fn expected_approval(
     call: &ApprovalContext,
     own: &Assessment,
     main: &RandomRules,
     floors: &[RandomRules],
-    walls: Walls,
+    sandbox: SandboxStatus,
 ) -> Approval {
-    let mut approval = spoken(call, own, main);
+    let mut approval = apply_main_rules(call, own, main);
     for floor in floors {
-        let words = words(call, floor);
-        let said = if denies(&words) { Some(Approval::Deny) } else { config(&words).map(|(said, _)| said) };
+        let matches = find_matches(call, floor);
+        let configured = if denies(&matches) {
+            Some(Approval::Deny)
+        } else {
+            config_approval(&matches).map(|(approval, _)| approval)
+        };
         let default = floor.default.filter(|_| own.view == View::Silent);
-        approval = approval.max(said.or(default).unwrap_or(Approval::None));
+        approval = approval.max(configured.or(default).unwrap_or(Approval::None));
     }
-    match walls {
-        Walls::Missing if own.starts_process => approval.max(Approval::Required),
-        Walls::Demanded if own.starts_process => Approval::Deny,
-        Walls::Settled | Walls::Missing | Walls::Demanded => approval,
+    match sandbox {
+        SandboxStatus::Missing if own.starts_process => approval.max(Approval::Required),
+        SandboxStatus::Demanded if own.starts_process => Approval::Deny,
+        SandboxStatus::Settled | SandboxStatus::Missing | SandboxStatus::Demanded => approval,
     }
 }
 
-fn spoken(call: &ApprovalContext, own: &Assessment, rules: &RandomRules) -> Approval {
-    let words = words(call, rules);
-    let own_word = match &own.view {
+fn apply_main_rules(call: &ApprovalContext, own: &Assessment, rules: &RandomRules) -> Approval {
+    let matches = find_matches(call, rules);
+    let own_approval = match &own.view {
         View::Blocked(_) => return Approval::Deny,
         View::Silent => None,
         View::Harmless => Some(Approval::None),
         View::NeedsApproval(request) if request.approval == Approval::None => Some(Approval::OncePerSession),
         View::NeedsApproval(request) => Some(request.approval),
     };
-    if denies(&words) {
+    if denies(&matches) {
         return Approval::Deny;
     }
-    if let Some((said, exactly)) = config(&words) {
-        return match own_word {
-            Some(own_word) if own.firm && !exactly => said.max(own_word),
-            Some(_) | None => said,
+    if let Some((configured, is_exact)) = config_approval(&matches) {
+        return match own_approval {
+            Some(own_approval) if own.firm && !is_exact => configured.max(own_approval),
+            Some(_) | None => configured,
         };
     }
     let name = call.tool_name.as_str();
-    let said = own_word.or(rules.default).unwrap_or(Approval::Required);
-    let asks_anyway = GUARDED.contains(&name) && (own_word.is_none() || name.starts_with("worker_"));
-    if asks_anyway { said.max(Approval::Required) } else { said }
+    let approval = own_approval.or(rules.default).unwrap_or(Approval::Required);
+    let always_asks = GUARDED.contains(&name) && (own_approval.is_none() || name.starts_with("worker_"));
+    if always_asks { approval.max(Approval::Required) } else { approval }
 }
 
-fn words<'a>(call: &ApprovalContext, rules: &'a RandomRules) -> Vec<Word<'a>> {
-    let mut words = Vec::new();
-    for ((_, alternatives, sure), cases) in &rules.entries {
+fn find_matches<'a>(call: &ApprovalContext, rules: &'a RandomRules) -> Vec<Match<'a>> {
+    let mut matches = Vec::new();
+    for ((_, alternatives, specificity), cases) in &rules.entries {
         if !alternatives.iter().any(|text| name_matches(text.as_bytes(), call.tool_name.as_bytes())) {
             continue;
         }
         let denies = |case: &&RandomCase| case.approval == Some(Approval::Deny) && !case.when.is_empty();
         let deny = cases.iter().filter(denies).find(|case| holds(case, call));
         let Some(case) = deny.or_else(|| cases.iter().find(|case| holds(case, call))) else { continue };
-        let exactly = *sure == usize::MAX;
-        if exactly || !GUARDED.contains(&call.tool_name.as_str()) || case.approval == Some(Approval::Deny) {
-            words.push(Word { sure: *sure, case });
+        let is_exact = *specificity == usize::MAX;
+        if is_exact || !GUARDED.contains(&call.tool_name.as_str()) || case.approval == Some(Approval::Deny) {
+            matches.push(Match { specificity: *specificity, case });
         }
     }
-    words
+    matches
 }
 
-fn denies(words: &[Word<'_>]) -> bool {
-    words.iter().any(|word| word.case.approval == Some(Approval::Deny))
+fn denies(matches: &[Match<'_>]) -> bool {
+    matches.iter().any(|found| found.case.approval == Some(Approval::Deny))
 }
 
-/// The config's word, and whether it names the tool exactly.
-fn config(words: &[Word<'_>]) -> Option<(Approval, bool)> {
-    let empty = |case: &RandomCase| case.approval.is_none() && case.risk.is_none();
-    let speaks = |word: &&Word<'_>| word.case.approval.is_some() || empty(word.case);
-    let sure = words.iter().filter(speaks).map(|word| word.sure).max()?;
-    let equally = words.iter().filter(|word| word.sure == sure);
-    Some((equally.filter_map(|word| word.case.approval).max()?, sure == usize::MAX))
+/// Returns the config's approval, and whether the entry names the tool exactly.
+fn config_approval(matches: &[Match<'_>]) -> Option<(Approval, bool)> {
+    let is_empty = |case: &RandomCase| case.approval.is_none() && case.risk.is_none();
+    let counts = |found: &&Match<'_>| found.case.approval.is_some() || is_empty(found.case);
+    let specificity = matches.iter().filter(counts).map(|found| found.specificity).max()?;
+    let most_specific = matches.iter().filter(|found| found.specificity == specificity);
+    Some((most_specific.filter_map(|found| found.case.approval).max()?, specificity == usize::MAX))
 }
 
-/// `*` is any text and `?` one byte: a letter beyond ASCII is more than one of them.
+/// Whether a name matches a glob, in which `*` is any text and `?` is one byte.
 fn name_matches(glob: &[u8], name: &[u8]) -> bool {
     match (glob, name) {
         ([], []) => true,
@@ -116,7 +120,7 @@ fn holds(case: &RandomCase, call: &ApprovalContext) -> bool {
     })
 }
 
-/// The values in a list, in the lists in it, and so on.
+/// Returns the values in a list and in all nested lists.
 fn leaves(value: &Value) -> Vec<&Value> {
     match value {
         Value::Array(items) => items.iter().flat_map(leaves).collect(),
@@ -158,7 +162,7 @@ fn might_hold(test: &RandomTest, value: &Value, call: &ApprovalContext) -> bool 
     }
 }
 
-/// The four globs over values that are used here.
+/// Whether a text matches one of the four globs in this test.
 fn text_matches(glob: &str, text: &str) -> bool {
     let below = text.strip_prefix("d/").filter(|rest| !rest.is_empty());
     match glob {
@@ -166,6 +170,6 @@ fn text_matches(glob: &str, text: &str) -> bool {
         "*" => !text.contains('/'),
         "d/**" => below.is_some(),
         "d/*" => below.is_some_and(|rest| !rest.contains('/')),
-        other => panic!("`{other}` is not known here"),
+        other => panic!("unknown glob `{other}`"),
     }
 }

@@ -1,8 +1,8 @@
-//! Random policies, calls and views, small enough that things meet.
+//! Random policies, calls and assessments, from small sets, so that rules often match calls.
 
 use std::sync::Arc;
 
-use askfirst::policy::{Case, Needs, NeedsApproval, Policy, Rules, ToolEntry, Walls};
+use askfirst::policy::{Case, NeedsApproval, OverrideVerdict, Policy, Rules, SandboxStatus, ToolEntry};
 use askfirst::verdict::Because;
 use askfirst::when::{Condition, Glob, Test};
 use askfirst::{Approval, ApprovalContext, ApprovalRequest, Assessment, Risk, View};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 pub(super) const TOOLS: [&str; 8] = ["a", "ab", "abc", "b/c", "übel", "shell", "exec", "worker_call"];
 
-/// A name in a config: its text, what it stands for in `*` and `?` alone, and how much of a match it is sure of.
+/// A name in a config: its text, equivalent globs with only `*` and `?`, and how specific it is.
 pub(super) type Name = (&'static str, &'static [&'static str], usize);
 
 pub(super) const NAMES: [Name; 19] = [
@@ -62,7 +62,7 @@ pub(super) struct RandomRules {
 }
 
 pub(super) fn approval() -> impl Strategy<Value = Approval> {
-    // `deny` less often, so that other things are seen as well.
+    // `deny` is less frequent, so that the other values decide often enough.
     prop::sample::select([&Approval::ALL[..], &Approval::ALL[..4], &Approval::ALL[..4]].concat())
 }
 
@@ -135,7 +135,7 @@ pub(super) fn call() -> impl Strategy<Value = ApprovalContext> {
 pub(super) fn assessment() -> impl Strategy<Value = Assessment> {
     let request = approval().prop_map(|approval| ApprovalRequest {
         approval,
-        ..ApprovalRequest::new("?", "own words", json!({"own": 1}))
+        ..ApprovalRequest::new("?", "the tool's description", json!({"own": 1}))
     });
     let view = prop_oneof![
         3 => Just(View::Silent),
@@ -150,30 +150,32 @@ pub(super) fn assessment() -> impl Strategy<Value = Assessment> {
     })
 }
 
-pub(super) fn walls() -> impl Strategy<Value = Walls> {
-    prop::sample::select(vec![Walls::Settled, Walls::Missing, Walls::Demanded])
+pub(super) fn sandbox_status() -> impl Strategy<Value = SandboxStatus> {
+    prop::sample::select(vec![SandboxStatus::Settled, SandboxStatus::Missing, SandboxStatus::Demanded])
 }
 
-/// An override that always says the same.
+/// An override that always returns the same verdict.
 #[derive(Debug, Clone)]
-pub(super) struct Always(pub(super) Needs);
+pub(super) struct ConstantOverride(pub(super) OverrideVerdict);
 
-impl NeedsApproval for Always {
-    fn needs_approval(&self, _: &ApprovalContext, _: &Assessment, _: Option<&Case>) -> Needs {
+impl NeedsApproval for ConstantOverride {
+    fn needs_approval(&self, _: &ApprovalContext, _: &Assessment, _: Option<&Case>) -> OverrideVerdict {
         self.0.clone()
     }
 }
 
-pub(super) fn overriding() -> impl Strategy<Value = Option<Always>> {
-    let request =
-        |approval| ApprovalRequest { approval, ..ApprovalRequest::new("?", "override's", json!({})) };
-    let needs = prop_oneof![
-        Just(Needs::Allow),
-        Just(Needs::Ask),
-        approval().prop_map(move |approval| Needs::AskWith(Box::new(request(approval)))),
-        Just(Needs::Deny("no".to_owned())),
+pub(super) fn constant_override() -> impl Strategy<Value = Option<ConstantOverride>> {
+    let request = |approval| ApprovalRequest {
+        approval,
+        ..ApprovalRequest::new("?", "the override's description", json!({}))
+    };
+    let verdict = prop_oneof![
+        Just(OverrideVerdict::Allow),
+        Just(OverrideVerdict::Ask),
+        approval().prop_map(move |approval| OverrideVerdict::AskWith(Box::new(request(approval)))),
+        Just(OverrideVerdict::Deny("no".to_owned())),
     ];
-    prop::option::weighted(0.2, needs.prop_map(Always))
+    prop::option::weighted(0.2, verdict.prop_map(ConstantOverride))
 }
 
 pub(super) fn build(rules: &RandomRules) -> Rules {
@@ -209,14 +211,14 @@ pub(super) fn build(rules: &RandomRules) -> Rules {
 pub(super) fn policy(
     main: &RandomRules,
     floors: &[RandomRules],
-    walls: Walls,
-    overriding: Option<&Always>,
+    sandbox: SandboxStatus,
+    constant_override: Option<&ConstantOverride>,
 ) -> Policy {
     let policy =
         floors.iter().fold(Policy::new(build(main)), |policy, floor| policy.with_floor(build(floor)));
-    let policy = policy.with_walls(walls);
-    match overriding {
-        Some(always) => policy.with_override(Arc::new(always.clone())).unwrap(),
+    let policy = policy.with_sandbox(sandbox);
+    match constant_override {
+        Some(constant) => policy.with_override(Arc::new(constant.clone())).unwrap(),
         None => policy,
     }
 }

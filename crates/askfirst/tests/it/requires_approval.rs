@@ -1,4 +1,4 @@
-//! `#[requires_approval]` as a user of the crate meets it.
+//! Tests of `#[requires_approval]`, written like the code of a user.
 
 use std::fmt;
 use std::future::Future;
@@ -44,30 +44,30 @@ fn request(tool: FunctionTool, args: Value) -> ApprovalRequest {
 
 /// Sends an email.
 ///
-///   It cannot be called back.
+///   It cannot be undone.
 #[requires_approval(exclude_keys = ["body"], risk = "irreversible")]
 fn send_email(to: String, body: String, cc: Option<Vec<String>>) -> String {
     format!("{to} {} {}", body.len(), cc.map_or(0, |cc| cc.len()))
 }
 
 #[test]
-fn a_marked_function_stays_callable() {
+fn marked_function_stays_callable() {
     assert_eq!(send_email("ada".to_owned(), "hi".to_owned(), None), "ada 2 0");
 }
 
 #[test]
-fn the_tool_runs_the_function_with_the_arguments_of_the_call() {
+fn tool_runs_the_function_with_the_call_arguments() {
     let args = json!({"to": "ada", "body": "hello", "cc": ["bob"]});
     assert_eq!(call(send_email_tool(), args), Ok(json!("ada 5 1")));
     assert_eq!(call(send_email_tool(), json!({"to": "ada", "body": ""})), Ok(json!("ada 0 0")));
 }
 
 #[test]
-fn the_model_is_told_name_doc_comment_risk_and_schema() {
+fn definition_has_name_doc_comment_risk_and_schema() {
     let tool = send_email_tool();
     let definition = tool.definition();
     assert_eq!(definition.name, "send_email");
-    assert_eq!(definition.description, "Sends an email.\n\n  It cannot be called back.");
+    assert_eq!(definition.description, "Sends an email.\n\n  It cannot be undone.");
     assert_eq!(definition.risk, Risk::Irreversible);
     let schema = &definition.input_schema;
     assert_eq!(schema["title"], "send_email");
@@ -79,7 +79,7 @@ fn the_model_is_told_name_doc_comment_risk_and_schema() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_refused() {
+fn invalid_arguments_are_refused() {
     for args in [
         json!({"to": "ada"}),
         json!({"to": "ada", "body": 7}),
@@ -94,7 +94,7 @@ fn arguments_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn a_marked_function_needs_approval_and_leaves_excluded_keys_out() {
+fn marked_function_needs_approval_without_excluded_keys() {
     let args = json!({"to": "ada", "body": "the secret"});
     let request = request(send_email_tool(), args.clone());
     assert_eq!(request.payload, json!({"to": "ada"}));
@@ -112,7 +112,7 @@ async fn move_all(r#type: &str, mut times: u32, note: Option<&str>) -> Result<u3
 }
 
 #[test]
-fn a_template_and_a_name_of_its_own_are_used() {
+fn name_and_description_settings_are_used() {
     let tool = move_all_tool();
     assert_eq!(tool.definition().name, "files.move-all");
     assert_eq!(tool.definition().input_schema["required"], json!(["type", "times"]));
@@ -123,7 +123,7 @@ fn a_template_and_a_name_of_its_own_are_used() {
 }
 
 #[test]
-fn an_async_function_runs_and_its_error_is_told_in_words() {
+fn async_function_runs_and_reports_its_error_as_text() {
     assert_eq!(block_on(move_all("txt", 1, Some("12"))), Ok(3));
     assert_eq!(call(move_all_tool(), json!({"type": "txt", "times": 1, "note": "12"})), Ok(json!(3)));
     let outcome = call(move_all_tool(), json!({"type": "", "times": 1}));
@@ -150,7 +150,7 @@ fn delete_row(table: String, row: u64) {
 }
 
 #[test]
-fn a_payload_beats_excluded_keys_and_a_function_describes() {
+fn payload_function_takes_precedence_over_exclude_keys() {
     let request = request(delete_row_tool(), json!({"table": "users", "row": 7}));
     assert_eq!(request.payload, json!({"table": "users"}));
     assert_eq!(request.description, "2 arguments");
@@ -158,11 +158,11 @@ fn a_payload_beats_excluded_keys_and_a_function_describes() {
 }
 
 #[test]
-fn a_presentation_is_made_only_when_somebody_looks() {
+fn presentation_is_built_only_when_it_is_shown() {
     let call = context(&delete_row_tool(), json!({"table": "users", "row": 7}));
     let tools = FunctionToolset::new().with(delete_row_tool());
     let View::NeedsApproval(request) = tools.check_approval(&call).view else {
-        panic!("nobody would be asked")
+        panic!("the tool does not ask")
     };
     assert_eq!((request.presentation.clone(), PRESENTED.load(Ordering::SeqCst)), (None, 0));
     let shown = tools.present(&call, &request).presentation;
@@ -171,12 +171,12 @@ fn a_presentation_is_made_only_when_somebody_looks() {
 }
 
 #[test]
-fn a_function_that_gives_nothing_gives_null() {
+fn function_without_result_returns_null() {
     assert_eq!(call(delete_row_tool(), json!({"table": "users", "row": 7})), Ok(Value::Null));
 }
 
 #[requires_approval(description = |args| format!("{} by closure", args["path"]), risk = "high")]
-pub(crate) fn lent(
+pub(crate) fn borrow_all(
     path: &Path,
     names: &[String],
     point: &(i8, i8),
@@ -187,12 +187,12 @@ pub(crate) fn lent(
 }
 
 #[test]
-fn what_a_function_borrows_is_held_by_the_tool() {
+fn borrowed_parameters_are_owned_by_the_tool() {
     let args = json!({"path": "a/b", "names": ["x"], "point": [1, -1], "more": [2], "one": 3});
-    assert_eq!(request(lent_tool(), args.clone()).description, r#""a/b" by closure"#);
-    assert_eq!(call(lent_tool(), args), Ok(json!(r#"a/b ["x"] (1, -1) Some([2]) Some(3)"#)));
+    assert_eq!(request(borrow_all_tool(), args.clone()).description, r#""a/b" by closure"#);
+    assert_eq!(call(borrow_all_tool(), args), Ok(json!(r#"a/b ["x"] (1, -1) Some([2]) Some(3)"#)));
     let args = json!({"path": "a/b", "names": [], "point": [1, -1]});
-    assert_eq!(call(lent_tool(), args), Ok(json!("a/b [] (1, -1) None None")));
+    assert_eq!(call(borrow_all_tool(), args), Ok(json!("a/b [] (1, -1) None None")));
 }
 
 type Answer = Result<u8, ToolError>;
@@ -203,30 +203,30 @@ fn stale(really: bool) -> Answer {
 }
 
 #[derive(Debug, serde::Serialize)]
-struct Loud;
+struct SerializableError;
 
-impl fmt::Display for Loud {
+impl fmt::Display for SerializableError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("loud")
+        f.write_str("it failed")
     }
 }
 
-type Hidden = Result<u8, Loud>;
+type ResultAlias = Result<u8, SerializableError>;
 
 #[requires_approval]
-async fn fails() -> Hidden {
-    Err(Loud)
+async fn fails() -> ResultAlias {
+    Err(SerializableError)
 }
 
 #[test]
-fn an_error_of_ours_is_kept_as_it_is() {
+fn tool_error_is_returned_unchanged() {
     assert_eq!(call(stale_tool(), json!({"really": true})), Err(ToolError::Stale("it changed".to_owned())));
     assert_eq!(call(stale_tool(), json!({"really": false})), Ok(json!(1)));
 }
 
 #[test]
-fn a_result_behind_an_alias_is_never_taken_for_a_value() {
-    assert_eq!(call(fails_tool(), json!({})), Err(ToolError::Failed("loud".to_owned())));
+fn result_behind_a_type_alias_still_fails() {
+    assert_eq!(call(fails_tool(), json!({})), Err(ToolError::Failed("it failed".to_owned())));
     assert!(matches!(call(fails_tool(), json!({"more": 1})), Err(ToolError::BadArgs(_))));
 }
 
@@ -240,7 +240,7 @@ impl<T: fmt::Display> Mailer<T> {
         format!("Send to {}", args["to"])
     }
 
-    /// Sends.
+    /// Sends a mail.
     #[requires_approval(description = Self::describe)]
     async fn send(&self, to: &str) -> Result<usize, ToolError> {
         let mut sent = self.sent.lock().unwrap();
@@ -255,7 +255,7 @@ impl<T: fmt::Display> Mailer<T> {
 }
 
 #[test]
-fn a_method_becomes_a_tool_that_shares_its_value() {
+fn marked_method_becomes_a_tool_that_shares_its_value() {
     let mailer = Arc::new(Mailer { from: 'x', sent: Mutex::default() });
     let tools = FunctionToolset::new()
         .with(Mailer::send_tool(Arc::clone(&mailer)))
@@ -271,9 +271,10 @@ fn a_method_becomes_a_tool_that_shares_its_value() {
     assert_eq!(request(Mailer::send_tool(mailer), json!({"to": "ada"})).description, r#"Send to "ada""#);
 }
 
-struct Asked(Mutex<Vec<ApprovalRequest>>, bool);
+/// Keeps the requests, and answers all of them alike.
+struct FixedApprover(Mutex<Vec<ApprovalRequest>>, bool);
 
-impl AskNested for Asked {
+impl AskNested for FixedApprover {
     fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision> {
         self.0.lock().unwrap().push(request);
         let decision = ApprovalDecision { approved: self.1, ..ApprovalDecision::no(Cause::Person) };
@@ -283,40 +284,40 @@ impl AskNested for Asked {
 
 #[requires_approval]
 async fn publish(page: String, invocation: &askfirst::Invocation) -> Result<String, ToolError> {
-    let request = ApprovalRequest::new("publish", "for all to see", json!(page));
+    let request = ApprovalRequest::new("publish", "publish the page", json!(page));
     let decision = invocation.request_approval(request).await;
     if decision.approved { Ok(page) } else { Err(ToolError::Denied(Box::new(decision))) }
 }
 
 #[requires_approval]
-fn who(invocation: Invocation) -> Option<String> {
+fn caller_name(invocation: Invocation) -> Option<String> {
     invocation.call.caller().map(str::to_owned)
 }
 
 #[test]
-fn a_function_that_takes_the_invocation_asks_while_it_runs() {
+fn function_with_invocation_can_ask_while_it_runs() {
     for approved in [true, false] {
-        let asked = Arc::new(Asked(Mutex::default(), approved));
+        let approver = Arc::new(FixedApprover(Mutex::default(), approved));
         let call = context(&publish_tool(), json!({"page": "home"}));
-        let invocation = Invocation::new(call).with(None, asked.clone());
+        let invocation = Invocation::new(call).with(None, approver.clone());
         let outcome = block_on(FunctionToolset::new().with(publish_tool()).call(invocation));
         match outcome {
             Ok(page) => assert!(approved && page == "home"),
             Err(error) => assert!(!approved && matches!(error, ToolError::Denied(_))),
         }
-        assert_eq!(asked.0.lock().unwrap()[0].description, "for all to see");
+        assert_eq!(approver.0.lock().unwrap()[0].description, "publish the page");
     }
 }
 
 #[test]
-fn the_invocation_is_no_argument() {
+fn invocation_parameter_is_not_an_argument() {
     let schema = publish_tool().definition().input_schema.clone();
     assert_eq!(schema["required"], json!(["page"]));
     assert_eq!(schema["properties"]["invocation"], Value::Null);
     let args = json!({"page": "home", "invocation": {}});
     assert!(matches!(call(publish_tool(), args), Err(ToolError::BadArgs(_))));
-    let call = context(&who_tool(), json!({})).with_metadata("caller", "worker");
-    let outcome = block_on(FunctionToolset::new().with(who_tool()).call(Invocation::new(call)));
+    let call = context(&caller_name_tool(), json!({})).with_metadata("caller", "worker");
+    let outcome = block_on(FunctionToolset::new().with(caller_name_tool()).call(Invocation::new(call)));
     assert_eq!(outcome, Ok(json!("worker")));
 }
 
@@ -333,7 +334,7 @@ macro_rules! counter {
 counter!(counted, &Invocation, "Count {number}");
 
 #[test]
-fn a_function_written_by_a_macro_can_be_marked() {
+fn function_from_a_macro_can_be_marked() {
     assert_eq!(request(counted_tool(), json!({"number": 2})).description, "Count 2");
     assert_eq!(call(counted_tool(), json!({"number": 2})), Ok(json!(2)));
 }
@@ -347,13 +348,13 @@ fn sometimes() {}
 fn sometimes(never: compiled::Here) {}
 
 #[test]
-fn a_tool_is_there_only_where_its_function_is() {
+fn tool_follows_the_cfg_of_its_function() {
     assert_eq!(call(sometimes_tool(), json!({})), Ok(Value::Null));
 }
 
-/// Runs it
+/// Reports a result
 #[doc = concat!("in ", "parts")]
-/// and well.
+/// and fails.
 #[requires_approval]
 fn in_parts(fails: u8) -> Result<Result<u8, String>, String> {
     match fails {
@@ -364,15 +365,15 @@ fn in_parts(fails: u8) -> Result<Result<u8, String>, String> {
 }
 
 #[test]
-fn a_description_may_be_put_together() {
-    assert_eq!(in_parts_tool().definition().description, "Runs it\nin parts\nand well.");
+fn doc_comment_made_with_concat_becomes_the_description() {
+    assert_eq!(in_parts_tool().definition().description, "Reports a result\nin parts\nand fails.");
 }
 
 #[test]
-fn a_failure_inside_of_a_result_is_a_failure() {
+fn nested_result_with_inner_error_fails() {
     assert_eq!(call(in_parts_tool(), json!({"fails": 0})), Ok(json!(0)));
     for (fails, wanted) in [(1, "inside"), (2, "outside")] {
-        let failed = call(in_parts_tool(), json!({ "fails": fails }));
-        assert_eq!(failed, Err(ToolError::Failed(wanted.to_owned())));
+        let outcome = call(in_parts_tool(), json!({ "fails": fails }));
+        assert_eq!(outcome, Err(ToolError::Failed(wanted.to_owned())));
     }
 }

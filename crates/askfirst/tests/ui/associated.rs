@@ -1,6 +1,6 @@
 //! An associated function without `self` must not become a tool that runs a free function of the same name.
 
-#![allow(unused, reason = "only the faults matter here")]
+#![allow(unused, reason = "only the compiler errors matter")]
 
 use askfirst::requires_approval;
 

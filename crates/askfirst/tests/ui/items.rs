@@ -1,6 +1,6 @@
-//! Things that are no functions.
+//! Items that are not functions.
 
-#![allow(unused, reason = "only the faults matter here")]
+#![allow(unused, reason = "only the compiler errors matter")]
 
 use askfirst::requires_approval;
 

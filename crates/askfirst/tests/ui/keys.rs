@@ -1,6 +1,6 @@
-//! Names of arguments in `description` and `exclude_keys` that are none.
+//! Invalid argument names in `description` and `exclude_keys`.
 
-#![allow(unused, reason = "only the faults matter here")]
+#![allow(unused, reason = "only the compiler errors matter")]
 
 use askfirst::requires_approval;
 

@@ -1,6 +1,6 @@
 //! Parameters that cannot be arguments.
 
-#![allow(unused, reason = "only the faults matter here")]
+#![allow(unused, reason = "only the compiler errors matter")]
 
 use askfirst::{Invocation, requires_approval};
 

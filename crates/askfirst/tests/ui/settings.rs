@@ -1,6 +1,6 @@
-//! Settings that there are not, or not like that.
+//! Unknown, duplicate and invalid settings.
 
-#![allow(unused, reason = "only the faults matter here")]
+#![allow(unused, reason = "only the compiler errors matter")]
 
 use askfirst::requires_approval;
 

@@ -1,6 +1,6 @@
-//! Functions that no tool can be made of.
+//! Functions that cannot become a tool.
 
-#![allow(unused, reason = "only the faults matter here")]
+#![allow(unused, reason = "only the compiler errors matter")]
 
 use askfirst::requires_approval;
 

@@ -1,6 +1,6 @@
-//! A function is marked once.
+//! A function that is marked twice.
 
-#![allow(unused, reason = "only the faults matter here")]
+#![allow(unused, reason = "only the compiler errors matter")]
 
 use askfirst::requires_approval;
 

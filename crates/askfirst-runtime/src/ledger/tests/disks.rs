@@ -104,7 +104,7 @@ fn a_failed_step_refuses_the_entry_and_the_next_one_goes_on() {
             let id = format!("{i}-{attempt}");
             match ledger.record(&executed(&id), Durability::Synced) {
                 Ok(()) => recorded.push(id),
-                Err(e) => assert!(e.to_string().starts_with("the record could not be written: "), "{e}"),
+                Err(e) => assert!(e.to_string().starts_with("cannot write the audit log: "), "{e}"),
             }
             if disk.next.lock().unwrap().is_none() && attempt > 0 {
                 break;
@@ -161,7 +161,7 @@ fn a_full_disk_refuses_and_loses_nothing() {
     let bytes = std::fs::read(&path).unwrap();
     drop(ledger);
     assert!(Command::new("umount").arg(folder.path()).status().unwrap().success());
-    assert!(failed.to_string().starts_with("the record could not be written: "), "{failed}");
+    assert!(failed.to_string().starts_with("cannot write the audit log: "), "{failed}");
     assert!(again.is_err());
     assert_eq!(found, recorded);
     // With room again, the half entry is explained.
