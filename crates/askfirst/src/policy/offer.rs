@@ -28,7 +28,7 @@ impl Policy {
     #[must_use]
     pub fn names(&self, tool_name: &str) -> bool {
         let layers = std::iter::once(&self.main).chain(&self.floors);
-        layers.into_iter().any(|rules| !rules.naming(tool_name).is_empty())
+        layers.into_iter().any(|rules| !rules.entries_for(tool_name).is_empty())
     }
 
     /// Returns the rule that leaves a tool out of the offer.

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 
-fn over(by: &'static str, took_ms: Option<u64>) -> Over {
-    Over { by: Some(by), took_ms, ..Over::default() }
+fn over(by: &'static str, took_ms: Option<u64>) -> CallSummary {
+    CallSummary { by: Some(by), took_ms, ..CallSummary::default() }
 }
 
 fn all(columns: usize) -> String {
