@@ -16,18 +16,20 @@ pub mod offered;
 mod offload;
 pub mod pipeline;
 pub mod random;
+pub mod sandbox;
 pub mod sessions;
 #[cfg(test)]
 mod skip;
 pub mod tools;
 pub mod toolset;
-pub mod walls;
 pub mod watch;
 
 pub use askfirst_config as config;
 pub use askfirst_display as present;
 pub use askfirst_display::redact;
 pub use controller::ApprovalController;
+#[doc(hidden)]
+pub use sandbox as walls;
 pub use toolset::ApprovalToolset;
 
 /// The README and the guide: their Rust is run as doc tests.
