@@ -1,9 +1,10 @@
-//! Starts processes behind the walls that a config asks for. Where they do not hold it starts nothing, unless the owner
-//! or a person has accepted that; and it says with every process what stood around it.
+//! Starts processes in the sandbox that a config requires, and records with each the tier that it ran in.
+//!
+//! Where no sandbox works, it starts nothing, unless the config or a person has accepted that.
 
-mod ground;
 mod journal;
-mod running;
+mod registry;
+mod tracker;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,72 +14,81 @@ use std::time::Duration;
 use askfirst::Walls;
 use askfirst::ports::{Access, Ended, Finished, Launch, LaunchFailed, Launcher, Listener, Stream, Walled};
 use askfirst_sandbox::{
-    Captured, Descriptors, End, Heard, LaunchError, Limits, Network, OSProfile, Output, Spec, Stdin, Stop,
-    Tried, Violation,
+    Attempt, Capture, Descriptors, End, LaunchError, Limits, Network, OSProfile, Output, OutputListener,
+    Spec, Stdin, Stop, Violation,
 };
 
-use crate::walls::{Derived, derive_os_sandbox_profile, machine};
+use crate::sandbox::{DerivedProfile, derive_os_sandbox_profile, probe_machine};
 use askfirst_config::{Config, Places, Settings, Tier};
-use ground::Ground;
-use running::Running;
+use registry::LaunchRegistry;
+use tracker::CommandTracker;
 
-/// How often a profile is made again because something moved while the walls were made.
-const TRIES: usize = 3;
+/// How often a profile is derived again because a file was replaced during the setup of the sandbox.
+const MAX_RETRIES: usize = 3;
 
-/// What holds about walls under a config. The first question starts a process to find out; later ones cost nothing.
+/// Returns whether the sandbox of this machine meets a config. The first call starts a process to find out; later calls
+/// cost nothing.
 #[must_use]
-pub fn walls(config: &Config) -> Walls {
-    standing(accepted(config), least(config))
+pub fn sandbox_status(config: &Config) -> Walls {
+    status(missing_sandbox(config), minimum_tier(config))
 }
 
-/// The same for whoever asks later, and perhaps never.
-pub fn walls_when_asked(config: &Config) -> impl Fn() -> Walls + Send + Sync + use<> {
-    let (accepted, least) = (accepted(config), least(config));
-    move || standing(accepted, least)
+/// Returns a function that does the same as [`sandbox_status`] when it is called, which may be later or never.
+pub fn lazy_sandbox_status(config: &Config) -> impl Fn() -> Walls + Send + Sync + use<> {
+    let (missing, tier) = (missing_sandbox(config), minimum_tier(config));
+    move || status(missing, tier)
 }
 
-/// Whether a config demands walls that do not hold.
+/// Whether a config requires a sandbox, and none works.
 #[must_use]
-pub fn lacks_demanded_walls(config: &Config) -> bool {
-    accepted(config) == Accepted::Never && walls(config) == Walls::Demanded
+pub fn lacks_required_sandbox(config: &Config) -> bool {
+    missing_sandbox(config) == MissingSandbox::Refuse && sandbox_status(config) == Walls::Demanded
 }
 
-/// Whether processes run unasked where no walls hold.
+/// Whether a config lets processes run without asking where no sandbox works.
 #[must_use]
-pub(crate) fn accepts_missing_walls(config: &Config) -> bool {
-    accepted(config) == Accepted::Always
+pub(crate) fn accepts_missing_sandbox(config: &Config) -> bool {
+    missing_sandbox(config) == MissingSandbox::Accept
 }
 
-fn standing(accepted: Accepted, least: askfirst_sandbox::Tier) -> Walls {
-    match accepted {
-        Accepted::Always => Walls::Settled,
-        Accepted::IfAsked if machine().walls(least).is_err() => Walls::Missing,
-        Accepted::Never if machine().walls(least).is_err() => Walls::Demanded,
-        Accepted::IfAsked | Accepted::Never => Walls::Settled,
+// Old names, for code that has not been updated yet.
+pub(crate) use self::accepts_missing_sandbox as accepts_missing_walls;
+#[doc(hidden)]
+pub use self::{
+    SandboxLauncher as WalledLauncher, lacks_required_sandbox as lacks_demanded_walls,
+    lazy_sandbox_status as walls_when_asked, sandbox_status as walls,
+};
+
+fn status(missing: MissingSandbox, tier: askfirst_sandbox::Tier) -> Walls {
+    match missing {
+        MissingSandbox::Accept => Walls::Settled,
+        MissingSandbox::Ask if probe_machine().sandbox(tier).is_err() => Walls::Missing,
+        MissingSandbox::Refuse if probe_machine().sandbox(tier).is_err() => Walls::Demanded,
+        MissingSandbox::Ask | MissingSandbox::Refuse => Walls::Settled,
     }
 }
 
-/// Whether a process may run where no walls hold.
+/// The setting of a config for machines where no sandbox works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Accepted {
-    Always,
-    IfAsked,
-    Never,
+enum MissingSandbox {
+    Accept,
+    Ask,
+    Refuse,
 }
 
-fn accepted(config: &Config) -> Accepted {
-    let demanded = |settings: &Settings| settings.sandbox.require_os_sandbox == Some(true);
-    if demanded(&config.main) || config.floors.iter().any(demanded) {
-        return Accepted::Never;
+fn missing_sandbox(config: &Config) -> MissingSandbox {
+    let requires = |settings: &Settings| settings.sandbox.require_os_sandbox == Some(true);
+    if requires(&config.main) || config.floors.iter().any(requires) {
+        return MissingSandbox::Refuse;
     }
     match config.main.sandbox.require_os_sandbox {
-        Some(false) => Accepted::Always,
-        Some(true) | None => Accepted::IfAsked,
+        Some(false) => MissingSandbox::Accept,
+        Some(true) | None => MissingSandbox::Ask,
     }
 }
 
-/// The weakest tier that counts: that of the strictest layer which says one.
-pub(crate) fn least(config: &Config) -> askfirst_sandbox::Tier {
+/// Returns the minimum tier of a config: that of the strictest layer that sets one.
+pub(crate) fn minimum_tier(config: &Config) -> askfirst_sandbox::Tier {
     let floors = config.floors.iter().filter(|floor| floor.says("sandbox.os_sandbox_min"));
     let layers = std::iter::once(&config.main).chain(floors);
     match layers.map(|layer| layer.sandbox.os_sandbox_min).max() {
@@ -87,115 +97,127 @@ pub(crate) fn least(config: &Config) -> askfirst_sandbox::Tier {
     }
 }
 
-/// Starts processes behind the walls of a config.
-pub struct WalledLauncher {
+/// Starts processes in the sandbox that a config requires.
+pub struct SandboxLauncher {
     config: Config,
-    running: Running,
-    /// Made with the first process.
-    ground: OnceLock<Result<Ground, String>>,
-    /// Where it is noted for other processes what was there before a command.
+    running: LaunchRegistry,
+    /// Created with the first process.
+    tracker: OnceLock<Result<CommandTracker, String>>,
+    /// The state folder, in which other processes of askfirst find what existed before a command.
     state: Option<PathBuf>,
 }
 
-/// What a run gave, and what the kernel told of.
-type Told<T> = Result<(T, Vec<Violation>), LaunchError>;
+/// The result of a run, with the violations that the kernel reported.
+type RunResult<T> = Result<(T, Vec<Violation>), LaunchError>;
 
-impl WalledLauncher {
-    /// Nothing is looked at before the first process.
+impl SandboxLauncher {
+    /// Creates a launcher. It reads nothing before the first process.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let state = Some(Places::from_env().state);
-        Self { config, running: Running::default(), ground: OnceLock::new(), state }
+        Self { config, running: LaunchRegistry::default(), tracker: OnceLock::new(), state }
     }
 
-    /// Ends everything that runs, and lets nothing start any more.
+    /// Stops all running processes, and starts no more.
     pub fn stop(&self) {
         self.running.stop();
     }
 
-    /// The same, and waits until what ran is over and what it made has been moved aside. Gives, in words, what was found
-    /// after everything was stopped, and whether something was not over in time.
+    /// Stops all running processes, waits for them, and quarantines the protected names that they created.
+    ///
+    /// Returns sentences about the entries that were found after the stop, and about commands that did not end in time.
     pub fn end(&self, patience: Duration) -> Vec<String> {
-        let (mut told, left) = self.running.end(patience);
+        let (mut lines, left) = self.running.end(patience);
         if left > 0 {
-            told.push(format!("{left} commands did not end in time; what they made was not searched"));
+            lines.push(format!(
+                "{left} commands did not end in time; askfirst did not search what they created"
+            ));
         }
-        told
+        lines
     }
 
-    /// What a process gets.
+    /// Derives the profile of a process.
     ///
     /// # Errors
-    /// Says why nothing can be granted.
+    ///
+    /// Fails with the reason if nothing can be granted.
     pub fn profile(&self, access: Access) -> Result<OSProfile, LaunchFailed> {
-        self.derive(access, self.ground()?).map(|(derived, _)| derived.profile)
+        self.derive(access, self.tracker()?).map(|(derived, _)| derived.profile)
     }
 
-    fn ground(&self) -> Result<&Ground, LaunchFailed> {
-        let new = || Ground::new(&self.config, self.state.as_deref()).map_err(|e| e.to_string());
-        self.ground.get_or_init(new).as_ref().map_err(|why| LaunchFailed(why.clone()))
+    fn tracker(&self) -> Result<&CommandTracker, LaunchFailed> {
+        let new = || CommandTracker::new(&self.config, self.state.as_deref()).map_err(|e| e.to_string());
+        self.tracker.get_or_init(new).as_ref().map_err(|why| LaunchFailed(why.clone()))
     }
 
-    /// What a process gets, and what was done first about what an earlier one left.
-    fn derive(&self, access: Access, ground: &Ground) -> Result<(Derived, Vec<String>), LaunchFailed> {
-        let settled = ground.settle(&self.roots()).map_err(|left| {
-            LaunchFailed(format!(
-                "an earlier command left something: {left}; hint: look at it and take it away"
-            ))
-        })?;
-        let derived = derive_os_sandbox_profile(&self.config, access, &ground.protected, &ground.links);
-        Ok((derived.map_err(|e| LaunchFailed(e.to_string()))?, settled))
-    }
-
-    /// Runs a program with this process's own streams, behind walls or not at all.
-    ///
-    /// # Errors
-    /// Says why it could not be started.
-    pub fn attach(&self, launch: &Launch, descriptors: Descriptors) -> Result<(Ended, Walled), LaunchFailed> {
-        let spec = spec(launch)?;
-        let walls = machine().walls(least(&self.config));
-        let walls = walls.map_err(|why| LaunchFailed(format!("no walls hold: {why}")))?;
-        let run = |derived: &Derived, stop: &Stop| {
-            // Whoever waits for it ends it.
-            let limits = Limits { wall: None, ..derived.profile.limits.clone() };
-            let profile = OSProfile { descriptors, limits, ..derived.profile.clone() };
-            let (end, violations) = askfirst_sandbox::attach_behind(walls, &profile, &spec, stop)?;
-            Ok((ended(end), violations))
-        };
-        let (ended, violations) = self.behind(launch.access, run)?;
-        Ok((ended, Walled { tier: walls.tier().to_string(), violations }))
-    }
-
-    /// Makes a profile, runs, and moves aside what appeared. Does so again if something moved meanwhile.
-    fn behind<T>(
+    /// Derives the profile of a process. First cleans up after earlier commands, and returns sentences about that.
+    fn derive(
         &self,
         access: Access,
-        mut run: impl FnMut(&Derived, &Stop) -> Told<T>,
+        tracker: &CommandTracker,
+    ) -> Result<(DerivedProfile, Vec<String>), LaunchFailed> {
+        let leftovers = tracker.retry_leftovers(&self.roots()).map_err(|left| {
+            LaunchFailed(format!(
+                "an earlier command left files that must be checked first: {left}; hint: check and remove them"
+            ))
+        })?;
+        let derived = derive_os_sandbox_profile(&self.config, access, &tracker.protected, &tracker.links);
+        Ok((derived.map_err(|e| LaunchFailed(e.to_string()))?, leftovers))
+    }
+
+    /// Runs a program in the sandbox with the standard streams of this process, or not at all.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason if the program could not be started.
+    pub fn attach(&self, launch: &Launch, descriptors: Descriptors) -> Result<(Ended, Walled), LaunchFailed> {
+        let spec = spec(launch)?;
+        let sandbox = probe_machine().sandbox(minimum_tier(&self.config));
+        let sandbox = sandbox.map_err(|why| LaunchFailed(format!("no sandbox works here: {why}")))?;
+        let run = |derived: &DerivedProfile, stop: &Stop| {
+            // The caller waits for the program and ends it.
+            let limits = Limits { wall: None, ..derived.profile.limits.clone() };
+            let profile = OSProfile { descriptors, limits, ..derived.profile.clone() };
+            let (end, violations) = askfirst_sandbox::attach_in_sandbox(sandbox, &profile, &spec, stop)?;
+            Ok((ended(end), violations))
+        };
+        let (ended, violations) = self.run_in_sandbox(launch.access, run)?;
+        Ok((ended, Walled { tier: sandbox.tier().to_string(), violations }))
+    }
+
+    /// Derives a profile, runs, and cleans up. Starts again if a file was replaced during the setup of the sandbox.
+    fn run_in_sandbox<T>(
+        &self,
+        access: Access,
+        mut run: impl FnMut(&DerivedProfile, &Stop) -> RunResult<T>,
     ) -> Result<(T, Vec<String>), LaunchFailed> {
-        let _launching = self.running.begin().ok_or_else(ended_already)?;
-        let unnoted = |cause| LaunchFailed(format!("it cannot be noted that a command runs: {cause}"));
-        let ground = self.ground()?;
-        let _aboard = ground.enter().map_err(unnoted)?;
-        let mut tries = 0;
-        let mut earlier = Vec::new();
+        let _launch = self.running.begin().ok_or_else(session_ended)?;
+        let journal_failed =
+            |cause| LaunchFailed(format!("cannot update the journal of running commands: {cause}"));
+        let tracker = self.tracker()?;
+        let _command = tracker.register().map_err(journal_failed)?;
+        let mut retries = 0;
+        let mut reports = Vec::new();
         loop {
-            let (derived, settled) = self.derive(access, ground)?;
-            earlier.extend(settled);
-            let since = ground.since(&derived.before, &self.roots()).map_err(unnoted)?;
-            let done = self.running.with(|stop| run(&derived, stop));
-            // Also where it could not be started, or nobody knows how it ended: something may have run.
-            let moved_aside = ground.clean_up(&since, &derived, &self.roots());
-            self.running.tell(&moved_aside);
-            earlier.extend(moved_aside);
-            match done {
-                Err(LaunchError::Walls { cause, .. }) if moved(&cause) && tries < TRIES => tries += 1,
-                Err(failed) => {
-                    let told = earlier.iter().map(|line| format!("; {line}"));
-                    return Err(LaunchFailed(std::iter::once(failed.to_string()).chain(told).collect()));
+            let (derived, leftovers) = self.derive(access, tracker)?;
+            reports.extend(leftovers);
+            let baseline = tracker.baseline(&derived.before, &self.roots()).map_err(journal_failed)?;
+            let result = self.running.with(|stop| run(&derived, stop));
+            // Clean up even if the start failed or the end is unknown: the program may have run.
+            let cleaned_up = tracker.clean_up(&baseline, &derived, &self.roots());
+            self.running.report(&cleaned_up);
+            reports.extend(cleaned_up);
+            match result {
+                Err(LaunchError::Sandbox { cause, .. }) if was_replaced(&cause) && retries < MAX_RETRIES => {
+                    retries += 1
                 }
-                Ok((result, violations)) => {
-                    let told = violations.iter().map(|violation| self.told(violation, &derived.profile));
-                    return Ok((result, told.chain(earlier).collect()));
+                Err(failed) => {
+                    let lines = reports.iter().map(|line| format!("; {line}"));
+                    return Err(LaunchFailed(std::iter::once(failed.to_string()).chain(lines).collect()));
+                }
+                Ok((value, violations)) => {
+                    let lines = violations.iter().map(|violation| self.describe(violation, &derived.profile));
+                    return Ok((value, lines.chain(reports).collect()));
                 }
             }
         }
@@ -205,95 +227,99 @@ impl WalledLauncher {
         self.config.main.sandbox.paths.values().map(|path| path.root.clone()).collect()
     }
 
-    /// A refusal, with the line of the config that would allow it, if one would.
-    fn told(&self, violation: &Violation, profile: &OSProfile) -> String {
-        let line = match violation.tried {
-            tried if is_network(tried) && profile.network == Network::Own => {
-                let said = self.config.main.origins.get("shell.network");
-                let from =
-                    said.map_or("not given".to_owned(), |said| format!("{} says {}", said.from, said.value));
+    /// Describes a violation, with the line of the config that would allow it, if there is one.
+    fn describe(&self, violation: &Violation, profile: &OSProfile) -> String {
+        let line = match violation.attempt {
+            attempt if is_network(attempt) && profile.network == Network::Own => {
+                let origin = self.config.main.origins.get("shell.network");
+                let from = origin
+                    .map_or("not set".to_owned(), |origin| format!("{} sets {}", origin.from, origin.value));
                 format!("`shell.network: true` would allow it ({from})")
             }
-            Tried::Socket(_)
-            | Tried::DatagramPair
-            | Tried::Mount(_)
-            | Tried::Namespace
-            | Tried::Outside(_) => "no line of the config allows it".to_owned(),
+            Attempt::Socket(_)
+            | Attempt::DatagramPair
+            | Attempt::Mount(_)
+            | Attempt::Namespace
+            | Attempt::Outside(_) => "the config cannot allow it".to_owned(),
         };
         format!("{violation}; {line}")
     }
 }
 
-/// Whether it would have gone through with a network.
-fn is_network(tried: Tried) -> bool {
+/// Whether access to the network would have allowed the attempt.
+fn is_network(attempt: Attempt) -> bool {
     use rustix::net::AddressFamily;
     let inet = [AddressFamily::INET, AddressFamily::INET6].map(|family| i32::from(family.as_raw()));
-    match tried {
-        Tried::Socket(family) => inet.contains(&family),
-        Tried::Outside(_) => true,
-        Tried::DatagramPair | Tried::Mount(_) | Tried::Namespace => false,
+    match attempt {
+        Attempt::Socket(family) => inet.contains(&family),
+        Attempt::Outside(_) => true,
+        Attempt::DatagramPair | Attempt::Mount(_) | Attempt::Namespace => false,
     }
 }
 
-/// Whether something was swapped, removed or replaced while the walls were made.
-fn moved(cause: &std::io::Error) -> bool {
+/// Whether a setup failed because a file was replaced or removed meanwhile.
+fn was_replaced(cause: &std::io::Error) -> bool {
     use rustix::io::Errno;
-    let moved = [Errno::STALE, Errno::NOENT, Errno::LOOP, Errno::NOTDIR].map(Errno::raw_os_error);
-    cause.raw_os_error().is_some_and(|number| moved.contains(&number))
+    let replaced = [Errno::STALE, Errno::NOENT, Errno::LOOP, Errno::NOTDIR].map(Errno::raw_os_error);
+    cause.raw_os_error().is_some_and(|number| replaced.contains(&number))
 }
 
-impl Launcher for WalledLauncher {
+impl Launcher for SandboxLauncher {
     fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed> {
         self.start(launch, &spec(launch)?, None)
     }
 
     fn launch_heard(&self, launch: &Launch, listener: &Arc<dyn Listener>) -> Result<Finished, LaunchFailed> {
-        self.start(launch, &Spec { heard: Some(heard(listener)), ..spec(launch)? }, Some(listener))
+        self.start(
+            launch,
+            &Spec { listener: Some(output_listener(listener)), ..spec(launch)? },
+            Some(listener),
+        )
     }
 }
 
-impl WalledLauncher {
+impl SandboxLauncher {
     fn start(
         &self,
         launch: &Launch,
         spec: &Spec,
         listener: Option<&Arc<dyn Listener>>,
     ) -> Result<Finished, LaunchFailed> {
-        let walls = match machine().walls(least(&self.config)) {
-            Ok(walls) => walls,
+        let sandbox = match probe_machine().sandbox(minimum_tier(&self.config)) {
+            Ok(sandbox) => sandbox,
             Err(why) => {
-                return match (accepted(&self.config), launch.access) {
-                    (Accepted::Always, Access::Unasked | Access::Standing | Access::Approved)
-                    | (Accepted::IfAsked, Access::Standing | Access::Approved) => {
-                        plain(&self.running, spec, listener)
+                return match (missing_sandbox(&self.config), launch.access) {
+                    (MissingSandbox::Accept, Access::Unasked | Access::Standing | Access::Approved)
+                    | (MissingSandbox::Ask, Access::Standing | Access::Approved) => {
+                        launch_plain(&self.running, spec, listener)
                     }
-                    (Accepted::IfAsked, Access::Unasked) => {
-                        Err(LaunchFailed(format!("no walls hold, and nobody was asked: {why}")))
+                    (MissingSandbox::Ask, Access::Unasked) => {
+                        Err(LaunchFailed(format!("no sandbox works here, and no one was asked: {why}")))
                     }
-                    (Accepted::Never, Access::Unasked | Access::Standing | Access::Approved) => {
-                        Err(LaunchFailed(format!("no walls hold, and the config demands them: {why}")))
-                    }
+                    (MissingSandbox::Refuse, Access::Unasked | Access::Standing | Access::Approved) => Err(
+                        LaunchFailed(format!("no sandbox works here, and the config requires one: {why}")),
+                    ),
                 };
             }
         };
-        let run = |derived: &Derived, stop: &Stop| {
-            starts(listener, stop);
-            let over = askfirst_sandbox::launch_behind(walls, &derived.profile, spec, stop)?;
-            Ok((over.finished, over.violations))
+        let run = |derived: &DerivedProfile, stop: &Stop| {
+            pass_stop(listener, stop);
+            let outcome = askfirst_sandbox::launch_in_sandbox(sandbox, &derived.profile, spec, stop)?;
+            Ok((outcome.finished, outcome.violations))
         };
-        let (over, violations) = self.behind(launch.access, run)?;
-        Ok(finished(over, Walled { tier: walls.tier().to_string(), violations }))
+        let (outcome, violations) = self.run_in_sandbox(launch.access, run)?;
+        Ok(finished(outcome, Walled { tier: sandbox.tier().to_string(), violations }))
     }
 }
 
-/// Starts processes in a session of their own, without walls.
+/// Starts processes in a session of their own, without a sandbox.
 #[derive(Debug, Default)]
 pub struct PlainLauncher {
-    running: Running,
+    running: LaunchRegistry,
 }
 
 impl PlainLauncher {
-    /// Ends everything that runs, and lets nothing start any more.
+    /// Stops all running processes, and starts no more.
     pub fn stop(&self) {
         self.running.stop();
     }
@@ -301,16 +327,20 @@ impl PlainLauncher {
 
 impl Launcher for PlainLauncher {
     fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed> {
-        plain(&self.running, &spec(launch)?, None)
+        launch_plain(&self.running, &spec(launch)?, None)
     }
 
     fn launch_heard(&self, launch: &Launch, listener: &Arc<dyn Listener>) -> Result<Finished, LaunchFailed> {
-        plain(&self.running, &Spec { heard: Some(heard(listener)), ..spec(launch)? }, Some(listener))
+        launch_plain(
+            &self.running,
+            &Spec { listener: Some(output_listener(listener)), ..spec(launch)? },
+            Some(listener),
+        )
     }
 }
 
-/// The port's listener as the launcher knows one.
-fn heard(listener: &Arc<dyn Listener>) -> Heard {
+/// Converts a listener of the port to a listener of the sandbox crate.
+fn output_listener(listener: &Arc<dyn Listener>) -> OutputListener {
     let listener = Arc::clone(listener);
     Arc::new(move |output, bytes| {
         let stream = match output {
@@ -321,8 +351,8 @@ fn heard(listener: &Arc<dyn Listener>) -> Heard {
     })
 }
 
-/// Tells a listener how to end what is about to start.
-fn starts(listener: Option<&Arc<dyn Listener>>, stop: &Stop) {
+/// Gives a listener the means to stop the process that is about to start.
+fn pass_stop(listener: Option<&Arc<dyn Listener>>, stop: &Stop) {
     if let Some(listener) = listener {
         let stop = stop.clone();
         let end: Arc<dyn Fn() + Send + Sync> = Arc::new(move || stop.stop());
@@ -330,28 +360,28 @@ fn starts(listener: Option<&Arc<dyn Listener>>, stop: &Stop) {
     }
 }
 
-fn ended_already() -> LaunchFailed {
-    LaunchFailed("the session has ended, so nothing more is started".to_owned())
+fn session_ended() -> LaunchFailed {
+    LaunchFailed("the session has ended, so no more commands are started".to_owned())
 }
 
-fn plain(
-    running: &Running,
+fn launch_plain(
+    running: &LaunchRegistry,
     spec: &Spec,
     listener: Option<&Arc<dyn Listener>>,
 ) -> Result<Finished, LaunchFailed> {
-    let _launching = running.begin().ok_or_else(ended_already)?;
-    let over = running.with(|stop| {
-        starts(listener, stop);
+    let _launch = running.begin().ok_or_else(session_ended)?;
+    let outcome = running.with(|stop| {
+        pass_stop(listener, stop);
         askfirst_sandbox::launch(spec, stop)
     });
-    let over = over.map_err(|e| LaunchFailed(e.to_string()))?;
-    Ok(finished(over, Walled { tier: "none".to_owned(), violations: Vec::new() }))
+    let outcome = outcome.map_err(|e| LaunchFailed(e.to_string()))?;
+    Ok(finished(outcome, Walled { tier: "none".to_owned(), violations: Vec::new() }))
 }
 
 fn spec(launch: &Launch) -> Result<Spec, LaunchFailed> {
     let mut argv = launch.argv.iter().cloned();
     let program: OsString =
-        argv.next().ok_or_else(|| LaunchFailed("there is no program to start".to_owned()))?;
+        argv.next().ok_or_else(|| LaunchFailed("the program name is missing".to_owned()))?;
     Ok(Spec {
         program,
         args: argv.collect(),
@@ -366,7 +396,7 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchFailed> {
             file: launch.file,
             output: launch.output,
         },
-        heard: None,
+        listener: None,
     })
 }
 
@@ -379,27 +409,27 @@ fn ended(end: End) -> Ended {
     }
 }
 
-fn finished(over: askfirst_sandbox::Finished, walled: Walled) -> Finished {
-    let dropped = over.stdout.dropped + over.stderr.dropped;
-    let told = walled.violations.iter().flat_map(|line| format!("\n[walls: {line}]").into_bytes());
-    let mut stderr = [joined(over.stderr), left_running(&over.survivors)].concat();
-    stderr.extend(told);
+fn finished(outcome: askfirst_sandbox::LaunchOutcome, walled: Walled) -> Finished {
+    let dropped = outcome.stdout.dropped + outcome.stderr.dropped;
+    let lines = walled.violations.iter().flat_map(|line| format!("\n[sandbox: {line}]").into_bytes());
+    let mut stderr = [joined(outcome.stderr), survivors_line(&outcome.survivors)].concat();
+    stderr.extend(lines);
     if !walled.violations.is_empty() {
         stderr.push(b'\n');
     }
-    Finished { ended: ended(over.end), dropped, stdout: joined(over.stdout), stderr, walled }
+    Finished { ended: ended(outcome.end), dropped, stdout: joined(outcome.stdout), stderr, walled }
 }
 
-/// What could not be ended is told, not hidden.
-fn left_running(survivors: &[i32]) -> Vec<u8> {
+/// Reports processes that could not be killed.
+fn survivors_line(survivors: &[i32]) -> Vec<u8> {
     if survivors.is_empty() {
         return Vec::new();
     }
-    format!("\n[{} processes could not be ended: {survivors:?}]\n", survivors.len()).into_bytes()
+    format!("\n[{} processes could not be killed: {survivors:?}]\n", survivors.len()).into_bytes()
 }
 
-/// Head and tail with a line between them that says how much is missing.
-pub(crate) fn joined(captured: Captured) -> Vec<u8> {
+/// Joins head and tail, with a line between them that says how many bytes were left out.
+pub(crate) fn joined(captured: Capture) -> Vec<u8> {
     let mut bytes = captured.head;
     if captured.dropped > 0 {
         bytes.extend(format!("\n... [{} bytes left out]\n", captured.dropped).into_bytes());

@@ -16,13 +16,13 @@ pub mod observer;
 pub mod pipeline;
 pub mod random;
 mod recording;
+pub mod sandbox;
 pub mod session;
 pub mod sessions;
 #[cfg(test)]
 mod skip;
 pub mod tools;
 pub mod toolset;
-pub mod walls;
 pub mod watch;
 
 pub use askfirst_config as config;
@@ -30,6 +30,8 @@ pub use askfirst_display as present;
 pub use askfirst_display::redact;
 pub use blocking::block_on;
 pub use controller::ApprovalController;
+#[doc(hidden)]
+pub use sandbox as walls;
 pub use session::Session;
 pub use toolset::ApprovalToolset;
 

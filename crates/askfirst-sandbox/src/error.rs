@@ -1,98 +1,98 @@
-//! Why a launch did not happen or could not be followed to its end; never holds a value that may be a secret.
+//! The reasons why a launch failed. No error contains a value that may be a secret.
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 
-/// Why a launch failed. Whatever had been started has been ended.
+/// Why a launch failed. Every process that was already started has been killed.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// There is nothing to run.
+    /// The program name is empty.
     #[error("the program name is empty")]
     NoProgram,
-    /// The system ends strings at a NUL byte, so none can be passed on.
-    #[error("{0} holds a NUL byte")]
-    Nul(Place),
-    /// A name that no environment can hold.
-    #[error("the variable name `{0}` is empty or holds `=`")]
+    /// The operating system ends strings at a NUL byte, so none can be passed to it.
+    #[error("{0} contains a NUL byte")]
+    Nul(SpecPart),
+    /// An environment cannot contain a variable with this name.
+    #[error("the variable name `{0}` is empty or contains `=`")]
     VariableName(String),
-    /// Programs disagree on which of the two counts.
-    #[error("the variable `{0}` is given twice")]
+    /// A variable is set twice, and programs disagree on which value counts.
+    #[error("the variable `{0}` is set twice")]
     VariableTwice(String),
-    /// No file at the path that was given.
+    /// There is no file at the given path.
     #[error("program `{0}` was not found")]
     NotFound(String),
-    /// No file of that name in any folder of the `PATH` that was given.
-    #[error("program `{0}` was not found in the PATH it is given")]
+    /// No folder in the given `PATH` contains a file with this name.
+    #[error("program `{0}` was not found in the PATH of its environment")]
     NotInPath(String),
-    /// There is something, but not a file that may be executed.
+    /// The path exists, but it is not a file that may be executed.
     #[error("program `{0}` is not an executable file")]
     NotExecutable(String),
-    /// A relative folder would depend on where this process happens to be.
+    /// The working folder is a relative path, so it would depend on the working folder of this process.
     #[error("the folder `{0}` is not an absolute path")]
     FolderRelative(String),
-    /// The working folder is missing, no folder, or closed to us.
-    #[error("the folder `{folder}` cannot be entered: {cause}")]
+    /// The working folder does not exist, is not a folder, or may not be entered.
+    #[error("cannot enter the folder `{folder}`: {cause}")]
     Folder {
-        /// As it was given.
+        /// The path as the caller gave it.
         folder: String,
-        /// What the system said.
+        /// The error of the system.
         cause: io::Error,
     },
     /// The system refused to start the program.
-    #[error("program `{program}` could not be started: {cause}")]
+    #[error("cannot start program `{program}`: {cause}")]
     Start {
-        /// As it was given.
+        /// The name or path as the caller gave it.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         cause: io::Error,
     },
-    /// A limit could not be set; the program has been ended.
-    #[error("the limit `{limit}` could not be set: {cause}")]
+    /// A limit could not be set. The program has been killed.
+    #[error("cannot set the limit `{limit}`: {cause}")]
     Limit {
         /// The field of [`Limits`](crate::Limits).
         limit: &'static str,
-        /// What the system said.
+        /// The error of the system.
         cause: io::Error,
     },
-    /// Something else in this process collects all its children, or ignores `SIGCHLD`; what was left of the
-    /// program has been ended.
-    #[error("how program `{0}` ended was not told to its launcher but to another part of this process")]
+    /// Another part of this process collects all child processes or ignores `SIGCHLD`, so the exit status is unknown.
+    /// The rest of the program has been killed.
+    #[error("lost the exit status of program `{0}`: another part of this process collected it")]
     Lost(String),
-    /// There is such a program outside perhaps, but not behind the walls.
-    #[error("program `{0}` is not there behind the walls")]
+    /// The program may exist on this machine, but the sandbox does not contain it.
+    #[error("program `{0}` does not exist inside the sandbox")]
     Hidden(String),
-    /// The walls could not be made, so nothing was started.
-    #[error("the walls could not be made: {step} failed: {cause}")]
-    Walls {
-        /// What was being done.
+    /// The sandbox could not be set up, so nothing was started.
+    #[error("sandbox setup failed while {step}: {cause}")]
+    Sandbox {
+        /// The step that failed.
         step: String,
-        /// What the system said.
+        /// The error of the system.
         cause: io::Error,
     },
-    /// The system failed us on the way; the program, if it was started, has been ended.
+    /// A system call failed. The program has been killed if it was already started.
     #[error("{doing} failed: {cause}")]
     System {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
-        /// What the system said.
+        /// The error of the system.
         cause: io::Error,
     },
 }
 
 impl LaunchError {
-    /// For `map_err`: names what was being done.
+    /// Returns a function for `map_err` that adds the name of the operation.
     pub(crate) fn system<E: Into<io::Error>>(doing: &'static str) -> impl FnOnce(E) -> Self {
         move |cause| Self::System { doing, cause: cause.into() }
     }
 }
 
-/// Where in a [`Spec`](crate::Spec) something is wrong.
+/// A part of a [`Spec`](crate::Spec), named in an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum SpecPart {
     /// The name or path of the program.
     Program,
-    /// The argument with this number, the first being 1.
+    /// The argument with this number, counted from 1.
     Argument(usize),
     /// The name or value of the variable with this name.
     Variable(String),
@@ -100,7 +100,7 @@ pub enum Place {
     Folder,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SpecPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Program => f.write_str("the program name"),
@@ -111,8 +111,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// On one line, with everything escaped that a screen would not show as it is.
-pub(crate) fn shown(text: impl AsRef<OsStr>) -> String {
+/// Returns the text on one line, with every character escaped that a terminal would not print literally.
+pub(crate) fn escape(text: impl AsRef<OsStr>) -> String {
     let quoted = format!("{:?}", text.as_ref());
     match quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(inner) => inner.to_owned(),

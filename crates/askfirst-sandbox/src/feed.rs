@@ -1,11 +1,11 @@
-//! Writes a program's input as fast as it reads; a program that stops reading neither blocks nor signals us.
+//! Writes the input of a program as fast as the program reads it, without blocking and without raising `SIGPIPE`.
 
 use std::io::{self, PipeWriter};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
 
-/// An input on its way.
+/// The input of a program, partly written.
 pub(crate) struct Feed<'a> {
     pipe: PipeWriter,
     rest: &'a [u8],
@@ -14,7 +14,7 @@ pub(crate) struct Feed<'a> {
 impl<'a> Feed<'a> {
     pub(crate) fn new(pipe: PipeWriter, bytes: &'a [u8]) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&pipe, true)?;
-        silence(&pipe)?;
+        suppress_sigpipe(&pipe)?;
         Ok(Self { pipe, rest: bytes })
     }
 
@@ -22,8 +22,8 @@ impl<'a> Feed<'a> {
         self.pipe.as_fd()
     }
 
-    /// Writes what fits. Gives itself back if there is more; otherwise the pipe is closed.
-    pub(crate) fn go_on(mut self) -> io::Result<Option<Self>> {
+    /// Writes as much as fits. Returns itself if there is more to write; otherwise closes the pipe.
+    pub(crate) fn write_more(mut self) -> io::Result<Option<Self>> {
         loop {
             if self.rest.is_empty() {
                 return Ok(None);
@@ -40,9 +40,9 @@ impl<'a> Feed<'a> {
 }
 
 #[cfg(target_vendor = "apple")]
-fn silence(pipe: &PipeWriter) -> io::Result<()> {
+fn suppress_sigpipe(pipe: &PipeWriter) -> io::Result<()> {
     use std::os::fd::AsRawFd;
-    // SAFETY: sets a flag of an open descriptor; no memory is touched.
+    // SAFETY: sets a flag of an open descriptor; no memory is accessed.
     let code = unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETNOSIGPIPE, 1) };
     if code == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -52,14 +52,16 @@ fn write(pipe: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
     rustix::io::write(pipe, bytes)
 }
 
-/// No flag of the pipe does it here; see [`write`].
+/// Does nothing: pipes have no flag for it on this system. See [`write`].
 #[cfg(not(target_vendor = "apple"))]
-fn silence(_pipe: &PipeWriter) -> io::Result<()> {
+fn suppress_sigpipe(_pipe: &PipeWriter) -> io::Result<()> {
     Ok(())
 }
 
-/// Writing to a pipe that nobody reads raises `SIGPIPE` in this thread, which ends a process that has not set it
-/// aside, and it is not ours to do so. So it is held back in this thread, and taken out if this write raised it.
+/// Writes with `SIGPIPE` blocked in this thread, and removes the signal if this write raised it.
+///
+/// A write to a pipe without a reader raises `SIGPIPE`, which ends a process that does not handle it. A library must not
+/// change the handler, so it blocks the signal for the duration of the write.
 #[cfg(not(target_vendor = "apple"))]
 fn write(pipe: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
     use std::mem::MaybeUninit;
@@ -68,8 +70,8 @@ fn write(pipe: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
     let mut signal = MaybeUninit::uninit();
     let mut before = MaybeUninit::uninit();
     let mut pending = MaybeUninit::uninit();
-    // SAFETY: each set is initialised by the call that first gets it; the pointers are to live locals; the mask
-    // belongs to this thread and is put back below. Nothing between the two can panic.
+    // SAFETY: each set is initialised by the call that gets it first. The pointers refer to live locals. The mask
+    // belongs to this thread and is restored below. No code between the two can panic.
     let was_pending = unsafe {
         libc::sigemptyset(signal.as_mut_ptr());
         libc::sigaddset(signal.as_mut_ptr(), libc::SIGPIPE);
@@ -81,7 +83,7 @@ fn write(pipe: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
     let result = rustix::io::write(pipe, bytes);
     if result == Err(Errno::PIPE) && !was_pending {
         let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `signal` was initialised above; the null pointer says that no details are wanted.
+        // SAFETY: `signal` was initialised above; a null pointer means that no details are returned.
         unsafe { libc::sigtimedwait(signal.as_ptr(), ptr::null_mut(), &at_once) };
     }
     // SAFETY: `before` was filled above.

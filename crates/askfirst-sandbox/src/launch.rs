@@ -1,4 +1,4 @@
-//! One launch from start to end: feeds, listens, watches the clock and the stop handle; never waits on just one.
+//! Runs one launch from start to end: feeds input, reads output, and watches the clock and the stop handle at once.
 
 use std::fs::File;
 use std::io::{self, PipeReader};
@@ -9,129 +9,133 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitIdStatus};
 
-use crate::capture::{Captured, Keeper};
-use crate::error::{LaunchError, shown};
+use crate::capture::{Capture, CaptureBuffer};
+use crate::error::{LaunchError, escape};
 use crate::feed::Feed;
-use crate::limits::Wanted;
+use crate::limits::KernelLimits;
 use crate::marker::Marker;
-use crate::prepare::Prepared;
-use crate::spawn::{Ends, Extra, Session, spawn};
-use crate::spec::{End, Finished, Heard, Output, Spec, Stdin};
+use crate::prepare::SpawnArgs;
+use crate::spawn::{ChildStreams, ExtraFds, Session, spawn};
+use crate::spec::{End, LaunchOutcome, Output, OutputListener, Spec, Stdin};
 use crate::stop::{Stop, Watch};
-use crate::tree::{self, Hold, Tree};
+use crate::tree::{self, PidHold, Tree};
 
-/// How often a program is looked at where its end cannot be waited for together with its output.
+/// How often the program is checked on systems where its end cannot be polled together with its output.
 const TICK: Duration = Duration::from_millis(10);
 
-/// How much is read at once: as much as a pipe usually holds.
-const PIECE: usize = 1 << 16;
+/// The size of one read: the usual capacity of a pipe.
+const CHUNK: usize = 1 << 16;
 
-/// Runs a program to its end and returns when nothing of it is left.
+/// Runs a program to its end and returns when none of its processes is left.
 ///
-/// What the program started and left running is killed as soon as the program itself has ended, and what was
-/// written until then is returned. This blocks; any number of threads may do it at once.
+/// As soon as the program itself ends, every process that it started and left running is killed.
+/// The output that was written until then is returned.
+/// The call blocks; any number of threads may call it at the same time.
 ///
 /// # Errors
 ///
-/// If the program could not be started as asked, or not be followed to its end; then, too, nothing is left.
-pub fn launch(spec: &Spec, stop: &Stop) -> Result<Finished, LaunchError> {
-    let prepared = Prepared::new(spec)?;
-    let wanted = Wanted::new(&spec.limits)?;
-    let begin = |ends: &Ends, session| spawn(&prepared, ends, &Extra::default(), session);
-    let start = Start { begin: &begin, marker: &prepared.marker, last_word: None };
-    run(spec, stop, &start, |pid| wanted.apply(pid))
+/// Fails if the program could not be started as requested, or if its end could not be observed. No process of it is
+/// left in that case either.
+pub fn launch(spec: &Spec, stop: &Stop) -> Result<LaunchOutcome, LaunchError> {
+    let prepared = SpawnArgs::new(spec)?;
+    let wanted = KernelLimits::new(&spec.limits)?;
+    let spawn = |ends: &ChildStreams, session| spawn(&prepared, ends, &ExtraFds::default(), session);
+    let plan = LaunchPlan { spawn: &spawn, marker: &prepared.marker, end_reporter: None };
+    run(spec, stop, &plan, |pid| wanted.apply(pid))
 }
 
-/// How a process is begun with its streams.
-pub(crate) type Begin<'a> = dyn Fn(&Ends, Session) -> io::Result<Pid> + 'a;
+/// A function that starts a process with the given streams.
+pub(crate) type SpawnFn<'a> = dyn Fn(&ChildStreams, Session) -> io::Result<Pid> + 'a;
 
-/// What is started, and how it ends.
-pub(crate) struct Start<'a> {
-    pub(crate) begin: &'a Begin<'a>,
+/// How a process is started, and how its end is recognized.
+pub(crate) struct LaunchPlan<'a> {
+    pub(crate) spawn: &'a SpawnFn<'a>,
     pub(crate) marker: &'a Marker,
-    /// Who says that it is over. Then nothing is left once this was said, or once it has ended by itself.
-    pub(crate) last_word: Option<&'a dyn LastWord>,
+    /// Reports the end of the program. After its report, or after the started process exits, no process is left.
+    pub(crate) end_reporter: Option<&'a dyn EndReporter>,
 }
 
-/// Tells that nothing is left of a program, before the process that was started for it has ended too.
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux tell"))]
-pub(crate) trait LastWord {
-    /// Becomes readable when there may be something to hear.
-    fn sign(&self) -> BorrowedFd<'_>;
-    /// What was said.
-    fn told(&self) -> io::Result<Told>;
-    /// What the process does then.
-    fn afterwards(&self) -> Afterwards;
+/// Reports that no process of a program is left, possibly before the process that was started for it exits.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only the Linux sandbox reports the end"))]
+pub(crate) trait EndReporter {
+    /// A descriptor that becomes readable when there may be a report.
+    fn poll_fd(&self) -> BorrowedFd<'_>;
+    /// Returns the report so far, without blocking.
+    fn report(&self) -> io::Result<EndReport>;
+    /// The behavior of the reporting process after its report.
+    fn after_report(&self) -> AfterReport;
 }
 
-/// A program that may stop, as the keys of a terminal make it.
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux keep the terminal"))]
-pub(crate) trait Stops {
-    /// Becomes readable when it may have stopped.
-    fn sign(&self) -> BorrowedFd<'_>;
-    /// Stops with it if it has, and lets it go on then.
-    fn stop_too(&self) -> io::Result<()>;
+/// Follows a program that the keys of a terminal may stop.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only the Linux sandbox keeps the terminal"))]
+pub(crate) trait StopMonitor {
+    /// A descriptor that becomes readable when the program may have stopped.
+    fn poll_fd(&self) -> BorrowedFd<'_>;
+    /// If the program has stopped, stops this process too, and resumes the program afterwards.
+    fn follow_stop(&self) -> io::Result<()>;
 }
 
-/// What was said about a program.
+/// A report of an [`EndReporter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux tell"))]
-pub(crate) enum Told {
-    /// That it is over, not yet.
-    Nothing,
-    /// Nothing of it is left.
-    Gone,
-    /// Nothing more will be said.
-    Silence,
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only the Linux sandbox reports the end"))]
+pub(crate) enum EndReport {
+    /// The program may still be running.
+    None,
+    /// No process of the program is left.
+    Complete,
+    /// The reporter is gone: there will be no further report.
+    Closed,
 }
 
-/// What a process does that has told of a program's end.
+/// The behavior of a process after it has reported the end of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux tell"))]
-pub(crate) enum Afterwards {
-    /// It ends by itself.
-    Ends,
-    /// It waits for something else to do.
-    Stays,
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only the Linux sandbox reports the end"))]
+pub(crate) enum AfterReport {
+    /// It exits.
+    Exits,
+    /// It waits for its next order.
+    Waits,
 }
 
-/// Starts, does `then` at once, and follows to the end.
+/// Starts the program, calls `then` at once, and follows the program to its end.
 pub(crate) fn run(
     spec: &Spec,
     stop: &Stop,
-    begin: &Start<'_>,
+    plan: &LaunchPlan<'_>,
     then: impl FnOnce(Pid) -> Result<(), LaunchError>,
-) -> Result<Finished, LaunchError> {
-    tree::can_end().map_err(LaunchError::system("looking into `/proc`"))?;
-    let stopped = match stop.watch().map_err(LaunchError::system("making a pipe"))? {
+) -> Result<LaunchOutcome, LaunchError> {
+    tree::can_kill().map_err(LaunchError::system("reading `/proc`"))?;
+    let stopped = match stop.watch().map_err(LaunchError::system("creating a pipe"))? {
         Watch::Until(reader) => reader,
         Watch::Stopped => return Ok(never_started()),
     };
-    let (mut streams, ends) = Streams::open(spec).map_err(LaunchError::system("making a pipe"))?;
+    let (mut streams, ends) = ParentStreams::open(spec).map_err(LaunchError::system("creating a pipe"))?;
 
     let start = Instant::now();
-    let pid = (begin.begin)(&ends, Session::New)
-        .map_err(|cause| LaunchError::Start { program: shown(&spec.program), cause })?;
-    let mut tree = Tree::new(pid, begin.marker);
+    let pid = (plan.spawn)(&ends, Session::New)
+        .map_err(|cause| LaunchError::Start { program: escape(&spec.program), cause })?;
+    let mut tree = Tree::new(pid, plan.marker);
     drop(ends);
     then(pid)?;
 
     let deadline = spec.limits.wall.and_then(|wall| start.checked_add(wall));
-    let signs = Signs { exit: exit_sign(pid), stopped, last_word: begin.last_word, stops: None };
-    let end = follow(&mut tree, &mut streams, &signs, stop, deadline).map_err(|cause| match tree.hold() {
-        Hold::Lost => LaunchError::Lost(shown(&spec.program)),
-        Hold::Held | Hold::Over => LaunchError::System { doing: "following the program", cause },
+    let wakes =
+        WakeSources { exit: exit_fd(pid), stopped, end_reporter: plan.end_reporter, stop_monitor: None };
+    let end = follow(&mut tree, &mut streams, &wakes, stop, deadline).map_err(|cause| match tree.hold() {
+        PidHold::Lost => LaunchError::Lost(escape(&spec.program)),
+        PidHold::Held | PidHold::Released => LaunchError::System { doing: "following the program", cause },
     })?;
     let took = start.elapsed();
-    let survivors = finish(tree, signs, end)?;
+    let survivors = finish(tree, wakes, end)?;
     let (stdout, stderr) = streams.finish().map_err(LaunchError::system("reading the output"))?;
-    Ok(Finished { end, stdout, stderr, took, survivors })
+    Ok(LaunchOutcome { end, stdout, stderr, took, survivors })
 }
 
-fn finish(tree: Tree<'_>, signs: Signs<'_>, end: End) -> Result<Vec<i32>, LaunchError> {
-    let done = match (end, signs.last_word.map(|last_word| (last_word.told(), last_word.afterwards()))) {
-        (End::Exited(_), Some((Ok(Told::Gone), Afterwards::Stays))) => tree.let_go(),
-        (End::Exited(_), Some((Ok(_), Afterwards::Ends))) => tree.leave(signs.exit),
+/// ChildStreams the process tree, unless the reporter says that nothing is left of it. Returns the survivors.
+fn finish(tree: Tree<'_>, wakes: WakeSources<'_>, end: End) -> Result<Vec<i32>, LaunchError> {
+    let done = match (end, wakes.end_reporter.map(|reporter| (reporter.report(), reporter.after_report()))) {
+        (End::Exited(_), Some((Ok(EndReport::Complete), AfterReport::Waits))) => tree.release(),
+        (End::Exited(_), Some((Ok(_), AfterReport::Exits))) => tree.leave(wakes.exit),
         (End::Exited(_) | End::Signalled(_) | End::TimedOut | End::Stopped, _) => {
             return tree.end().map_err(LaunchError::system("ending the program"));
         }
@@ -139,18 +143,19 @@ fn finish(tree: Tree<'_>, signs: Signs<'_>, end: End) -> Result<Vec<i32>, Launch
     done.map(|()| Vec::new()).map_err(LaunchError::system("ending the program"))
 }
 
-/// The same with the standard streams of this process, which the program uses directly. At our terminal it may stop, and
-/// then we do.
+/// Version of [`run`] for a program that uses the standard streams of this process directly.
+///
+/// If the program stops at our terminal, this process stops too.
 #[cfg(target_os = "linux")]
 pub(crate) fn follow_attached(
     spec: &Spec,
     stop: &Stop,
-    begin: &Start<'_>,
+    plan: &LaunchPlan<'_>,
     descriptors: crate::profile::Descriptors,
-    stops: Option<&dyn Stops>,
+    stop_monitor: Option<&dyn StopMonitor>,
 ) -> Result<End, LaunchError> {
     let system = LaunchError::system::<io::Error>;
-    let stopped = match stop.watch().map_err(system("making a pipe"))? {
+    let stopped = match stop.watch().map_err(system("creating a pipe"))? {
         Watch::Until(reader) => reader,
         Watch::Stopped => return Ok(End::Stopped),
     };
@@ -158,10 +163,10 @@ pub(crate) fn follow_attached(
     let [stdin, stdout, stderr] =
         [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()].map(own);
     let ends = stdin
-        .and_then(|stdin| Ends::new(stdin, stdout?, stderr?))
+        .and_then(|stdin| ChildStreams::new(stdin, stdout?, stderr?))
         .map_err(system("passing on the streams"))?;
     for end in [&ends.stdin, &ends.stdout, &ends.stderr] {
-        // From a folder, names outside could be looked up.
+        // The program could look up names outside the sandbox relative to an open folder.
         let stat = rustix::fs::fstat(end).map_err(|cause| system("passing on the streams")(cause.into()))?;
         if rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory {
             return Err(system("passing on the streams")(io::ErrorKind::IsADirectory.into()));
@@ -171,60 +176,60 @@ pub(crate) fn follow_attached(
         crate::profile::Descriptors::Standard => Session::New,
         crate::profile::Descriptors::Terminal => Session::Same,
     };
-    let _kept = crate::terminal::Kept::now();
+    let _saved = crate::terminal::SavedStreams::now();
     let start = Instant::now();
-    let pid = (begin.begin)(&ends, session)
-        .map_err(|cause| LaunchError::Start { program: shown(&spec.program), cause })?;
-    let mut tree = Tree::new(pid, begin.marker);
+    let pid = (plan.spawn)(&ends, session)
+        .map_err(|cause| LaunchError::Start { program: escape(&spec.program), cause })?;
+    let mut tree = Tree::new(pid, plan.marker);
     drop(ends);
     let deadline = spec.limits.wall.and_then(|wall| start.checked_add(wall));
-    let signs = Signs { exit: exit_sign(pid), stopped, last_word: begin.last_word, stops };
-    let mut streams = Streams::none();
+    let wakes = WakeSources { exit: exit_fd(pid), stopped, end_reporter: plan.end_reporter, stop_monitor };
+    let mut streams = ParentStreams::none();
     let end =
-        follow(&mut tree, &mut streams, &signs, stop, deadline).map_err(system("following the program"))?;
-    finish(tree, signs, end)?;
+        follow(&mut tree, &mut streams, &wakes, stop, deadline).map_err(system("following the program"))?;
+    finish(tree, wakes, end)?;
     Ok(end)
 }
 
-fn never_started() -> Finished {
+fn never_started() -> LaunchOutcome {
     let (stdout, stderr) = Default::default();
-    Finished { end: End::Stopped, stdout, stderr, took: Duration::ZERO, survivors: Vec::new() }
+    LaunchOutcome { end: End::Stopped, stdout, stderr, took: Duration::ZERO, survivors: Vec::new() }
 }
 
-/// What else than a stream can wake us.
-struct Signs<'a> {
+/// Everything besides the streams that can wake the launcher.
+struct WakeSources<'a> {
     exit: Option<OwnedFd>,
     stopped: PipeReader,
-    last_word: Option<&'a dyn LastWord>,
-    stops: Option<&'a dyn Stops>,
+    end_reporter: Option<&'a dyn EndReporter>,
+    stop_monitor: Option<&'a dyn StopMonitor>,
 }
 
-/// Becomes readable when the program ends, where the system has such a thing.
+/// Returns a descriptor that becomes readable when the program exits, on systems that have one.
 #[cfg(target_os = "linux")]
-fn exit_sign(pid: Pid) -> Option<OwnedFd> {
+fn exit_fd(pid: Pid) -> Option<OwnedFd> {
     rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn exit_sign(_pid: Pid) -> Option<OwnedFd> {
+fn exit_fd(_pid: Pid) -> Option<OwnedFd> {
     None
 }
 
-/// Until the program has ended, or must end. Its own end counts before a time-out or a stop at the same moment.
+/// Waits until the program has ended or must be killed. Its own end takes precedence over a simultaneous timeout or stop.
 fn follow(
     tree: &mut Tree<'_>,
-    streams: &mut Streams<'_>,
-    signs: &Signs<'_>,
+    streams: &mut ParentStreams<'_>,
+    wakes: &WakeSources<'_>,
     stop: &Stop,
     deadline: Option<Instant>,
 ) -> io::Result<End> {
     loop {
-        streams.go_on()?;
-        signs.stops.map_or(Ok(()), Stops::stop_too)?;
-        match signs.last_word.map_or(Ok(Told::Nothing), LastWord::told)? {
-            Told::Nothing => {}
-            // How the program ended, or why it did not start, was said with it.
-            Told::Gone | Told::Silence => return Ok(End::Exited(0)),
+        streams.pump()?;
+        wakes.stop_monitor.map_or(Ok(()), StopMonitor::follow_stop)?;
+        match wakes.end_reporter.map_or(Ok(EndReport::None), EndReporter::report)? {
+            EndReport::None => {}
+            // The reporter also says how the program ended, or why it did not start. The caller reads that later.
+            EndReport::Complete | EndReport::Closed => return Ok(End::Exited(0)),
         }
         if let Some(status) = tree.ended()? {
             return Ok(end_of(&status));
@@ -236,8 +241,8 @@ fn follow(
         if left == Some(Duration::ZERO) {
             return Ok(End::TimedOut);
         }
-        let tick = signs.exit.is_none().then_some(TICK);
-        wait(streams, signs, left.into_iter().chain(tick).min())?;
+        let tick = wakes.exit.is_none().then_some(TICK);
+        wait(streams, wakes, left.into_iter().chain(tick).min())?;
     }
 }
 
@@ -245,22 +250,23 @@ fn end_of(status: &WaitIdStatus) -> End {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => End::Exited(code),
         (None, Some(signal)) => End::Signalled(signal),
-        // Only ends are waited for, and an end is one of the two.
+        // Unreachable: `wait` is called for exits only, and an exit has a code or a signal.
         (None, None) => End::Signalled(0),
     }
 }
 
-/// Until there may be something to do. Waking for nothing is harmless.
-fn wait(streams: &Streams<'_>, signs: &Signs<'_>, longest: Option<Duration>) -> io::Result<()> {
-    let mut fds = vec![PollFd::new(&signs.stopped, PollFlags::IN)];
-    fds.extend(signs.exit.as_ref().map(|exit| PollFd::new(exit, PollFlags::IN)));
-    let words = signs.last_word.map(LastWord::sign).into_iter().chain(signs.stops.map(Stops::sign));
-    fds.extend(words.map(|sign| PollFd::from_borrowed_fd(sign, PollFlags::IN)));
+/// Waits until there may be something to do. A wake-up without a reason is harmless.
+fn wait(streams: &ParentStreams<'_>, wakes: &WakeSources<'_>, longest: Option<Duration>) -> io::Result<()> {
+    let mut fds = vec![PollFd::new(&wakes.stopped, PollFlags::IN)];
+    fds.extend(wakes.exit.as_ref().map(|exit| PollFd::new(exit, PollFlags::IN)));
+    let reporter = wakes.end_reporter.map(EndReporter::poll_fd);
+    let reports = reporter.into_iter().chain(wakes.stop_monitor.map(StopMonitor::poll_fd));
+    fds.extend(reports.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
     fds.extend(streams.stdin.as_ref().map(|feed| PollFd::from_borrowed_fd(feed.pipe(), PollFlags::OUT)));
     for source in [&streams.stdout, &streams.stderr] {
         fds.extend(source.pipe.as_ref().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
     }
-    // A time too long to be told to the system is no bound.
+    // A duration that does not fit into a `Timespec` counts as no limit.
     let longest = longest.and_then(|longest| Timespec::try_from(longest).ok());
     match rustix::event::poll(&mut fds, longest.as_ref()) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
@@ -268,16 +274,16 @@ fn wait(streams: &Streams<'_>, signs: &Signs<'_>, longest: Option<Duration>) -> 
     }
 }
 
-/// Our ends of the program's standard streams, none of which blocks.
-struct Streams<'a> {
+/// Our ends of the program's standard streams. None of them blocks.
+struct ParentStreams<'a> {
     stdin: Option<Feed<'a>>,
-    stdout: Source,
-    stderr: Source,
+    stdout: OutputPipe,
+    stderr: OutputPipe,
     buffer: Vec<u8>,
 }
 
-impl<'a> Streams<'a> {
-    fn open(spec: &'a Spec) -> io::Result<(Self, Ends)> {
+impl<'a> ParentStreams<'a> {
+    fn open(spec: &'a Spec) -> io::Result<(Self, ChildStreams)> {
         let (stdin, stdin_end): (_, OwnedFd) = match &spec.stdin {
             Stdin::Null => (None, File::open("/dev/null")?.into()),
             Stdin::Bytes(bytes) => {
@@ -287,68 +293,68 @@ impl<'a> Streams<'a> {
         };
         let (stdout, stdout_end) = io::pipe()?;
         let (stderr, stderr_end) = io::pipe()?;
-        let ends = Ends::new(stdin_end, stdout_end, stderr_end)?;
+        let ends = ChildStreams::new(stdin_end, stdout_end, stderr_end)?;
         let streams = Self {
             stdin,
-            stdout: Source::new(stdout, spec, Output::Stdout)?,
-            stderr: Source::new(stderr, spec, Output::Stderr)?,
-            buffer: vec![0; PIECE],
+            stdout: OutputPipe::new(stdout, spec, Output::Stdout)?,
+            stderr: OutputPipe::new(stderr, spec, Output::Stderr)?,
+            buffer: vec![0; CHUNK],
         };
         Ok((streams, ends))
     }
 
-    /// None: the program uses others.
+    /// No streams, for a program that uses those of this process.
     #[cfg(target_os = "linux")]
     fn none() -> Self {
-        let source = || Source { pipe: None, keeper: Keeper::new(0), heard: None };
+        let source = || OutputPipe { pipe: None, buffer: CaptureBuffer::new(0), listener: None };
         Self { stdin: None, stdout: source(), stderr: source(), buffer: Vec::new() }
     }
 
-    /// Moves what can be moved now, on all three.
-    fn go_on(&mut self) -> io::Result<()> {
+    /// Moves all bytes that can be moved without blocking, on all three streams.
+    fn pump(&mut self) -> io::Result<()> {
         if let Some(feed) = self.stdin.take() {
-            self.stdin = feed.go_on()?;
+            self.stdin = feed.write_more()?;
         }
         self.stdout.read(&mut self.buffer)?;
         self.stderr.read(&mut self.buffer)?;
         Ok(())
     }
 
-    /// Reads what is there, and no more: someone else may hold the other end and go on writing.
-    fn finish(mut self) -> io::Result<(Captured, Captured)> {
+    /// Reads the bytes that are there now, and no more. Another process may hold the other end and keep writing.
+    fn finish(mut self) -> io::Result<(Capture, Capture)> {
         self.stdout.drain(&mut self.buffer)?;
         self.stderr.drain(&mut self.buffer)?;
-        Ok((self.stdout.keeper.finish(), self.stderr.keeper.finish()))
+        Ok((self.stdout.buffer.finish(), self.stderr.buffer.finish()))
     }
 }
 
-/// One output stream; without its pipe after the end.
-struct Source {
+/// One output stream. `pipe` is empty after the end of file.
+struct OutputPipe {
     pipe: Option<PipeReader>,
-    keeper: Keeper,
-    heard: Option<(Heard, Output)>,
+    buffer: CaptureBuffer,
+    listener: Option<(OutputListener, Output)>,
 }
 
-impl Source {
+impl OutputPipe {
     fn new(pipe: PipeReader, spec: &Spec, output: Output) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&pipe, true)?;
-        let heard = spec.heard.clone().map(|heard| (heard, output));
-        Ok(Self { pipe: Some(pipe), keeper: Keeper::new(spec.limits.output), heard })
+        let listener = spec.listener.clone().map(|listener| (listener, output));
+        Ok(Self { pipe: Some(pipe), buffer: CaptureBuffer::new(spec.limits.output), listener })
     }
 
-    /// Reads once. Says how much: nothing if there is nothing now or never again.
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Reads once and returns the number of bytes: 0 at the end of file, and also if no bytes are there now.
+    fn read(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
         let Some(pipe) = &self.pipe else { return Ok(0) };
-        match rustix::io::retry_on_intr(|| rustix::io::read(&*pipe, &mut *buffer)) {
+        match rustix::io::retry_on_intr(|| rustix::io::read(&*pipe, &mut *chunk)) {
             Ok(0) => {
                 self.pipe = None;
                 Ok(0)
             }
             Ok(count) => {
-                let bytes = buffer.get(..count).unwrap_or_default();
-                self.keeper.push(bytes);
-                if let Some((heard, output)) = &self.heard {
-                    heard(*output, bytes);
+                let bytes = chunk.get(..count).unwrap_or_default();
+                self.buffer.push(bytes);
+                if let Some((listener, output)) = &self.listener {
+                    listener(*output, bytes);
                 }
                 Ok(count)
             }
@@ -357,11 +363,11 @@ impl Source {
         }
     }
 
-    fn drain(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+    fn drain(&mut self, chunk: &mut [u8]) -> io::Result<()> {
         let Some(pipe) = &self.pipe else { return Ok(()) };
         let mut left = rustix::io::ioctl_fionread(pipe)?;
         while left > 0 {
-            match self.read(buffer)? as u64 {
+            match self.read(chunk)? as u64 {
                 0 => break,
                 count => left = left.saturating_sub(count),
             }

@@ -1,19 +1,25 @@
-//! Starts one program and brings back how it ended and what it printed; refuses to know why it may run.
+//! Starts one program, with or without an OS sandbox, and returns how it ended and what it printed.
 //!
-//! A [`Spec`] says what to run, never behind which walls: walls are a value of their own, handed in beside the
-//! `Spec`, so that whoever builds a `Spec`, holds a [`Stop`] or reads a [`Finished`] does not change with them.
-//! [`launch`] is the plain launcher: a session of its own, no inherited descriptor, no inherited environment, and
-//! no process left when it returns. It walls nothing off.
+//! This crate does not decide whether a program may run.
+//! It knows nothing about config files, rules or approval.
 //!
-//! What the plain launcher cannot promise, and the walls must:
+//! A [`Spec`] says what to run. An [`OSProfile`] says what the program may reach.
+//! The two are separate values, so code that builds a `Spec`, holds a [`Stop`] or reads a [`LaunchOutcome`] is the same
+//! with and without a sandbox.
 //!
-//! - limits are set on the program just after it has started, so its first instructions run without them;
-//! - a process that leaves the session and loses its parent is only found by its environment, so not if it has
-//!   cleared that or hides it (a set-uid or non-dumpable program);
-//! - as root, a program may raise its limits again, and the number of processes is not limited at all;
-//! - outside Linux only the process group is ended, and limits other than time and output are refused.
+//! - [`launch`] starts a program without a sandbox. The program gets its own session, none of our descriptors and none
+//!   of our environment. No process of it is left when `launch` returns.
+//! - [`launch_in_sandbox`] starts a program in a [`Sandbox`], or not at all.
 //!
-//! With glibc it takes 2.34 or newer.
+//! Limits of [`launch`] that the sandbox removes:
+//!
+//! - It sets resource limits just after the program has started, so the first instructions run without them.
+//! - It finds a process that left the session and lost its parent by its environment only. It does not find one that
+//!   cleared its environment, or hides it (a set-uid or non-dumpable program).
+//! - As root, a program may raise its limits again, and the number of processes is not limited.
+//! - Outside Linux, only the process group is killed, and only the limits on time and output are available.
+//!
+//! On glibc systems, version 2.34 or newer is required.
 
 #![allow(
     unsafe_code,
@@ -21,13 +27,17 @@
 )]
 
 #[cfg(not(unix))]
-compile_error!("processes can only be started behind walls on Unix systems");
+compile_error!("askfirst-sandbox supports Unix systems only");
 
 mod capture;
-mod code;
-mod collect;
+mod code_pages;
 mod error;
 mod feed;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod isolation;
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[path = "other_systems.rs"]
+mod isolation;
 mod launch;
 mod limits;
 mod marker;
@@ -35,6 +45,7 @@ mod prepare;
 #[cfg(target_os = "linux")]
 mod process;
 mod profile;
+mod reaper;
 #[cfg(target_os = "linux")]
 mod search;
 #[cfg(any(test, target_os = "macos"))]
@@ -45,20 +56,32 @@ mod stop;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod tree;
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-mod walls;
-#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-#[path = "elsewhere.rs"]
-mod walls;
 
-pub use capture::{Captured, Keeper};
-pub use code::let_go_of_code;
-pub use error::{LaunchError, Place};
-pub use launch::launch;
-pub use profile::{Denial, Denied, Descriptors, Grant, Identity, Network, OSProfile, SYSTEM_PATHS, User};
-pub use spec::{End, Finished, Heard, Limits, Output, Spec, Stdin};
-pub use stop::Stop;
-pub use walls::{
-    Behind, Helper, HelperError, NoWalls, Tier, Tried, Violation, Walls, attach_behind, landlock_version,
-    launch_behind, main_if_helper,
+pub use capture::{Capture, CaptureBuffer};
+pub use code_pages::release_code_pages;
+pub use error::{LaunchError, SpecPart};
+pub use isolation::{
+    Attempt, Helper, HelperError, ProbeError, Sandbox, SandboxRun, Tier, Violation, attach_in_sandbox,
+    landlock_version, launch_in_sandbox, run_helper_if_requested,
 };
+pub use launch::launch;
+pub use profile::{Denial, DeniedPath, Descriptors, Grant, Identity, Network, OSProfile, SYSTEM_PATHS, User};
+pub use spec::{End, LaunchOutcome, Limits, Output, OutputListener, Spec, Stdin};
+pub use stop::Stop;
+
+/// Old names of public items, for code that has not been updated yet.
+#[doc(hidden)]
+mod old_names {
+    pub use crate::capture::{Capture as Captured, CaptureBuffer as Keeper};
+    pub use crate::code_pages::release_code_pages as let_go_of_code;
+    pub use crate::error::SpecPart as Place;
+    pub use crate::isolation::{
+        Attempt as Tried, ProbeError as NoWalls, Sandbox as Walls, SandboxRun as Behind,
+        attach_in_sandbox as attach_behind, launch_in_sandbox as launch_behind,
+        run_helper_if_requested as main_if_helper,
+    };
+    pub use crate::profile::DeniedPath as Denied;
+    pub use crate::spec::{LaunchOutcome as Finished, OutputListener as Heard};
+}
+#[doc(hidden)]
+pub use old_names::*;

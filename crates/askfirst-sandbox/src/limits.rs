@@ -1,4 +1,4 @@
-//! The limits that the kernel keeps; one that cannot be set is an error, never passed over.
+//! Sets the limits that the kernel enforces. A limit that cannot be set is an error and is never skipped.
 
 use std::io;
 
@@ -12,7 +12,7 @@ fn failed(limit: &'static str, cause: impl Into<io::Error>) -> LaunchError {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use kernel::Wanted;
+pub(crate) use kernel::KernelLimits;
 
 #[cfg(target_os = "linux")]
 mod kernel {
@@ -21,10 +21,10 @@ mod kernel {
     use super::*;
     use crate::process;
 
-    /// The limits of one launch, worked out before it starts.
-    pub(crate) struct Wanted(Vec<(&'static str, Resource, Rlimit)>);
+    /// The limits of one launch, computed before it starts.
+    pub(crate) struct KernelLimits(Vec<(&'static str, Resource, Rlimit)>);
 
-    impl Wanted {
+    impl KernelLimits {
         pub(crate) fn new(limits: &Limits) -> Result<Self, LaunchError> {
             let mut wanted = Vec::new();
             if let Some(cpu) = limits.cpu {
@@ -48,8 +48,8 @@ mod kernel {
             Ok(Self(lowered.collect()))
         }
 
-        /// The program is running already: there is no way to set these earlier without a program of our own in
-        /// between, which the walls will bring.
+        /// Applies the limits to a program that is already running. Only a helper process between launcher and program
+        /// could set them earlier; the sandbox has one.
         pub(crate) fn apply(&self, pid: Pid) -> Result<(), LaunchError> {
             for (name, resource, limit) in &self.0 {
                 prlimit(Some(pid), *resource, *limit).map_err(|cause| failed(name, cause))?;
@@ -64,12 +64,12 @@ mod kernel {
     }
 }
 
-/// None can be set from outside here.
+/// On this system, limits of another process cannot be set.
 #[cfg(not(target_os = "linux"))]
-pub(crate) struct Wanted;
+pub(crate) struct KernelLimits;
 
 #[cfg(not(target_os = "linux"))]
-impl Wanted {
+impl KernelLimits {
     pub(crate) fn new(limits: &Limits) -> Result<Self, LaunchError> {
         let asked = [
             ("cpu", limits.cpu.is_some()),

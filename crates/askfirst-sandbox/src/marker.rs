@@ -1,15 +1,17 @@
-//! The random variable by which a launch knows its own processes again; it proves descent, it protects nothing.
+//! The random environment variable by which a launch recognizes its own processes. It is no security boundary.
 
 use std::io;
 
 /// The name of the variable.
 pub(crate) const VARIABLE: &str = "ASKFIRST_LAUNCH";
 
-/// How many launches inside launches are told apart.
-const DEEPEST: usize = 16;
+/// How many nested launches are distinguished.
+const MAX_DEPTH: usize = 16;
 
-/// The mark of one launch. If this process is itself inside a launch, the outer marks stay in the value, so that
-/// the outer launch still finds what the inner one starts.
+/// The mark of one launch.
+///
+/// If this process itself runs inside a launch, the value also contains the outer marks. So the outer launch still finds
+/// the processes that the inner one starts.
 pub(crate) struct Marker {
     id: String,
     value: String,
@@ -24,7 +26,7 @@ impl Marker {
 
     fn inside(outer: &str, random: u128) -> Self {
         let id = format!("{random:032x}");
-        let deep = outer.split(':').count() < DEEPEST && outer.split(':').all(is_id);
+        let deep = outer.split(':').count() < MAX_DEPTH && outer.split(':').all(is_id);
         let value = if deep { format!("{outer}:{id}") } else { id.clone() };
         Self { id, value }
     }
@@ -33,8 +35,8 @@ impl Marker {
         &self.value
     }
 
-    /// Whether an environment, as NUL-ended `name=value` entries, carries this mark.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "marks are only looked up on Linux"))]
+    /// Whether an environment contains this mark. The environment is a list of NUL-terminated `name=value` entries.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "marks are searched on Linux only"))]
     pub(crate) fn is_in(&self, environ: &[u8]) -> bool {
         environ
             .split(|byte| *byte == 0)
@@ -46,7 +48,7 @@ impl Marker {
 #[cfg(target_os = "linux")]
 fn random() -> io::Result<[u8; 16]> {
     let mut random = [0; 16];
-    // So few bytes are never given in part.
+    // The kernel returns so few bytes in one piece.
     let flags = rustix::rand::GetRandomFlags::empty();
     match rustix::io::retry_on_intr(|| rustix::rand::getrandom(&mut random, flags))? {
         16 => Ok(random),

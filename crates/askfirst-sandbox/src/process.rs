@@ -1,4 +1,4 @@
-//! What `/proc` says about processes, read without trust: one that is gone or unreadable is simply not there.
+//! Reads facts about processes from `/proc`. A process that has ended or cannot be read is treated as missing.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use rustix::process::{Pid, PidfdFlags, Signal};
 
-/// A process as it was when looked at. The pid and the start time together name it.
+/// A snapshot of a process. The pid and the start time together identify it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
@@ -15,28 +15,29 @@ pub(crate) struct Process {
     pub(crate) session: i32,
     /// In clock ticks since the system started.
     pub(crate) started: u64,
-    pub(crate) kind: Kind,
+    pub(crate) state: ProcessState,
 }
 
+/// Whether a process is still running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ProcessState {
     Alive,
-    /// Alive, but for its first thread.
+    /// Alive, but its main thread has ended.
     Headless,
-    /// It has ended and only waits to be collected.
+    /// Ended, and not yet collected by its parent.
     Ended,
-    /// A part of the kernel.
+    /// A kernel thread.
     Kernel,
 }
 
-/// What a process was started with.
+/// The environment that a process was started with.
 pub(crate) enum Environ {
     Bytes(Vec<u8>),
-    /// It has none, or is just becoming another program.
+    /// The process has no environment, or is just executing another program.
     Empty,
-    /// Not ours to read. Our own are hidden for a moment, too, while they become another program.
+    /// We may not read it. That also happens for a moment while one of our processes executes another program.
     Hidden,
-    /// It has ended meanwhile.
+    /// The process has ended.
     Gone,
 }
 
@@ -58,45 +59,45 @@ impl Process {
         Self::parse(pid, &text)
     }
 
-    /// `pid (name) state parent group session …`; the name may hold anything, even `)` and line ends.
+    /// Parses `pid (name) state parent group session …`. The name may contain any byte, even `)` and line ends.
     pub(crate) fn parse(pid: i32, text: &[u8]) -> Option<Self> {
         const KERNEL: u64 = 0x0020_0000;
         let after_name = text.iter().rposition(|byte| *byte == b')')?;
         let rest = std::str::from_utf8(text.get(after_name + 1..)?).ok()?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
         let ended = matches!(*fields.first()?, "Z" | "X");
-        let kind = if number::<u64>(&fields, 6)? & KERNEL != 0 {
-            Kind::Kernel
+        let state = if number::<u64>(&fields, 6)? & KERNEL != 0 {
+            ProcessState::Kernel
         } else if !ended {
-            Kind::Alive
+            ProcessState::Alive
         } else if number::<u64>(&fields, 17)? > 1 {
-            Kind::Headless
+            ProcessState::Headless
         } else {
-            Kind::Ended
+            ProcessState::Ended
         };
         Some(Self {
             pid,
             parent: number(&fields, 1)?,
             session: number(&fields, 3)?,
             started: number(&fields, 19)?,
-            kind,
+            state,
         })
     }
 
-    /// What tells it from every other, before and after.
-    pub(crate) fn name(&self) -> (i32, u64) {
+    /// The pid and start time, which no other process ever shares.
+    pub(crate) fn id(&self) -> (i32, u64) {
         (self.pid, self.started)
     }
 
     pub(crate) fn environ(&self) -> Environ {
-        match self.kind {
-            Kind::Alive => Environ::read(&format!("/proc/{}/environ", self.pid)),
-            Kind::Headless => self.environ_of_a_thread(),
-            Kind::Ended | Kind::Kernel => Environ::Gone,
+        match self.state {
+            ProcessState::Alive => Environ::read(&format!("/proc/{}/environ", self.pid)),
+            ProcessState::Headless => self.environ_of_thread(),
+            ProcessState::Ended | ProcessState::Kernel => Environ::Gone,
         }
     }
 
-    fn environ_of_a_thread(&self) -> Environ {
+    fn environ_of_thread(&self) -> Environ {
         let Ok(threads) = fs::read_dir(format!("/proc/{}/task", self.pid)) else { return Environ::Gone };
         let numbers = threads.filter_map(|thread| thread.ok()?.file_name().into_string().ok());
         let mut last = Environ::Gone;
@@ -110,7 +111,7 @@ impl Process {
         last
     }
 
-    pub(crate) fn is_of_this_user(&self) -> bool {
+    pub(crate) fn belongs_to_this_user(&self) -> bool {
         let user = rustix::process::getuid().as_raw().to_string();
         let status = fs::read(format!("/proc/{}/status", self.pid)).unwrap_or_default();
         let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"Uid:"));
@@ -119,13 +120,13 @@ impl Process {
             .is_some_and(|real| real == user)
     }
 
-    /// Signals this process and no other that has its pid by now.
+    /// Sends a signal to this process, and not to a later one with the same pid.
     pub(crate) fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
-        // Opened first, compared then: what the handle holds can no longer change.
+        // Open first, then compare: after that, the handle cannot refer to another process.
         let handle = rustix::process::pidfd_open(pid, PidfdFlags::empty());
-        if Self::read(self.pid).is_some_and(|now| now.name() == self.name()) {
-            // A process that may not be signalled is found alive afterwards, and reported.
+        if Self::read(self.pid).is_some_and(|now| now.id() == self.id()) {
+            // If we may not send the signal, the search later finds the process alive and reports it.
             let _ = match handle {
                 Ok(handle) => rustix::process::pidfd_send_signal(handle, signal),
                 Err(_) => rustix::process::kill_process(pid, signal),
@@ -138,22 +139,22 @@ fn number<T: FromStr>(fields: &[&str], index: usize) -> Option<T> {
     fields.get(index)?.parse().ok()
 }
 
-/// All that can be seen now, in the order of their numbers.
+/// Returns the pids of all visible processes, in ascending order.
 pub(crate) fn pids() -> io::Result<impl Iterator<Item = i32>> {
     Ok(fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
 }
 
-/// The number given out last, to a process or a thread, where the system tells.
-pub(crate) fn last_number() -> Option<i32> {
+/// The pid that the kernel assigned last, to a process or a thread, if the system tells.
+pub(crate) fn last_pid() -> Option<i32> {
     fs::read_to_string("/proc/sys/kernel/ns_last_pid").ok()?.trim_end().parse().ok()
 }
 
-/// How many processes and threads the user of this process has, but for those that hide whose they are.
+/// Counts the processes and threads of this user, except those whose owner is hidden.
 pub(crate) fn tasks_of_user() -> io::Result<u64> {
     let user = rustix::process::getuid().as_raw();
     let tasks = pids()?.filter_map(|pid| {
         let folder = fs::metadata(format!("/proc/{pid}/task")).ok()?;
-        // Each thread is a folder in it, and so a link to it, besides its own two.
+        // The folder has one subfolder for each thread. Each is a link to it, in addition to its own two links.
         (folder.uid() == user).then(|| folder.nlink().saturating_sub(2))
     });
     Ok(tasks.sum())

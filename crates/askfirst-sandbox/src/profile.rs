@@ -1,4 +1,4 @@
-//! What a process behind walls may reach: data only. What is not granted here is not there for it.
+//! The description of what a process in a sandbox may reach. Everything that is not granted does not exist for it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,34 +9,33 @@ use std::path::{Path, PathBuf};
 
 use crate::spec::Limits;
 
-/// Everything that a process may reach. [`OSProfile::nothing`] grants nothing but the paths that programs need to
-/// start.
+/// Everything that a process may reach. [`OSProfile::nothing`] grants only the paths that programs need to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OSProfile {
-    /// Folders and files that may be read and executed.
+    /// Folders and files that the process may read and execute.
     pub readable: Vec<Grant>,
-    /// Folders and files that may also be changed.
+    /// Folders and files that the process may also change.
     pub writable: Vec<Grant>,
-    /// What is denied inside of what is granted. It must exist; whoever makes a profile looks again before each start.
-    pub denied: Vec<Denied>,
-    /// What programs need to start, read only. What of it does not exist is passed over.
+    /// Paths inside grants that are denied. They must exist, so the caller searches again before each start.
+    pub denied: Vec<DeniedPath>,
+    /// Read-only paths that programs need to start. Missing ones are skipped.
     pub system: Vec<PathBuf>,
-    /// Empty folders of its own, gone when it ends.
+    /// Paths of empty folders that only this process sees. They are deleted when it ends.
     pub private: Vec<PathBuf>,
-    /// Whether it shares the network of this machine.
+    /// Whether the process shares the network of this machine.
     pub network: Network,
-    /// What it may use up; the stricter of these and those of the [`Spec`](crate::Spec) hold.
+    /// Resource limits. The stricter of these and the limits of the [`Spec`](crate::Spec) apply.
     pub limits: Limits,
-    /// The names of variables that reach it; others of the [`Spec`](crate::Spec) do not.
+    /// Names of the environment variables that the process gets. Other variables of the [`Spec`](crate::Spec) are removed.
     pub environment: Vec<OsString>,
-    /// Which descriptors reach it.
+    /// The descriptors that the process gets.
     pub descriptors: Descriptors,
-    /// Which user it runs as.
+    /// The user that the process runs as.
     pub user: User,
 }
 
 impl OSProfile {
-    /// No root, no network, no variable.
+    /// A profile without grants, network or environment variables.
     #[must_use]
     pub fn nothing() -> Self {
         Self {
@@ -53,7 +52,7 @@ impl OSProfile {
         }
     }
 
-    /// All grants, those that contain others first.
+    /// Returns all grants, outer ones before those inside them.
     pub(crate) fn grants(&self) -> Vec<(&Grant, Mode)> {
         let readable = self.readable.iter().map(|grant| (grant, Mode::Read));
         let writable = self.writable.iter().map(|grant| (grant, Mode::Write));
@@ -62,15 +61,19 @@ impl OSProfile {
         all
     }
 
-    /// The innermost grant that contains a path.
+    /// Returns the innermost grant that contains a path.
     pub(crate) fn grant_of(&self, path: &Path) -> Option<(&Grant, Mode)> {
         self.grants().into_iter().rfind(|(grant, _)| path.starts_with(&grant.path))
     }
 
-    /// Where something must be mounted over what is granted, from the outside in: on what is denied, and on the folders
-    /// above it in what can be written, since a mount point cannot be moved. So it is above a grant inside of another:
-    /// with the folder around it, it could be moved to where other rights hold. Each place comes once, or what is mounted
-    /// later would hide what lies in it.
+    /// Returns the places inside grants that need a mount of their own, outer ones first.
+    ///
+    /// - A denied path gets a mount that denies it.
+    /// - Each folder between a writable grant and a denied path gets a mount, since a mount point cannot be renamed.
+    /// - Each folder between a writable grant and another grant inside it gets a mount too. Otherwise a process could move
+    ///   the inner grant to a place with other rights.
+    ///
+    /// Each place occurs once, since a second mount would hide the mounts inside the first.
     pub(crate) fn covers(&self) -> Vec<(&Path, Option<Denial>)> {
         let mut points: BTreeMap<(usize, &Path), Option<Denial>> = BTreeMap::new();
         for denied in &self.denied {
@@ -94,12 +97,12 @@ impl OSProfile {
     }
 }
 
-/// How many names a path has.
+/// The number of components of a path.
 pub(crate) fn depth(path: &Path) -> usize {
     path.components().count()
 }
 
-/// What programs need to start: read only, the same for everybody, and nothing of a person's.
+/// Read-only paths that programs need to start. They are the same for every user and contain no personal files.
 pub const SYSTEM_PATHS: [&str; 29] = [
     "/usr",
     "/bin",
@@ -132,59 +135,59 @@ pub const SYSTEM_PATHS: [&str; 29] = [
     "/etc/ssl/openssl.cnf",
 ];
 
-/// Something that is granted.
+/// A file or folder that a process may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Absolute, without symbolic links.
+    /// An absolute path without symbolic links.
     pub path: PathBuf,
-    /// Which file or folder it must be; another one at this path is not granted.
-    pub is: Identity,
+    /// The file or folder that must be at this path. Another one at the same path is not granted.
+    pub identity: Identity,
 }
 
 impl Grant {
-    /// What lies at a path now.
+    /// Grants the file or folder that is at a path now.
     ///
     /// # Errors
     ///
-    /// If nothing does, or a symbolic link.
+    /// Fails if nothing is there, or a symbolic link.
     pub fn of(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let found = fs::symlink_metadata(&path)?;
         if found.is_symlink() {
             return Err(io::Error::from_raw_os_error(libc::ELOOP));
         }
-        Ok(Self { is: Identity { device: found.dev(), inode: found.ino() }, path })
+        Ok(Self { identity: Identity { device: found.dev(), inode: found.ino() }, path })
     }
 }
 
-/// What tells a file or folder from all others.
+/// The device and inode numbers that identify a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The number of its file system.
     pub device: u64,
-    /// Its number there.
+    /// Its number in that file system.
     pub inode: u64,
 }
 
-/// Something that is denied inside of what is granted.
+/// A path inside a grant that is denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Denied {
-    /// Absolute, without symbolic links.
+pub struct DeniedPath {
+    /// An absolute path without symbolic links.
     pub path: PathBuf,
-    /// What is denied.
+    /// The access that is denied.
     pub what: Denial,
 }
 
-/// What is denied.
+/// The access that is denied at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Denial {
-    /// Changing it, and moving it or any folder above it.
+    /// Changing it, and renaming it or any folder above it.
     Write,
-    /// That and reading it.
+    /// Reading it, in addition to `Write`.
     All,
 }
 
-/// Whether a grant may be changed.
+/// Whether a process may change what a grant contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mode {
     Read,
@@ -194,31 +197,31 @@ pub(crate) enum Mode {
 /// Whether a process shares the network of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Network {
-    /// It has a network of its own with nobody else in it.
+    /// The process has its own network, without any other process in it.
     Own,
-    /// It shares this machine's.
+    /// The process shares the network of this machine.
     Shared,
 }
 
-/// Which descriptors reach a process.
+/// The descriptors that a process gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Descriptors {
-    /// The three standard streams.
+    /// Only the three standard streams.
     Standard,
-    /// Those, and they may be the terminal that it stays attached to.
+    /// The three standard streams, which may be the terminal that the process stays attached to.
     Terminal,
 }
 
-/// Which user a process runs as.
+/// The user that a process runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
-    /// The one of this process. If that is root: without any capability.
+    /// The user of this process. Root runs without capabilities.
     Same,
-    /// Another, which only root can choose.
+    /// Another user. Only root can choose one.
     Other {
-        /// The user's number.
+        /// The user id.
         user: u32,
-        /// The group's number.
+        /// The group id.
         group: u32,
     },
 }

@@ -1,14 +1,16 @@
-//! The walls of macOS as text: everything is refused that no line allows, and later lines win. Paths are parameters, so
-//! that none can be read as part of the text.
+//! Generates the macOS sandbox profile (Seatbelt) for an `OSProfile`.
 //!
-//! This text is tested as text. It has not been run: nothing here was tried on macOS.
+//! The profile denies everything that no line allows, and later lines override earlier ones.
+//! Paths are parameters, so no path can be parsed as part of the profile.
+//!
+//! The tests check the text only. This profile has never been run on macOS.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use crate::profile::{Denial, Descriptors, Mode, Network, OSProfile};
 
-/// What programs need to start there, read only.
+/// Read-only paths that programs need to start on macOS.
 const SYSTEM: [&str; 9] = [
     "/usr",
     "/bin",
@@ -21,7 +23,7 @@ const SYSTEM: [&str; 9] = [
     "/private/var/select",
 ];
 
-/// Devices that lead nowhere.
+/// Devices that every program may use.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/dtracehelper"];
 
 /// A profile and the values of its parameters, as `sandbox-exec` takes them.
@@ -49,12 +51,12 @@ impl Seatbelt {
             match mode {
                 Mode::Read => {
                     made.rule("allow file-read*", "subpath", &grant.path);
-                    // A root inside of a writable one speaks for itself.
+                    // A readable grant inside a writable one stays read-only.
                     made.rule("deny file-write*", "subpath", &grant.path);
                 }
                 Mode::Write => made.rule("allow file-read* file-write*", "subpath", &grant.path),
             }
-            // The root itself stays where it is.
+            // The root of a grant cannot be removed or replaced.
             made.rule("deny file-write-unlink file-write-create", "literal", &grant.path);
         }
         for denied in &profile.denied {

@@ -1,7 +1,6 @@
-//! The one way a process is started: `posix_spawn`, never `fork`; nothing of this process reaches the new one but
-//! its three standard streams.
+//! Starts processes with `posix_spawn`, never with `fork`. The new process inherits only its three standard streams.
 
-#![allow(unexpected_cfgs, reason = "only the tests of the prompt's rules make a build with it")]
+#![allow(unexpected_cfgs, reason = "only the tests of the prompt's rules build with it")]
 
 use std::ffi::{CString, c_char, c_int, c_short};
 use std::io;
@@ -11,50 +10,54 @@ use std::ptr;
 
 use rustix::process::Pid;
 
-use crate::prepare::Prepared;
+use crate::prepare::SpawnArgs;
 
 /// The program's ends of its standard streams.
-pub(crate) struct Ends {
+pub(crate) struct ChildStreams {
     pub(crate) stdin: OwnedFd,
     pub(crate) stdout: OwnedFd,
     pub(crate) stderr: OwnedFd,
 }
 
-impl Ends {
-    /// Away from 0, 1 and 2, which the caller may have closed: there, putting one end in place would overwrite
-    /// another.
+impl ChildStreams {
+    /// Moves the streams away from descriptors 0, 1 and 2, which the caller may have closed. Otherwise placing one
+    /// stream could overwrite another.
     pub(crate) fn new(
         stdin: impl Into<OwnedFd>,
         stdout: impl Into<OwnedFd>,
         stderr: impl Into<OwnedFd>,
     ) -> io::Result<Self> {
-        Ok(Self { stdin: away(stdin.into())?, stdout: away(stdout.into())?, stderr: away(stderr.into())? })
+        Ok(Self {
+            stdin: move_above_stdio(stdin.into())?,
+            stdout: move_above_stdio(stdout.into())?,
+            stderr: move_above_stdio(stderr.into())?,
+        })
     }
 }
 
-/// The same, with a number above the standard streams.
-pub(crate) fn away(fd: OwnedFd) -> io::Result<OwnedFd> {
+/// Returns the descriptor, or a duplicate of it with a number above the standard streams.
+pub(crate) fn move_above_stdio(fd: OwnedFd) -> io::Result<OwnedFd> {
     if fd.as_raw_fd() > 2 { Ok(fd) } else { Ok(rustix::io::fcntl_dupfd_cloexec(&fd, 3)?) }
 }
 
-/// Further descriptors, which the program finds at 3, 4 and so on.
+/// More descriptors, which the program gets as 3, 4 and so on.
 #[derive(Default)]
-pub(crate) struct Extra {
+pub(crate) struct ExtraFds {
     pub(crate) fds: Vec<OwnedFd>,
-    /// For a test that looks what is inherited then.
+    /// Leaves all descriptors open, for a test that looks at inherited ones.
     #[cfg(test)]
     pub(crate) leaks: bool,
 }
 
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux pass any"))]
-impl Extra {
-    /// Far from where they are put, so that none overwrites another on the way.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only the Linux sandbox passes any"))]
+impl ExtraFds {
+    /// Moves the descriptors above their final numbers, so that placing one does not overwrite another.
     pub(crate) fn new(fds: Vec<OwnedFd>) -> io::Result<Self> {
         let clear = 3 + RawFd::try_from(fds.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let away = |fd: OwnedFd| {
+        let move_clear = |fd: OwnedFd| {
             if fd.as_raw_fd() >= clear { Ok(fd) } else { Ok(rustix::io::fcntl_dupfd_cloexec(&fd, clear)?) }
         };
-        let fds = fds.into_iter().map(away).collect::<io::Result<_>>()?;
+        let fds = fds.into_iter().map(move_clear).collect::<io::Result<_>>()?;
         Ok(Self {
             fds,
             #[cfg(test)]
@@ -63,9 +66,9 @@ impl Extra {
     }
 }
 
-impl Extra {
+impl ExtraFds {
     #[cfg(not(test))]
-    #[allow(clippy::unused_self, reason = "only tests leave something open")]
+    #[allow(clippy::unused_self, reason = "only tests leave descriptors open")]
     fn leaks(&self) -> bool {
         false
     }
@@ -76,20 +79,25 @@ impl Extra {
     }
 }
 
-/// Which session the program belongs to.
+/// The session that the program belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Session {
-    /// One of its own without a terminal.
+    /// A new session without a terminal.
     New,
-    /// That of this process, with its terminal.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only walls on Linux keep it"))]
+    /// The session of this process, with its terminal.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only the Linux sandbox keeps it"))]
     Same,
 }
 
-/// Starts the program with default signals and none blocked.
+/// Starts the program with default signal handlers and an empty signal mask.
 ///
-/// When this returns, the program has taken over the new process; its first instructions may have run.
-pub(crate) fn spawn(start: &Prepared, ends: &Ends, extra: &Extra, session: Session) -> io::Result<Pid> {
+/// When this returns, the new process has already executed the program, and its first instructions may have run.
+pub(crate) fn spawn(
+    start: &SpawnArgs,
+    ends: &ChildStreams,
+    extra: &ExtraFds,
+    session: Session,
+) -> io::Result<Pid> {
     let mut actions = Actions::new()?;
     actions.put(&ends.stdin, 0)?;
     actions.put(&ends.stdout, 1)?;
@@ -106,8 +114,8 @@ pub(crate) fn spawn(start: &Prepared, ends: &Ends, extra: &Extra, session: Sessi
     let attributes = Attributes::new(session)?;
     let (argv, envp) = (pointers(&start.argv), pointers(&start.envp));
     let mut pid = 0;
-    // SAFETY: `actions` and `attributes` are initialised; `argv` and `envp` are NULL-ended arrays of pointers to
-    // NUL-ended strings, which `start` owns and which outlive the call; the call does not write to them.
+    // SAFETY: `actions` and `attributes` are initialised. `argv` and `envp` are NULL-terminated arrays of pointers to
+    // NUL-terminated strings. `start` owns them, they outlive the call, and the call does not write to them.
     check(unsafe {
         libc::posix_spawn(
             &mut pid,
@@ -125,12 +133,12 @@ fn pointers(strings: &[CString]) -> Vec<*mut c_char> {
     strings.iter().map(|string| string.as_ptr().cast_mut()).chain([ptr::null_mut()]).collect()
 }
 
-/// These functions return the error number itself.
+/// Converts a return code. These functions return the error number itself.
 fn check(code: c_int) -> io::Result<()> {
     if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
 }
 
-/// What the new process does before the program takes over. Boxed, since the system may not want it moved.
+/// The steps of the new process before it executes the program. Boxed, since some systems do not allow moving it.
 struct Actions(Box<MaybeUninit<libc::posix_spawn_file_actions_t>>);
 
 impl Actions {
@@ -157,8 +165,8 @@ impl Actions {
         check(unsafe { libc::posix_spawn_file_actions_addclosefrom_np(self.0.as_mut_ptr(), first) })
     }
 
-    /// Without an action for all of them, those that are open now: another thread that opens one without
-    /// close-on-exec between here and the start is not seen.
+    /// Closes the descriptors that are open now, since this system has no action for a range. A descriptor that another
+    /// thread opens later without close-on-exec is inherited.
     #[cfg(not(any(target_env = "gnu", target_vendor = "apple")))]
     fn close_all_from(&mut self, first: RawFd) -> io::Result<()> {
         let names = std::fs::read_dir("/proc/self/fd").or_else(|_| std::fs::read_dir("/dev/fd"))?;
@@ -171,7 +179,7 @@ impl Actions {
         Ok(())
     }
 
-    /// Done by a flag in [`Attributes`].
+    /// Does nothing: a flag in [`Attributes`] closes the descriptors.
     #[cfg(target_vendor = "apple")]
     fn close_all_from(&mut self, _first: RawFd) -> io::Result<()> {
         Ok(())
@@ -180,7 +188,7 @@ impl Actions {
 
 impl Drop for Actions {
     fn drop(&mut self) {
-        // SAFETY: `new` has initialised the actions, and nobody uses them after this.
+        // SAFETY: `new` has initialised the actions, and they are not used after this.
         unsafe { libc::posix_spawn_file_actions_destroy(self.0.as_mut_ptr()) };
     }
 }
@@ -194,7 +202,7 @@ const SESSION: c_int = libc::POSIX_SPAWN_SETSID as c_int;
 #[cfg(not(target_vendor = "apple"))]
 const DESCRIPTORS: c_int = 0;
 
-/// What the new process is: its session, its signals. Boxed, since the system may not want it moved.
+/// The session and signals of the new process. Boxed, since some systems do not allow moving it.
 struct Attributes(Box<MaybeUninit<libc::posix_spawnattr_t>>);
 
 impl Attributes {
@@ -210,7 +218,7 @@ impl Attributes {
         };
         let flags = libc::POSIX_SPAWN_SETSIGDEF | libc::POSIX_SPAWN_SETSIGMASK | session | DESCRIPTORS;
         let (mut every, mut none) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        // SAFETY: the attributes are initialised, and so is each set by the call before the one that reads it.
+        // SAFETY: the attributes are initialised. Each set is initialised by a call before the one that reads it.
         unsafe {
             libc::sigfillset(every.as_mut_ptr());
             libc::sigemptyset(none.as_mut_ptr());
@@ -224,7 +232,7 @@ impl Attributes {
 
 impl Drop for Attributes {
     fn drop(&mut self) {
-        // SAFETY: `new` has initialised the attributes, and nobody uses them after this.
+        // SAFETY: `new` has initialised the attributes, and they are not used after this.
         unsafe { libc::posix_spawnattr_destroy(self.0.as_mut_ptr()) };
     }
 }

@@ -1,4 +1,4 @@
-//! What a caller asks for and what it gets back: data only, no behaviour, no defaults taken from this process.
+//! The input and output of a launch, as plain data. Nothing is taken from the environment of this process.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -6,33 +6,33 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::capture::Captured;
+use crate::capture::Capture;
 
 /// One program to run.
 #[derive(Clone)]
 pub struct Spec {
-    /// A path if it holds a slash (a relative one starts at `folder`), else a name to look up in the `PATH` of
-    /// `env`. Only absolute folders in `PATH` are searched.
+    /// A path if it contains a slash, otherwise a name to look up in the `PATH` of `env`.
+    /// A relative path starts at `folder`. Only absolute folders in `PATH` are searched.
     pub program: OsString,
-    /// The arguments after the program's own name, byte for byte.
+    /// The arguments after the program name, byte for byte.
     pub args: Vec<OsString>,
-    /// The whole environment: nothing is inherited. One variable, `ASKFIRST_LAUNCH`, is added, by which what the
-    /// program leaves behind is found.
+    /// The complete environment: nothing is inherited. The launcher adds one variable, `ASKFIRST_LAUNCH`, by which it
+    /// later finds the processes that the program left behind.
     pub env: Vec<(OsString, OsString)>,
     /// The working folder, absolute.
     pub folder: PathBuf,
-    /// What the program reads.
+    /// The standard input of the program.
     pub stdin: Stdin,
-    /// What the program may use up.
+    /// The resource limits of the program.
     pub limits: Limits,
-    /// Is told what the program writes, while it runs.
-    pub heard: Option<Heard>,
+    /// Receives the output of the program while it runs.
+    pub listener: Option<OutputListener>,
 }
 
-/// Is told what a program writes.
-pub type Heard = Arc<dyn Fn(Output, &[u8]) + Send + Sync>;
+/// A function that receives the output of a program, piece by piece.
+pub type OutputListener = Arc<dyn Fn(Output, &[u8]) + Send + Sync>;
 
-/// Which of the two output streams.
+/// One of the two output streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Standard output.
@@ -42,7 +42,7 @@ pub enum Output {
 }
 
 impl Spec {
-    /// `program` in `folder`, without arguments, environment or input, under the default limits.
+    /// Creates a spec for `program` in `folder`, without arguments, environment or input, and with the default limits.
     pub fn new(program: impl Into<OsString>, folder: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -51,12 +51,12 @@ impl Spec {
             folder: folder.into(),
             stdin: Stdin::Null,
             limits: Limits::default(),
-            heard: None,
+            listener: None,
         }
     }
 }
 
-/// The values of variables and the bytes of the input may be secrets, so only names and lengths are shown.
+/// Prints only names and lengths, since values of variables and bytes of the input may be secrets.
 impl fmt::Debug for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Spec")
@@ -70,12 +70,12 @@ impl fmt::Debug for Spec {
     }
 }
 
-/// What a program reads.
+/// The standard input of a program.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Stdin {
-    /// Nothing: the end of the input at once.
+    /// No input: the program reads the end of file at once.
     Null,
-    /// These bytes through a pipe, then the end.
+    /// These bytes through a pipe, then the end of file.
     Bytes(Vec<u8>),
 }
 
@@ -88,24 +88,25 @@ impl fmt::Debug for Stdin {
     }
 }
 
-/// What a program may use up. A limit that is already lower for this process stays lower.
+/// The resource limits of a program. A limit that is already lower for this process stays lower.
 ///
-/// `wall` and `output` hold everywhere and for the whole tree. The other four are set by the kernel, on Linux
-/// only (elsewhere asking for one is an error), for each process by itself, and just after the start.
+/// `wall` and `output` work on every system and apply to the whole process tree.
+/// The kernel enforces the other four, for each process separately and from just after the start.
+/// They exist on Linux only; on other systems, a request for one is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Time on the clock for the program; then its whole tree is killed.
+    /// Elapsed time. After it, the whole process tree is killed.
     pub wall: Option<Duration>,
-    /// Processor time of each process, in whole seconds rounded up: `SIGXCPU`, and a second later `SIGKILL`.
+    /// Processor time of each process, rounded up to seconds. Then it gets `SIGXCPU`, and `SIGKILL` a second later.
     pub cpu: Option<Duration>,
-    /// Bytes of private writable memory of each process (`RLIMIT_DATA`; address space alone is not counted).
+    /// Bytes of private writable memory of each process (`RLIMIT_DATA`, which does not count address space).
     pub memory: Option<u64>,
-    /// How many more processes and threads the user may have than when the program was started. The kernel counts
-    /// all of the user's, so others that the user starts meanwhile use it up too; it does not bind root.
+    /// How many processes and threads the user may have in addition to those running when the program started.
+    /// The kernel counts all processes of the user, also those started elsewhere. The limit does not apply to root.
     pub processes: Option<u64>,
-    /// Size in bytes up to which a file may be written: `SIGXFSZ`.
+    /// Maximum size in bytes of a file that a process writes. Beyond it, the process gets `SIGXFSZ`.
     pub file: Option<u64>,
-    /// Bytes kept of each of the two output streams; see [`Captured`].
+    /// How many bytes of each output stream are kept; see [`Capture`].
     pub output: usize,
 }
 
@@ -115,30 +116,30 @@ impl Default for Limits {
     }
 }
 
-/// A launch that is over.
+/// The result of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finished {
+pub struct LaunchOutcome {
     /// How the program ended.
     pub end: End,
-    /// What the tree wrote to its standard output.
-    pub stdout: Captured,
-    /// What the tree wrote to its standard error.
-    pub stderr: Captured,
-    /// From the start until the program ended or was told to.
+    /// The standard output of the process tree.
+    pub stdout: Capture,
+    /// The standard error of the process tree.
+    pub stderr: Capture,
+    /// The time from the start until the program ended or was killed.
     pub took: Duration,
-    /// Processes of the tree that could not be ended (another user's, or stuck in the kernel). Nearly always none.
+    /// Processes that could not be killed, since they belong to another user or hang in the kernel. Almost always empty.
     pub survivors: Vec<i32>,
 }
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By itself, with this code.
+    /// The program exited with this code.
     Exited(i32),
-    /// By a signal that this crate did not send.
+    /// A signal that this crate did not send killed the program.
     Signalled(i32),
-    /// Killed because its time on the clock was over.
+    /// The program was killed because its time was over.
     TimedOut,
-    /// Killed, or never started, because of [`Stop::stop`](crate::Stop::stop).
+    /// [`Stop::stop`](crate::Stop::stop) killed the program, or prevented its start.
     Stopped,
 }

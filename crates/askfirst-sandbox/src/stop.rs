@@ -1,15 +1,16 @@
-//! A handle that ends launches from another thread; once used it stays used, and it never blocks.
+//! A handle that ends launches from another thread. It never blocks, and once used it stays used.
 
 use std::io::{self, PipeReader, PipeWriter, Write};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Ends every launch it was handed to, those under way and those still to come. Clones are the same handle.
+/// ChildStreams every launch that it was passed to, both running and future ones. Clones are the same handle.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     state: Arc<Mutex<State>>,
 }
 
+/// Whether the handle was used, and the pipe that wakes its launches.
 #[derive(Debug, Default)]
 enum State {
     #[default]
@@ -18,24 +19,24 @@ enum State {
     Stopped,
 }
 
-/// What a launch learns when it asks to be woken.
+/// The answer to a launch that registers for a wake-up.
 pub(crate) enum Watch {
-    /// This becomes readable when stopped.
+    /// This pipe becomes readable when the handle is used.
     Until(PipeReader),
-    /// It was already stopped.
+    /// The handle has already been used.
     Stopped,
 }
 
 impl Stop {
-    /// A handle that has not been used.
+    /// Creates an unused handle.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends the launches. The second call does nothing.
+    /// ChildStreams the launches. Further calls do nothing.
     pub fn stop(&self) {
         if let State::Watched(reader, mut writer) = mem::replace(&mut *self.lock(), State::Stopped) {
-            // The byte is never read, so it wakes everyone. Should it not be written, the closing pipe wakes them.
+            // The byte is never read, so it wakes every launch. If the write fails, closing the pipe wakes them.
             drop(writer.write_all(b"!"));
             drop(reader);
         }
@@ -56,9 +57,9 @@ impl Stop {
             State::Watched(reader, _) => reader.try_clone().map(Watch::Until),
             State::Unwatched => {
                 let (reader, writer) = io::pipe()?;
-                let mine = reader.try_clone()?;
+                let copy = reader.try_clone()?;
                 *state = State::Watched(reader, writer);
-                Ok(Watch::Until(mine))
+                Ok(Watch::Until(copy))
             }
         }
     }

@@ -1,7 +1,9 @@
-//! The standard streams of this process while a program uses them itself: what it sets for them, and for the terminal
-//! behind them, is put back when it has ended. Otherwise whoever reads there next would not find it as it was.
+//! Saves and restores the standard streams and the terminal while an attached program uses them.
 //!
-//! A program with the terminal has a process group of its own, so stopping and going on is ours to pass on.
+//! A program may change the flags of the streams and the modes of the terminal. When it has ended, this module restores
+//! them, so that the next reader finds them unchanged.
+//!
+//! An attached program has its own process group, so this module also stops and resumes together with it.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -16,90 +18,93 @@ use rustix::io::Errno;
 use rustix::process::Pid;
 use rustix::termios::{self, Action, OptionalActions, Termios};
 
-/// A program that stops again so soon cannot go on: nobody is left who could bring it to the front. It is let go on only
-/// as often, then. And so long a group may take to be gone whose last process has ended.
-const SOON: Duration = Duration::from_millis(100);
+/// If a program stops again within this time after it was resumed, it cannot continue: no process is left that could
+/// bring it to the foreground. The program is then resumed at most once per this interval.
+///
+/// Also how long to wait until a process group is gone whose last process has ended.
+const SHORTLY: Duration = Duration::from_millis(100);
 
-/// Where a program is that may share the terminal of its launcher.
+/// How a program uses the terminal of its launcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// It does not.
-    Apart,
-    /// It has the terminal from the start.
-    Front,
-    /// Others have it.
-    Behind,
+pub(crate) enum TerminalAccess {
+    /// It does not use it.
+    Detached,
+    /// It is in the foreground.
+    Foreground,
+    /// It is in the background: another process group has the terminal.
+    Background,
 }
 
-impl Place {
-    /// How the launcher says where a program is to go on.
-    pub(crate) fn call(self) -> [u8; 1] {
+impl TerminalAccess {
+    /// The message by which the launcher resumes a program in the foreground or background.
+    pub(crate) fn resume_message(self) -> [u8; 1] {
         match self {
-            Self::Front => [b'f'],
-            Self::Behind | Self::Apart => [b'b'],
+            Self::Foreground => [b'f'],
+            Self::Background | Self::Detached => [b'b'],
         }
     }
 
-    pub(crate) fn of_call(call: [u8; 1]) -> Option<Self> {
-        match call {
-            [b'f'] => Some(Self::Front),
-            [b'b'] => Some(Self::Behind),
+    pub(crate) fn from_resume_message(message: [u8; 1]) -> Option<Self> {
+        match message {
+            [b'f'] => Some(Self::Foreground),
+            [b'b'] => Some(Self::Background),
             _ => None,
         }
     }
 }
 
-/// Our place at the terminal of our session, for a program that has it meanwhile.
-pub(crate) struct Seat {
-    /// Nothing if the session has none.
+/// The launcher's side of job control for an attached program.
+pub(crate) struct TerminalHandoff {
+    /// The terminal of our session, if it has one.
     terminal: Option<File>,
-    /// Where it is said how to go on.
-    calls: PipeWriter,
-    /// When this was said last.
-    called: Cell<Option<Instant>>,
+    /// The pipe to PID 1 for resume messages.
+    resume: PipeWriter,
+    /// When the program was last resumed.
+    resumed: Cell<Option<Instant>>,
 }
 
-impl Seat {
-    /// With the end at which the program's side listens.
+impl TerminalHandoff {
+    /// Also returns the end of the pipe for PID 1.
     pub(crate) fn new() -> io::Result<(Self, PipeReader)> {
-        let (theirs, calls) = io::pipe()?;
-        Ok((Self { terminal: File::open("/dev/tty").ok(), calls, called: Cell::new(None) }, theirs))
+        let (theirs, resume) = io::pipe()?;
+        Ok((Self { terminal: File::open("/dev/tty").ok(), resume, resumed: Cell::new(None) }, theirs))
     }
 
-    /// In front, if we are and can let somebody else be.
-    pub(crate) fn place(&self) -> Place {
+    /// Whether this process is in the foreground of its terminal.
+    pub(crate) fn access(&self) -> TerminalAccess {
         match self.terminal.as_ref().map(termios::tcgetpgrp) {
-            Some(Ok(group)) if group == rustix::process::getpgrp() => Place::Front,
-            Some(_) | None => Place::Behind,
+            Some(Ok(group)) if group == rustix::process::getpgrp() => TerminalAccess::Foreground,
+            Some(_) | None => TerminalAccess::Background,
         }
     }
 
-    /// The program has stopped: so does everybody of our group, until whoever sees to that lets us go on, and then so does
-    /// the program. If we are in front ourselves, somebody has brought us there, and the program comes too.
-    pub(crate) fn stop_too(&self) -> io::Result<()> {
-        match self.place() {
-            Place::Front => {}
-            Place::Behind | Place::Apart => stop_group(),
+    /// Follows a program that has stopped: stops our process group too, and resumes the program when we are resumed.
+    ///
+    /// If we are in the foreground, the shell has brought us there, and the program is resumed in the foreground.
+    pub(crate) fn follow_stop(&self) -> io::Result<()> {
+        match self.access() {
+            TerminalAccess::Foreground => {}
+            TerminalAccess::Background | TerminalAccess::Detached => stop_group(),
         }
-        if self.called.get().is_some_and(|called| called.elapsed() < SOON) {
-            thread::sleep(SOON);
+        if self.resumed.get().is_some_and(|resumed| resumed.elapsed() < SHORTLY) {
+            thread::sleep(SHORTLY);
         }
-        match (&self.calls).write_all(&self.place().call()) {
-            // It was ended meanwhile.
+        match (&self.resume).write_all(&self.access().resume_message()) {
+            // The program has been killed in the meantime.
             Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe => {}
-            said => said?,
+            written => written?,
         }
-        self.called.set(Some(Instant::now()));
+        self.resumed.set(Some(Instant::now()));
         Ok(())
     }
 }
 
-/// Stops all processes of our group, this one last, as a key of the terminal would. The system does not do so where nobody
-/// could let them go on.
+/// Stops all processes of our group, this one last, as Ctrl-Z would. The kernel does not stop an orphaned group, which no
+/// shell could resume.
 fn stop_group() {
     let mut before = MaybeUninit::uninit();
-    // SAFETY: the structure is filled by the first call before it is read by the last; the others take numbers. The signal
-    // to this thread is looked at before that call returns, with nothing of ours being called.
+    // SAFETY: the first call fills the structure before the last one reads it; the others take numbers. The kernel
+    // delivers the signal to this thread before `pthread_kill` returns, with the default action.
     unsafe {
         if libc::sigaction(libc::SIGTSTP, std::ptr::null(), before.as_mut_ptr()) != 0 {
             return;
@@ -112,109 +117,109 @@ fn stop_group() {
     }
 }
 
-/// How the streams were; put back in the end.
-pub(crate) struct Kept(Vec<Stream>);
+/// The state of the standard streams. Dropping it restores them.
+pub(crate) struct SavedStreams(Vec<SavedStream>);
 
-struct Stream {
+struct SavedStream {
     fd: BorrowedFd<'static>,
     flags: OFlags,
-    terminal: Option<Terminal>,
+    terminal: Option<TerminalState>,
 }
 
-struct Terminal {
+struct TerminalState {
     modes: Termios,
-    /// Who reads there.
+    /// The process group in the foreground.
     foreground: Option<Pid>,
     exclusive: Exclusive,
 }
 
-/// Whether others may open it.
+/// Whether other processes may open the terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Exclusive {
     Yes,
     No,
 }
 
-impl Kept {
-    /// As they are now. One that is closed has nothing to keep.
+impl SavedStreams {
+    /// Saves the current state. A closed stream has none.
     pub(crate) fn now() -> Self {
         let all = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
         let stream = |fd| {
             let flags = rustix::fs::fcntl_getfl(fd).ok()?;
-            Some(Stream { fd, flags, terminal: Terminal::of(fd) })
+            Some(SavedStream { fd, flags, terminal: TerminalState::of(fd) })
         };
         Self(all.into_iter().filter_map(stream).collect())
     }
 }
 
-impl Drop for Kept {
-    /// What cannot be put back is gone, as a terminal that was closed.
+impl Drop for SavedStreams {
+    /// Ignores errors: a stream that cannot be restored is gone, such as a terminal that was closed.
     fn drop(&mut self) {
-        let _unstopped = Unstopped::begin();
-        for Stream { fd, flags, terminal } in &self.0 {
+        let _blocked = BlockedTtou::begin();
+        for SavedStream { fd, flags, terminal } in &self.0 {
             if rustix::fs::fcntl_getfl(fd).is_ok_and(|now| now != *flags) {
                 let _ = rustix::fs::fcntl_setfl(fd, *flags);
             }
             if let Some(terminal) = terminal {
-                terminal.put_back(*fd);
+                terminal.restore(*fd);
             }
         }
     }
 }
 
-impl Terminal {
+impl TerminalState {
     fn of(fd: BorrowedFd<'_>) -> Option<Self> {
         let modes = termios::tcgetattr(fd).ok()?;
         let mut exclusive = 0;
-        // SAFETY: one number is written.
+        // SAFETY: the call writes one number.
         unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCGEXCL, &mut exclusive) };
         let exclusive = if exclusive == 0 { Exclusive::No } else { Exclusive::Yes };
         Some(Self { modes, foreground: termios::tcgetpgrp(fd).ok(), exclusive })
     }
 
-    fn put_back(&self, fd: BorrowedFd<'_>) {
+    fn restore(&self, fd: BorrowedFd<'_>) {
         if self.exclusive == Exclusive::No {
             let _ = termios::ioctl_tiocnxcl(fd);
         }
         match termios::tcgetpgrp(fd) {
             Ok(group) if group == rustix::process::getpgrp() => {}
             Ok(group) if self.foreground != Some(group) && is_gone(group) => {
-                // The program took it for a group that is gone.
+                // The program gave the terminal to a process group that no longer exists.
                 if let Some(before) = self.foreground {
                     let _ = termios::tcsetpgrp(fd, before);
                 }
             }
-            // It is not the terminal of our session, where nobody is before anybody.
+            // It is not the terminal of our session, so it has no foreground group for us.
             Err(Errno::NOTTY) => {}
-            // Somebody else reads there now, and has set it to their liking.
+            // Another process group uses the terminal now, with its own settings.
             Ok(_) | Err(_) => return,
         }
-        // Whatever is written waits as long as its output is held, and no key lets it go on.
+        // If the program suspended output, every write would block, and no key could resume it.
         let _ = termios::tcflow(fd, Action::OOn);
         let _ = termios::tcsetattr(fd, OptionalActions::Now, &self.modes);
     }
 }
 
-/// Whether nobody is in a group, or soon will be: those that have ended may wait to be collected by somebody else.
+/// Whether a process group is gone, or will be within [`SHORTLY`]: ended processes may still wait to be collected.
 fn is_gone(group: Pid) -> bool {
     let begun = Instant::now();
     while rustix::process::test_kill_process_group(group) != Err(Errno::SRCH) {
-        if begun.elapsed() >= SOON {
+        if begun.elapsed() >= SHORTLY {
             return false;
         }
-        thread::sleep(SOON / 20);
+        thread::sleep(SHORTLY / 20);
     }
     true
 }
 
-/// While this is held, setting a terminal in which others are before us does not stop this process.
-struct Unstopped(libc::sigset_t);
+/// Blocks `SIGTTOU` while it exists, so that changing the terminal from the background does not stop this process.
+struct BlockedTtou(libc::sigset_t);
 
-impl Unstopped {
+impl BlockedTtou {
     fn begin() -> Self {
         let (mut set, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        // SAFETY: the first set is initialised before it is read, and the second by the last call, which cannot fail:
-        // what is asked is known and both sets live.
+        // SAFETY: the first set is initialised before it is read. The last call fills the second and cannot fail, since
+        // its arguments are valid and both sets live.
         unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             libc::sigemptyset(before.as_mut_ptr());
@@ -225,9 +230,9 @@ impl Unstopped {
     }
 }
 
-impl Drop for Unstopped {
+impl Drop for BlockedTtou {
     fn drop(&mut self) {
-        // SAFETY: the set is initialised; the old one is not wanted.
+        // SAFETY: the set is initialised; a null pointer means that the old set is not returned.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
     }
 }

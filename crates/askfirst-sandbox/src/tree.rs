@@ -1,4 +1,4 @@
-//! Ends a program and all that came from it, and nothing else; it does not ask nicely first.
+//! Kills a program and every process that descends from it, without a warning signal first.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,57 +8,57 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus};
 
-use crate::collect;
 use crate::marker::Marker;
+use crate::reaper;
 #[cfg(target_os = "linux")]
-use crate::search::{Doubt, Search, Seen};
+use crate::search::{Doubt, Scan, Search};
 
-/// How long killed processes are waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for killed processes to end.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long all are looked at again if there is a doubt but no process: on a busy machine one of ours may take long to
-/// become another program.
+/// How long to scan again while no process is found but one may have been missed. On a busy machine, one of ours may take
+/// long to execute another program.
 #[cfg(target_os = "linux")]
-const DOUBT: Duration = Duration::from_millis(250);
+const DOUBT_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// A program and what came from it. Dropping it ends them.
+/// A program and its descendants. Dropping it kills them.
 pub(crate) struct Tree<'a> {
     pid: Pid,
-    hold: Hold,
+    hold: PidHold,
     #[cfg(target_os = "linux")]
     search: Search<'a>,
     #[cfg(not(target_os = "linux"))]
     _marker: &'a Marker,
 }
 
-/// Whether the program's pid, and with it the number of its process group and session, is still its own.
+/// Whether the pid of the program, which is also its process group and session id, still belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hold {
-    /// It is, alive or not: it has not been collected, and is not before the rest has been ended.
+pub(crate) enum PidHold {
+    /// The pid is still held: the program is alive, or its exit status is not collected before the rest is killed.
     Held,
-    /// Somebody else has collected it.
+    /// Another part of this process has collected the exit status.
     Lost,
-    /// All has been done.
-    Over,
+    /// The tree is finished and the pid is released.
+    Released,
 }
 
-/// Whether what is started can also be ended: better not to start it than not to find it again.
+/// Whether this system allows finding and killing the processes later. If not, nothing is started.
 #[cfg(target_os = "linux")]
-pub(crate) fn can_end() -> io::Result<()> {
+pub(crate) fn can_kill() -> io::Result<()> {
     std::fs::metadata("/proc/self/environ").map(drop)
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn can_end() -> io::Result<()> {
+pub(crate) fn can_kill() -> io::Result<()> {
     Ok(())
 }
 
 impl<'a> Tree<'a> {
-    /// Takes over the program just started with this mark.
+    /// Takes over a program that was just started with this mark.
     pub(crate) fn new(pid: Pid, marker: &'a Marker) -> Self {
         Self {
             pid,
-            hold: Hold::Held,
+            hold: PidHold::Held,
             #[cfg(target_os = "linux")]
             search: Search::new(pid.as_raw_nonzero().get(), marker),
             #[cfg(not(target_os = "linux"))]
@@ -66,11 +66,11 @@ impl<'a> Tree<'a> {
         }
     }
 
-    pub(crate) fn hold(&self) -> Hold {
+    pub(crate) fn hold(&self) -> PidHold {
         self.hold
     }
 
-    /// How the program has ended, if it has.
+    /// Returns how the program ended, or `None` while it runs.
     pub(crate) fn ended(&mut self) -> io::Result<Option<WaitIdStatus>> {
         self.wait(WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT)
     }
@@ -78,60 +78,60 @@ impl<'a> Tree<'a> {
     fn wait(&mut self, options: WaitIdOptions) -> io::Result<Option<WaitIdStatus>> {
         let status = rustix::io::retry_on_intr(|| rustix::process::waitid(WaitId::Pid(self.pid), options));
         if status.as_ref().err() == Some(&Errno::CHILD) {
-            self.hold = Hold::Lost;
+            self.hold = PidHold::Lost;
         }
         Ok(status?)
     }
 
-    /// Ends what is left and collects the program. Says which processes would not go.
+    /// Kills the remaining processes and collects the program. Returns the processes that could not be killed.
     pub(crate) fn end(mut self) -> io::Result<Vec<i32>> {
         self.finish()
     }
 
-    /// Lets the process go, which is known to have ended its program and to have left nothing, and goes on by itself.
-    pub(crate) fn let_go(mut self) -> io::Result<()> {
-        self.hold = Hold::Over;
+    /// Releases a helper process that has reported that nothing is left of its program, and that keeps running.
+    pub(crate) fn release(mut self) -> io::Result<()> {
+        self.hold = PidHold::Released;
         Ok(())
     }
 
-    /// Leaves the program, which is known to have left nothing: it has ended, or is about to, and is collected then.
+    /// Leaves a process that has left nothing behind and has ended or is about to. The reaper collects it.
     pub(crate) fn leave(mut self, exit: Option<OwnedFd>) -> io::Result<()> {
         match exit {
-            Some(exit) => collect::later(exit),
+            Some(exit) => reaper::reap_later(exit),
             None => drop(self.wait(WaitIdOptions::EXITED)?),
         }
-        self.hold = Hold::Over;
+        self.hold = PidHold::Released;
         Ok(())
     }
 
     fn finish(&mut self) -> io::Result<Vec<i32>> {
         let survivors = self.kill();
         match self.hold {
-            // Without waiting: one that would not go cannot be collected either.
-            Hold::Held => drop(self.wait(WaitIdOptions::EXITED | WaitIdOptions::NOHANG)),
-            Hold::Lost | Hold::Over => {}
+            // Do not wait: a process that could not be killed cannot be collected either.
+            PidHold::Held => drop(self.wait(WaitIdOptions::EXITED | WaitIdOptions::NOHANG)),
+            PidHold::Lost | PidHold::Released => {}
         }
-        self.hold = Hold::Over;
+        self.hold = PidHold::Released;
         survivors
     }
 
-    /// The group at once, before any of it can start another process.
+    /// Signals the whole group at once, before one of its processes can start another.
     fn signal_group(&self, signal: Signal) {
         match self.hold {
-            // It fails if nobody is left in it or may be signalled; who is alive is looked up anyway.
-            Hold::Held => {
+            // This fails if the group is empty or we may not signal it. The search finds living processes anyway.
+            PidHold::Held => {
                 let _ = rustix::process::kill_process_group(self.pid, signal);
             }
-            Hold::Lost | Hold::Over => {}
+            PidHold::Lost | PidHold::Released => {}
         }
     }
 
     #[cfg(not(target_os = "linux"))]
     fn kill(&mut self) -> io::Result<Vec<i32>> {
         self.signal_group(Signal::KILL);
-        let mut patience = Patience::new();
-        while self.hold == Hold::Held && self.ended()?.is_none() {
-            if patience.is_over() {
+        let mut backoff = Backoff::new();
+        while self.hold == PidHold::Held && self.ended()?.is_none() {
+            if backoff.is_over() {
                 return Ok(vec![self.pid.as_raw_nonzero().get()]);
             }
         }
@@ -140,7 +140,7 @@ impl<'a> Tree<'a> {
 
     #[cfg(target_os = "linux")]
     fn kill(&mut self) -> io::Result<Vec<i32>> {
-        if self.search.is_last(self.hold) {
+        if self.search.started_last(self.hold) {
             return Ok(Vec::new());
         }
         let halted = self.halt();
@@ -149,32 +149,32 @@ impl<'a> Tree<'a> {
         if halted.alive.is_empty() && halted.doubt == Doubt::None {
             return Ok(Vec::new());
         }
-        let mut patience = Patience::new();
+        let mut backoff = Backoff::new();
         let begun = Instant::now();
         loop {
             let seen = self.search.signal_all(self.hold, Signal::KILL)?;
             if seen.alive.is_empty() {
                 match seen.doubt {
                     Doubt::None => return Ok(Vec::new()),
-                    Doubt::Some if begun.elapsed() >= DOUBT => return Ok(Vec::new()),
+                    Doubt::Some if begun.elapsed() >= DOUBT_TIMEOUT => return Ok(Vec::new()),
                     Doubt::Some => {}
                 }
             }
-            if patience.is_over() {
+            if backoff.is_over() {
                 return Ok(seen.alive.iter().map(|process| process.pid).collect());
             }
         }
     }
 
-    /// Before anything is killed: a killed parent would cut its children loose, and what a running one starts
-    /// meanwhile would be missed.
+    /// Stops all processes before any is killed. Otherwise the children of a killed parent would lose their connection to
+    /// it, and new processes of a running parent would be missed.
     #[cfg(target_os = "linux")]
-    fn halt(&mut self) -> io::Result<Seen> {
+    fn halt(&mut self) -> io::Result<Scan> {
         self.signal_group(Signal::STOP);
-        let mut patience = Patience::new();
+        let mut backoff = Backoff::new();
         loop {
             let seen = self.search.signal_all(self.hold, Signal::STOP)?;
-            if seen.fresh == 0 || patience.is_over() {
+            if seen.fresh == 0 || backoff.is_over() {
                 return Ok(seen);
             }
         }
@@ -184,24 +184,24 @@ impl<'a> Tree<'a> {
 impl Drop for Tree<'_> {
     fn drop(&mut self) {
         match self.hold {
-            Hold::Held | Hold::Lost => drop(self.finish()),
-            Hold::Over => {}
+            PidHold::Held | PidHold::Lost => drop(self.finish()),
+            PidHold::Released => {}
         }
     }
 }
 
-/// Pauses that grow, up to an end.
-struct Patience {
+/// Growing pauses until a deadline.
+struct Backoff {
     until: Instant,
     pause: Duration,
 }
 
-impl Patience {
+impl Backoff {
     fn new() -> Self {
-        Self { until: Instant::now() + PATIENCE, pause: Duration::from_micros(500) }
+        Self { until: Instant::now() + KILL_TIMEOUT, pause: Duration::from_micros(500) }
     }
 
-    /// Waits a little, unless it has waited long enough.
+    /// Pauses, or returns true if the deadline has passed.
     fn is_over(&mut self) -> bool {
         let over = Instant::now() >= self.until;
         if !over {

@@ -74,7 +74,7 @@ fn sandbox_runs_anything_and_ends_as_it_does() {
     let (code, _, err) = run(&["--", "there-is-no-such-program"]);
     assert_eq!(
         (code, err.as_str()),
-        (125, "error: program `there-is-no-such-program` is not there behind the walls\n")
+        (125, "error: program `there-is-no-such-program` does not exist inside the sandbox\n")
     );
 }
 
@@ -208,7 +208,7 @@ fn a_folder_that_is_closed_hides_nothing() {
     let nobody = Nobody::new();
     let base = nobody.held.path();
     let (_, err) = nobody.sandbox("chmod 311 work/sub work/.git");
-    assert!(err.contains("work/sub` was closed; it was opened again to be searched"), "{err}");
+    assert!(err.contains("work/sub`; askfirst opened it again to search it"), "{err}");
     let mode = |name: &str| {
         use std::os::unix::fs::PermissionsExt;
         fs::metadata(base.join(name)).unwrap().permissions().mode() & 0o777

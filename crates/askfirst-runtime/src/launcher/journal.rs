@@ -1,9 +1,11 @@
-//! Which commands run now, for other processes of askfirst with the same roots and rules: what appears during a command
-//! of one is nobody's for all of them. An entry holds marks of what there was before; it is locked for as long as its
-//! process lives, and stays behind if that is killed before it has looked at what its commands made.
+//! Records which commands run now, for other processes of askfirst with the same roots and rules.
 //!
-//! Who looks at what is there holds the turn together with others; who takes an entry away holds it alone. So nobody
-//! finds what a command made without finding its entry.
+//! If commands of several processes overlap, a protected name that appears belongs to none of them. So each process writes
+//! an entry with digests of the state before its commands. The entry is locked while the process lives. If the process is
+//! killed before its cleanup, the entry stays.
+//!
+//! A process that searches the roots holds a shared lock; a process that removes an entry holds the lock exclusively. So
+//! no process finds the files of a command without also finding its entry.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -16,15 +18,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest, Sha256};
 
-use crate::walls::Mark;
+use crate::sandbox::EntryDigest;
 use askfirst_config::{Config, Settings};
 
-/// What an entry begins with.
-const HEAD: Mark = *b"askfirst walls 1";
+/// The first bytes of an entry.
+const HEAD: EntryDigest = *b"askfirst walls 1";
 
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
-/// Where entries are, and how those are called that are about the same roots and rules.
+/// The folder of the entries, and the prefix of those with the same roots and rules.
 #[derive(Debug)]
 pub(super) struct Journal {
     folder: PathBuf,
@@ -33,34 +35,34 @@ pub(super) struct Journal {
 
 /// An entry of this process.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct JournalEntry {
     path: PathBuf,
     /// Locked until it is closed.
     _file: File,
 }
 
 /// An entry of another process.
-pub(super) struct Other {
-    pub(super) marks: HashSet<Mark>,
-    /// Where it lies, if its process is gone.
+pub(super) struct ForeignEntry {
+    pub(super) digests: HashSet<EntryDigest>,
+    /// The path of the entry, if its process is gone.
     pub(super) left: Option<PathBuf>,
 }
 
-/// The turn of whoever looks at what is there.
+/// The shared lock of a process that searches the roots.
 #[derive(Debug)]
-pub(super) struct Turn(#[expect(dead_code, reason = "it holds the lock")] File);
+pub(super) struct SearchLock(#[expect(dead_code, reason = "it holds the lock")] File);
 
 impl Journal {
-    /// A journal in this folder; nothing if there can be none.
+    /// Opens the journal in this state folder; `None` if the folder cannot be created.
     pub(super) fn new(state: &Path, config: &Config) -> Option<Self> {
         let folder = state.join("walls");
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
         Some(Self { folder, name: name(config) })
     }
 
-    /// Waits for the turn to look, which others may have too.
-    pub(super) fn turn(&self) -> io::Result<Turn> {
-        self.locked(FlockOperation::LockShared).map(Turn)
+    /// Waits for the shared search lock.
+    pub(super) fn search_lock(&self) -> io::Result<SearchLock> {
+        self.locked(FlockOperation::LockShared).map(SearchLock)
     }
 
     fn locked(&self, how: FlockOperation) -> io::Result<File> {
@@ -71,8 +73,8 @@ impl Journal {
         Ok(file)
     }
 
-    /// The entries of other processes about the same roots and rules.
-    pub(super) fn others(&self) -> io::Result<Vec<Other>> {
+    /// Reads the entries of other processes with the same roots and rules.
+    pub(super) fn others(&self) -> io::Result<Vec<ForeignEntry>> {
         let mut others = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
@@ -86,33 +88,34 @@ impl Journal {
             };
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
-            let mut marks = bytes.chunks_exact(HEAD.len()).filter_map(|mark| Mark::try_from(mark).ok());
-            if marks.next() != Some(HEAD) {
-                return Err(io::Error::other(format!("`{}` is no entry", path.display())));
+            let mut digests =
+                bytes.chunks_exact(HEAD.len()).filter_map(|digest| EntryDigest::try_from(digest).ok());
+            if digests.next() != Some(HEAD) {
+                return Err(io::Error::other(format!("`{}` is not a journal entry", path.display())));
             }
             let is_left = flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
-            others.push(Other { marks: marks.collect(), left: is_left.then_some(path) });
+            others.push(ForeignEntry { digests: digests.collect(), left: is_left.then_some(path) });
         }
         Ok(others)
     }
 
-    /// Notes what there was before the commands of this process.
-    pub(super) fn write(&self, marks: &HashSet<Mark>) -> io::Result<Entry> {
+    /// Writes an entry with the state before the commands of this process.
+    pub(super) fn write(&self, digests: &HashSet<EntryDigest>) -> io::Result<JournalEntry> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{}-{number}", self.name, std::process::id());
         let (new, path) = (self.folder.join(format!("new-{name}")), self.folder.join(name));
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
         flock(&file, FlockOperation::LockExclusive)?;
-        let bytes: Vec<u8> = std::iter::once(&HEAD).chain(marks).flatten().copied().collect();
+        let bytes: Vec<u8> = std::iter::once(&HEAD).chain(digests).flatten().copied().collect();
         file.write_all(&bytes)?;
-        // Whole or not at all, for whoever reads it.
+        // Rename it, so that readers see the whole entry or none.
         fs::rename(&new, &path)?;
-        Ok(Entry { path, _file: file })
+        Ok(JournalEntry { path, _file: file })
     }
 
-    /// Takes entries away: what their commands made was looked at. One that cannot be taken away counts on, which only
-    /// moves more aside.
-    pub(super) fn end(&self, entry: Option<Entry>, left: &[PathBuf]) {
+    /// Removes entries after the cleanup of their commands. An entry that cannot be removed still counts. The only effect is
+    /// that more is quarantined.
+    pub(super) fn end(&self, entry: Option<JournalEntry>, left: &[PathBuf]) {
         if entry.is_none() && left.is_empty() {
             return;
         }
@@ -123,7 +126,7 @@ impl Journal {
     }
 }
 
-/// What is the same for all who find the same in the same roots.
+/// Returns the prefix that all processes with the same roots and rules share.
 fn name(config: &Config) -> String {
     let mut hash = Sha256::new();
     let layers = || std::iter::once(&config.main).chain(&config.floors);
@@ -133,7 +136,7 @@ fn name(config: &Config) -> String {
     }
     let rules: Vec<String> = layers().flat_map(rules).flatten().collect();
     hash.update(format!("{rules:?} {:?}", std::env::var_os("HOME")));
-    // These begin where the config lies.
+    // These rules are relative to the folder of the config.
     if rules.iter().any(|rule| rule.starts_with('/')) {
         hash.update(format!("{:?}", config.folder));
     }

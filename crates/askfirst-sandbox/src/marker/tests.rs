@@ -1,16 +1,16 @@
-//! A mark is found exactly where it was put, alone or inside others.
+//! Tests that a mark is found exactly where it was set, alone or inside others.
 
 use super::*;
 
 #[test]
-fn marks_differ_and_have_128_bits() {
+fn marks_are_unique_and_have_128_bits() {
     let (one, two) = (Marker::fresh().unwrap(), Marker::fresh().unwrap());
     assert_ne!(one.id, two.id);
     assert!(is_id(&one.id));
 }
 
 #[test]
-fn a_mark_is_found_only_as_its_own_variable() {
+fn mark_is_found_only_in_its_own_variable() {
     let marker = Marker::inside("", 7);
     let id = format!("{:032x}", 7);
     assert_eq!(marker.value(), id);
@@ -23,7 +23,7 @@ fn a_mark_is_found_only_as_its_own_variable() {
 }
 
 #[test]
-fn the_outer_launch_finds_what_the_inner_one_starts() {
+fn outer_mark_is_found_in_processes_of_inner_launch() {
     let outer = Marker::inside("", 1);
     let inner = Marker::inside(outer.value(), 2);
     let environ = format!("ASKFIRST_LAUNCH={}\0", inner.value());
@@ -33,8 +33,8 @@ fn the_outer_launch_finds_what_the_inner_one_starts() {
 }
 
 #[test]
-fn foreign_values_are_not_carried_on() {
-    let deep = vec![format!("{:032x}", 9); DEEPEST].join(":");
+fn malformed_outer_value_is_not_inherited() {
+    let deep = vec![format!("{:032x}", 9); MAX_DEPTH].join(":");
     for outer in ["", "x", "1234", ":", "0000000000000000000000000000000G", &deep] {
         assert_eq!(Marker::inside(outer, 3).value().len(), 32, "{outer}");
     }

@@ -1,14 +1,14 @@
-//! What is refused before anything starts, word for word, and how programs are found.
+//! Tests the exact text of every refusal before a start, and the search for programs.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
-fn refused(change: impl FnOnce(&mut Spec)) -> String {
+fn refusal(change: impl FnOnce(&mut Spec)) -> String {
     let mut spec = Spec::new("/bin/true", "/");
     change(&mut spec);
-    match Prepared::new(&spec) {
+    match SpawnArgs::new(&spec) {
         Ok(_) => panic!("accepted"),
         Err(error) => error.to_string(),
     }
@@ -19,41 +19,47 @@ fn pair(name: &str, value: &str) -> (OsString, OsString) {
 }
 
 #[test]
-fn refusals_say_what_is_wrong_and_show_no_value() {
-    assert_eq!(refused(|spec| spec.program = "".into()), "the program name is empty");
-    assert_eq!(refused(|spec| spec.program = "a\0b".into()), "the program name holds a NUL byte");
-    assert_eq!(refused(|spec| spec.args = vec!["a".into(), "k\0".into()]), "argument 2 holds a NUL byte");
-    assert_eq!(refused(|spec| spec.env = vec![pair("KEY", "s\0t")]), "the variable `KEY` holds a NUL byte");
-    assert_eq!(refused(|spec| spec.env = vec![pair("K\0", "s")]), r"the variable `K\0` holds a NUL byte");
-    assert_eq!(refused(|spec| spec.env = vec![pair("", "s")]), "the variable name `` is empty or holds `=`");
+fn invalid_spec_is_refused_without_showing_values() {
+    assert_eq!(refusal(|spec| spec.program = "".into()), "the program name is empty");
+    assert_eq!(refusal(|spec| spec.program = "a\0b".into()), "the program name contains a NUL byte");
+    assert_eq!(refusal(|spec| spec.args = vec!["a".into(), "k\0".into()]), "argument 2 contains a NUL byte");
     assert_eq!(
-        refused(|spec| spec.env = vec![pair("A=B", "s")]),
-        "the variable name `A=B` is empty or holds `=`"
+        refusal(|spec| spec.env = vec![pair("KEY", "s\0t")]),
+        "the variable `KEY` contains a NUL byte"
+    );
+    assert_eq!(refusal(|spec| spec.env = vec![pair("K\0", "s")]), r"the variable `K\0` contains a NUL byte");
+    assert_eq!(
+        refusal(|spec| spec.env = vec![pair("", "s")]),
+        "the variable name `` is empty or contains `=`"
     );
     assert_eq!(
-        refused(|spec| spec.env = vec![pair("A", "s"), pair("A", "t")]),
-        "the variable `A` is given twice"
-    );
-    assert_eq!(refused(|spec| spec.folder = "/a\0".into()), "the folder holds a NUL byte");
-    assert_eq!(refused(|spec| spec.folder = "a/b".into()), "the folder `a/b` is not an absolute path");
-    assert_eq!(
-        refused(|spec| spec.folder = "/no/such/folder".into()),
-        "the folder `/no/such/folder` cannot be entered: No such file or directory (os error 2)"
+        refusal(|spec| spec.env = vec![pair("A=B", "s")]),
+        "the variable name `A=B` is empty or contains `=`"
     );
     assert_eq!(
-        refused(|spec| spec.folder = "/dev/null".into()),
-        "the folder `/dev/null` cannot be entered: Not a directory (os error 20)"
+        refusal(|spec| spec.env = vec![pair("A", "s"), pair("A", "t")]),
+        "the variable `A` is set twice"
     );
-    assert_eq!(refused(|spec| spec.program = "/no\n/such".into()), r"program `/no\n/such` was not found");
-    assert_eq!(refused(|spec| spec.program = "/usr".into()), "program `/usr` is not an executable file");
+    assert_eq!(refusal(|spec| spec.folder = "/a\0".into()), "the folder contains a NUL byte");
+    assert_eq!(refusal(|spec| spec.folder = "a/b".into()), "the folder `a/b` is not an absolute path");
     assert_eq!(
-        refused(|spec| spec.program = "true".into()),
-        "program `true` was not found in the PATH it is given"
+        refusal(|spec| spec.folder = "/no/such/folder".into()),
+        "cannot enter the folder `/no/such/folder`: No such file or directory (os error 2)"
+    );
+    assert_eq!(
+        refusal(|spec| spec.folder = "/dev/null".into()),
+        "cannot enter the folder `/dev/null`: Not a directory (os error 20)"
+    );
+    assert_eq!(refusal(|spec| spec.program = "/no\n/such".into()), r"program `/no\n/such` was not found");
+    assert_eq!(refusal(|spec| spec.program = "/usr".into()), "program `/usr` is not an executable file");
+    assert_eq!(
+        refusal(|spec| spec.program = "true".into()),
+        "program `true` was not found in the PATH of its environment"
     );
 }
 
 #[test]
-fn the_first_executable_in_an_absolute_path_folder_is_taken() {
+fn first_executable_in_absolute_path_folder_is_used() {
     let home = tempfile::tempdir().unwrap();
     for (folder, mode) in [("plain", 0o644), ("first", 0o755), ("second", 0o755), ("relative", 0o755)] {
         let folder = home.path().join(folder);
@@ -67,7 +73,7 @@ fn the_first_executable_in_an_absolute_path_folder_is_taken() {
     let at = |name: &str| home.path().join(name);
     let path = |folders: &[PathBuf]| vec![("PATH".into(), std::env::join_paths(folders).unwrap())];
 
-    // A way from where the test runs, so that it would be found if it were tried.
+    // A path relative to the test's working folder, so that the program would be found if this folder were searched.
     let up: PathBuf = std::env::current_dir().unwrap().components().skip(1).map(|_| "..").collect();
     let relative = up.join(at("relative").strip_prefix("/").unwrap());
     assert!(relative.join("tool").exists());
@@ -85,10 +91,10 @@ fn the_first_executable_in_an_absolute_path_folder_is_taken() {
 }
 
 #[test]
-fn a_mark_from_the_caller_is_replaced() {
+fn mark_set_by_the_caller_is_replaced() {
     let mut spec = Spec::new("/bin/true", "/");
     spec.env = vec![pair("ASKFIRST_LAUNCH", "forged"), pair("A", "1")];
-    let prepared = Prepared::new(&spec).unwrap();
+    let prepared = SpawnArgs::new(&spec).unwrap();
     let mark = format!("ASKFIRST_LAUNCH={}", prepared.marker.value());
     assert_eq!(prepared.envp, [CString::new("A=1").unwrap(), CString::new(mark).unwrap()]);
 }

@@ -1,10 +1,10 @@
-//! The text for a profile, line by line.
+//! Tests the generated profile text, line by line.
 
 use super::*;
-use crate::profile::{Denied, Grant, Identity};
+use crate::profile::{DeniedPath, Grant, Identity};
 
 fn grant(path: &str) -> Grant {
-    Grant { path: path.into(), is: Identity { device: 0, inode: 0 } }
+    Grant { path: path.into(), identity: Identity { device: 0, inode: 0 } }
 }
 
 fn profile() -> OSProfile {
@@ -12,14 +12,14 @@ fn profile() -> OSProfile {
         readable: vec![grant("/p"), grant("/p/w/fixed")],
         writable: vec![grant("/p/w")],
         denied: vec![
-            Denied { path: "/p/w/a/.env".into(), what: Denial::All },
-            Denied { path: "/p/w/.git/hooks".into(), what: Denial::Write },
+            DeniedPath { path: "/p/w/a/.env".into(), what: Denial::All },
+            DeniedPath { path: "/p/w/.git/hooks".into(), what: Denial::Write },
         ],
         ..OSProfile::nothing()
     }
 }
 
-/// The lines about paths that are not the system's, with the paths put in.
+/// Returns the lines about the profile's own paths, with the paths inserted.
 fn lines(made: &Seatbelt) -> Vec<String> {
     let mut text = made.text.clone();
     for (name, value) in made.parameters.iter().rev() {
@@ -29,7 +29,7 @@ fn lines(made: &Seatbelt) -> Vec<String> {
 }
 
 #[test]
-fn grants_come_from_the_outside_in_and_denials_last() {
+fn profile_lists_outer_grants_first_and_denials_last() {
     assert_eq!(
         lines(&Seatbelt::new(&profile())),
         [
@@ -50,14 +50,14 @@ fn grants_come_from_the_outside_in_and_denials_last() {
 }
 
 #[test]
-fn everything_is_refused_that_no_line_allows() {
+fn empty_profile_denies_by_default() {
     let made = Seatbelt::new(&OSProfile::nothing());
     assert!(made.text.starts_with("(version 1)\n(deny default)\n"));
     assert!(!made.text.contains("(allow default)") && !made.text.contains("/Users"));
 }
 
 #[test]
-fn a_path_cannot_be_read_as_part_of_the_text() {
+fn path_with_syntax_stays_a_parameter() {
     let mut profile = OSProfile::nothing();
     profile.writable = vec![grant("/p\")) (allow default) ((\"")];
     let made = Seatbelt::new(&profile);
@@ -66,7 +66,7 @@ fn a_path_cannot_be_read_as_part_of_the_text() {
 }
 
 #[test]
-fn the_network_is_there_only_if_it_is_shared() {
+fn network_is_allowed_only_if_shared() {
     let without = Seatbelt::new(&OSProfile::nothing()).text;
     assert!(without.contains("(deny network-outbound (remote ip))"));
     let with = Seatbelt::new(&OSProfile { network: Network::Shared, ..OSProfile::nothing() }).text;

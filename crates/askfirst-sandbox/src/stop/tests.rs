@@ -1,11 +1,11 @@
-//! One handle wakes all its watchers, and later ones learn at once.
+//! Tests that one handle wakes all its watchers, and that later watchers see at once that it was used.
 
 use std::io::Read;
 
 use super::*;
 
 #[test]
-fn every_watcher_is_woken() {
+fn stop_wakes_every_watcher() {
     let stop = Stop::new();
     let watchers: Vec<Watch> = (0..3).map(|_| stop.clone().watch().unwrap()).collect();
     assert!(!stop.is_stopped());
@@ -19,14 +19,14 @@ fn every_watcher_is_woken() {
 }
 
 #[test]
-fn a_late_watcher_is_told() {
+fn watch_after_stop_returns_stopped() {
     let stop = Stop::new();
     stop.stop();
     assert!(matches!(stop.watch().unwrap(), Watch::Stopped));
 }
 
 #[test]
-fn nobody_is_woken_before() {
+fn watcher_is_not_woken_before_stop() {
     let stop = Stop::new();
     let Watch::Until(mut reader) = stop.watch().unwrap() else { panic!("stopped too early") };
     rustix::io::ioctl_fionbio(&reader, true).unwrap();

@@ -1,4 +1,4 @@
-//! How launches end, and that what they started ends with them, while everything else stays.
+//! Tests how launches end: all their processes end with them, and no other process does.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,13 +14,13 @@ use crate::{HANGS, Process, alone, nap, run, running, sh, text, try_run};
 fn wait_for(file: &Path) {
     let start = Instant::now();
     while !file.exists() {
-        assert!(start.elapsed() < HANGS, "{} never came", file.display());
+        assert!(start.elapsed() < HANGS, "{} was never created", file.display());
         thread::sleep(Duration::from_millis(5));
     }
 }
 
 #[test]
-fn codes_and_signals_come_back() {
+fn exit_codes_and_signals_are_returned() {
     for code in [0, 1, 125, 255] {
         assert_eq!(run(sh("exit $1", &[&code.to_string()])).end, End::Exited(code));
     }
@@ -30,8 +30,8 @@ fn codes_and_signals_come_back() {
 }
 
 #[test]
-fn a_time_out_ends_a_daemon_that_left_the_session() {
-    // Twice forked, in a session of its own, without a parent and holding the output.
+fn timeout_kills_a_daemon_that_left_the_session() {
+    // Forked twice, in its own session, without a parent, and holding the output open.
     let mut spec = sh(&format!("(setsid sh -c '{0} & {0}' &); {0}", nap(3)), &[]);
     spec.limits.wall = Some(Duration::from_secs(1));
     assert_eq!(run(spec).end, End::TimedOut);
@@ -39,7 +39,7 @@ fn a_time_out_ends_a_daemon_that_left_the_session() {
 }
 
 #[test]
-fn a_time_out_ends_children_that_cleared_their_environment() {
+fn timeout_kills_children_with_cleared_environment() {
     let mut spec = sh(&format!("env -i setsid sh -c '{0} & wait' & env -i {0} & wait", nap(4)), &[]);
     spec.limits.wall = Some(Duration::from_secs(1));
     assert_eq!(run(spec).end, End::TimedOut);
@@ -47,7 +47,7 @@ fn a_time_out_ends_children_that_cleared_their_environment() {
 }
 
 #[test]
-fn an_exit_ends_a_daemon_too() {
+fn exit_kills_a_daemon() {
     let home = tempfile::tempdir().unwrap();
     let script = format!(
         "(setsid sh -c 'touch up; {0}' >/dev/null 2>&1 &)
@@ -61,8 +61,8 @@ fn an_exit_ends_a_daemon_too() {
 }
 
 #[test]
-fn many_that_keep_starting_others_are_ended() {
-    // They would end by themselves after a while, so that a failure does no harm.
+fn timeout_kills_processes_that_keep_starting_others() {
+    // They would end on their own after a while, so that a failure does no harm.
     let inner = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); sleep 0.001 & done";
     let tag = format!("many{}", std::process::id());
     let script = "for i in 1 2; do setsid sh -c \"$1\" $2 & done; sleep 60";
@@ -73,12 +73,12 @@ fn many_that_keep_starting_others_are_ended() {
 }
 
 #[test]
-fn one_that_never_stays_the_same_process_is_ended() {
+fn exit_kills_a_chain_of_short_lived_processes() {
     let home = tempfile::tempdir().unwrap();
     let tool = home.path().join("hop");
     let script = "#!/bin/sh\n[ $1 -gt 0 ] && setsid ./hop $(($1 - 1)) >/dev/null 2>&1 &\n";
     fs::write(home.path().join("text"), script).unwrap();
-    // By another process: one that another thread starts meanwhile could hold the copy open, and it would be busy.
+    // Copy in another process: a process that another thread starts could inherit the open copy, and then it is busy.
     let copied = std::process::Command::new("cp").arg(home.path().join("text")).arg(&tool).status();
     assert!(copied.unwrap().success());
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
@@ -98,8 +98,8 @@ fn running_in(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_is_started_while_others_are_ended_is_ended() {
-    // Each cleared of its mark and in a session of its own: known only by its parent, which has left ours.
+fn processes_started_during_the_kill_are_killed() {
+    // Each has cleared its mark and started its own session. Only its parent identifies it, and that has left our session.
     let home = tempfile::tempdir().unwrap();
     let inner = "i=0; while [ $i -lt 2000 ]; do i=$((i+1)); env -i setsid sleep 60 & done";
     let mut spec = sh("setsid sh -c \"$1\" & sleep 60", &[inner]);
@@ -110,7 +110,7 @@ fn what_is_started_while_others_are_ended_is_ended() {
 }
 
 #[test]
-fn a_daemon_whose_first_thread_has_ended_is_ended() {
+fn exit_kills_a_daemon_whose_main_thread_ended() {
     let home = tempfile::tempdir().unwrap();
     let script = "LOSE_FIRST_THREAD=1 setsid setsid $1 >/dev/null 2>&1 </dev/null
         until [ -e up ]; do sleep 0.01; done; sleep 0.2; cat /proc/$(cat up)/status";
@@ -124,15 +124,15 @@ fn a_daemon_whose_first_thread_has_ended_is_ended() {
     assert!(tasks <= 1, "{tasks} threads are left");
 }
 
-/// Run before `main`, on the first thread: there is no other way to end that thread alone.
+/// Runs before `main`, on the main thread: that is the only way to end that thread alone.
 #[used]
 #[unsafe(link_section = ".init_array")]
-#[allow(unsafe_code, reason = "a place in the list of what is run before `main`")]
+#[allow(unsafe_code, reason = "an entry in the list of functions that run before `main`")]
 static LOSE_FIRST_THREAD: extern "C" fn() = lose_first_thread;
 
 #[allow(unsafe_code, reason = "a thread that ends itself without ending the process")]
 extern "C" fn lose_first_thread() {
-    // SAFETY: a lookup by a NUL-ended name, before there is a thread that could change the environment.
+    // SAFETY: a lookup by a NUL-terminated name, before there is a thread that could change the environment.
     if unsafe { libc::getenv(c"LOSE_FIRST_THREAD".as_ptr()) }.is_null() {
         return;
     }
@@ -146,7 +146,7 @@ extern "C" fn lose_first_thread() {
 }
 
 #[test]
-fn a_signal_that_is_ignored_does_not_save_a_program() {
+fn timeout_kills_a_program_that_ignores_signals() {
     let mut spec = sh(&format!("trap '' TERM INT HUP; while :; do {0}; done", nap(7)), &[]);
     spec.limits.wall = Some(Duration::from_millis(300));
     assert_eq!(run(spec).end, End::TimedOut);
@@ -154,7 +154,7 @@ fn a_signal_that_is_ignored_does_not_save_a_program() {
 }
 
 #[test]
-fn nobody_else_is_touched() {
+fn timeout_kills_no_other_processes() {
     let mut others = [
         Command::new("sleep")
             .args(nap(8).split(' ').skip(1))
@@ -176,7 +176,7 @@ fn nobody_else_is_touched() {
 }
 
 #[test]
-fn stop_ends_every_launch_it_was_given_to() {
+fn stop_ends_every_launch_with_its_handle() {
     let home = tempfile::tempdir().unwrap();
     let stop = Stop::new();
     let launches: Vec<_> = (0..3)
@@ -196,7 +196,7 @@ fn stop_ends_every_launch_it_was_given_to() {
 }
 
 #[test]
-fn after_a_stop_nothing_is_started() {
+fn launch_after_stop_starts_nothing() {
     let home = tempfile::tempdir().unwrap();
     let stop = Stop::new();
     stop.stop();
@@ -207,30 +207,30 @@ fn after_a_stop_nothing_is_started() {
 }
 
 #[test]
-fn a_stop_after_the_end_changes_nothing() {
+fn stop_after_the_end_changes_nothing() {
     let stop = Stop::new();
     assert_eq!(try_run(sh("exit 2", &[]), &stop).unwrap().end, End::Exited(2));
     stop.stop();
 }
 
 #[test]
-#[allow(unsafe_code, reason = "there is no safe way to change what a signal does")]
-fn a_process_that_collects_its_children_is_told_so_and_nothing_is_left() {
-    let name = "ends::a_process_that_collects_its_children_is_told_so_and_nothing_is_left";
+#[allow(unsafe_code, reason = "there is no safe way to change a signal handler")]
+fn ignored_sigchld_is_an_error_and_leaves_no_process() {
+    let name = "ends::ignored_sigchld_is_an_error_and_leaves_no_process";
     if alone(name, &[]) == Process::Shared {
         return;
     }
-    // SAFETY: no handler, only the wish that ended children be collected, in a process of its own.
+    // SAFETY: no handler is set. In its own process, ended children are collected by the kernel.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     let error = try_run(sh(&format!("(setsid {0} &); exit 0", nap(11)), &[]), &Stop::new()).unwrap_err();
     assert!(matches!(error, LaunchError::Lost(_)), "{error}");
-    let want = "how program `sh` ended was not told to its launcher but to another part of this process";
+    let want = "lost the exit status of program `sh`: another part of this process collected it";
     assert_eq!(error.to_string(), want);
     assert_eq!(running(&nap(11)), 0);
 }
 
 #[test]
-fn a_long_time_limit_is_no_error() {
+fn very_long_time_limit_is_accepted() {
     let mut spec = Spec::new("/bin/echo", "/");
     spec.limits.wall = Some(Duration::MAX);
     assert_eq!(text(&run(spec).stdout), "\n");

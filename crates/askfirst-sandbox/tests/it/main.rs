@@ -1,4 +1,4 @@
-//! Real processes: how programs are started, what reaches them, what comes back, and that nothing is left.
+//! Tests with real processes: how programs start, what they get, what comes back, and that no process is left.
 
 #![cfg(target_os = "linux")]
 #![allow(
@@ -22,12 +22,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use askfirst_sandbox::{Captured, Finished, LaunchError, Spec, Stop, launch};
+use askfirst_sandbox::{Capture, LaunchError, LaunchOutcome, Spec, Stop, launch};
 
-/// So long that only a launch that hangs takes longer.
+/// Only a launch that hangs takes longer than this.
 const HANGS: Duration = Duration::from_secs(120);
 
-/// `sh -c script` with these arguments, in `/`, with a `PATH`.
+/// Returns `sh -c script` with these arguments, in `/`, with a `PATH`.
 fn sh(script: &str, args: &[&str]) -> Spec {
     let mut spec = Spec::new("sh", "/");
     spec.args = ["-c", script, "sh"].iter().chain(args).map(OsString::from).collect();
@@ -35,28 +35,28 @@ fn sh(script: &str, args: &[&str]) -> Spec {
     spec
 }
 
-fn run(spec: Spec) -> Finished {
+fn run(spec: Spec) -> LaunchOutcome {
     let finished = try_run(spec, &Stop::new()).unwrap();
     assert_eq!(finished.survivors, [0; 0]);
     finished
 }
 
-fn try_run(spec: Spec, stop: &Stop) -> Result<Finished, LaunchError> {
-    let ((tell, told), stop) = (mpsc::channel(), stop.clone());
-    thread::spawn(move || tell.send(launch(&spec, &stop)).unwrap());
-    told.recv_timeout(HANGS).expect("the launch hangs")
+fn try_run(spec: Spec, stop: &Stop) -> Result<LaunchOutcome, LaunchError> {
+    let ((sender, receiver), stop) = (mpsc::channel(), stop.clone());
+    thread::spawn(move || sender.send(launch(&spec, &stop)).unwrap());
+    receiver.recv_timeout(HANGS).expect("the launch hangs")
 }
 
-fn text(captured: &Captured) -> String {
+fn text(captured: &Capture) -> String {
     String::from_utf8(captured.whole().unwrap()).unwrap()
 }
 
-/// A command that sleeps for an hour, told by its number from those of other tests and other runs.
+/// Returns a command that sleeps for an hour. Its number distinguishes it from those of other tests and other runs.
 fn nap(number: u32) -> String {
     format!("sleep 3600.{:09}{number:03}", std::process::id())
 }
 
-/// How many processes run with exactly these words as their arguments.
+/// Counts the processes with exactly these arguments.
 fn running(words: &str) -> usize {
     let pids =
         fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
@@ -64,7 +64,7 @@ fn running(words: &str) -> usize {
     lines.filter(|line| String::from_utf8_lossy(line).replace('\0', " ").trim_end() == words).count()
 }
 
-/// For a test that changes this whole process: starts it again in a process of its own, and there lets it go on.
+/// For a test that changes its whole process: runs it again in a process of its own.
 fn alone(test: &str, env: &[(&str, &str)]) -> Process {
     const VARIABLE: &str = "ASKFIRST_TEST_ALONE";
     if std::env::var(VARIABLE).is_ok_and(|name| name == test) {
@@ -76,10 +76,10 @@ fn alone(test: &str, env: &[(&str, &str)]) -> Process {
         .env(VARIABLE, test)
         .envs(env.iter().copied());
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{said}{}",
+        output.status.success() && printed.contains("1 passed"),
+        "{printed}{}",
         String::from_utf8_lossy(&output.stderr)
     );
     Process::Shared
@@ -87,8 +87,8 @@ fn alone(test: &str, env: &[(&str, &str)]) -> Process {
 
 #[derive(PartialEq, Eq)]
 enum Process {
-    /// Go on: nobody else is here.
+    /// The test runs in its own process and continues.
     Own,
-    /// It has been done elsewhere, and was right.
+    /// The test has passed in its own process.
     Shared,
 }

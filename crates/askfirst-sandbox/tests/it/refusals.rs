@@ -1,4 +1,4 @@
-//! What cannot be started is refused in one line; the rest of the refusals are tested where they are made.
+//! Tests the error for a program that cannot be started. Unit tests cover the other errors.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,52 +7,52 @@ use askfirst_sandbox::{Spec, Stop};
 
 use crate::{sh, try_run};
 
-fn refused(spec: Spec) -> String {
+fn refusal(spec: Spec) -> String {
     try_run(spec, &Stop::new()).unwrap_err().to_string()
 }
 
 #[test]
-fn a_missing_program() {
+fn missing_program_is_refused() {
     let mut spec = sh("", &[]);
     spec.program = "no-such-program".into();
-    assert_eq!(refused(spec), "program `no-such-program` was not found in the PATH it is given");
-    assert_eq!(refused(Spec::new("./no-such", "/")), "program `./no-such` was not found");
+    assert_eq!(refusal(spec), "program `no-such-program` was not found in the PATH of its environment");
+    assert_eq!(refusal(Spec::new("./no-such", "/")), "program `./no-such` was not found");
 }
 
 #[test]
-fn a_missing_folder() {
-    let error = refused(Spec::new("/bin/true", "/no/such"));
-    assert_eq!(error, "the folder `/no/such` cannot be entered: No such file or directory (os error 2)");
+fn missing_folder_is_refused() {
+    let error = refusal(Spec::new("/bin/true", "/no/such"));
+    assert_eq!(error, "cannot enter the folder `/no/such`: No such file or directory (os error 2)");
 }
 
 #[test]
-fn a_nul_byte() {
-    assert_eq!(refused(sh("echo a\0b", &[])), "argument 2 holds a NUL byte");
+fn nul_byte_is_refused() {
+    assert_eq!(refusal(sh("echo a\0b", &[])), "argument 2 contains a NUL byte");
     let mut spec = sh("", &[]);
     spec.env.push(("TOKEN".into(), "sec\0ret".into()));
-    assert_eq!(refused(spec), "the variable `TOKEN` holds a NUL byte");
+    assert_eq!(refusal(spec), "the variable `TOKEN` contains a NUL byte");
 }
 
 #[test]
-fn a_file_that_is_no_program() {
+fn file_that_is_no_program_is_refused() {
     let home = tempfile::tempdir().unwrap();
     let tool = home.path().join("tool");
     fs::write(&tool, "no interpreter").unwrap();
-    assert_eq!(refused(Spec::new("./tool", home.path())), "program `./tool` is not an executable file");
+    assert_eq!(refusal(Spec::new("./tool", home.path())), "program `./tool` is not an executable file");
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
-    let error = refused(Spec::new("./tool", home.path()));
-    assert_eq!(error, "program `./tool` could not be started: Exec format error (os error 8)");
+    let error = refusal(Spec::new("./tool", home.path()));
+    assert_eq!(error, "cannot start program `./tool`: Exec format error (os error 8)");
 }
 
 #[test]
-fn too_many_arguments() {
+fn too_long_argument_list_is_refused() {
     let mut spec = sh("", &[]);
     spec.args = vec!["x".repeat(100_000).into(); 100];
-    assert_eq!(refused(spec), "program `sh` could not be started: Argument list too long (os error 7)");
+    assert_eq!(refusal(spec), "cannot start program `sh`: Argument list too long (os error 7)");
 }
 
 #[test]
-fn secrets_are_not_in_what_is_printed_for_debugging() {
+fn debug_output_contains_no_secrets() {
     let mut spec = sh("", &[]);
     spec.env.push(("TOKEN".into(), "hush".into()));
     spec.stdin = askfirst_sandbox::Stdin::Bytes(b"hush".to_vec());

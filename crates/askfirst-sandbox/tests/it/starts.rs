@@ -1,4 +1,4 @@
-//! What a program is given: its arguments, variables, folder, session, signals and limits, and nothing more.
+//! Tests what a program gets: its arguments, variables, folder, session, signals and limits, and nothing else.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -31,7 +31,7 @@ fn arguments_arrive_byte_for_byte() {
 }
 
 #[test]
-fn the_environment_is_what_was_given_and_the_mark() {
+fn environment_contains_given_variables_and_the_mark() {
     let mut spec = Spec::new("/bin/cat", "/");
     spec.args = vec!["/proc/self/environ".into()];
     spec.env = vec![
@@ -46,11 +46,9 @@ fn the_environment_is_what_was_given_and_the_mark() {
 }
 
 #[test]
-fn a_launch_inside_a_launch_carries_both_marks() {
+fn nested_launch_has_both_marks() {
     let outer = "0123456789abcdef0123456789abcdef";
-    if alone("starts::a_launch_inside_a_launch_carries_both_marks", &[("ASKFIRST_LAUNCH", outer)])
-        == Process::Shared
-    {
+    if alone("starts::nested_launch_has_both_marks", &[("ASKFIRST_LAUNCH", outer)]) == Process::Shared {
         return;
     }
     let got = text(&run(sh("echo $ASKFIRST_LAUNCH", &[])).stdout);
@@ -59,7 +57,7 @@ fn a_launch_inside_a_launch_carries_both_marks() {
 }
 
 #[test]
-fn no_descriptor_is_inherited() {
+fn program_inherits_no_descriptor() {
     let file = File::open("/dev/null").unwrap();
     let high = rustix::io::fcntl_dupfd_cloexec(&file, 200).unwrap();
     for fd in [file.as_raw_fd(), high.as_raw_fd()] {
@@ -72,16 +70,17 @@ fn no_descriptor_is_inherited() {
     let open = Command::new("sh").args(["-c", list]).output().unwrap();
     let inherited = String::from_utf8(open.stdout).unwrap();
     for fd in [file.as_raw_fd(), high.as_raw_fd()] {
-        assert!(inherited.lines().any(|line| line == fd.to_string()), "it would not be seen: {inherited}");
+        assert!(
+            inherited.lines().any(|line| line == fd.to_string()),
+            "the test would not see it: {inherited}"
+        );
     }
     assert_eq!(text(&run(sh(list, &[])).stdout), "0\n1\n2\n");
 }
 
 #[test]
-fn closed_standard_streams_of_ours_do_not_mix_up_those_of_the_program() {
-    if alone("starts::closed_standard_streams_of_ours_do_not_mix_up_those_of_the_program", &[])
-        == Process::Shared
-    {
+fn closed_launcher_streams_do_not_mix_up_program_streams() {
+    if alone("starts::closed_launcher_streams_do_not_mix_up_program_streams", &[]) == Process::Shared {
         return;
     }
     let input = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 100).unwrap();
@@ -91,7 +90,7 @@ fn closed_standard_streams_of_ours_do_not_mix_up_those_of_the_program() {
     let mut spec = sh("cat; echo error >&2; ls /proc/$$/fd; readlink /proc/$$/cwd", &[]);
     spec.stdin = Stdin::Bytes(b"input\n".to_vec());
     spec.folder = "/usr".into();
-    // Not on another thread, which might close its descriptors after ours are back in place.
+    // Not on another thread, which might close its descriptors after ours are restored.
     let finished = launch(&spec, &Stop::new()).unwrap();
     assert_eq!(text(&finished.stdout), "input\n0\n1\n2\n/usr\n");
     assert_eq!(text(&finished.stderr), "error\n");
@@ -101,16 +100,16 @@ fn closed_standard_streams_of_ours_do_not_mix_up_those_of_the_program() {
 
 #[allow(unsafe_code, reason = "a descriptor of the test runner has no owner to drop")]
 fn close(fd: i32) {
-    // SAFETY: called in a process of its own, for descriptors that nobody uses meanwhile.
+    // SAFETY: called in its own process, for descriptors that no other code uses meanwhile.
     unsafe { rustix::io::close(fd) };
 }
 
 #[test]
-fn the_program_leads_a_session_without_a_terminal() {
-    if alone("starts::the_program_leads_a_session_without_a_terminal", &[]) == Process::Shared {
+fn program_leads_a_session_without_a_terminal() {
+    if alone("starts::program_leads_a_session_without_a_terminal", &[]) == Process::Shared {
         return;
     }
-    // A terminal of our own, so that there is one to be inherited.
+    // Open a terminal, so that there is one to inherit.
     let pty = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     rustix::pty::grantpt(&pty).unwrap();
     rustix::pty::unlockpt(&pty).unwrap();
@@ -125,12 +124,12 @@ fn the_program_leads_a_session_without_a_terminal() {
     let (pid, group, session, terminal) = (fields[0], fields[4], fields[5], fields[6]);
     assert_eq!((group, session, terminal), (pid, pid, "0"));
     assert!(!stat.contains("terminal"));
-    // Closing it would hang up on us.
+    // Closing it would send us a hangup signal.
     std::mem::forget(pty);
 }
 
 #[test]
-fn signals_are_as_in_a_fresh_process() {
+fn program_starts_with_default_signals() {
     let status = text(&run(sh("cat /proc/self/status", &[])).stdout);
     let own = fs::read_to_string("/proc/thread-self/status").unwrap();
     let value = |text: &str, name: &str| {
@@ -149,7 +148,7 @@ fn signals_are_as_in_a_fresh_process() {
 }
 
 #[test]
-fn the_folder_is_entered_and_a_relative_program_starts_there() {
+fn relative_program_starts_in_the_working_folder() {
     let home = tempfile::tempdir().unwrap();
     let home = home.path().canonicalize().unwrap();
     fs::write(home.join("tool"), "#!/bin/sh\necho \"$0\"\nreadlink /proc/$$/cwd\n").unwrap();
@@ -162,8 +161,8 @@ fn the_folder_is_entered_and_a_relative_program_starts_there() {
 }
 
 #[test]
-fn limits_are_set() {
-    // A moment later, since they are set just after the start.
+fn limits_are_set_on_the_program() {
+    // Wait a moment, since they are set just after the start.
     let mut spec = sh("sleep 0.5; cat /proc/self/limits", &[]);
     spec.limits = Limits {
         cpu: Some(Duration::from_millis(41_500)),
@@ -185,7 +184,7 @@ fn limits_are_set() {
 }
 
 #[test]
-fn a_file_that_grows_too_large_ends_the_program() {
+fn too_large_file_ends_the_program() {
     let home = tempfile::tempdir().unwrap();
     let mut spec = sh("sleep 0.5; exec head -c 100000 /dev/zero > file", &[]);
     spec.folder = home.path().into();
@@ -195,7 +194,7 @@ fn a_file_that_grows_too_large_ends_the_program() {
 }
 
 #[test]
-fn processor_time_runs_out() {
+fn exhausted_processor_time_ends_the_program() {
     let mut spec = sh("while :; do :; done", &[]);
     spec.limits.cpu = Some(Duration::from_millis(1));
     assert_eq!(run(spec).end, End::Signalled(libc::SIGXCPU));

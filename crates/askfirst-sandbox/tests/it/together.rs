@@ -1,4 +1,4 @@
-//! Many launches at once do not disturb each other and leave neither descriptors nor processes.
+//! Tests that concurrent launches do not disturb each other and leave neither descriptors nor processes.
 
 use std::fs;
 use std::thread;
@@ -10,8 +10,8 @@ use rustix::process::{WaitId, WaitIdOptions};
 use crate::{Process, alone, sh, text};
 
 #[test]
-fn eight_threads_with_fifty_launches_each() {
-    if alone("together::eight_threads_with_fifty_launches_each", &[]) == Process::Shared {
+fn concurrent_launches_leave_no_descriptor_or_child() {
+    if alone("together::concurrent_launches_leave_no_descriptor_or_child", &[]) == Process::Shared {
         return;
     }
     let descriptors = || fs::read_dir("/proc/self/fd").unwrap().count();

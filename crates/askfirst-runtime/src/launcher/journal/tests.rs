@@ -1,4 +1,4 @@
-//! What one process notes, and what another reads of it.
+//! Tests of entries that one process writes and another reads.
 
 use super::*;
 
@@ -9,24 +9,24 @@ fn journal(folder: &Path, rule: &str) -> Journal {
 }
 
 #[test]
-fn an_entry_is_read_by_who_has_the_same_rules_until_it_is_taken_away() {
+fn entry_is_read_by_processes_with_the_same_rules() {
     let held = tempfile::tempdir().unwrap();
     let one = journal(held.path(), ".env");
-    let marks = HashSet::from([[1; 16], [2; 16]]);
-    let entry = one.write(&marks).unwrap();
+    let digests = HashSet::from([[1; 16], [2; 16]]);
+    let entry = one.write(&digests).unwrap();
     let others = journal(held.path(), ".env").others().unwrap();
     assert_eq!(others.len(), 1);
-    assert!(others[0].marks == marks && others[0].left.is_none());
+    assert!(others[0].digests == digests && others[0].left.is_none());
     assert!(journal(held.path(), ".other").others().unwrap().is_empty());
     one.end(Some(entry), &[]);
     assert!(one.others().unwrap().is_empty());
 }
 
 #[test]
-fn an_entry_whose_process_is_gone_stays_until_somebody_has_looked() {
+fn entry_of_a_dead_process_stays_until_it_is_removed() {
     let held = tempfile::tempdir().unwrap();
     let one = journal(held.path(), ".env");
-    // As if the process had been killed: the lock goes, the file stays.
+    // Like after a kill: the lock is gone, the file stays.
     drop(one.write(&HashSet::new()).unwrap());
     let others = one.others().unwrap();
     let left = others[0].left.clone().unwrap();
@@ -36,11 +36,11 @@ fn an_entry_whose_process_is_gone_stays_until_somebody_has_looked() {
 }
 
 #[test]
-fn no_entry_is_taken_away_while_somebody_looks() {
+fn entry_is_not_removed_during_a_search() {
     let held = tempfile::tempdir().unwrap();
     let one = journal(held.path(), ".env");
     let entry = one.write(&HashSet::new()).unwrap();
-    let (turn, together) = (one.turn().unwrap(), one.turn().unwrap());
+    let (turn, together) = (one.search_lock().unwrap(), one.search_lock().unwrap());
     let alone = OpenOptions::new().write(true).open(held.path().join("walls/turn")).unwrap();
     assert!(flock(&alone, FlockOperation::NonBlockingLockExclusive).is_err());
     drop((turn, together));

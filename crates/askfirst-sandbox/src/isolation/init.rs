@@ -1,0 +1,330 @@
+//! PID 1 of the sandbox: starts the program, reaps orphans, forwards signals, and reports how the program ended.
+//!
+//! This file also contains the helper's wait for PID 1, outside the sandbox.
+
+use std::convert::Infallible;
+use std::io;
+use std::mem::{self, MaybeUninit};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use libc::{c_int, pid_t, sigset_t};
+
+use super::child::{self, StartResult};
+use super::cpu_pin::CpuPin;
+use super::helper_process::{MessageWriter, REPORTED, end};
+use super::job_control::JobControl;
+use super::mechanism::Mechanism;
+use super::notify::RefusalListener;
+use super::order::{Backend, HelperMessage, Order, SetupError};
+use super::routes::Counters;
+use super::violation::{Attempt, Violation};
+use crate::profile::Network;
+
+/// Signals that are forwarded to the program.
+const FORWARDED: [c_int; 7] =
+    [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGWINCH];
+
+/// Signals that must not stop the processes that supervise the program. PID 1 itself gets the first if its group does.
+const NOT_STOPPING: [c_int; 2] = [libc::SIGTSTP, libc::SIGTTOU];
+
+fn watched_signals() -> sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: the first call initialises the set.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in FORWARDED.into_iter().chain(NOT_STOPPING).chain([libc::SIGCHLD]) {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        }
+        set.assume_init()
+    }
+}
+
+fn mask(how: c_int) -> io::Result<()> {
+    let set = watched_signals();
+    // SAFETY: the set is initialised; a null pointer means that the old set is not returned.
+    let result = unsafe { libc::sigprocmask(how, &set, std::ptr::null_mut()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Blocks the watched signals, so that they stay pending until this process reads them.
+pub(super) fn block_signals() -> io::Result<()> {
+    mask(libc::SIG_BLOCK)
+}
+
+pub(super) fn unblock_signals() -> io::Result<()> {
+    mask(libc::SIG_UNBLOCK)
+}
+
+/// Whether a process sent the signal. A terminal sends its signals to the whole group, so those are not forwarded.
+fn is_from_process(code: i32) -> bool {
+    code <= 0
+}
+
+fn forward(signal: c_int, to: pid_t) {
+    // SAFETY: no memory is passed. If the process is gone, the call fails without effect.
+    unsafe { libc::kill(to, signal) };
+}
+
+/// Waits outside the sandbox until PID 1 has ended, and with it every process inside.
+pub(super) fn wait_outside(first: pid_t) -> io::Result<i32> {
+    let set = watched_signals();
+    loop {
+        let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
+        // SAFETY: both structures live; the call fills the second if it succeeds.
+        let signal = unsafe { libc::sigwaitinfo(&set, info.as_mut_ptr()) };
+        if signal < 0 {
+            continue;
+        }
+        // SAFETY: the call has succeeded.
+        let info = unsafe { info.assume_init() };
+        if signal != libc::SIGCHLD {
+            if is_from_process(info.si_code) && FORWARDED.contains(&signal) {
+                forward(signal, first);
+            }
+            continue;
+        }
+        if let Some((pid, ChildEvent::Exited(status))) = reap(ReapMode::Exits)?
+            && pid == first
+        {
+            return Ok(if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { REPORTED });
+        }
+    }
+}
+
+/// The request that a signal makes to a pooled helper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HelperRequest {
+    None,
+    Exit,
+}
+
+/// Reads one signal in a pooled helper, and collects children that have ended.
+pub(super) fn handle_signal(signals: &OwnedFd) -> io::Result<HelperRequest> {
+    let Some(info) = read_signal(signals) else { return Ok(HelperRequest::None) };
+    if info.ssi_signo as c_int != libc::SIGCHLD {
+        return Ok(HelperRequest::Exit);
+    }
+    while reap(ReapMode::Exits)?.is_some() {}
+    Ok(HelperRequest::None)
+}
+
+/// The events of children that [`reap`] returns.
+#[derive(Clone, Copy)]
+enum ReapMode {
+    Exits,
+    ExitsAndStops,
+}
+
+/// An event of a child process.
+enum ChildEvent {
+    Exited(c_int),
+    Stopped,
+}
+
+/// Returns the next event of a child, if there is one.
+fn reap(mode: ReapMode) -> io::Result<Option<(pid_t, ChildEvent)>> {
+    let stops = match mode {
+        ReapMode::Exits => 0,
+        ReapMode::ExitsAndStops => libc::WUNTRACED,
+    };
+    loop {
+        let mut status = 0;
+        // SAFETY: the number lives.
+        return match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG | stops) } {
+            0 => Ok(None),
+            pid @ 1.. if libc::WIFSTOPPED(status) => match detach_traced(pid, libc::WSTOPSIG(status)) {
+                Err(_) if stops != 0 => Ok(Some((pid, ChildEvent::Stopped))),
+                Ok(()) | Err(_) => continue,
+            },
+            pid @ 1.. => Ok(Some((pid, ChildEvent::Exited(status)))),
+            _ => match io::Error::last_os_error() {
+                cause if cause.raw_os_error() == Some(libc::ECHILD) => Ok(None),
+                cause => Err(cause),
+            },
+        };
+    }
+}
+
+/// Detaches a child that has requested tracing, since no process traces it here. Fails if the child has not requested it.
+fn detach_traced(pid: pid_t, signal: c_int) -> io::Result<()> {
+    // Without tracing, the kernel would not have sent the signal that reports the start of a program.
+    let signal = if signal == libc::SIGTRAP { 0 } else { signal };
+    // SAFETY: with this request, the last two arguments are numbers. If the child has been killed, the call fails.
+    let result = unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0, libc::c_long::from(signal)) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Calls `wait`, starts the program, and stays until it has ended.
+pub(super) fn run(
+    order: &Order,
+    messages: &MessageWriter,
+    cpu_pin: Option<CpuPin>,
+    wait: impl FnOnce() -> Result<(), SetupError>,
+) -> Result<Infallible, SetupError> {
+    let failed = || SetupError::at::<io::Error>("following the program");
+    let signals = signals().map_err(failed())?;
+    let (program, listener) = match child::start(order, cpu_pin, wait)? {
+        StartResult::Running(pid, listener) => (pid, listener),
+        StartResult::NotRunning(message) => {
+            messages.send(&message);
+            end(REPORTED)
+        }
+    };
+    let mut job_control = JobControl::of(order);
+    let mut refusals = listener.map(RefusalListener::new);
+    let counters = has_separate_network(order).then(Counters::open);
+    let mut attempts = None;
+    // Do not close the listener yet: that takes time for which the launcher would wait, and this process is about to exit.
+    let mut closed_listener = None;
+    loop {
+        let mut polls = vec![poll_of(&signals)];
+        polls.extend(refusals.as_ref().map(|refusals| poll_of(refusals.listener())));
+        polls.extend(job_control.as_ref().map(|job_control| poll_of(job_control.resume_fd())));
+        let count = polls.len() as libc::nfds_t;
+        // SAFETY: the array has as many entries as the count says.
+        if unsafe { libc::poll(polls.as_mut_ptr(), count, -1) } < 0 {
+            match io::Error::last_os_error() {
+                cause if cause.kind() == io::ErrorKind::Interrupted => continue,
+                cause => return Err(failed()(cause)),
+            }
+        }
+        let mut events = polls.iter().map(|poll| poll.revents);
+        let signalled = events.next().is_some_and(|event| event != 0);
+        let noticed = refusals.as_ref().and_then(|_| events.next()).unwrap_or(0);
+        let called = job_control.as_ref().and_then(|_| events.next()).is_some_and(|event| event != 0);
+        if noticed & libc::POLLIN != 0 {
+            if let Some(violation) = refusals.as_mut().and_then(RefusalListener::refuse_next) {
+                messages.send(&HelperMessage::Refused(violation));
+            }
+        } else if noticed != 0 {
+            // No filtered process is left, so the counters are final. The program itself is still being removed.
+            attempts = counters.as_ref().map(outside_attempts);
+            closed_listener = refusals.take();
+        }
+        let ended = if signalled || called {
+            handle_signals(&signals, program, job_control.as_mut(), messages).map_err(failed())?
+        } else {
+            None
+        };
+        if called && job_control.as_mut().is_some_and(|job_control| job_control.resume(program).is_err()) {
+            job_control = None;
+        }
+        if let Some(status) = ended {
+            if let Some(violation) = attempts.or_else(|| counters.as_ref().map(outside_attempts)).flatten() {
+                messages.send(&HelperMessage::Refused(violation));
+            }
+            if is_first(order) {
+                kill_others().map_err(failed())?;
+                messages.send(&HelperMessage::Gone(status));
+            } else {
+                messages.send(&HelperMessage::Status(status));
+            }
+            drop(closed_listener);
+            end(0);
+        }
+    }
+}
+
+/// Whether this process is the first in its own pid namespace, so that all others there descend from the program.
+fn is_first(order: &Order) -> bool {
+    order.backend == Backend::Namespaces && order.has(Mechanism::PidNamespace) && std::process::id() == 1
+}
+
+/// Kills the remaining processes of the program and waits until all are gone.
+fn kill_others() -> io::Result<()> {
+    loop {
+        // SAFETY: no memory is passed. In its own pid namespace, the call reaches no process outside and not this one.
+        unsafe { libc::kill(-1, libc::SIGKILL) };
+        let mut status = 0;
+        // SAFETY: the number lives.
+        if unsafe { libc::waitpid(-1, &mut status, 0) } < 0 {
+            match io::Error::last_os_error() {
+                cause if cause.raw_os_error() == Some(libc::ECHILD) => return Ok(()),
+                cause if cause.kind() == io::ErrorKind::Interrupted => {}
+                cause => return Err(cause),
+            }
+        }
+    }
+}
+
+/// Whether the program is in a network without a connection to the outside.
+fn has_separate_network(order: &Order) -> bool {
+    match (order.profile.network, order.backend) {
+        (Network::Own, Backend::Namespaces) => order.has(Mechanism::NetworkNamespace),
+        (Network::Own, Backend::Bubblewrap) => true,
+        (Network::Own, Backend::ContentOnly) | (Network::Shared, _) => false,
+    }
+}
+
+/// Returns the attempts to reach the outside, if there were any.
+fn outside_attempts(counters: &Counters) -> Option<Violation> {
+    let attempts = counters.attempts();
+    (attempts > 0).then(|| Violation { attempt: Attempt::Outside(attempts), program: String::new() })
+}
+
+pub(super) fn poll_of(fd: &OwnedFd) -> libc::pollfd {
+    libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
+}
+
+pub(super) fn signals() -> io::Result<OwnedFd> {
+    let set = watched_signals();
+    // SAFETY: the set is initialised.
+    let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call has just created this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Returns the next pending signal, if there is one.
+fn read_signal(signals: &OwnedFd) -> Option<libc::signalfd_siginfo> {
+    // SAFETY: all zero is a valid value of this plain structure.
+    let mut info: libc::signalfd_siginfo = unsafe { mem::zeroed() };
+    let size = size_of_val(&info);
+    // SAFETY: the structure has the given size.
+    let count = unsafe { libc::read(signals.as_raw_fd(), (&raw mut info).cast(), size) };
+    (usize::try_from(count) == Ok(size)).then_some(info)
+}
+
+/// Handles all pending signals. Returns the status of the program if it has ended.
+fn handle_signals(
+    signals: &OwnedFd,
+    program: pid_t,
+    mut job_control: Option<&mut JobControl>,
+    messages: &MessageWriter,
+) -> io::Result<Option<c_int>> {
+    let mut ended = None;
+    while let Some(info) = read_signal(signals) {
+        match (info.ssi_signo as c_int, job_control.as_deref_mut()) {
+            (libc::SIGCHLD, job_control) => ended = ended.or(reap_children(program, job_control, messages)?),
+            (libc::SIGTTOU, _) => {}
+            (signal, Some(job_control)) => job_control.forward(signal, program),
+            (signal, None) if is_from_process(info.ssi_code) => forward(signal, program),
+            (_, None) => {}
+        }
+    }
+    Ok(ended)
+}
+
+/// Collects children. Returns the status of the program if it has ended, and reports to the launcher if it has stopped.
+fn reap_children(
+    program: pid_t,
+    job_control: Option<&mut JobControl>,
+    messages: &MessageWriter,
+) -> io::Result<Option<c_int>> {
+    let mode = if job_control.is_some() { ReapMode::ExitsAndStops } else { ReapMode::Exits };
+    let (mut ended, mut stopped) = (None, false);
+    while let Some((pid, event)) = reap(mode)? {
+        match event {
+            ChildEvent::Exited(status) if pid == program => ended = Some(status),
+            ChildEvent::Stopped if pid == program => stopped = true,
+            ChildEvent::Exited(_) | ChildEvent::Stopped => {}
+        }
+    }
+    if let Some(job_control) = job_control.filter(|_| stopped && ended.is_none()) {
+        job_control.set_stopped();
+        messages.send(&HelperMessage::Stopped);
+    }
+    Ok(ended)
+}

@@ -1,0 +1,110 @@
+//! The order that a helper receives, and the messages that it sends back.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+use crate::profile::OSProfile;
+use crate::terminal::TerminalAccess;
+
+/// One program and its sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    pub(crate) backend: Backend,
+    pub(crate) task: Task,
+    pub(crate) program: OsString,
+    pub(crate) args: Vec<OsString>,
+    pub(crate) env: Vec<(OsString, OsString)>,
+    pub(crate) folder: PathBuf,
+    pub(crate) terminal: TerminalAccess,
+    pub(crate) profile: OSProfile,
+    /// The mechanisms that a test turns off, to show that an escape succeeds without them.
+    #[cfg(test)]
+    pub(crate) off: Vec<super::mechanism::Mechanism>,
+}
+
+/// How the sandbox is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backend {
+    /// The helper creates the namespaces and everything else.
+    Namespaces,
+    /// Bubblewrap creates the namespaces and mounts; the helper does the rest.
+    Bubblewrap,
+    /// Landlock and seccomp only.
+    ContentOnly,
+}
+
+/// The task that runs in the sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// The program.
+    Program,
+    /// The self-test of the helper. The program follows only if the self-test passes.
+    SelfTest,
+}
+
+/// A setup step that failed. Then nothing runs.
+#[derive(Debug)]
+pub(crate) struct SetupError {
+    pub(crate) step: String,
+    pub(crate) cause: io::Error,
+}
+
+impl SetupError {
+    /// Returns a function for `map_err` that adds the name of the step.
+    pub(crate) fn at<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnce(E) -> Self {
+        move |cause| Self { step: step.into(), cause: cause.into() }
+    }
+}
+
+/// A message from the helper to the launcher.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HelperMessage {
+    /// A setup step failed with this error number.
+    Failed(String, i32),
+    /// The program does not exist in the sandbox or cannot be executed: the error number.
+    NotStarted(i32),
+    /// The program ended with this status, as `wait` returns it.
+    Status(i32),
+    /// The program ended with this status, and no process of it is left. Only the sender is still about to exit.
+    Gone(i32),
+    /// The program has stopped, and the launcher should stop too.
+    Stopped,
+    /// The kernel reported an attempt that was refused.
+    Refused(super::violation::Violation),
+}
+
+impl HelperMessage {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let (tag, number, text) = match self {
+            Self::Failed(step, number) => (b'F', *number, step.clone().into_bytes()),
+            Self::NotStarted(number) => (b'N', *number, Vec::new()),
+            Self::Status(status) => (b'S', *status, Vec::new()),
+            Self::Gone(status) => (b'G', *status, Vec::new()),
+            Self::Stopped => (b'T', 0, Vec::new()),
+            Self::Refused(violation) => (b'V', 0, violation.encode()),
+        };
+        let length = u32::try_from(text.len()).unwrap_or(0);
+        [&[tag][..], &number.to_le_bytes(), &length.to_le_bytes(), text.get(..length as usize).unwrap_or(&[])]
+            .concat()
+    }
+
+    /// Decodes the first message and returns it with the remaining bytes; `None` if it is incomplete or invalid.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (tag, rest) = bytes.split_first()?;
+        let (number, rest) = rest.split_first_chunk()?;
+        let (length, rest) = rest.split_first_chunk()?;
+        let number = i32::from_le_bytes(*number);
+        let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        let word = match tag {
+            b'F' => Self::Failed(String::from_utf8_lossy(text).into_owned(), number),
+            b'N' => Self::NotStarted(number),
+            b'S' => Self::Status(number),
+            b'G' => Self::Gone(number),
+            b'T' => Self::Stopped,
+            b'V' => Self::Refused(super::violation::Violation::decode(text)?),
+            _ => return None,
+        };
+        Some((word, rest))
+    }
+}
