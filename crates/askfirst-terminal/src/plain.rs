@@ -216,7 +216,7 @@ impl Prompt<'_, '_> {
     }
 
     fn show_options(&mut self) -> Result<(), Gone> {
-        let (options, short) = (self.page.options(self.room()), self.page.in_short(self.room()));
+        let (options, short) = (self.page.options(self.room()), self.page.brief(self.room()));
         let rows = usize::from(self.tty.size().1);
         // Where the keys leave no room for what they are about, that is said again: where it stays on screen.
         let lines = match options.len() {

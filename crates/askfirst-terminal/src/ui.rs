@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use askfirst::machine::{Question, Seen};
 use askfirst::{ApprovalDecision, Cause, Timestamp};
-use askfirst_display::{Line, Page, PageOptions, Stand};
+use askfirst_display::{Extent, Line, Page, PageOptions};
 use serde_json::Value;
 
 use crate::Options;
@@ -139,7 +139,7 @@ impl Ui {
     }
 
     pub(crate) fn is_whole(&self) -> bool {
-        self.page.stand() == Stand::Whole
+        self.page.extent() == Extent::Whole
     }
 
     pub(crate) fn question(&self) -> &Question {

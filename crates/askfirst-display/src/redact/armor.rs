@@ -1,21 +1,21 @@
-//! Private keys in armour: how far one goes.
+//! Finds the end of an armored private key.
 
 use std::sync::LazyLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::span::{Kind, Span};
+use super::span::{SecretKind, Span};
 
-/// Goes through the keys in armour of a text.
+/// Scans the armored keys of one text.
 #[derive(Default)]
-pub(super) struct Armour {
-    /// Where the next end stands, if that was looked for.
+pub(super) struct ArmorScanner {
+    /// The place of the next end line, if it was searched for.
     next: Option<Option<usize>>,
 }
 
-impl Armour {
-    /// Where a key ends that begins before `from`: what cannot be part of one is none, and is shown. Up to its last line,
-    /// long runs are pieces of it all the same.
+impl ArmorScanner {
+    /// The end of the key whose first line ends at `from`. Text that cannot be part of a key is shown.
+    /// Long runs of key characters before the end line are hidden too.
     pub(super) fn end(&mut self, text: &[u8], from: usize, spans: &mut Vec<Span>) -> usize {
         const NEAR: usize = 16 << 10;
         const PIECE: usize = 20;
@@ -34,7 +34,7 @@ impl Armour {
         let mut start = body;
         for run in text.get(body..end).unwrap_or_default().split(|byte| !is_part(byte)) {
             if run.len() >= PIECE {
-                spans.push(Span { start, end: start + run.len(), kind: Kind::PrivateKey });
+                spans.push(Span { start, end: start + run.len(), kind: SecretKind::PrivateKey });
             }
             start += run.len() + 1;
         }
@@ -42,7 +42,7 @@ impl Armour {
     }
 }
 
-/// What follows the first line of a key in armour: its lines, a few headers, its last line.
+/// The text after the first line of an armored key: headers, key lines and the end line.
 static BODY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let lines =
         r"[A-Za-z0-9+/=]+|\\+[nrt]|[ \t]*\r?\n[ \t>-]{0,8}|[A-Z][A-Za-z-]{2,20}: [A-Za-z0-9 ,./+=_-]*";
