@@ -445,7 +445,7 @@ impl PageBuilder<'_> {
         self.short.push(risk.clone());
         paragraphs.push(risk);
         if member.calls > 1 {
-            let text = format!("{} identical calls wait for this answer", member.calls);
+            let text = format!("{} equal calls wait for this answer", member.calls);
             paragraphs.push(self.field(Part::Field, "calls", &text));
         }
         paragraphs.extend(warning("tool name", &request.tool_name));

@@ -37,7 +37,7 @@ impl PageBuilder<'_> {
         clean.left
     }
 
-    /// Redacts askfirst's own text: only certain secrets, no guesses.
+    /// Redacts askfirst's own text. Guesses hide nothing in it.
     pub(super) fn clean_ours(&mut self, text: &str) -> String {
         let clean = self.about.ours(text, Mark::Screen);
         self.count_secrets(clean.hidden, text, &clean.left);

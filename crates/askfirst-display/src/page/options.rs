@@ -11,7 +11,7 @@ pub(super) fn paragraphs(offers: &Offers) -> Vec<Paragraph> {
     let words: Vec<&str> = offers.words.iter().flatten().map(String::as_str).collect();
     if let [first, rest @ ..] = words.as_slice() {
         let then: String = rest.iter().map(|word| format!(" then `{word}`")).collect();
-        paragraphs.push(option(format!("to approve, type `{first}`{then} without pressing Enter")));
+        paragraphs.push(option(format!("to approve, type `{first}`{then} without Enter")));
     }
     let words = |offer: &Offer| match offer.choice {
         Choice::No => format!("[n] [Esc] {}", offer.words),
@@ -26,7 +26,7 @@ pub(super) fn paragraphs(offers: &Offers) -> Vec<Paragraph> {
     };
     let mut keys: Vec<String> = offers.list.iter().map(words).collect();
     if offers.words.len() > 1 {
-        keys.push(format!("[1-{}] leave one out, or include it again", offers.words.len()));
+        keys.push(format!("[1-{}] leave one out or include it again", offers.words.len()));
     }
     let pieces = keys.into_iter().map(|key| Piece::toned(format!("{key}  "), Tone::None)).collect();
     paragraphs.push(Paragraph::new(Part::Option, pieces));

@@ -85,7 +85,7 @@ impl Redactor {
         self.ours(&fact.text, mark)
     }
 
-    /// Redacts askfirst's own text: only certain secrets, because a person decides by the rest.
+    /// Redacts askfirst's own text. Guesses hide nothing in it, because a person decides by it.
     pub(crate) fn ours(&self, text: &str, mark: Mark) -> Redaction<String> {
         let sure = |text: &str| {
             let mut spans = self.shaped(text, None);
@@ -134,7 +134,7 @@ impl Redactor {
         }
     }
 
-    /// A redactor that also hides the secrets of a call's arguments in other texts, such as its presentation and payload.
+    /// A redactor that also hides the secrets of a call's arguments in other texts, such as its presentation.
     /// Parts that decide about the call do not count as secrets.
     #[must_use]
     pub fn about(&self, args: &Args) -> Self {
