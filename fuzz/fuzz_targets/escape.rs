@@ -1,7 +1,7 @@
 //! Any text and any bytes made visible: nothing that a screen acts upon or leaves out, and nothing lost.
 #![no_main]
 
-use askfirst_display::escape::{PieceKind, Visible, visible, visible_bytes, visible_line};
+use askfirst_display::escape::{PieceKind, VisibleText, visible, visible_bytes, visible_line};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-fn check(drawn: &Visible) {
+fn check(drawn: &VisibleText) {
     let pieces = || drawn.lines.iter().flatten();
     for piece in pieces() {
         for c in piece.text.chars() {
@@ -29,7 +29,7 @@ fn check(drawn: &Visible) {
     assert_eq!(drawn.collapsed > 0, pieces().any(|piece| piece.kind == PieceKind::Collapsed));
 }
 
-fn unchanged_if_plain(drawn: &Visible, text: &str) {
+fn unchanged_if_plain(drawn: &VisibleText, text: &str) {
     if drawn.lines.iter().flatten().all(|piece| piece.kind == PieceKind::Plain) {
         assert_eq!(drawn.text(), text);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use arbitrary::Arbitrary;
 use askfirst::machine::{Member, Question, QuestionId};
 use askfirst::{ApprovalPresentation, Fact, PresentationKind, Risk, Timestamp, simple_approval_request};
-use askfirst_terminal::still::Still;
+use askfirst_terminal::headless::HeadlessPrompt;
 use askfirst_terminal::{Options, Style};
 use libfuzzer_sys::fuzz_target;
 
@@ -33,28 +33,28 @@ enum Doing {
 fuzz_target!(|input: Input| {
     let size = |columns: u8, rows: u8| (u16::from(columns.max(8)), u16::from(rows.clamp(4, 60)));
     let (columns, rows) = size(input.columns, input.rows);
-    let options = Options { style: Style::Uncoloured, ..Options::default() };
-    let mut still = Still::new(question(&input), &options, (columns, rows), Timestamp(0));
-    check(still.drawn());
-    gutters(still.drawn(), columns, rows);
+    let options = Options { style: Style::Uncolored, ..Options::default() };
+    let mut prompt = HeadlessPrompt::new(question(&input), &options, (columns, rows), Timestamp(0));
+    check(prompt.drawn());
+    gutters(prompt.drawn(), columns, rows);
     for doing in input.doings.iter().take(40) {
         let lone = matches!(doing, Doing::Send(bytes) if matches!(bytes.as_slice(), b"y" | b"s"))
-            && still.is_armed();
+            && prompt.is_armed();
         match doing {
-            Doing::Send(bytes) => still.send(bytes),
-            Doing::Wait(time) => still.wait(Duration::from_millis(u64::from(*time) % 3_000)),
-            Doing::Resize(columns, rows) => still.resize(size(*columns, *rows)),
+            Doing::Send(bytes) => prompt.send(bytes),
+            Doing::Wait(time) => prompt.wait(Duration::from_millis(u64::from(*time) % 3_000)),
+            Doing::Resize(columns, rows) => prompt.resize(size(*columns, *rows)),
         };
         if lone {
             return;
         }
-        if let Some(decisions) = still.answer() {
+        if let Some(decisions) = prompt.answer() {
             let yes = decisions.iter().any(|decision| decision.approved && decision.edited_args.is_none());
             assert!(!yes || input.risk % 3 == 2, "approved without a person");
             return;
         }
     }
-    check(still.drawn());
+    check(prompt.drawn());
 });
 
 fn question(input: &Input) -> Question {

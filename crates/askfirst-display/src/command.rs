@@ -1,6 +1,6 @@
-//! A command with what it would start: every program in a row of its own, then where it writes and what stands out.
+//! A command as rows: its folder, every program that it would start, its redirections, and the must-see parts.
 //!
-//! The rows come from the tool that took the command apart. What they do not fit is shown as any other data.
+//! The rows come from the tool that parsed the command. Data that is not in the expected form is shown as plain data.
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use askfirst::Fact;
 use serde_json::{Map, Value};
 
 use super::escape::Piece;
-use super::line::{Entry, Part};
+use super::line::{Paragraph, Part};
 use super::tone::Tone;
-use super::tree::Counted;
-use crate::redact::Masked;
+use super::tree::EscapeCounter;
+use crate::redact::MaskedText;
 
-/// One program, redirection or part, as the tool says.
+/// One program or redirection, as the tool reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Row {
+struct CommandRow {
     text: String,
     verdict: Verdict,
     why: String,
@@ -28,43 +28,48 @@ enum Verdict {
     Deny,
 }
 
-/// A part that must not be overlooked.
+/// A part of the command that the person must see.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct MustSee {
-    /// As it is written.
+struct MustSeePart {
+    /// The part as it is written in the command.
     written: String,
-    /// As it is shown, and where.
+    /// The part as it is shown, with secrets replaced.
     shown: String,
+    /// Its place in the shown command.
     place: Range<usize>,
     why: String,
 }
 
-/// What is said in a row.
+/// The kind of a text in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum RowText {
     /// A part of the command.
     Command,
-    /// Where it runs.
+    /// The folder that it runs in.
     Folder,
-    /// A reason.
-    Why,
+    /// The reason for a verdict.
+    Reason,
 }
 
-/// What a tool says about a command.
+/// Everything that a tool reports about a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Parts {
-    rows: Vec<Row>,
-    redirections: Vec<Row>,
-    must_see: Vec<MustSee>,
+pub(super) struct CommandRows {
+    rows: Vec<CommandRow>,
+    redirections: Vec<CommandRow>,
+    must_see: Vec<MustSeePart>,
     folder: Option<String>,
-    /// Parts of the command that stand out.
+    /// Emphasis on parts of the shown command.
     pub(super) tones: Vec<(Range<usize>, Tone)>,
 }
 
-impl Parts {
-    /// Takes out of the metadata what can be understood, and leaves the rest in it. Places are those of the command; what
-    /// is shown of it is `masked`.
-    pub(super) fn take(metadata: &mut Map<String, Value>, command: &str, masked: &Masked) -> Option<Self> {
+impl CommandRows {
+    /// Takes the known keys out of the metadata and leaves the others in it.
+    /// Positions in the metadata refer to `command`; `masked` is the command as it is shown.
+    pub(super) fn take(
+        metadata: &mut Map<String, Value>,
+        command: &str,
+        masked: &MaskedText,
+    ) -> Option<Self> {
         let rows = rows(metadata.get("rows")?)?;
         metadata.remove("rows");
         let mut parts = Self { rows, ..Self::default() };
@@ -86,70 +91,71 @@ impl Parts {
         Some(parts)
     }
 
-    /// The rows, in order. `clean` takes the secrets out.
-    pub(super) fn entries(
+    /// The rows, in order. `clean` replaces the secrets of a text.
+    pub(super) fn paragraphs(
         &self,
-        counted: &mut Counted,
-        mut clean: impl FnMut(Said, &str) -> String,
-    ) -> Vec<Entry> {
+        counter: &mut EscapeCounter,
+        mut clean: impl FnMut(RowText, &str) -> String,
+    ) -> Vec<Paragraph> {
         let part = Part::Fact;
-        let mut entries = Vec::new();
-        let mut labelled = |label: &str, tone: Tone, (said, text): (Said, &str), why: &str| {
+        let mut paragraphs = Vec::new();
+        let mut labelled = |label: &str, tone: Tone, (kind, text): (RowText, &str), why: &str| {
             let mut pieces = vec![Piece::toned(format!("{label:<9}"), tone)];
-            pieces.extend(counted.line(&clean(said, text)));
+            pieces.extend(counter.line(&clean(kind, text)));
             if !why.is_empty() {
                 pieces.push(Piece::toned("  · ", Tone::Dim));
-                let why = counted.line(&clean(Said::Why, why));
+                let why = counter.line(&clean(RowText::Reason, why));
                 pieces.extend(why.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }));
             }
-            entries.push(Entry::new(part, pieces).hanging(9));
+            paragraphs.push(Paragraph::new(part, pieces).hanging(9));
         };
         if let Some(folder) = &self.folder {
-            labelled("in", Tone::Dim, (Said::Folder, folder), "");
+            labelled("in", Tone::Dim, (RowText::Folder, folder), "");
         }
         for row in &self.rows {
             let (word, tone) = row.verdict.words();
-            labelled(word, tone, (Said::Command, &row.text), &row.why);
+            labelled(word, tone, (RowText::Command, &row.text), &row.why);
         }
         for row in &self.redirections {
             let (word, tone) = row.verdict.words();
-            labelled(word, tone, (Said::Command, &row.text), &row.why);
+            labelled(word, tone, (RowText::Command, &row.text), &row.why);
         }
-        let said = |part: &MustSee| self.all().any(|row| row.text == part.written && row.says(&part.why));
-        for part in self.must_see.iter().filter(|part| !said(part)) {
-            labelled("mind", Tone::Warning, (Said::Command, &part.shown), &part.why);
+        let is_shown =
+            |part: &MustSeePart| self.all().any(|row| row.text == part.written && row.gives(&part.why));
+        for part in self.must_see.iter().filter(|part| !is_shown(part)) {
+            labelled("warning", Tone::Warning, (RowText::Command, &part.shown), &part.why);
         }
-        entries
+        paragraphs
     }
 
-    /// Whether a row of these is about something that is not simply allowed.
-    pub(super) fn is_asked(row: &Entry) -> bool {
+    /// Whether a row has the verdict ask or deny.
+    pub(super) fn needs_answer(row: &Paragraph) -> bool {
         let words = [Verdict::Ask, Verdict::Deny].map(|verdict| verdict.words().0);
         row.pieces.first().is_some_and(|label| words.contains(&label.text.trim_end()))
     }
 
-    /// Whether a fact stands in a row already: the folder, or why a part is asked about.
-    pub(super) fn say(&self, fact: &Fact) -> bool {
+    /// Whether a row already shows a fact: the folder, or the reason for asking.
+    pub(super) fn shows(&self, fact: &Fact) -> bool {
         match fact.label.as_str() {
             "folder" => self.folder.as_deref() == Some(&fact.text),
-            "why" => self.all().any(|row| row.says(&fact.text)),
+            "why" => self.all().any(|row| row.gives(&fact.text)),
             _ => false,
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = &Row> {
+    fn all(&self) -> impl Iterator<Item = &CommandRow> {
         self.rows.iter().chain(&self.redirections)
     }
 
-    /// How many programs there are.
+    /// The number of programs.
     pub(super) fn programs(&self) -> usize {
         self.rows.len()
     }
 }
 
-impl Row {
-    /// Whether it is not simply allowed, for this reason among others.
-    fn says(&self, why: &str) -> bool {
+impl CommandRow {
+    /// Whether `why` is among the reasons for asking about this row or denying it.
+    fn gives(&self, why: &str) -> bool {
         self.verdict != Verdict::Allow && (self.why == why || self.why.split("; ").any(|one| one == why))
     }
 }
@@ -157,15 +163,15 @@ impl Row {
 impl Verdict {
     fn words(self) -> (&'static str, Tone) {
         match self {
-            Self::Allow => ("allowed", Tone::Allowed),
-            Self::Ask => ("asked", Tone::Strong),
-            Self::Deny => ("denied", Tone::Warning),
+            Self::Allow => ("allow", Tone::Allowed),
+            Self::Ask => ("ask", Tone::Strong),
+            Self::Deny => ("deny", Tone::Warning),
         }
     }
 }
 
-/// All of them or none: a row that cannot be read must not go missing.
-fn rows(value: &Value) -> Option<Vec<Row>> {
+/// Reads all rows, or none if one of them is invalid, so that no row is lost.
+fn rows(value: &Value) -> Option<Vec<CommandRow>> {
     let row = |value: &Value| {
         let text = |key: &str| value.get(key).and_then(Value::as_str);
         let verdict = match text("verdict")? {
@@ -174,19 +180,23 @@ fn rows(value: &Value) -> Option<Vec<Row>> {
             "deny" => Verdict::Deny,
             _ => return None,
         };
-        Some(Row { text: text("text")?.to_owned(), verdict, why: text("why").unwrap_or_default().to_owned() })
+        Some(CommandRow {
+            text: text("text")?.to_owned(),
+            verdict,
+            why: text("why").unwrap_or_default().to_owned(),
+        })
     };
     value.as_array()?.iter().map(row).collect()
 }
 
-fn must_see(value: &Value, command: &str, masked: &Masked) -> Option<Vec<MustSee>> {
+fn must_see(value: &Value, command: &str, masked: &MaskedText) -> Option<Vec<MustSeePart>> {
     let number = |value: &Value, key: &str| usize::try_from(value.get(key)?.as_u64()?).ok();
     let one = |value: &Value| {
         let part = number(value, "start")?..number(value, "end")?;
         let written = command.get(part.clone())?.to_owned();
         let place = masked.place(&part);
         let shown = masked.left.get(place.clone())?.to_owned();
-        Some(MustSee { written, shown, place, why: value.get("why")?.as_str()?.to_owned() })
+        Some(MustSeePart { written, shown, place, why: value.get("why")?.as_str()?.to_owned() })
     };
     value.as_array()?.iter().map(one).collect()
 }

@@ -1,5 +1,7 @@
-//! A unified diff: its lines with their numbers, the words that differ, what it comes to in words, two sides beside
-//! each other where there is room. Colour carries nothing that does not stand there as text too.
+//! Draws a unified diff: numbered lines, emphasis on changed words, and a summary in words.
+//!
+//! On a wide screen, the old and the new side are next to each other.
+//! Color carries no information that the text does not carry too.
 
 mod sides;
 mod summary;
@@ -11,55 +13,56 @@ use std::time::Duration;
 use similar::{ChangeTag, TextDiff};
 
 use super::escape::{Piece, visible_toned, width};
-use super::line::{Change, Entry, GUTTER, Line, Part, Row};
-use super::text::{STRIDE, Slot, Source, Text};
+use super::line::{Change, GUTTER, Line, Paragraph, Part, Row};
+use super::text::{IndexedText, STRIDE, Slot, Source};
 use super::tone::Tone;
 use sides::Sides;
 use summary::Tally;
 pub use unified::unified;
 
-/// From so many columns on, both sides stand beside each other.
+/// The narrowest screen on which both sides are next to each other, in columns.
 pub const SIDES_FROM: usize = 120;
-/// With fewer columns there is one number in a line instead of two.
+/// On a narrower screen, each line has one number instead of two.
 const NARROW: usize = 60;
-/// Longer lines, and changes of more lines, are not compared word by word.
+/// The longest line in bytes that is compared word by word.
 const MAX_WORDS: usize = 1_000;
+/// The longest change in lines that is compared word by word.
 const MAX_BLOCK: usize = 96;
-/// Words are compared for so long.
+/// The time limit for comparing the words of one line.
 const WORDS_TIME: Duration = Duration::from_millis(2);
 
-/// A diff that is read where it is looked at.
+/// A diff whose lines are drawn only when they are on screen.
 #[derive(Debug, Clone)]
 pub(super) struct Diff {
-    pub(super) text: Text,
-    states: Vec<State>,
+    pub(super) text: IndexedText,
+    states: Vec<DiffState>,
     sides: Sides,
     digits: usize,
     tally: Tally,
 }
 
-/// What was known before a line.
+/// The state of the parser before a line.
 #[derive(Debug, Clone, Copy)]
-struct State {
-    place: Place,
+struct DiffState {
+    place: Region,
     old: usize,
     new: usize,
     last: Change,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Region {
     Header,
-    /// In a hunk that has so many old and new lines left.
+    /// In a hunk, with the number of old and new lines that are left in it.
     Hunk {
         old: usize,
         new: usize,
     },
 }
 
-/// One line with what it is.
+/// One line with its role and its numbers.
 #[derive(Debug, Clone, Copy)]
-struct Known<'a> {
+struct DiffLine<'a> {
     slot: Slot<'a>,
     change: Change,
     old: Option<usize>,
@@ -68,8 +71,8 @@ struct Known<'a> {
 
 impl Diff {
     pub(super) fn new(text: impl Into<Source>) -> Self {
-        let text = Text::new(text);
-        let mut state = State { place: Place::Header, old: 0, new: 0, last: Change::Header };
+        let text = IndexedText::new(text);
+        let mut state = DiffState { place: Region::Header, old: 0, new: 0, last: Change::Header };
         let (mut states, mut most) = (Vec::new(), 0);
         let (mut tally, mut sides) = (Tally::default(), Sides::of(text.size()));
         let (_, slots) = text.near(0);
@@ -88,7 +91,7 @@ impl Diff {
         Self { text, states, sides, digits, tally }
     }
 
-    /// How much is added and removed, and what else should be said in words.
+    /// The summary of the diff: lines added and removed, and changes that color could not show.
     pub(super) fn words(&self) -> Vec<String> {
         self.tally.words()
     }
@@ -100,7 +103,7 @@ impl Diff {
     pub(super) fn rows(&self, at: usize, columns: usize) -> Vec<Line> {
         if !self.has_sides(columns) {
             let Some(known) = self.known(at) else { return Vec::new() };
-            return self.entry(at, &known, columns).wrap(columns);
+            return self.paragraph(at, &known, columns).wrap(columns);
         }
         let Some((left, right)) = self.sides.row(at) else { return Vec::new() };
         self.side_by_side(left, right, columns)
@@ -110,19 +113,19 @@ impl Diff {
         columns + 1 >= SIDES_FROM && self.sides.rows() > 0
     }
 
-    fn known(&self, at: usize) -> Option<Known<'_>> {
+    fn known(&self, at: usize) -> Option<DiffLine<'_>> {
         self.from(at, 0).find(|(here, _)| *here == at).map(|(_, known)| known)
     }
 
-    /// The lines from at least `back` before a place on.
-    fn from(&self, at: usize, back: usize) -> impl Iterator<Item = (usize, Known<'_>)> {
+    /// The lines from a place on, starting at least `back` lines before it.
+    fn from(&self, at: usize, back: usize) -> impl Iterator<Item = (usize, DiffLine<'_>)> {
         let (first, slots) = self.text.near(at.saturating_sub(back));
-        let start = State { place: Place::Header, old: 0, new: 0, last: Change::Header };
+        let start = DiffState { place: Region::Header, old: 0, new: 0, last: Change::Header };
         let mut state = self.states.get(first / STRIDE).copied().unwrap_or(start);
         slots.enumerate().map(move |(offset, slot)| (first + offset, state.take(slot)))
     }
 
-    fn entry(&self, at: usize, known: &Known<'_>, columns: usize) -> Entry {
+    fn paragraph(&self, at: usize, known: &DiffLine<'_>, columns: usize) -> Paragraph {
         let w = self.digits;
         let number = |number: Option<usize>| number.map_or_else(String::new, |n| n.to_string());
         let (old, new) = (number(known.old), number(known.new));
@@ -136,8 +139,8 @@ impl Diff {
         self.line(at, known, prefix)
     }
 
-    /// A line behind its number.
-    fn line(&self, at: usize, known: &Known<'_>, prefix: String) -> Entry {
+    /// Draws a line after its number.
+    fn line(&self, at: usize, known: &DiffLine<'_>, prefix: String) -> Paragraph {
         let hang = width(&prefix) + if prefix.is_empty() { 0 } else { 2 };
         let mut pieces = vec![Piece::toned(prefix, Tone::Dim)];
         if known.slot.blanks > 0 {
@@ -153,11 +156,11 @@ impl Diff {
             }
         }
         pieces.retain(|piece| !piece.text.is_empty());
-        Entry { row: known.slot.row, hang, ..Entry::new(Part::Diff(known.change), pieces) }
+        Paragraph { row: known.slot.row, hang, ..Paragraph::new(Part::Diff(known.change), pieces) }
     }
 
-    /// The words of a changed line that differ from its counterpart.
-    fn tones(&self, at: usize, known: &Known<'_>) -> Vec<(Range<usize>, Tone)> {
+    /// Emphasis on the words of a changed line that differ from its counterpart.
+    fn tones(&self, at: usize, known: &DiffLine<'_>) -> Vec<(Range<usize>, Tone)> {
         let (ours, tone) = match known.change {
             Change::Removed => (ChangeTag::Delete, Tone::RemovedWord),
             Change::Added => (ChangeTag::Insert, Tone::AddedWord),
@@ -186,10 +189,10 @@ impl Diff {
         found
     }
 
-    /// The line that a changed one takes the place of, or that takes its place.
-    fn counterpart(&self, at: usize, change: Change) -> Option<Known<'_>> {
-        let mut removed: Vec<(usize, Known<'_>)> = Vec::new();
-        let mut added: Vec<(usize, Known<'_>)> = Vec::new();
+    /// The removed line that an added line replaces, or the other way round.
+    fn counterpart(&self, at: usize, change: Change) -> Option<DiffLine<'_>> {
+        let mut removed: Vec<(usize, DiffLine<'_>)> = Vec::new();
+        let mut added: Vec<(usize, DiffLine<'_>)> = Vec::new();
         let begins = at.saturating_sub(MAX_BLOCK) / STRIDE * STRIDE;
         for (here, known) in self.from(at, MAX_BLOCK).take(MAX_BLOCK * 3) {
             match known.change {
@@ -223,11 +226,11 @@ impl Diff {
         if let Some((at, known)) =
             left.filter(|(_, known)| matches!(known.change, Change::Hunk | Change::Header))
         {
-            return self.entry(at, &known, columns).wrap(columns);
+            return self.paragraph(at, &known, columns).wrap(columns);
         }
         let half = columns.saturating_sub(GUTTER + DIVIDER.chars().count()) / 2;
         let w = self.digits;
-        let side = |known: Option<(usize, Known<'_>)>, tone: Tone, old: bool| -> Vec<Vec<Piece>> {
+        let side = |known: Option<(usize, DiffLine<'_>)>, tone: Tone, old: bool| -> Vec<Vec<Piece>> {
             let Some((at, known)) = known else { return Vec::new() };
             let number = if old { known.old } else { known.new };
             let prefix = number.map_or_else(|| format!("{:>w$} ", ""), |number| format!("{number:>w$} "));
@@ -252,10 +255,10 @@ impl Diff {
     }
 }
 
-/// Between the two sides.
+/// The text between the two sides.
 const DIVIDER: &str = " ┊ ";
 
-fn tinted(piece: Piece, known: &Known<'_>, tone: Tone) -> Piece {
+fn tinted(piece: Piece, known: &DiffLine<'_>, tone: Tone) -> Piece {
     match (piece.tone, known.change) {
         (Tone::None, Change::Added | Change::Removed) => Piece { tone, ..piece },
         (_, _) => piece,
@@ -270,7 +273,7 @@ fn sign(change: Change) -> char {
     }
 }
 
-impl Known<'_> {
+impl DiffLine<'_> {
     /// The line without its sign.
     fn body(&self) -> &str {
         let raw = self.slot.raw;
@@ -281,10 +284,10 @@ impl Known<'_> {
     }
 }
 
-impl State {
-    /// Says what a line is, and goes on behind it.
-    fn take<'a>(&mut self, slot: Slot<'a>) -> Known<'a> {
-        let mut known = Known { slot, change: self.last, old: None, new: None };
+impl DiffState {
+    /// Finds the role of a line and moves on to the next.
+    fn take<'a>(&mut self, slot: Slot<'a>) -> DiffLine<'a> {
+        let mut known = DiffLine { slot, change: self.last, old: None, new: None };
         if slot.row == Row::Continued {
             return known;
         }
@@ -303,14 +306,16 @@ impl State {
     fn change(&mut self, slot: &Slot<'_>) -> Change {
         if let Some((old, new)) = hunk(slot.raw) {
             (self.old, self.new) = (old.start, new.start);
-            self.place = Place::Hunk { old: old.len(), new: new.len() };
+            self.place = Region::Hunk { old: old.len(), new: new.len() };
             return Change::Hunk;
         }
-        let Place::Hunk { old, new } = self.place else { return Change::Header };
-        let over = old == 0 && new == 0;
+        let Region::Hunk { old, new } = self.place else { return Change::Header };
+        let is_complete = old == 0 && new == 0;
         match slot.raw.chars().next() {
-            // Only behind a hunk that has all its lines can this be the next file; within one `---` is a removed line.
-            Some('-' | '+') if over && (slot.raw.starts_with("--- ") || slot.raw.starts_with("+++ ")) => {
+            // Inside a hunk, `---` is a removed line. It starts the next file only after a complete hunk.
+            Some('-' | '+')
+                if is_complete && (slot.raw.starts_with("--- ") || slot.raw.starts_with("+++ ")) =>
+            {
                 Change::Header
             }
             Some('+') => Change::Added,
@@ -318,14 +323,14 @@ impl State {
             Some(' ' | '\t') | None => Change::Same,
             Some('\\') => Change::Header,
             Some(_) => {
-                self.place = Place::Header;
+                self.place = Region::Header;
                 Change::Header
             }
         }
     }
 
     fn step_old(&mut self, lines: usize) -> usize {
-        if let Place::Hunk { old, .. } = &mut self.place {
+        if let Region::Hunk { old, .. } = &mut self.place {
             *old = old.saturating_sub(lines);
         }
         let here = self.old;
@@ -334,7 +339,7 @@ impl State {
     }
 
     fn step_new(&mut self, lines: usize) -> usize {
-        if let Place::Hunk { new, .. } = &mut self.place {
+        if let Region::Hunk { new, .. } = &mut self.place {
             *new = new.saturating_sub(lines);
         }
         let here = self.new;
@@ -343,7 +348,7 @@ impl State {
     }
 }
 
-/// The lines that a hunk is about: `@@ -1,3 +1,4 @@`.
+/// The old and new line numbers of a hunk header: `@@ -1,3 +1,4 @@`.
 fn hunk(raw: &str) -> Option<(Range<usize>, Range<usize>)> {
     let rest = raw.strip_prefix("@@ -")?;
     let (ranges, _) = rest.split_once(" @@")?;
@@ -351,7 +356,7 @@ fn hunk(raw: &str) -> Option<(Range<usize>, Range<usize>)> {
     let range = |text: &str| {
         let (start, count) = text.split_once(',').unwrap_or((text, "1"));
         let (start, count): (usize, usize) = (start.parse().ok()?, count.parse().ok()?);
-        // Numbers that no file has would only push the text aside.
+        // Line numbers that no file can have would only push the text aside.
         (start < 1 << 40 && count < 1 << 40).then(|| start..start + count)
     };
     Some((range(old)?, range(new)?))

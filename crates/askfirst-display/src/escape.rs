@@ -1,4 +1,4 @@
-//! Makes text visible: escapes what a screen would act upon or not draw, and never strips anything.
+//! Makes text visible: escapes every character that a terminal would act on or not draw. It never removes anything.
 
 use std::ops::Range;
 
@@ -7,38 +7,38 @@ use unicode_width::UnicodeWidthChar;
 
 use super::tone::Tone;
 
-/// What a piece of visible text is.
+/// The kind of a piece of visible text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PieceKind {
-    /// As it was written.
+    /// Text as it was written.
     Plain,
-    /// An escape that stands for one character or byte, such as `\u{202e}`.
+    /// An escape for one character or byte, such as `\u{202e}`.
     Escaped,
-    /// A drawn tabulator.
+    /// A tab, drawn as an arrow.
     Tab,
-    /// A run of blanks or of blank lines, drawn as their count.
+    /// A run of spaces and tabs or of blank lines, drawn as its length.
     Collapsed,
 }
 
-/// A piece of one line. It contains no control or format character, not even a line feed.
+/// A piece of one line. It contains no control or format character, not even a newline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// What to draw.
+    /// The text to draw.
     pub text: String,
-    /// What it is.
+    /// The kind of piece.
     pub kind: PieceKind,
-    /// How it stands out.
+    /// Its emphasis.
     pub tone: Tone,
 }
 
 impl Piece {
-    /// A piece of our own words. Only for text that is constant or made of numbers.
+    /// A piece of askfirst's own words. Use it only for constant text and numbers.
     #[must_use]
     pub fn ours(text: impl Into<String>) -> Self {
         Self::toned(text, Tone::None)
     }
 
-    /// The same, standing out.
+    /// A piece of askfirst's own words with an emphasis. Use it only for constant text and numbers.
     #[must_use]
     pub fn toned(text: impl Into<String>, tone: Tone) -> Self {
         Self { text: text.into(), kind: PieceKind::Plain, tone }
@@ -47,17 +47,17 @@ impl Piece {
 
 /// Text that is safe to draw.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Visible {
+pub struct VisibleText {
     /// The lines, each as its pieces.
     pub lines: Vec<Vec<Piece>>,
-    /// How many characters or bytes are drawn as escapes.
+    /// The number of characters or bytes that are drawn as escapes.
     pub escaped: usize,
-    /// How many blanks and blank lines are drawn as a count.
+    /// The number of spaces, tabs and blank lines that are drawn as a count.
     pub collapsed: usize,
 }
 
-impl Visible {
-    /// All of it as one text, lines joined by line feeds.
+impl VisibleText {
+    /// The whole text, with its lines joined by newlines.
     #[must_use]
     pub fn text(&self) -> String {
         let lines: Vec<String> =
@@ -65,13 +65,13 @@ impl Visible {
         lines.join("\n")
     }
 
-    /// The pieces of a text that is one line.
+    /// The pieces of a text of one line.
     #[must_use]
     pub fn into_pieces(self) -> Vec<Piece> {
         self.lines.into_iter().flatten().collect()
     }
 
-    /// Draws one line and counts what it took.
+    /// Draws one line and adds its escapes and collapsed blanks to the counts.
     fn draw(&mut self, line: &str) -> Vec<Piece> {
         if is_plain(line) {
             return if line.is_empty() { Vec::new() } else { vec![Piece::ours(line)] };
@@ -80,7 +80,7 @@ impl Visible {
     }
 
     fn draw_toned(&mut self, line: &str, tones: &[(Range<usize>, Tone)]) -> Vec<Piece> {
-        let mut drawn = LineMaker::default();
+        let mut drawn = LineBuilder::default();
         let mut tones = tones.iter().peekable();
         for (at, c) in line.char_indices() {
             while tones.next_if(|(range, _)| range.end <= at).is_some() {}
@@ -93,71 +93,71 @@ impl Visible {
     }
 }
 
-/// More blanks than this within a line are drawn as a count.
+/// The longest run of spaces and tabs inside a line that is drawn as it is.
 const MAX_BLANKS: usize = 8;
-/// More blanks than this at the beginning of a line, where code is indented, are drawn as a count.
+/// The longest run of spaces and tabs at the start of a line that is drawn as it is. Code is indented there.
 const MAX_INDENT: usize = 24;
-/// More blank lines than this in a row are drawn as a count.
+/// The longest run of blank lines that is drawn as it is.
 pub(super) const MAX_BLANK_LINES: usize = 3;
-/// More marks than this on one letter are escaped.
+/// The number of combining marks on one letter that are drawn. Further marks are escaped.
 const MAX_MARKS: usize = 4;
-/// How far apart tabulators stand.
+/// The distance between tab stops, in columns.
 const TAB_STOP: usize = 4;
 
 /// Makes a text of any number of lines visible.
 #[must_use]
-pub fn visible(text: &str) -> Visible {
-    let mut seen = Visible::default();
+pub fn visible(text: &str) -> VisibleText {
+    let mut drawn = VisibleText::default();
     let mut lines = Vec::new();
     for line in text.split('\n') {
-        lines.push((is_blank(line), seen.draw(line)));
+        lines.push((is_blank(line), drawn.draw(line)));
     }
-    seen.lines = collapse_blank_lines(lines, &mut seen.collapsed);
-    seen
+    drawn.lines = collapse_blank_lines(lines, &mut drawn.collapsed);
+    drawn
 }
 
-/// Makes a text visible that must stay one line: line feeds are escaped too.
+/// Makes a text visible that must stay on one line. Newlines are escaped too.
 #[must_use]
-pub fn visible_line(text: &str) -> Visible {
-    let mut seen = Visible::default();
-    let line = seen.draw(text);
-    seen.lines.push(line);
-    seen
+pub fn visible_line(text: &str) -> VisibleText {
+    let mut drawn = VisibleText::default();
+    let line = drawn.draw(text);
+    drawn.lines.push(line);
+    drawn
 }
 
-/// The same, with parts that stand out: byte ranges in order that do not overlap.
+/// Like [`visible_line`], with emphasis on some parts: byte ranges in order that do not overlap.
 #[must_use]
-pub fn visible_toned(text: &str, tones: &[(Range<usize>, Tone)]) -> Visible {
+pub fn visible_toned(text: &str, tones: &[(Range<usize>, Tone)]) -> VisibleText {
     if tones.is_empty() {
         return visible_line(text);
     }
-    let mut seen = Visible::default();
-    let line = seen.draw_toned(text, tones);
-    seen.lines.push(line);
-    seen
+    let mut drawn = VisibleText::default();
+    let line = drawn.draw_toned(text, tones);
+    drawn.lines.push(line);
+    drawn
 }
 
-/// A text of ours that holds somebody else's words, for a line of output: escaped, with its blanks as they are. It stays one
-/// line, so that nobody's words begin another.
+/// Escapes a text for one line of output. Runs of spaces stay as they are.
+/// Newlines are escaped, so that quoted text cannot start a line of its own.
 #[must_use]
 pub fn escaped_line(text: &str) -> String {
     let draw = |c: char| if must_escape(c) { escape_of(c) } else { c.to_string() };
     text.chars().map(draw).collect()
 }
 
-/// The same, with its lines as they are: for what is nobody else's, or stands apart.
+/// Escapes a text for output and keeps its newlines. Use it for text that may start lines of its own.
 #[must_use]
 pub fn escaped(text: &str) -> String {
     text.split('\n').map(escaped_line).collect::<Vec<_>>().join("\n")
 }
 
-/// Makes bytes visible; those that are not UTF-8 are drawn as `\xNN`.
+/// Makes bytes visible. Bytes that are not UTF-8 are drawn as `\xNN`.
 #[must_use]
-pub fn visible_bytes(bytes: &[u8]) -> Visible {
-    let mut all = Visible::default();
+pub fn visible_bytes(bytes: &[u8]) -> VisibleText {
+    let mut all = VisibleText::default();
     let mut lines = Vec::new();
     for line in bytes.split(|byte| *byte == b'\n') {
-        let mut drawn = LineMaker::default();
+        let mut drawn = LineBuilder::default();
         for chunk in line.utf8_chunks() {
             chunk.valid().chars().for_each(|c| drawn.push(c));
             chunk.invalid().iter().for_each(|byte| drawn.escape(&format!("\\x{byte:02x}")));
@@ -170,7 +170,7 @@ pub fn visible_bytes(bytes: &[u8]) -> Visible {
     all
 }
 
-/// Whether a line can be drawn as it is. Most can, so this is worth asking first.
+/// Whether a line can be drawn unchanged. Most lines can, so this quick check comes first.
 pub(super) fn is_plain(line: &str) -> bool {
     let mut blanks = 0;
     line.bytes().all(|byte| {
@@ -207,25 +207,25 @@ fn collapse_blank_lines(lines: Vec<(bool, Vec<Piece>)>, collapsed: &mut usize) -
     kept
 }
 
-/// So many blank lines, in one.
+/// The text that replaces a run of blank lines.
 pub(super) fn blank_lines(count: usize) -> String {
     format!("·×{count} blank lines")
 }
 
 /// Draws one line, character by character.
 #[derive(Default)]
-struct LineMaker {
+struct LineBuilder {
     tone: Tone,
     pieces: Vec<Piece>,
     blanks: String,
     column: usize,
-    /// How many marks the last letter carries; nothing where there is no letter to carry one.
+    /// The number of combining marks on the last letter, or `None` if there is no letter to carry a mark.
     marks: Option<usize>,
     escaped: usize,
     collapsed: usize,
 }
 
-impl LineMaker {
+impl LineBuilder {
     fn push(&mut self, c: char) {
         if c == ' ' || c == '\t' {
             self.blanks.push(c);
@@ -252,7 +252,7 @@ impl LineMaker {
         self.escaped += 1;
         self.marks = None;
         self.add(text, PieceKind::Escaped);
-        // Each escape is a piece of its own, so that it is never taken apart.
+        // Each escape is a piece of its own, so that wrapping never splits it.
         self.add("", PieceKind::Plain);
     }
 
@@ -298,7 +298,7 @@ impl LineMaker {
     }
 }
 
-/// How many columns a text takes that was made visible.
+/// The number of columns that a visible text takes.
 #[must_use]
 pub fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(|c| c.width().unwrap_or(0)).sum() }
@@ -313,7 +313,7 @@ fn escape_of(c: char) -> String {
     }
 }
 
-/// Marks and letters that are drawn on top of the one before.
+/// Whether a character is drawn on top of the one before.
 fn is_mark(c: char) -> bool {
     !c.is_ascii()
         && (c.width().unwrap_or(0) == 0
@@ -341,7 +341,7 @@ fn must_escape(c: char) -> bool {
     category || draws_nothing(c)
 }
 
-/// What a screen leaves out or draws as a blank although it counts as a letter, mark or symbol.
+/// Whether a terminal draws nothing or a blank for this letter, mark or symbol.
 fn draws_nothing(c: char) -> bool {
     matches!(c,
         '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{2800}'
@@ -349,16 +349,16 @@ fn draws_nothing(c: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Letters of a host or program name that are not ASCII, each once, as `U+0430`: they may look like others.
+/// The non-ASCII letters of a name, each once, as `U+0430`. Such letters can imitate others.
 #[must_use]
-pub fn odd_letters(name: &str) -> Vec<String> {
-    let mut seen = Vec::new();
+pub fn non_ascii_letters(name: &str) -> Vec<String> {
+    let mut letters = Vec::new();
     for c in name.chars().filter(|c| !c.is_ascii()) {
-        if !seen.contains(&c) {
-            seen.push(c);
+        if !letters.contains(&c) {
+            letters.push(c);
         }
     }
-    seen.iter().map(|c| format!("U+{:04X}", u32::from(*c))).collect()
+    letters.iter().map(|c| format!("U+{:04X}", u32::from(*c))).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Tells what the words of a program are, only for lines that are looked at and only for so long.
+//! Syntax highlighting for the lines on screen, within a time budget.
 //!
-//! A line that is too long, too far down or too hard stays plain: it is shown either way.
+//! A line that is too long, too far down or too slow to parse stays plain. It is shown either way.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
-use super::text::{STRIDE, Text};
+use super::text::{IndexedText, STRIDE};
 use super::tone::{Token, Tone};
 
-/// Longer lines stay plain.
+/// The longest line in bytes that is highlighted.
 const MAX_LINE: usize = 400;
-/// So many lines are kept as they were found.
+/// The number of lines whose tones the cache keeps.
 const MAX_KEPT: usize = 4_000;
-/// Without being told otherwise, so long at a time.
+/// The time budget for one call of [`Highlight::tones`] unless [`Highlight::until`] sets another.
 const BUDGET: Duration = Duration::from_millis(20);
 
 static LANGUAGES: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
 
-/// What the beginning of a scope's name says.
+/// The syntax class for each prefix of a scope name.
 static TOKENS: LazyLock<Vec<(Scope, Token)>> = LazyLock::new(|| {
     let table = [
         ("comment", Token::Comment),
@@ -44,16 +44,16 @@ static TOKENS: LazyLock<Vec<(Scope, Token)>> = LazyLock::new(|| {
 
 type Tones = Vec<(Range<usize>, Tone)>;
 
-/// The words of one text.
+/// The syntax highlighting of one text.
 #[derive(Clone)]
-pub(super) struct Highlight(Arc<Mutex<Found>>);
+pub(super) struct Highlight(Arc<Mutex<HighlightCache>>);
 
-struct Found {
-    /// How the reading stood before every so many lines.
+struct HighlightCache {
+    /// The state of the parser before every 32nd slot.
     states: Vec<(ParseState, ScopeStack)>,
     lines: BTreeMap<usize, Tones>,
     until: Option<Instant>,
-    broken: bool,
+    has_failed: bool,
 }
 
 impl std::fmt::Debug for Highlight {
@@ -63,35 +63,36 @@ impl std::fmt::Debug for Highlight {
 }
 
 impl Highlight {
-    /// For a language by its name or suffix, if it is known.
+    /// Finds the language by its name or file suffix. Returns `None` for an unknown language.
     pub(super) fn new(language: &str) -> Option<Self> {
         let syntax = LANGUAGES.find_syntax_by_token(language)?;
         let start = (ParseState::new(syntax), ScopeStack::new());
-        let found = Found { states: vec![start], lines: BTreeMap::new(), until: None, broken: false };
-        Some(Self(Arc::new(Mutex::new(found))))
+        let cache =
+            HighlightCache { states: vec![start], lines: BTreeMap::new(), until: None, has_failed: false };
+        Some(Self(Arc::new(Mutex::new(cache))))
     }
 
-    /// From now on it may take until then.
+    /// Sets the time at which highlighting stops.
     pub(super) fn until(&self, until: Instant) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).until = Some(until);
     }
 
-    /// The words of one line, or none if there was no time.
-    pub(super) fn tones(&self, text: &Text, at: usize) -> Tones {
-        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tones) = found.lines.get(&at) {
+    /// The tones of one line. They are empty if there was no time.
+    pub(super) fn tones(&self, text: &IndexedText, at: usize) -> Tones {
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tones) = cache.lines.get(&at) {
             return tones.clone();
         }
-        let until = found.until.unwrap_or_else(|| Instant::now() + BUDGET);
-        found.read(text, at, until);
-        found.lines.get(&at).cloned().unwrap_or_default()
+        let until = cache.until.unwrap_or_else(|| Instant::now() + BUDGET);
+        cache.read(text, at, until);
+        cache.lines.get(&at).cloned().unwrap_or_default()
     }
 }
 
-impl Found {
-    /// Reads on from the last place before a line that is known, until behind it.
-    fn read(&mut self, text: &Text, at: usize, until: Instant) {
-        if self.broken {
+impl HighlightCache {
+    /// Parses from the last stored state before a line up to the end of that line.
+    fn read(&mut self, text: &IndexedText, at: usize, until: Instant) {
+        if self.has_failed {
             return;
         }
         let mark = (at / STRIDE).min(self.states.len().saturating_sub(1));
@@ -110,10 +111,10 @@ impl Found {
             let tones = if slot.raw.len() > MAX_LINE {
                 Some(Vec::new())
             } else {
-                words(&format!("{}\n", slot.raw), &mut state, &mut stack)
+                parse(&format!("{}\n", slot.raw), &mut state, &mut stack)
             };
             let Some(tones) = tones else {
-                self.broken = true;
+                self.has_failed = true;
                 return;
             };
             self.lines.insert(here, tones);
@@ -121,7 +122,7 @@ impl Found {
     }
 }
 
-fn words(line: &str, state: &mut ParseState, stack: &mut ScopeStack) -> Option<Tones> {
+fn parse(line: &str, state: &mut ParseState, stack: &mut ScopeStack) -> Option<Tones> {
     let ops = state.parse_line(line, &LANGUAGES).ok()?;
     let mut tones: Tones = Vec::new();
     let mut add = |range: Range<usize>, stack: &ScopeStack| {
@@ -143,7 +144,7 @@ fn words(line: &str, state: &mut ParseState, stack: &mut ScopeStack) -> Option<T
     Some(tones)
 }
 
-/// What the innermost scope says that says anything.
+/// The syntax class of the innermost scope that has one.
 fn token(stack: &ScopeStack) -> Option<Token> {
     let of =
         |scope: &Scope| TOKENS.iter().find(|(known, _)| known.is_prefix_of(*scope)).map(|(_, token)| *token);

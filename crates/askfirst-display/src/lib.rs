@@ -1,7 +1,8 @@
-//! What a person is shown, as data: one tree that every door renders.
+//! Builds the content that a person sees, as data, so that every front end can draw it.
 //!
-//! Everything that a tool or an agent wrote is escaped here, visibly and counted, and carries a gutter in every
-//! line. No renderer gets raw text, so none can forget to escape it.
+//! Text that a tool or an agent wrote is escaped here.
+//! The escapes are visible and counted, and every line of such text has a gutter.
+//! Front ends never get raw text, so none of them can forget to escape it.
 
 mod command;
 pub mod diff;
@@ -17,8 +18,8 @@ pub mod time;
 pub mod tone;
 mod tree;
 
-pub use escape::{Piece, PieceKind, Visible, odd_letters, visible, visible_bytes, visible_line};
+pub use escape::{Piece, PieceKind, VisibleText, non_ascii_letters, visible, visible_bytes, visible_line};
 pub use line::{Change, Line, Part, Row};
 pub use offer::{Choice, Offer, Offers};
-pub use page::{Hidden, Page, PageOptions, Preview, Stand};
+pub use page::{Extent, HiddenCounts, Page, PageOptions, Preview};
 pub use tone::{Token, Tone};

@@ -1,57 +1,57 @@
-//! One line on a screen: what it is, and its pieces. Wraps, and never cuts.
+//! One line on a screen: its role on the page and its pieces. Long text is wrapped and never cut off.
 
 use askfirst::PresentationKind;
 
 use super::escape::{Piece, PieceKind, width};
 
-/// What changed in a line of a diff.
+/// The role of a line in a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Change {
     /// A line that is added.
     Added,
-    /// A line that is taken away.
+    /// A line that is removed.
     Removed,
-    /// Where the lines stand.
+    /// The position of the lines that follow: `@@ -1,3 +1,4 @@`.
     Hunk,
-    /// Which files it is about.
+    /// The files that the diff is about, and other headers.
     Header,
-    /// A line that stays.
+    /// A line that stays the same.
     Same,
-    /// What was on the left, what will be on the right.
+    /// The old line on the left and the new line on the right.
     Sides,
 }
 
-/// What a line is.
+/// The role of a line on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// The first line of a page, in our words.
+    /// The first line of a page, in askfirst's words.
     Title,
-    /// What the lines below are, in our words.
+    /// The heading of the lines below, in askfirst's words.
     Heading,
-    /// Tool, caller, risk: our label, somebody else's value.
+    /// Tool, caller or risk: the label is askfirst's, the value is from the request.
     Field,
-    /// What the tool or the agent says about the call. Nobody checked it.
+    /// The agent's own description of the call, which is not checked.
     Claim,
-    /// What we know.
+    /// A fact that askfirst knows about the call.
     Fact,
-    /// What a person should not overlook, in our words.
+    /// A warning, in askfirst's words.
     Warning,
-    /// The arguments as they would run.
+    /// An argument of the call, as it would run.
     Args,
-    /// What the tool wants shown.
+    /// Content that the tool presents.
     Content(PresentationKind),
-    /// A line of a diff that the tool wants shown.
+    /// A line of a diff that the tool presents.
     Diff(Change),
-    /// What an approval would cover.
+    /// The calls that an answer for the session would cover.
     Scope,
-    /// How much there is and what was hidden, in our words.
+    /// The size of something or the number of hidden parts, in askfirst's words.
     Count,
-    /// A key and what it does, in our words.
+    /// A key and its effect, in askfirst's words.
     Option,
 }
 
 impl Part {
-    /// Whether the line has text that somebody else wrote. Every such line has a gutter.
+    /// Whether the line contains text that askfirst did not write. Every such line has a gutter.
     #[must_use]
     pub fn has_gutter(self) -> bool {
         match self {
@@ -67,34 +67,34 @@ impl Part {
     }
 }
 
-/// Whether a line begins something or goes on with the one before.
+/// Whether a line starts a paragraph or continues the line before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Row {
-    /// It begins here.
+    /// The first row of a paragraph.
     First,
-    /// It did not fit and goes on here.
+    /// A further row of a paragraph that did not fit in one row.
     Continued,
 }
 
-/// One line, no wider than was asked for.
+/// One line, no wider than the requested number of columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// What it is.
+    /// Its role on the page.
     pub part: Part,
-    /// Whether it goes on with the one before.
+    /// Whether it continues the line before.
     pub row: Row,
-    /// What to draw after the gutter.
+    /// The text to draw after the gutter.
     pub pieces: Vec<Piece>,
 }
 
 impl Line {
-    /// The text without gutter and style.
+    /// The text without its gutter and its tones.
     #[must_use]
     pub fn text(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }
 
-    /// What stands before the text in every style: a glyph that content cannot draw in its place.
+    /// The glyph before the text, which every style draws. Content cannot draw anything in its place.
     #[must_use]
     pub fn gutter(&self) -> &'static str {
         match (self.part.has_gutter(), self.row) {
@@ -105,28 +105,28 @@ impl Line {
     }
 }
 
-/// How many columns a gutter takes.
+/// The number of columns that a gutter takes.
 pub const GUTTER: usize = 2;
 
-/// Where there is no room to stand as far in as wanted, later rows stand so far in.
+/// The indent of later rows where the screen is too narrow for the wanted indent.
 const NARROW_HANG: usize = 4;
 
-/// The narrowest screen that is laid out for; on a narrower one the terminal itself wraps.
+/// The narrowest width that lines are laid out for. On a narrower screen, the terminal wraps them itself.
 const MIN_WIDTH: usize = 8;
 
-/// A line before it is laid out: indented by us, its pieces visible already.
+/// Text before layout: its pieces are escaped already. It takes one line, or several where it does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct Paragraph {
     pub(super) part: Part,
     pub(super) indent: usize,
-    /// Whether it goes on with the entry before.
+    /// Whether it continues the paragraph before.
     pub(super) row: Row,
-    /// So many columns further in than the first row stand the others.
+    /// The extra indent of every row after the first.
     pub(super) hang: usize,
     pub(super) pieces: Vec<Piece>,
 }
 
-impl Entry {
+impl Paragraph {
     pub(super) fn new(part: Part, pieces: Vec<Piece>) -> Self {
         Self { part, indent: 0, row: Row::First, hang: 0, pieces }
     }
@@ -139,12 +139,12 @@ impl Entry {
         Self::new(part, vec![Piece::ours(text)])
     }
 
-    /// The same, with its later rows further in.
+    /// Sets the extra indent of every row after the first.
     pub(super) fn hanging(self, hang: usize) -> Self {
         Self { hang, ..self }
     }
 
-    /// Lays the entry out: as many lines as it needs.
+    /// Lays out the paragraph in as many lines as it needs.
     pub(super) fn wrap(&self, columns: usize) -> Vec<Line> {
         let (room, indent) = self.room(columns);
         let rows = if self.fits(room) { vec![self.pieces.clone()] } else { self.rows(room) };
@@ -159,7 +159,7 @@ impl Entry {
         rows.into_iter().enumerate().map(line).collect()
     }
 
-    /// The columns that are there for the text, and the indent before it.
+    /// The columns that are free for the text, and the indent before it.
     fn room(&self, columns: usize) -> (usize, usize) {
         let room = columns.max(MIN_WIDTH) - if self.part.has_gutter() { GUTTER } else { 0 };
         let indent = self.indent.min(room / 2);
@@ -167,7 +167,7 @@ impl Entry {
     }
 
     fn hang(&self, room: usize) -> usize {
-        // On a narrow screen most of a row would be blank.
+        // On a narrow screen, a wide indent would leave most of each row blank.
         if self.hang > room / 2 { NARROW_HANG.min(room / 2) } else { self.hang }
     }
 
@@ -191,14 +191,14 @@ impl Entry {
     }
 }
 
-/// What stays together when a line does not fit.
+/// The unit that wrapping does not split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flow {
-    /// Pieces of ours, such as a key with what it does.
+    /// A whole piece, such as a key with its effect.
     Whole,
-    /// Words.
+    /// A word.
     Words,
-    /// Nothing: what is written is drawn as far as it goes.
+    /// A single character: a row is filled up to its last column.
     Letters,
 }
 
@@ -212,10 +212,10 @@ impl Part {
     }
 }
 
-/// Fills rows with parts that stay together.
+/// Fills rows with units that must not be split.
 struct Rows {
     room: usize,
-    /// The room of all rows but the first.
+    /// The room of every row except the first.
     later: usize,
     done: Vec<Vec<Piece>>,
     row: Vec<Piece>,
@@ -223,9 +223,10 @@ struct Rows {
 }
 
 impl Rows {
-    /// An escape, or our own words: whole if there is room for it, else taken apart at blanks, else anywhere.
+    /// Adds an escape or a piece of askfirst's own words.
+    /// A piece that does not fit in a row is split at spaces, or anywhere if one word is too long.
     fn whole(&mut self, piece: &Piece) {
-        // Blanks that keep two of ours apart are not needed at the end of a row.
+        // Spaces between two pieces are not needed at the end of a row.
         let trimmed = if piece.kind == PieceKind::Plain { piece.text.trim_end() } else { &piece.text };
         for text in [&piece.text, trimmed] {
             if width(text) <= self.later {
@@ -236,7 +237,7 @@ impl Rows {
         self.words(piece);
     }
 
-    /// Word by word; what has no room in a row of its own is taken apart.
+    /// Adds a piece word by word. A word that is longer than a row is split.
     fn words(&mut self, piece: &Piece) {
         for word in piece.text.split_inclusive(' ') {
             if width(word) <= self.later {
@@ -247,7 +248,7 @@ impl Rows {
         }
     }
 
-    /// Letter by letter; a mark stays with its letter, as it needs no room.
+    /// Adds a piece character by character. A combining mark takes no room, so it stays with its letter.
     fn letters(&mut self, piece: &Piece) {
         piece.text.chars().for_each(|c| self.add(c.encode_utf8(&mut [0; 4]), piece));
     }

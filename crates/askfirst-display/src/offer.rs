@@ -1,6 +1,6 @@
-//! What a person may answer to a question: which keys there are, and what each does, in words.
+//! The answers that a person may give to a question: the keys, and the effect of each in words.
 //!
-//! A key never changes its meaning; one that is not offered does nothing.
+//! A key never changes its meaning. A key that is not offered does nothing.
 
 use askfirst::machine::{Member, Question};
 use askfirst::{Approval, Risk, Timestamp};
@@ -9,31 +9,31 @@ use super::target;
 use super::time::span;
 use crate::redact::Redactor;
 
-/// What a key does.
+/// An answer or an action, each with a key of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Choice {
     /// Yes, this once.
     Once,
     /// No, this once.
     No,
-    /// Yes, and to equal calls for the session.
+    /// Yes to this call and to equal calls for the session.
     Session,
-    /// No, and to equal calls for the session.
+    /// No to this call and to equal calls for the session.
     NoSession,
-    /// Look at everything.
+    /// View the whole page.
     View,
     /// No, with a reason.
     Reason,
-    /// Change the arguments.
+    /// Edit the arguments.
     Edit,
-    /// Look at the facts.
+    /// View the facts and the keys.
     Facts,
     /// No, and stop the run.
     Stop,
 }
 
 impl Choice {
-    /// Every choice, in the order in which they are shown.
+    /// Every choice, in the order on the screen.
     pub const ALL: [Self; 9] = [
         Self::Once,
         Self::No,
@@ -62,7 +62,7 @@ impl Choice {
         }
     }
 
-    /// Whether it lets a call run.
+    /// Whether this choice lets a call run.
     #[must_use]
     pub fn approves(self) -> bool {
         match self {
@@ -78,35 +78,35 @@ impl Choice {
     }
 }
 
-/// One choice that is there.
+/// One choice that a question offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
     /// The choice.
     pub choice: Choice,
-    /// What it does, in our words.
+    /// Its effect, in askfirst's words.
     pub words: String,
 }
 
-/// All that a person may answer to one question.
+/// All choices that one question offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offers {
-    /// The choices that are there, in order.
+    /// The offered choices, in order.
     pub list: Vec<Offer>,
-    /// For each member: the word that must be typed to approve it, if there must be one.
+    /// For each member, the word that the person must type to approve it, if it needs one.
     pub words: Vec<Option<String>>,
-    /// The patterns that a yes for the session may be widened to: their places in the request.
+    /// The wider scopes of a yes for the session, as indexes into the patterns of the request.
     pub patterns: Vec<usize>,
-    /// How bad the worst of it could be.
+    /// The highest risk among the members.
     pub risk: Risk,
 }
 
 impl Offers {
-    /// What may be answered to a question.
+    /// The choices for a question.
     #[must_use]
     pub fn of(question: &Question, redactor: &Redactor, now: Timestamp) -> Self {
         let members = &question.members;
         let risk = members.iter().map(|member| member.request.risk).max().unwrap_or_default();
-        // In a group, digits leave one out.
+        // In a group, digits leave a member out.
         let numbers = ('0'..='9').filter(|_| members.len() > 1);
         let keys: Vec<char> = Choice::ALL.iter().map(|choice| choice.key()).chain(numbers).collect();
         let words: Vec<Option<String>> = members
@@ -122,7 +122,7 @@ impl Offers {
         offers
     }
 
-    /// Whether a choice is there.
+    /// Whether the question offers a choice.
     #[must_use]
     pub fn has(&self, choice: Choice) -> bool {
         self.list.iter().any(|offer| offer.choice == choice)
@@ -134,17 +134,17 @@ impl Offers {
         let alone = members.len() == 1;
         let typed = self.risk == Risk::Irreversible;
         let until = members.first().and_then(|member| member.remembered_until);
-        let until = || until.map_or_else(String::new, |at| format!(" ({} at most)", span(now.until(at))));
+        let until = || until.map_or_else(String::new, |at| format!(" (at most {})", span(now.until(at))));
         let words = match choice {
             Choice::Once if typed || (once_per_session && !human) => return None,
             Choice::Once if alone => "yes, once".to_owned(),
             Choice::Once if once_per_session => {
-                "yes to all listed, remembered where that is the rule".to_owned()
+                "yes to all listed, remembered for those set to once_per_session".to_owned()
             }
             Choice::Once => "yes to all listed, once".to_owned(),
             Choice::Session if typed || human => return None,
             Choice::Session if !self.patterns.is_empty() => {
-                format!("yes, for the session{}: how far?", until())
+                format!("yes, for the session{}: which calls?", until())
             }
             Choice::Session if alone => format!("yes, for the session{}", until()),
             Choice::Session => format!("yes to all listed, for the session{}", until()),
@@ -153,7 +153,7 @@ impl Offers {
             Choice::Edit if !alone => return None,
             Choice::No if alone => "no".to_owned(),
             Choice::No => "no to all listed".to_owned(),
-            Choice::View => "view all of it".to_owned(),
+            Choice::View => "view all".to_owned(),
             Choice::Reason => "no, with a reason".to_owned(),
             Choice::Edit => "edit the arguments".to_owned(),
             Choice::Facts => "facts and keys".to_owned(),
@@ -163,7 +163,7 @@ impl Offers {
     }
 }
 
-/// Each is chosen by one digit, and the first digit is the call itself.
+/// The largest number of wider scopes. One digit chooses a scope, and `1` is the call itself.
 const MAX_PATTERNS: usize = 8;
 
 fn patterns_of(members: &[Member]) -> Vec<usize> {

@@ -1,6 +1,8 @@
-//! The page of one question: everything a person is told, in order, as data. Nothing is left out without a count.
+//! The page of one question: everything that the person sees, in order, as data.
 //!
-//! Large contents are not laid out before they are looked at: a page has places, and each place gives its lines.
+//! A page is a list of paragraphs. Each takes one line, or more where it does not fit.
+//! Lines are laid out only when they are on screen, so that large content costs little.
+//! Anything that a page leaves out is counted on it.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,11 +12,11 @@ use askfirst::machine::{Member, Question};
 use askfirst::{Risk, Timestamp};
 
 use super::escape::Piece;
-use super::line::{Entry, Line, Part};
+use super::line::{Line, Paragraph, Part};
 use super::offer::Offers;
 use super::time::later;
 use super::tone::Tone;
-use super::tree::Counted;
+use super::tree::EscapeCounter;
 use crate::redact::Redactor;
 
 mod body;
@@ -28,54 +30,54 @@ mod words;
 use lines::Body;
 pub use summary::summary;
 pub use words::plural;
-use words::{kept_mark, risk_words, title, warning};
+use words::{inclusion_mark, risk_words, title, warning};
 
-/// What a page is made with.
+/// The settings for building a page.
 #[derive(Debug, Clone, Copy)]
 pub struct PageOptions<'a> {
-    /// More lines than this of one section are left to be viewed.
+    /// The number of lines of one section in a preview.
     pub preview_lines: usize,
     /// Finds the secrets.
     pub redactor: &'a Redactor,
-    /// Now.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// What is not drawn as it was written.
+/// The numbers of secrets, characters and blanks that are not drawn as they were written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Hidden {
-    /// Secrets that are drawn as their kind, each counted once however often it is drawn.
+pub struct HiddenCounts {
+    /// Secrets that are replaced by their kind. Each is counted once, even if it is drawn several times.
     pub secrets: usize,
     /// Characters that are drawn as escapes.
     pub escaped: usize,
-    /// Blanks and blank lines that are drawn as a count.
+    /// Spaces, tabs and blank lines that are drawn as a count.
     pub collapsed: usize,
 }
 
-/// How much of a page there is.
+/// The extent to which a page is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stand {
-    /// Facts and sizes; the contents are still to come.
+pub enum Extent {
+    /// Facts and sizes only. The content is still being prepared.
     Head,
-    /// Everything.
+    /// The whole page.
     Whole,
 }
 
-/// Which part of the page a section is.
+/// The role of a section on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// It must be on the first screen.
+enum SectionRole {
+    /// The person must see it before an approval counts.
     MustSee,
-    /// What is known, or what an approval covers.
+    /// Facts, or the calls that an answer covers.
     Facts,
     Content,
 }
 
-/// A heading with what stands below it.
+/// A heading with the paragraphs below it.
 #[derive(Debug, Clone)]
 struct Section {
-    place: Place,
-    head: Vec<Entry>,
+    role: SectionRole,
+    head: Vec<Paragraph>,
     body: Body,
 }
 
@@ -86,7 +88,7 @@ impl Section {
 
     fn rows(&self, at: usize, columns: usize) -> Vec<Line> {
         match self.head.get(at) {
-            Some(entry) => entry.wrap(columns),
+            Some(paragraph) => paragraph.wrap(columns),
             None => self.body.rows(at - self.head.len(), columns),
         }
     }
@@ -95,54 +97,54 @@ impl Section {
 /// The page of one question.
 #[derive(Debug, Clone)]
 pub struct Page {
-    stand: Stand,
+    extent: Extent,
     title: String,
     sections: Vec<Section>,
-    options: Vec<Entry>,
-    scopes: Vec<Vec<Entry>>,
-    short: Vec<Entry>,
-    /// What may be answered.
+    options: Vec<Paragraph>,
+    scopes: Vec<Vec<Paragraph>>,
+    short: Vec<Paragraph>,
+    /// The choices that the question offers.
     pub offers: Offers,
-    hidden: Hidden,
+    hidden: HiddenCounts,
     deadline: Option<Timestamp>,
     now: Timestamp,
     preview_lines: usize,
 }
 
-/// The beginning of every section.
+/// The start of every section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preview {
     /// The lines, without the options.
     pub lines: Vec<Line>,
-    /// How many places of the page these are.
+    /// The number of paragraphs in the preview.
     pub shown: usize,
-    /// How many places there are.
+    /// The number of paragraphs of the page.
     pub of: usize,
 }
 
-/// Fewer lines than these are never shown of a section.
+/// The smallest number of lines of a section in a preview.
 const MIN_PREVIEW: usize = 3;
 
 impl Page {
-    /// The whole page of a question. For large contents this takes a while.
+    /// Builds the whole page of a question. For large content, this takes a while.
     #[must_use]
     pub fn of(question: &Question, options: &PageOptions<'_>) -> Self {
-        Self::made(question, options, Stand::Whole)
+        Self::build(question, options, Extent::Whole)
     }
 
-    /// The page with facts and sizes only: made at once, whatever the contents.
+    /// Builds the page with facts and sizes only. This is fast, however large the content is.
     #[must_use]
     pub fn head(question: &Question, options: &PageOptions<'_>) -> Self {
-        Self::made(question, options, Stand::Head)
+        Self::build(question, options, Extent::Head)
     }
 
-    fn made(question: &Question, options: &PageOptions<'_>, stand: Stand) -> Self {
+    fn build(question: &Question, options: &PageOptions<'_>, extent: Extent) -> Self {
         let offers = Offers::of(question, options.redactor, options.now);
-        let mut maker = Maker {
+        let mut builder = PageBuilder {
             options,
             about: options.redactor.clone(),
-            stand,
-            counted: Counted::default(),
+            extent,
+            counter: EscapeCounter::default(),
             secrets: BTreeSet::new(),
             member: 0,
             sections: Vec::new(),
@@ -151,60 +153,64 @@ impl Page {
             first: None,
         };
         if question.members.len() > 1 {
-            maker.list(&question.members);
+            builder.add_member_list(&question.members);
         }
         for (at, member) in question.members.iter().enumerate() {
-            maker.member = at;
-            maker.about = options.redactor.about(&member.request.args);
-            maker.member(member, (at + 1, question.members.len()), &offers);
+            builder.member = at;
+            builder.about = options.redactor.about(&member.request.args);
+            builder.add_member(member, (at + 1, question.members.len()), &offers);
         }
-        let Maker { counted, secrets, sections, scopes, short, .. } = maker;
+        let PageBuilder { counter, secrets, sections, scopes, short, .. } = builder;
         Self {
-            stand,
+            extent,
             title: title(question),
             sections,
-            options: options::entries(&offers),
+            options: options::paragraphs(&offers),
             scopes,
             short,
             offers,
-            hidden: Hidden { secrets: secrets.len(), escaped: counted.escaped, collapsed: counted.collapsed },
+            hidden: HiddenCounts {
+                secrets: secrets.len(),
+                escaped: counter.escaped,
+                collapsed: counter.collapsed,
+            },
             deadline: question.members.iter().filter_map(|member| member.request.deadline).min(),
             now: options.now,
             preview_lines: options.preview_lines.max(MIN_PREVIEW),
         }
     }
 
-    /// How much of it there is.
+    /// The extent to which the page is built.
     #[must_use]
-    pub fn stand(&self) -> Stand {
-        self.stand
+    pub fn extent(&self) -> Extent {
+        self.extent
     }
 
-    /// What it is about, in our words.
+    /// The title, in askfirst's words.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// What is not drawn as it was written.
+    /// The numbers of secrets, characters and blanks that are not drawn as they were written.
     #[must_use]
-    pub fn hidden(&self) -> Hidden {
+    pub fn hidden(&self) -> HiddenCounts {
         self.hidden
     }
 
-    /// When the question is refused, if nobody answers.
+    /// The time at which the question is refused without an answer.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
         self.deadline
     }
 
-    /// How many places there are. A place gives one line, or more where it does not fit.
+    /// The number of paragraphs.
     #[must_use]
     pub fn len(&self, columns: usize) -> usize {
         self.sections.iter().map(|section| section.len(columns)).sum()
     }
 
-    /// The lines of one place.
+    /// The lines of one paragraph.
     #[must_use]
     pub fn rows(&self, at: usize, columns: usize) -> Vec<Line> {
         let mut at = at;
@@ -218,21 +224,22 @@ impl Page {
         Vec::new()
     }
 
-    /// The places that must be on screen before anything is approved.
+    /// The paragraphs that must be on screen before an approval counts.
     #[must_use]
     pub fn must_see(&self, columns: usize) -> Vec<Range<usize>> {
-        let must =
-            |(section, range): (&Section, Range<usize>)| (section.place == Place::MustSee).then_some(range);
-        self.places(columns).filter_map(must).collect()
+        let must = |(section, range): (&Section, Range<usize>)| {
+            (section.role == SectionRole::MustSee).then_some(range)
+        };
+        self.section_ranges(columns).filter_map(must).collect()
     }
 
-    /// Where each section begins.
+    /// The first paragraph of each section.
     #[must_use]
     pub fn starts(&self, columns: usize) -> Vec<usize> {
-        self.places(columns).map(|(_, range)| range.start).collect()
+        self.section_ranges(columns).map(|(_, range)| range.start).collect()
     }
 
-    fn places(&self, columns: usize) -> impl Iterator<Item = (&Section, Range<usize>)> {
+    fn section_ranges(&self, columns: usize) -> impl Iterator<Item = (&Section, Range<usize>)> {
         let mut from = 0;
         self.sections.iter().map(move |section| {
             let range = from..from + section.len(columns);
@@ -241,36 +248,36 @@ impl Page {
         })
     }
 
-    /// How deep a place is nested, where it can be folded.
+    /// The nesting depth of a paragraph, if it can be folded.
     #[must_use]
     pub fn depth(&self, at: usize, columns: usize) -> Option<usize> {
-        let (section, range) = self.places(columns).find(|(_, range)| range.contains(&at))?;
+        let (section, range) = self.section_ranges(columns).find(|(_, range)| range.contains(&at))?;
         section.body.depth(at.checked_sub(range.start + section.head.len())?)
     }
 
-    /// Until then it may be found out what the words of a program are.
+    /// Sets the time at which syntax highlighting stops.
     pub fn highlight_until(&self, until: Instant) {
         self.sections.iter().for_each(|section| section.body.highlight_until(until));
     }
 
-    /// Marks the members of a group that an approval would leave out.
+    /// Updates the list of a group: each member is included in an approval or refused.
     pub fn set_kept(&mut self, kept: &[bool]) {
         let Some(list) = self.sections.first_mut().filter(|_| kept.len() > 1) else { return };
-        let Body::Entries(entries) = &mut list.body else { return };
-        for (entry, kept) in entries.iter_mut().zip(kept) {
-            if let Some(mark) = entry.pieces.get_mut(1) {
-                *mark = kept_mark(*kept);
+        let Body::Paragraphs(paragraphs) = &mut list.body else { return };
+        for (paragraph, kept) in paragraphs.iter_mut().zip(kept) {
+            if let Some(mark) = paragraph.pieces.get_mut(1) {
+                *mark = inclusion_mark(*kept);
             }
         }
     }
 
-    /// How many lines the page has without the options.
+    /// The number of lines of the page, without the options.
     #[must_use]
     pub fn total_lines(&self, columns: usize) -> usize {
         (0..self.len(columns)).map(|at| self.rows(at, columns).len()).sum()
     }
 
-    /// All lines: the page, then the options.
+    /// All lines of the page, followed by the options.
     #[must_use]
     pub fn lines(&self, columns: usize) -> Vec<Line> {
         let mut lines = self.title_lines(columns);
@@ -285,18 +292,18 @@ impl Page {
     /// The title as lines.
     #[must_use]
     pub fn title_lines(&self, columns: usize) -> Vec<Line> {
-        Entry::ours(Part::Title, format!("=== {} ===", self.title)).wrap(columns)
+        Paragraph::ours(Part::Title, format!("=== {} ===", self.title)).wrap(columns)
     }
 
-    /// The beginning of every section, each with a count of what is left out.
+    /// The start of every section, each with a count of the lines that are left out.
     #[must_use]
     pub fn preview(&self, columns: usize) -> Preview {
         let mut preview = Preview { lines: self.title_lines(columns), shown: 0, of: 0 };
         for section in &self.sections {
             let len = section.len(columns);
-            let most = match section.place {
-                Place::MustSee => len,
-                Place::Facts | Place::Content => {
+            let most = match section.role {
+                SectionRole::MustSee => len,
+                SectionRole::Facts | SectionRole::Content => {
                     self.preview_lines.saturating_add(section.head.len()).min(len)
                 }
             };
@@ -306,55 +313,58 @@ impl Page {
             let left = len - most;
             if left > 0 {
                 let text = format!("... {left} more {} not shown: [v] shows all", plural(left, "line"));
-                preview.lines.extend(Entry::ours(Part::Count, text).wrap(columns));
+                preview.lines.extend(Paragraph::ours(Part::Count, text).wrap(columns));
             }
         }
         preview.lines.extend(self.foot(columns));
         preview
     }
 
-    /// All facts, fields and scopes, whole.
+    /// All facts, fields and scopes in full.
     #[must_use]
     pub fn facts(&self, columns: usize) -> Vec<Line> {
-        let facts = self.sections.iter().filter(|section| match section.place {
-            Place::MustSee | Place::Facts => true,
-            Place::Content => false,
+        let facts = self.sections.iter().filter(|section| match section.role {
+            SectionRole::MustSee | SectionRole::Facts => true,
+            SectionRole::Content => false,
         });
         let lines =
             facts.flat_map(|section| (0..section.len(columns)).flat_map(|at| section.rows(at, columns)));
         lines.chain(self.foot(columns)).collect()
     }
 
-    /// The options alone.
+    /// The lines of the options.
     #[must_use]
     pub fn options(&self, columns: usize) -> Vec<Line> {
-        self.options.iter().flat_map(|entry| entry.wrap(columns)).collect()
+        self.options.iter().flat_map(|paragraph| paragraph.wrap(columns)).collect()
     }
 
-    /// What is asked, in a few lines: for a screen that has no room for more.
+    /// Tool, risk and the main fact of each member in a few lines, for a screen without room for more.
     #[must_use]
-    pub fn in_short(&self, columns: usize) -> Vec<Line> {
-        self.short.iter().flat_map(|entry| entry.wrap(columns)).collect()
+    pub fn brief(&self, columns: usize) -> Vec<Line> {
+        self.short.iter().flat_map(|paragraph| paragraph.wrap(columns)).collect()
     }
 
-    /// What a yes for the session may cover: this call first, then what the tool offers.
+    /// The scopes of a yes for the session: this call first, then the wider scopes that the tool offers.
     #[must_use]
     pub fn scopes(&self, columns: usize) -> Vec<Vec<Line>> {
-        let lines = |entries: &Vec<Entry>| entries.iter().flat_map(|entry| entry.wrap(columns)).collect();
+        let lines = |paragraphs: &Vec<Paragraph>| {
+            paragraphs.iter().flat_map(|paragraph| paragraph.wrap(columns)).collect()
+        };
         self.scopes.iter().map(lines).collect()
     }
 
-    /// What is not drawn as it was written, counted in words.
+    /// The hidden counts in words.
     #[must_use]
     pub fn counts(&self) -> Vec<String> {
-        let Hidden { secrets, escaped, collapsed } = self.hidden;
+        let HiddenCounts { secrets, escaped, collapsed } = self.hidden;
+        let escapes = if escaped == 1 { "shown as an escape" } else { "shown as escapes" };
         let counts = [
-            (secrets, "secret", "hidden"),
-            (escaped, "character", if escaped == 1 { "shown as an escape" } else { "shown as escapes" }),
-            (collapsed, "blank", "shown as a count"),
+            (secrets, plural(secrets, "secret"), "hidden"),
+            (escaped, plural(escaped, "character"), escapes),
+            (collapsed, "spaces or blank lines".to_owned(), "shown as a count"),
         ];
-        let words = |(number, thing, how): (usize, &str, &str)| {
-            (number > 0).then(|| format!("{number} {} {how}", plural(number, thing)))
+        let words = |(number, things, how): (usize, String, &str)| {
+            (number > 0).then(|| format!("{number} {things} {how}"))
         };
         counts.into_iter().filter_map(words).collect()
     }
@@ -362,113 +372,117 @@ impl Page {
     fn foot(&self, columns: usize) -> Vec<Line> {
         let mut counts = self.counts();
         if let Some(at) = self.deadline {
-            counts.push(format!("refused {}, if nobody answers", later(self.now, at)));
+            counts.push(format!("refused {}, unless you answer", later(self.now, at)));
         }
-        counts.into_iter().flat_map(|text| Entry::ours(Part::Count, text).wrap(columns)).collect()
+        counts.into_iter().flat_map(|text| Paragraph::ours(Part::Count, text).wrap(columns)).collect()
     }
 }
 
-/// Puts sections together.
-struct Maker<'a> {
+/// Builds the sections of a page.
+struct PageBuilder<'a> {
     options: &'a PageOptions<'a>,
-    /// Knows the secrets of the call that is shown.
+    /// A redactor that also knows the secrets of the current member's arguments.
     about: Redactor,
-    stand: Stand,
-    counted: Counted,
-    /// The digests of those that are hidden.
+    extent: Extent,
+    counter: EscapeCounter,
+    /// The digests of the hidden secrets.
     secrets: BTreeSet<String>,
     member: usize,
     sections: Vec<Section>,
-    scopes: Vec<Vec<Entry>>,
-    /// What is asked, in a few lines.
-    short: Vec<Entry>,
-    /// What says most about the call that is shown.
-    first: Option<Entry>,
+    scopes: Vec<Vec<Paragraph>>,
+    /// Tool, risk and the main fact of each member.
+    short: Vec<Paragraph>,
+    /// The main fact of the current member.
+    first: Option<Paragraph>,
 }
 
-impl Maker<'_> {
-    /// The members of a group, each with its risk.
-    fn list(&mut self, members: &[Member]) {
-        let mut entries = Vec::new();
+impl PageBuilder<'_> {
+    /// Adds the list of the members of a group, each with its risk.
+    fn add_member_list(&mut self, members: &[Member]) {
+        let mut paragraphs = Vec::new();
         for (at, member) in members.iter().enumerate() {
             let request = &member.request;
-            let mut pieces = vec![Piece::ours(format!("{:>2} ", at + 1)), kept_mark(true)];
+            let mut pieces = vec![Piece::ours(format!("{:>2} ", at + 1)), inclusion_mark(true)];
             pieces.push(match request.risk {
                 Risk::Low => Piece::ours("low          "),
                 Risk::High => Piece::toned("high         ", Tone::Warning),
                 Risk::Irreversible => Piece::toned("irreversible ", Tone::Warning),
             });
             let tool = self.clean(&request.tool_name);
-            pieces.extend(self.counted.line(&tool));
+            pieces.extend(self.counter.line(&tool));
             let times = if member.calls > 1 { format!("  ×{}  ", member.calls) } else { "  ".to_owned() };
             pieces.push(Piece::ours(times));
             let args = self.clean_args(&request.args);
-            let text = self.counted.line(&summary(&args));
+            let text = self.counter.line(&summary(&args));
             pieces.extend(text.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }));
-            entries.push(Entry::new(Part::Field, pieces).hanging(25));
+            paragraphs.push(Paragraph::new(Part::Field, pieces).hanging(25));
         }
-        self.section(Place::MustSee, "one answer covers exactly these:", Body::Entries(entries));
+        self.add_section(
+            SectionRole::MustSee,
+            "one answer covers exactly these:",
+            Body::Paragraphs(paragraphs),
+        );
     }
 
-    fn member(&mut self, member: &Member, (at, of): (usize, usize), offers: &Offers) {
+    fn add_member(&mut self, member: &Member, (at, of): (usize, usize), offers: &Offers) {
         let request = &member.request;
-        let mut entries = Vec::new();
+        let mut paragraphs = Vec::new();
         if of > 1 {
-            let text = format!("--- request {at} of {of}, {} ---", risk_words(request.risk));
-            entries.push(Entry::ours(Part::Heading, text));
+            let text = format!("--- request {at} of {of}, risk: {} ---", risk_words(request.risk));
+            paragraphs.push(Paragraph::ours(Part::Heading, text));
         }
         let mut tool = self.field(Part::Field, "tool", &request.tool_name);
         tool.pieces.iter_mut().skip(2).for_each(|piece| piece.tone = Tone::Strong);
         self.short.push(tool.clone());
-        entries.push(tool);
+        paragraphs.push(tool);
         if let Some(caller) = &request.caller {
-            entries.push(self.field(Part::Field, "asked by", caller));
+            paragraphs.push(self.field(Part::Field, "asked by", caller));
         }
         let mut risk = self.field(Part::Field, "risk", risk_words(request.risk));
         if request.risk != Risk::Low {
             risk.pieces.iter_mut().for_each(|piece| piece.tone = Tone::Warning);
         }
         self.short.push(risk.clone());
-        entries.push(risk);
+        paragraphs.push(risk);
         if member.calls > 1 {
             let text = format!("{} equal calls wait for this answer", member.calls);
-            entries.push(self.field(Part::Field, "calls", &text));
+            paragraphs.push(self.field(Part::Field, "calls", &text));
         }
-        entries.extend(warning("tool", &request.tool_name));
-        let body = Body::Entries(entries);
-        self.sections.push(Section { place: Place::MustSee, head: Vec::new(), body });
-        self.claim(request);
-        self.facts(request);
-        match self.stand {
-            Stand::Whole => self.content(request),
-            Stand::Head => self.awaited(request),
+        paragraphs.extend(warning("tool name", &request.tool_name));
+        let body = Body::Paragraphs(paragraphs);
+        self.sections.push(Section { role: SectionRole::MustSee, head: Vec::new(), body });
+        self.add_claim(request);
+        self.add_facts(request);
+        match self.extent {
+            Extent::Whole => self.add_content(request),
+            Extent::Head => self.add_pending_content(request),
         }
         self.short.extend(self.first.take());
-        self.scope(member, offers);
+        self.add_scope(member, offers);
     }
 
-    /// Our label, somebody else's text.
-    fn field(&mut self, part: Part, label: &str, text: &str) -> Entry {
+    /// A paragraph with askfirst's label and text from the request.
+    fn field(&mut self, part: Part, label: &str, text: &str) -> Paragraph {
         let text = self.clean(text);
-        self.cleaned(part, label, &text)
+        self.redacted_field(part, label, &text)
     }
 
-    /// The same of a text whose secrets are taken out.
-    fn cleaned(&mut self, part: Part, label: &str, text: &str) -> Entry {
-        let label = self.counted.line(label);
+    /// A paragraph with askfirst's label and a text that is already redacted.
+    fn redacted_field(&mut self, part: Part, label: &str, text: &str) -> Paragraph {
+        let label = self.counter.line(label);
         let mut pieces: Vec<Piece> =
             label.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }).collect();
         pieces.push(Piece::toned(": ", Tone::Dim));
-        pieces.extend(self.counted.line(text));
-        Entry::new(part, pieces)
+        pieces.extend(self.counter.line(text));
+        Paragraph::new(part, pieces)
     }
 
-    fn section(&mut self, place: Place, heading: &str, body: Body) {
-        self.headed(place, vec![Entry::ours(Part::Heading, heading)], body);
+    fn add_section(&mut self, role: SectionRole, heading: &str, body: Body) {
+        self.add_section_with_head(role, vec![Paragraph::ours(Part::Heading, heading)], body);
     }
 
-    fn headed(&mut self, place: Place, head: Vec<Entry>, body: Body) {
-        self.sections.push(Section { place, head, body });
+    fn add_section_with_head(&mut self, role: SectionRole, head: Vec<Paragraph>, body: Body) {
+        self.sections.push(Section { role, head, body });
     }
 }
 

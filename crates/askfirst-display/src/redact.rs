@@ -1,12 +1,14 @@
-//! Finds secrets by the name of their argument, by their shape and by their value, and takes them out.
+//! Finds secrets by the name of their argument, by their shape and by their value, and replaces them with marks.
 //!
-//! It hides too much rather than too little, but never a hash: a commit or a digest is what a record is read for. Nor does a
-//! guess hide what decides about a command: else an agent could dress a program as a password.
-//! A text is gone through in time that grows with its length, whatever stands in it. What was taken out once is
-//! left alone the second time.
+//! The redactor hides too much rather than too little, with two exceptions.
+//! It never hides a hash, because readers of the audit log need commits and digests.
+//! A guess never hides a part that decides about a command; otherwise an agent could disguise a program as a password.
+//!
+//! The time grows linearly with the length of the text, whatever the text contains.
+//! Redacting a redacted text changes nothing.
 
 mod about;
-mod armour;
+mod armor;
 mod ends;
 mod names;
 mod shapes;
@@ -22,51 +24,55 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 
 use names::{Names, Reach};
-use span::{Kind, Span};
-pub(crate) use span::{Masked, digests};
+pub(crate) use span::{MaskedText, digests};
+use span::{SecretKind, Span};
 use values::Values;
 
 use askfirst_shell::Deciding;
 
-/// What is left of a text or of arguments, and how many secrets were taken out.
+/// A redacted text or redacted arguments, and the number of replaced secrets.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Redacted<T> {
-    /// What is left.
+pub struct Redaction<T> {
+    /// The text or the arguments, with a mark for each secret.
     pub left: T,
-    /// How many secrets were taken out.
+    /// The number of replaced secrets.
     pub hidden: usize,
 }
 
-/// How a secret is marked.
+/// Older name of [`Redaction`].
+pub use self::Redaction as Redacted;
+
+/// The form of the mark that replaces a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// For a screen: kind, length and short digest.
+    /// For the screen: kind, length and short digest.
     Screen,
-    /// For the record: kind and length.
+    /// For the audit log: kind and length.
     Record,
 }
 
-/// A glob of an argument or of an environment variable that cannot be read.
+/// An invalid glob for the names of arguments or environment variables.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("bad glob `{glob}`: {cause}")]
+#[error("invalid glob `{glob}`: {cause}")]
 pub struct BadGlob {
-    /// The glob as it is written.
+    /// The glob as it was written.
     pub glob: String,
-    /// What is wrong with it.
+    /// The reason why it is invalid.
     pub cause: String,
 }
 
-/// The deepest nesting that is gone into; what lies deeper is taken out whole.
+/// The deepest level of nesting that is searched. A deeper value is replaced as a whole.
 const MAX_DEPTH: usize = 100;
 
-/// Taking one secret out can lay another bare; a text that is not at rest by then is taken out whole.
+/// The number of passes over a text, because replacing one secret can uncover another.
+/// A text that still changes after the last pass is replaced as a whole.
 const MAX_PASSES: usize = 6;
 
-/// Environment variables whose values are secret without being named in a config.
+/// Environment variables whose values are secret by default.
 const SECRET_ENV: [&str; 8] =
     ["*_KEY", "*_TOKEN", "*_SECRET", "*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*_CREDENTIALS", "*_APIKEY"];
 
-/// Finds secrets. A clone shares everything.
+/// Finds and replaces secrets. Clones share their data.
 #[derive(Clone, Default)]
 pub struct Redactor(Arc<Inner>);
 
@@ -74,9 +80,9 @@ pub struct Redactor(Arc<Inner>);
 struct Inner {
     names: Names,
     values: Arc<Values>,
-    /// What a call's own arguments give away.
+    /// The secrets in a call's own arguments.
     own: Values,
-    /// What decides about the call: no guess hides it.
+    /// The parts that decide about the call. No guess hides them.
     spared: Option<Arc<Deciding>>,
 }
 
@@ -86,10 +92,10 @@ impl std::fmt::Debug for Redactor {
     }
 }
 
-/// The values of environment variables that count as secret: those that the built-in globs or `globs` name.
+/// The values of the environment variables that the built-in globs or `globs` name as secret.
 ///
 /// # Errors
-/// Fails if one of `globs` cannot be read.
+/// Fails if one of `globs` is invalid.
 pub fn secret_env(
     globs: &[String],
     vars: impl IntoIterator<Item = (OsString, OsString)>,
@@ -100,12 +106,12 @@ pub fn secret_env(
             || further.as_ref().is_some_and(|set| set.is_match(name))
     };
     let secret = vars.into_iter().filter(|(name, _)| is_secret(&name.to_string_lossy()));
-    // What is not UTF-8 as a whole can still stand in a text by its readable parts.
+    // A value that is not UTF-8 can still occur in a text in part.
     Ok(secret.flat_map(|(_, value)| readable(&value.to_string_lossy())).collect())
 }
 
-/// Whether a name ends with a word, in any case, or has it in it where the glob has a star at either end. What needs no
-/// matcher is not worth building one at every start.
+/// Whether a built-in glob matches a name, ignoring case.
+/// The built-in globs need no matcher, and building one at every start would cost time.
 fn is_like(name: &str, glob: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let word = glob.trim_matches('*');
@@ -127,10 +133,10 @@ fn glob_set<'a>(globs: impl Iterator<Item = &'a str>) -> Result<GlobSet, BadGlob
 }
 
 impl Redactor {
-    /// A redactor that knows more names of arguments, and values that are secret wherever they stand.
+    /// Creates a redactor with more secret argument names, and with values that are secret wherever they occur.
     ///
     /// # Errors
-    /// Fails if a glob cannot be read, or if there are more values than can be searched for.
+    /// Fails if a glob is invalid, or if there are too many values to search for.
     pub fn new(arg_globs: &[String], secret_values: Vec<String>) -> Result<Self, BadGlob> {
         let globs =
             if arg_globs.is_empty() { None } else { Some(glob_set(arg_globs.iter().map(String::as_str))?) };
@@ -140,18 +146,18 @@ impl Redactor {
         Ok(Self(Arc::new(Inner { names, values: Arc::new(values), ..Inner::default() })))
     }
 
-    /// Takes the secrets out of a text.
+    /// Redacts a text.
     #[must_use]
-    pub fn text(&self, text: &str, mark: Mark) -> Redacted<String> {
+    pub fn text(&self, text: &str, mark: Mark) -> Redaction<String> {
         let masked = self.hide(text, mark, self.spans(text), |left| self.spans(left));
         let hidden = masked.hidden();
-        Redacted { left: masked.left, hidden }
+        Redaction { left: masked.left, hidden }
     }
 
-    /// Goes over a text again and again until nothing more is found.
-    fn hide(&self, text: &str, mark: Mark, first: Vec<Span>, more: impl Fn(&str) -> Vec<Span>) -> Masked {
+    /// Replaces secrets in a text, pass by pass, until a pass finds none.
+    fn hide(&self, text: &str, mark: Mark, first: Vec<Span>, more: impl Fn(&str) -> Vec<Span>) -> MaskedText {
         let mut found = first;
-        let mut masked = Masked::new(text, &found, mark);
+        let mut masked = MaskedText::new(text, &found, mark);
         if found.is_empty() {
             return masked;
         }
@@ -162,45 +168,45 @@ impl Redactor {
             }
             found.extend(more.into_iter().map(|span| masked.before(span)));
             found.sort_by_key(|span| span.start);
-            masked = Masked::new(text, &found, mark);
+            masked = MaskedText::new(text, &found, mark);
         }
-        Masked::new(text, &[Span { start: 0, end: text.len(), kind: Kind::Text }], mark)
+        MaskedText::new(text, &[Span { start: 0, end: text.len(), kind: SecretKind::Text }], mark)
     }
 
-    /// Takes the secrets out of arguments, at any depth.
+    /// Redacts arguments at any depth.
     #[must_use]
-    pub fn args(&self, args: &Args, mark: Mark) -> Redacted<Args> {
+    pub fn args(&self, args: &Args, mark: Mark) -> Redaction<Args> {
         let mut hidden = 0;
         let left = self.sparing(args).object(args, mark, 0, &mut hidden);
-        Redacted { left, hidden }
+        Redaction { left, hidden }
     }
 
-    /// Takes the secrets out of any JSON value.
+    /// Redacts a JSON value.
     #[must_use]
-    pub fn value(&self, value: &Value, mark: Mark) -> Redacted<Value> {
+    pub fn value(&self, value: &Value, mark: Mark) -> Redaction<Value> {
         let mut hidden = 0;
         let left = self.any(value, mark, 0, &mut hidden);
-        Redacted { left, hidden }
+        Redaction { left, hidden }
     }
 
-    /// Whether nothing in a text, or in the JSON text of one, can be a secret. May say no where there is none.
+    /// Whether a text, or its JSON form, certainly contains no secret. `false` means that it may contain one.
     #[must_use]
     pub fn is_clean(&self, text: &[u8]) -> bool {
         !shapes::any(text) && !self.0.values.is_in(text) && !self.0.own.is_in(text)
     }
 
-    /// Whether what an argument of this name holds is hidden for its name alone.
+    /// Whether the value of an argument is hidden because of its name.
     pub(crate) fn is_secret_name(&self, name: &str) -> bool {
         self.0.names.reach(name).is_some()
     }
 
-    /// Whether no name in a map is one that only a config knows, and nothing lies too deep.
+    /// Whether a map has no name that only the config marks as secret, and is not nested too deep.
     #[must_use]
     pub fn has_plain_names(&self, map: &Args) -> bool {
         self.plain_map(map, 0)
     }
 
-    /// Whether no name in a value is one that only a config knows, and nothing lies too deep.
+    /// Whether a value has no name that only the config marks as secret, and is not nested too deep.
     #[must_use]
     pub fn is_plain(&self, value: &Value) -> bool {
         self.plain(value, 0)
@@ -225,7 +231,7 @@ impl Redactor {
         span::settle(text, spans)
     }
 
-    /// What is known by its shape, or was known before; of guesses, those that hide nothing that decides.
+    /// The secrets with a known shape or a known value. Guesses that would hide a deciding part are left out.
     fn shaped(&self, text: &str, spared: Option<&Deciding>) -> Vec<Span> {
         let found = shapes::candidates(text.as_bytes());
         let mut spans = self.0.values.spans(text);
@@ -269,7 +275,7 @@ impl Redactor {
             }
             Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => {
                 *hidden += 1;
-                Value::String(Kind::Deep.mark("", mark))
+                Value::String(SecretKind::Deep.mark("", mark))
             }
             Value::Array(items) => Value::Array(self.list(items, mark, depth, hidden)),
             Value::Object(map) => Value::Object(self.object(map, mark, depth, hidden)),
@@ -280,7 +286,7 @@ impl Redactor {
         let text = number.to_string();
         if self.0.values.is_in(text.as_bytes()) {
             *hidden += 1;
-            return Value::String(Kind::Known.mark(&text, mark));
+            return Value::String(SecretKind::Known.mark(&text, mark));
         }
         Value::Number(number.clone())
     }
@@ -288,7 +294,7 @@ impl Redactor {
     fn named(
         &self,
         value: &Value,
-        kind: Kind,
+        kind: SecretKind,
         reach: Reach,
         mark: Mark,
         depth: usize,
@@ -329,7 +335,7 @@ impl Redactor {
     }
 }
 
-/// Two secret keys leave the same mark; neither may push the other out.
+/// A name that is not in the map yet. Two secret keys can have the same mark, and both must stay.
 fn free_name(map: &Args, name: String) -> String {
     if !map.contains_key(&name) {
         return name;

@@ -1,14 +1,14 @@
-//! What a call acts upon, as a word that a person can type to confirm it.
+//! Finds the word that a person types to confirm a call that cannot be undone.
 //!
-//! The word is never a constant, so that nobody learns to type it without looking.
+//! The word comes from the target of the call. It is never a constant, so that typing it does not become a habit.
 
 use askfirst::{ApprovalRequest, Args, Digest};
 use serde_json::Value;
 
 use crate::redact::{Mark, Redactor};
 
-/// Arguments that name what a call acts upon, the most telling first.
-const TELLING: [&str; 24] = [
+/// Arguments that name the target of a call, the most specific first.
+const TARGETS: [&str; 24] = [
     "path",
     "file",
     "file_path",
@@ -35,28 +35,28 @@ const TELLING: [&str; 24] = [
     "id",
 ];
 
-/// Shorter words are typed by accident.
+/// The length of the shortest word. A shorter one could be typed by accident.
 const MIN: usize = 3;
-/// Longer words are not typed by anybody.
+/// The length of the longest word. A longer one would be too much to type.
 const MAX: usize = 40;
 
-/// So many digits of a digest are typed.
+/// The number of hexadecimal digits that replace a word.
 const DIGITS: usize = 6;
 
-/// A word from the target of a call: a file name, a host, a recipient; else digits of the digest of its arguments. No word
-/// begins with one of `keys`, so that each keeps its meaning.
+/// The word for a call: a file name, host or recipient, or else digits of the digest of its arguments.
+/// No word starts with one of `keys`, so that every key keeps its meaning.
 #[must_use]
 pub fn word(request: &ApprovalRequest, redactor: &Redactor, keys: &[char]) -> String {
     let shown = redactor.args(&request.args, Mark::Screen).left;
     let unhidden: Args =
         request.args.iter().filter(|(key, value)| shown.get(*key) == Some(value)).map(clone).collect();
-    let told = TELLING.iter().filter_map(|name| unhidden.get(*name));
-    let rest = unhidden.iter().filter(|(key, _)| !TELLING.contains(&key.as_str())).map(|(_, value)| value);
+    let named = TARGETS.iter().filter_map(|name| unhidden.get(*name));
+    let rest = unhidden.iter().filter(|(key, _)| !TARGETS.contains(&key.as_str())).map(|(_, value)| value);
     let fits = |word: &String| can_be_typed(word) && !word.starts_with(keys);
-    told.chain(rest).flat_map(words_of).find(fits).unwrap_or_else(|| digits(request, keys))
+    named.chain(rest).flat_map(words_of).find(fits).unwrap_or_else(|| digits(request, keys))
 }
 
-/// Digits that stand for all arguments.
+/// Digits from the digest of all arguments.
 fn digits(request: &ApprovalRequest, keys: &[char]) -> String {
     let digest = Digest::of(serde_json::to_vec(&request.args).unwrap_or_default()).to_string();
     let digits = digest.rsplit(':').next().unwrap_or_default();
@@ -67,7 +67,7 @@ fn clone((key, value): (&String, &Value)) -> (String, Value) {
     (key.clone(), value.clone())
 }
 
-/// The words that a value is known by.
+/// The words that identify a value.
 fn words_of(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => {

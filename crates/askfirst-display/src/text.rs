@@ -1,30 +1,30 @@
-//! A text of any size, read line by line where it is looked at. Nothing of it is drawn before.
+//! A text of any size with a sparse index. Lines are drawn only when they are on screen.
 //!
-//! It keeps the text and a sparse index, so that a line far down is found without going through all that stands
-//! before it. Long lines are taken in pieces, runs of blank lines as one.
+//! The index finds a line far down without reading everything before it.
+//! A long line is split into several slots, and a run of blank lines is one slot.
 
 use std::sync::Arc;
 
 use askfirst::{ApprovalPresentation, ApprovalRequest};
 use serde_json::Value;
 
-use super::escape::{MAX_BLANK_LINES, Piece, PieceKind, Visible, blank_lines, is_plain, visible_line};
+use super::escape::{MAX_BLANK_LINES, Piece, PieceKind, VisibleText, blank_lines, is_plain, visible_line};
 use super::line::Row;
 use super::tone::Tone;
 
-/// Every so many lines the index knows where they begin.
+/// The index stores the start of every 32nd slot.
 pub(super) const STRIDE: usize = 32;
-/// A longer line is taken in pieces of this many bytes.
+/// The longest slot in bytes. A longer line is split.
 pub(super) const MAX_LINE: usize = 2_048;
 
-/// Where a text is kept. What a request holds already is not copied, as it may be large.
+/// The place that holds a text. A text that a request already holds is not copied, because it can be large.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    /// Here.
+    /// Here, as an owned string.
     Own(String),
-    /// In a request, as what its tool shows.
+    /// In a request, as the content of its presentation.
     Shown(Arc<ApprovalRequest>),
-    /// In a request, as an argument of that name.
+    /// In a request, as the argument with this name.
     Arg(Arc<ApprovalRequest>, String),
 }
 
@@ -54,61 +54,61 @@ impl Source {
 
 /// A text with an index.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Text {
+pub(super) struct IndexedText {
     source: Source,
-    marks: Vec<Mark>,
+    starts: Vec<LineStart>,
     len: usize,
-    /// How many characters are drawn as escapes.
+    /// The number of characters that are drawn as escapes.
     pub(super) escaped: usize,
-    /// How many blanks and blank lines are drawn as a count.
+    /// The number of spaces, tabs and blank lines that are drawn as a count.
     pub(super) collapsed: usize,
 }
 
-/// Where a line begins.
+/// The start of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mark {
+struct LineStart {
     at: usize,
     number: usize,
     row: Row,
 }
 
-/// One line, a piece of a long one, or a run of blank ones.
+/// One line, a part of a long line, or a run of blank lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot<'a> {
-    /// What stands there, without the line feed.
+    /// The text, without its newline.
     pub(super) raw: &'a str,
-    /// The number of its line, counted from 1.
+    /// The number of its line, starting at 1.
     pub(super) number: usize,
-    /// Whether it goes on with the slot before.
+    /// Whether it continues the slot before.
     pub(super) row: Row,
-    /// How many blank lines it stands for, if it stands for several.
+    /// The number of blank lines that it replaces, or 0 if it is a line of its own.
     pub(super) blanks: usize,
-    /// Where it begins in the text.
+    /// Its start in the text, in bytes.
     pub(super) start: usize,
 }
 
 impl Slot<'_> {
-    /// The slot without anything that stands out.
-    pub(super) fn drawn(&self) -> Visible {
+    /// The slot as visible text, without emphasis.
+    pub(super) fn drawn(&self) -> VisibleText {
         if self.blanks == 0 {
             return visible_line(self.raw);
         }
         let piece = Piece { text: blank_lines(self.blanks), kind: PieceKind::Collapsed, tone: Tone::None };
-        Visible { lines: vec![vec![piece]], escaped: 0, collapsed: self.blanks }
+        VisibleText { lines: vec![vec![piece]], escaped: 0, collapsed: self.blanks }
     }
 }
 
-impl Text {
-    /// Takes a text. A line feed at its end begins no further line.
+impl IndexedText {
+    /// Indexes a text. A newline at its end does not start another line.
     pub(super) fn new(source: impl Into<Source>) -> Self {
-        let mut made = Self { source: source.into(), ..Self::default() };
-        let mut slots = made.slots(Mark { at: 0, number: 1, row: Row::First });
-        let (mut marks, mut len, mut escaped, mut collapsed) = (Vec::new(), 0, 0, 0);
+        let mut indexed = Self { source: source.into(), ..Self::default() };
+        let mut slots = indexed.slots(LineStart { at: 0, number: 1, row: Row::First });
+        let (mut starts, mut len, mut escaped, mut collapsed) = (Vec::new(), 0, 0, 0);
         loop {
-            let mark = slots.mark;
+            let here = slots.here;
             let Some(slot) = slots.next() else { break };
             if len % STRIDE == 0 {
-                marks.push(mark);
+                starts.push(here);
             }
             len += 1;
             if slot.blanks > 0 || !is_plain(slot.raw) {
@@ -117,25 +117,26 @@ impl Text {
                 collapsed += drawn.collapsed;
             }
         }
-        (made.marks, made.len, made.escaped, made.collapsed) = (marks, len, escaped, collapsed);
-        made
+        (indexed.starts, indexed.len, indexed.escaped, indexed.collapsed) = (starts, len, escaped, collapsed);
+        indexed
     }
 
-    /// How many bytes the text has.
+    /// The length of the text in bytes.
     pub(super) fn size(&self) -> usize {
         self.source.as_str().len()
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// The slots from the last indexed one that is not after `at`, and which one that is.
+    /// The number of the last indexed slot at or before `at`, and the slots from there on.
     pub(super) fn near(&self, at: usize) -> (usize, Slots<'_>) {
-        let mark = (at / STRIDE).min(self.marks.len().saturating_sub(1));
-        let begin = self.marks.get(mark).copied().unwrap_or(Mark { at: 0, number: 1, row: Row::First });
-        (mark * STRIDE, self.slots(begin))
+        let index = (at / STRIDE).min(self.starts.len().saturating_sub(1));
+        let begin =
+            self.starts.get(index).copied().unwrap_or(LineStart { at: 0, number: 1, row: Row::First });
+        (index * STRIDE, self.slots(begin))
     }
 
     /// One slot.
@@ -144,35 +145,35 @@ impl Text {
         slots.nth(at.checked_sub(first)?)
     }
 
-    fn slots(&self, mark: Mark) -> Slots<'_> {
+    fn slots(&self, here: LineStart) -> Slots<'_> {
         let whole = self.source.as_str();
         let text = whole.strip_suffix('\n').unwrap_or(whole);
-        // One line feed is an empty line; nothing is none.
-        let over = whole.is_empty();
-        Slots { text, mark, over }
+        // A single newline is one empty line. An empty text has no lines.
+        let is_done = whole.is_empty();
+        Slots { text, here, is_done }
     }
 }
 
-/// Goes through a text.
+/// Iterates is_done the slots of a text.
 pub(super) struct Slots<'a> {
     text: &'a str,
-    mark: Mark,
-    over: bool,
+    here: LineStart,
+    is_done: bool,
 }
 
 impl<'a> Slots<'a> {
     fn rest(&self) -> &'a str {
-        self.text.get(self.mark.at..).unwrap_or_default()
+        self.text.get(self.here.at..).unwrap_or_default()
     }
 
-    /// Goes on behind a line feed, or ends.
+    /// Moves past the next newline, or ends the iteration.
     fn step(&mut self, bytes: usize, lines: usize) {
-        let end = self.mark.at + bytes;
-        self.over = end >= self.text.len();
-        self.mark = Mark { at: end + 1, number: self.mark.number + lines, row: Row::First };
+        let end = self.here.at + bytes;
+        self.is_done = end >= self.text.len();
+        self.here = LineStart { at: end + 1, number: self.here.number + lines, row: Row::First };
     }
 
-    /// How many blank lines stand here, and how many bytes they take without the last line feed.
+    /// The number of blank lines from here on, and their length in bytes without the last newline.
     fn blank_run(&self) -> (usize, usize) {
         let (mut count, mut bytes) = (0, 0);
         for line in self.rest().split('\n') {
@@ -190,10 +191,10 @@ impl<'a> Iterator for Slots<'a> {
     type Item = Slot<'a>;
 
     fn next(&mut self) -> Option<Slot<'a>> {
-        if self.over {
+        if self.is_done {
             return None;
         }
-        let Mark { number, row, at: start } = self.mark;
+        let LineStart { number, row, at: start } = self.here;
         let rest = self.rest();
         if row == Row::First && rest.starts_with([' ', '\t', '\n']) || rest.is_empty() {
             let (count, bytes) = self.blank_run();
@@ -211,7 +212,7 @@ impl<'a> Iterator for Slots<'a> {
             self.step(rest.len(), 1);
             return Some(Slot { raw: rest, number, row, blanks: 0, start });
         }
-        // A run of blanks stays together, so that it is counted as one.
+        // A run of spaces and tabs stays together, so that it is counted as one.
         let blanks = rest.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         let mut end = MAX_LINE.max(blanks);
         while !rest.is_char_boundary(end) {
@@ -222,7 +223,7 @@ impl<'a> Iterator for Slots<'a> {
         } else if rest.as_bytes().get(end) == Some(&b'\n') {
             self.step(end, 1);
         } else {
-            self.mark = Mark { at: self.mark.at + end, number, row: Row::Continued };
+            self.here = LineStart { at: self.here.at + end, number, row: Row::Continued };
         }
         Some(Slot { raw: rest.get(..end).unwrap_or_default(), number, row, blanks: 0, start })
     }

@@ -1,4 +1,4 @@
-//! Moments and spans in words. Times of day are told in UTC, and say so: no other zone is known here.
+//! Points in time and durations in words. Times of day are in UTC, because this crate knows no other time zone.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub fn time_of_day(at: Timestamp) -> String {
     format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
-/// A span in words: `10 min`, `8 h`, `45 s`.
+/// A duration in words: `10 min`, `8 h`, `45 s`.
 #[must_use]
 pub fn span(time: Duration) -> String {
     let seconds = (time.as_millis() + 500) / 1000;
@@ -23,7 +23,7 @@ pub fn span(time: Duration) -> String {
     }
 }
 
-/// A later moment, both ways: `in 10 min, at 21:05:10 UTC`.
+/// A later point in time, relative and absolute: `in 10 min, at 21:05:10 UTC`.
 #[must_use]
 pub fn later(now: Timestamp, at: Timestamp) -> String {
     format!("in {}, at {}", span(now.until(at)), time_of_day(at))

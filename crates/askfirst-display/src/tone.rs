@@ -1,15 +1,17 @@
-//! How a piece of text is meant to stand out. Renderers choose the colours; every tone can be left out.
+//! The emphasis of a piece of text, without colors.
+//!
+//! Renderers choose the colors. They may leave out every tone, because no tone carries information of its own.
 
-/// What a word of a program is.
+/// The syntax class of a word in source code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Token {
-    /// A word of the language.
+    /// A keyword of the language.
     Keyword,
-    /// A quoted text.
+    /// A string literal.
     Quoted,
     /// A number or another constant.
     Constant,
-    /// A remark.
+    /// A comment.
     Comment,
     /// The name of a function or a command.
     Function,
@@ -17,28 +19,28 @@ pub enum Token {
     Name,
 }
 
-/// How a piece stands out.
+/// The emphasis of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Tone {
-    /// Not at all.
+    /// No emphasis.
     #[default]
     None,
-    /// Less than the rest: numbers of lines, remarks of ours.
+    /// Less visible than the rest: line numbers, askfirst's own remarks.
     Dim,
-    /// More than the rest.
+    /// More visible than the rest.
     Strong,
-    /// It must not be overlooked.
+    /// Must not be overlooked.
     Warning,
-    /// It would be allowed.
+    /// Allowed by the policy.
     Allowed,
-    /// It is added.
+    /// Added by a diff.
     Added,
-    /// It is taken away.
+    /// Removed by a diff.
     Removed,
-    /// The words of an added line that differ.
+    /// The words of an added line that differ from the removed line.
     AddedWord,
-    /// The words of a removed line that differ.
+    /// The words of a removed line that differ from the added line.
     RemovedWord,
-    /// A word of a program.
+    /// A word of source code.
     Code(Token),
 }

@@ -1,24 +1,24 @@
-//! Arguments as a tree that a person can read. Kinds stay apart: text that could be taken for a number is quoted.
+//! Draws JSON values as an indented tree. Text that looks like a number or another JSON type is quoted.
 
 use askfirst::json::kind;
 use serde_json::{Map, Value};
 
-use super::escape::{Piece, Visible, visible, visible_line};
-use super::line::{Entry, Part};
+use super::escape::{Piece, VisibleText, visible, visible_line};
+use super::line::{Paragraph, Part};
 use super::tone::{Token, Tone};
 
-/// Deeper than this, a value is shown as one line of JSON.
+/// The deepest level of the tree. A deeper value is shown as one line of JSON.
 const MAX_DEPTH: usize = 8;
 
-/// How much was escaped and collapsed on the way.
+/// Makes text visible and counts what was escaped and collapsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Counted {
+pub(super) struct EscapeCounter {
     pub(super) escaped: usize,
     pub(super) collapsed: usize,
 }
 
-impl Counted {
-    pub(super) fn take(&mut self, visible: Visible) -> Vec<Vec<Piece>> {
+impl EscapeCounter {
+    pub(super) fn take(&mut self, visible: VisibleText) -> Vec<Vec<Piece>> {
         self.escaped += visible.escaped;
         self.collapsed += visible.collapsed;
         visible.lines
@@ -29,62 +29,62 @@ impl Counted {
     }
 }
 
-/// Draws values as lines of a part.
+/// Draws values as paragraphs of one part.
 pub(super) struct Tree<'a> {
     pub(super) part: Part,
-    pub(super) counted: &'a mut Counted,
-    /// A text that stands on the page already.
+    pub(super) counter: &'a mut EscapeCounter,
+    /// A text that is already on the page.
     pub(super) shown: Option<&'a str>,
-    /// So many lines of it are surely on a screen that has the beginning of every section.
+    /// The number of its lines that every preview shows.
     pub(super) preview: usize,
-    /// Texts that are too long to stand between others, with the names of their fields.
+    /// Texts that are too long for the tree, with the names of their fields.
     pub(super) long: Vec<(String, String)>,
-    /// Fields of the outermost object that stand elsewhere, and what is said of them instead.
+    /// Fields of the outermost object that are shown elsewhere, each with a remark to show in its place.
     pub(super) elsewhere: Vec<(String, String)>,
 }
 
-/// Longer texts stand apart.
+/// The longest text in bytes that is shown in the tree. Longer texts get a section of their own.
 pub(super) const LONG: usize = 16 * 1024;
 
 impl<'a> Tree<'a> {
-    pub(super) fn new(part: Part, counted: &'a mut Counted) -> Self {
-        Self { part, counted, shown: None, preview: 0, long: Vec::new(), elsewhere: Vec::new() }
+    pub(super) fn new(part: Part, counter: &'a mut EscapeCounter) -> Self {
+        Self { part, counter, shown: None, preview: 0, long: Vec::new(), elsewhere: Vec::new() }
     }
 
-    /// The fields of an object.
-    pub(super) fn fields(&mut self, fields: &Map<String, Value>) -> Vec<Entry> {
-        let mut entries = Vec::new();
-        self.object(fields, 0, &mut entries);
-        entries
+    /// Draws the fields of an object.
+    pub(super) fn fields(&mut self, fields: &Map<String, Value>) -> Vec<Paragraph> {
+        let mut paragraphs = Vec::new();
+        self.object(fields, 0, &mut paragraphs);
+        paragraphs
     }
 
-    /// Any value.
-    pub(super) fn value(&mut self, value: &Value) -> Vec<Entry> {
-        let mut entries = Vec::new();
+    /// Draws any value.
+    pub(super) fn value(&mut self, value: &Value) -> Vec<Paragraph> {
+        let mut paragraphs = Vec::new();
         match value {
-            Value::Object(fields) if !fields.is_empty() => self.object(fields, 0, &mut entries),
-            Value::Array(items) if !items.is_empty() => self.list(items, 0, &mut entries),
-            _ => self.labelled(Vec::new(), ("value", value), 0, &mut entries),
+            Value::Object(fields) if !fields.is_empty() => self.object(fields, 0, &mut paragraphs),
+            Value::Array(items) if !items.is_empty() => self.list(items, 0, &mut paragraphs),
+            _ => self.labelled(Vec::new(), ("value", value), 0, &mut paragraphs),
         }
-        entries
+        paragraphs
     }
 
-    fn object(&mut self, fields: &Map<String, Value>, depth: usize, entries: &mut Vec<Entry>) {
+    fn object(&mut self, fields: &Map<String, Value>, depth: usize, paragraphs: &mut Vec<Paragraph>) {
         for (key, value) in fields {
-            let mut label = named(self.counted.line(&key_text(key)));
+            let mut label = named(self.counter.line(&key_text(key)));
             label.push(Piece::ours(": "));
-            if let Some((_, said)) = self.elsewhere.iter().find(|(name, _)| depth == 0 && name == key) {
-                label.push(Piece::ours(said));
-                entries.push(Entry::indented(self.part, 0, label));
+            if let Some((_, remark)) = self.elsewhere.iter().find(|(name, _)| depth == 0 && name == key) {
+                label.push(Piece::ours(remark));
+                paragraphs.push(Paragraph::indented(self.part, 0, label));
                 continue;
             }
-            self.labelled(label, (key, value), depth, entries);
+            self.labelled(label, (key, value), depth, paragraphs);
         }
     }
 
-    fn list(&mut self, items: &[Value], depth: usize, entries: &mut Vec<Entry>) {
+    fn list(&mut self, items: &[Value], depth: usize, paragraphs: &mut Vec<Paragraph>) {
         for item in items {
-            self.labelled(vec![Piece::ours("- ")], ("an item", item), depth, entries);
+            self.labelled(vec![Piece::ours("- ")], ("an item", item), depth, paragraphs);
         }
     }
 
@@ -93,71 +93,72 @@ impl<'a> Tree<'a> {
         mut label: Vec<Piece>,
         (key, value): (&str, &Value),
         depth: usize,
-        entries: &mut Vec<Entry>,
+        paragraphs: &mut Vec<Paragraph>,
     ) {
         let part = self.part;
         let indent = depth * 2;
-        let mut entry = |pieces| entries.push(Entry::indented(part, indent, pieces));
+        let mut paragraph = |pieces| paragraphs.push(Paragraph::indented(part, indent, pieces));
         match value {
             Value::Object(fields) if !fields.is_empty() && depth < MAX_DEPTH => {
-                entry(label);
-                self.object(fields, depth + 1, entries);
+                paragraph(label);
+                self.object(fields, depth + 1, paragraphs);
             }
             Value::Array(items) if !items.is_empty() && depth < MAX_DEPTH => {
-                entry(label);
-                self.list(items, depth + 1, entries);
+                paragraph(label);
+                self.list(items, depth + 1, paragraphs);
             }
             Value::String(text) if text.len() > LONG && self.shown != Some(text.as_str()) => {
                 label.push(Piece::ours(below(text)));
-                entry(label);
+                paragraph(label);
                 self.long.push((key.to_owned(), text.clone()));
             }
             Value::String(text) if is_long(text) && self.shown == Some(text.as_str()) => {
                 label.push(Piece::ours(above(text, self.preview)));
-                entry(label);
+                paragraph(label);
             }
             Value::String(text) if text.contains('\n') => {
                 let lines = text.split_inclusive('\n').count();
-                let end = if text.ends_with('\n') { "" } else { ", no last line feed" };
+                let end = if text.ends_with('\n') { "" } else { ", no newline at end" };
                 label.push(Piece::ours(format!(
                     "({lines} {}{end})",
                     if lines == 1 { "line" } else { "lines" }
                 )));
-                entry(label);
-                let lines = self.counted.take(visible(text.strip_suffix('\n').unwrap_or(text)));
-                entries.extend(lines.into_iter().map(|pieces| Entry::indented(part, indent + 2, pieces)));
+                paragraph(label);
+                let lines = self.counter.take(visible(text.strip_suffix('\n').unwrap_or(text)));
+                paragraphs
+                    .extend(lines.into_iter().map(|pieces| Paragraph::indented(part, indent + 2, pieces)));
             }
             Value::String(text) => {
-                label.extend(self.counted.line(&scalar_text(text)));
-                entry(label);
+                label.extend(self.counter.line(&scalar_text(text)));
+                paragraph(label);
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                label.extend(self.counted.line(&value.to_string()));
-                entry(label);
+                label.extend(self.counter.line(&value.to_string()));
+                paragraph(label);
             }
         }
     }
 }
 
-/// Said of a text that stands below.
+/// The remark for a text that is shown below.
 pub(super) fn below(text: &str) -> String {
-    format!("({} bytes, whole below)", text.len())
+    format!("({} bytes, shown in full below)", text.len())
 }
 
-/// Said of a text that stands above, where perhaps only its first lines are shown.
+/// The remark for a text that is shown above. A preview may show only its first lines.
 pub(super) fn above(text: &str, preview: usize) -> String {
     let rows = |line: &str| 1 + line.len() / super::text::MAX_LINE;
-    let place =
-        if text.lines().map(rows).sum::<usize>() <= preview { "all shown above" } else { "the text above" };
+    let is_short = text.lines().map(rows).sum::<usize>() <= preview;
+    let place = if is_short { "shown in full above" } else { "same as the text above" };
     format!("({} characters, {place})", text.chars().count())
 }
 
-/// Whether a text is worth not being shown twice.
+/// Whether a text is long enough to be shown only once.
 fn is_long(text: &str) -> bool {
     text.contains('\n') || text.len() > 40
 }
 
-/// The pieces of a field's name.
+/// Gives the pieces of a field name their tone.
 fn named(pieces: Vec<Piece>) -> Vec<Piece> {
     pieces.into_iter().map(|piece| Piece { tone: Tone::Code(Token::Name), ..piece }).collect()
 }
@@ -167,7 +168,7 @@ fn key_text(key: &str) -> String {
     if !key.is_empty() && key.chars().all(plain) { key.to_owned() } else { quoted(key) }
 }
 
-/// Text as it is, or quoted where it could be taken for something else.
+/// The text unchanged, or quoted if it could be mistaken for another JSON type.
 fn scalar_text(text: &str) -> String {
     let other =
         text.len() < 64 && serde_json::from_str::<Value>(text).is_ok_and(|value| kind(&value) != "a string");

@@ -1,8 +1,9 @@
-//! Asks the questions of a JSON file on this terminal, all at once, and prints each answer as a line of JSON.
+//! Asks the questions of a JSON file on this terminal and prints each answer as a line of JSON.
 //!
-//! `ask QUESTIONS.json [--plain] [--preview LINES] [--session none|stdin|TERMINAL] [--withdraw MILLISECONDS] [--schema JSON]
-//! [--say TEXT] [--say-part TEXT] [--exit-after MILLISECONDS]`;
-//! with `--session` it first begins a session of its own, without a terminal or with that one.
+//! Usage: `ask QUESTIONS.json [--plain] [--preview LINES] [--session none|stdin|TERMINAL] [--withdraw MILLISECONDS]
+//! [--schema JSON] [--say TEXT] [--say-part TEXT] [--exit-after MILLISECONDS]`
+//!
+//! With `--session`, the program first starts a new session, without a terminal or with the given one.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         match word.as_str() {
             "--plain" => options.style = Style::Plain,
             "--preview" => options.preview_lines = value()?.parse()?,
-            "--session" => begin_session(&value()?)?,
+            "--session" => start_session(&value()?)?,
             "--withdraw" => withdraw = Some(Duration::from_millis(value()?.parse()?)),
             "--schema" => {
                 let schema: serde_json::Value = serde_json::from_str(&value()?)?;
@@ -35,12 +36,12 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
                 let time = Duration::from_millis(value()?.parse()?);
                 std::thread::spawn(move || {
                     std::thread::sleep(time);
-                    askfirst_terminal::put_back();
+                    askfirst_terminal::restore_terminals();
                     std::process::exit(3);
                 });
             }
-            "--say" => println_on_terminal(&format!("{}\n", value()?))?,
-            "--say-part" => println_on_terminal(&value()?)?,
+            "--say" => print_on_terminal(&format!("{}\n", value()?))?,
+            "--say-part" => print_on_terminal(&value()?)?,
             file => questions = serde_json::from_slice(&std::fs::read(file)?)?,
         }
     }
@@ -50,7 +51,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         .into_iter()
         .map(|question| {
             let (sender, answer) = channel();
-            // Nobody waits any more if the question was taken back.
+            // Sending fails only if the receiver is gone, and then the answer is not needed.
             approver.ask(question, Reply::new(move |answer| drop(sender.send(answer))));
             answer
         })
@@ -65,13 +66,13 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the program prints before it asks.
-fn println_on_terminal(text: &str) -> Result<(), Box<dyn Error>> {
+/// Prints text on the terminal before the first question.
+fn print_on_terminal(text: &str) -> Result<(), Box<dyn Error>> {
     rustix::io::write(rustix::stdio::stdin(), text.as_bytes())?;
     Ok(())
 }
 
-fn begin_session(terminal: &str) -> Result<(), Box<dyn Error>> {
+fn start_session(terminal: &str) -> Result<(), Box<dyn Error>> {
     rustix::process::setsid()?;
     match terminal {
         "none" => {}
@@ -79,7 +80,7 @@ fn begin_session(terminal: &str) -> Result<(), Box<dyn Error>> {
         path => {
             let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
             let fd = rustix::fs::open(path, flags, rustix::fs::Mode::empty())?;
-            // Opening a terminal may have made it the session's already.
+            // Opening the terminal may have made it the controlling terminal already.
             let _ = rustix::process::ioctl_tiocsctty(&fd);
         }
     }

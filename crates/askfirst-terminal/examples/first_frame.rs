@@ -1,4 +1,4 @@
-//! Measures how long the first frame and the whole page of something large take: `first_frame`.
+//! Measures the time for the first frame and for the whole page of large content.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Answers questions from the terminal, one at a time, on a thread of its own.
+//! The approver of the terminal: asks questions one at a time, on a thread of its own.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,14 +14,14 @@ use askfirst_display::redact::Mark;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Options;
-use crate::live::Memory;
+use crate::live::PromptContext;
 use crate::schema::Schemas;
-use crate::tty::{Ended, Gone, Tty, find, turn};
-use crate::ui::Past;
-use crate::words::taken_back;
+use crate::tty::{Interruption, PromptEnd, Tty, find_terminal, lock_terminal};
+use crate::ui::EarlierRequest;
+use crate::words::withdrawal_line;
 use crate::{Style, live, plain, signals};
 
-/// Asks whoever sits at the terminal.
+/// Asks the person at the terminal.
 pub struct TerminalApprover {
     options: Options,
     schemas: Schemas,
@@ -39,7 +39,7 @@ struct Job {
     reply: Reply,
 }
 
-/// What both sides look at.
+/// The state that the approver and its thread share.
 struct Shared {
     wake: OwnedFd,
     state: Mutex<State>,
@@ -47,21 +47,21 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Questions that are asked or wait to be.
+    /// Questions that are on screen or waiting.
     open: Vec<QuestionId>,
-    /// Those of them that were taken back.
+    /// Open questions that were withdrawn.
     withdrawn: Vec<(QuestionId, Cause)>,
     closing: bool,
 }
 
 impl TerminalApprover {
-    /// An approver; nothing happens before the first question.
+    /// Creates an approver. It does nothing before the first question.
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self { options, schemas: Schemas::default(), worker: Mutex::new(None) }
     }
 
-    /// The same, knowing what tools take: edited arguments are checked before they are sent back.
+    /// Sets the schemas of the tools. Edited arguments are checked against them before they are sent back.
     #[must_use]
     pub fn with_schemas(mut self, schemas: Schemas) -> Self {
         self.schemas = schemas;
@@ -71,16 +71,16 @@ impl TerminalApprover {
     /// Whether there is a terminal to ask on.
     #[must_use]
     pub fn somebody() -> Somebody {
-        if find().is_some() { Somebody::There } else { Somebody::Absent }
+        if find_terminal().is_some() { Somebody::There } else { Somebody::Absent }
     }
 
-    fn hand_over(&self, job: Job) {
+    fn enqueue(&self, job: Job) {
         let mut worker = lock(&self.worker);
         if worker.is_none() {
             match start(self.options.clone(), self.schemas.clone()) {
                 Ok(started) => *worker = Some(started),
                 Err(error) => {
-                    let note = format!("the prompt could not be started: {error}");
+                    let note = format!("cannot start the prompt: {error}");
                     drop(worker);
                     return job.reply.send(Answer::failed(Cause::ApproverFailed, note));
                 }
@@ -88,7 +88,7 @@ impl TerminalApprover {
         }
         if let Some(worker) = worker.as_ref() {
             lock(&worker.shared.state).open.push(job.question.id);
-            // A job that comes back is dropped, and its reply says that the approver failed.
+            // If the thread has ended, the job is dropped, and its reply reports that the approver failed.
             drop(worker.jobs.send(job));
         }
     }
@@ -96,7 +96,7 @@ impl TerminalApprover {
 
 impl Approver for TerminalApprover {
     fn ask(&self, question: Question, reply: Reply) {
-        self.hand_over(Job { question, reply });
+        self.enqueue(Job { question, reply });
     }
 
     fn withdraw(&self, question: QuestionId, cause: Cause) {
@@ -106,7 +106,7 @@ impl Approver for TerminalApprover {
         if state.open.contains(&question) {
             state.withdrawn.push((question, cause));
             drop(state);
-            worker.shared.wake_up();
+            worker.shared.wake_thread();
         }
     }
 }
@@ -115,9 +115,9 @@ impl Drop for TerminalApprover {
     fn drop(&mut self) {
         let Some(worker) = lock(&self.worker).take() else { return };
         lock(&worker.shared.state).closing = true;
-        worker.shared.wake_up();
+        worker.shared.wake_thread();
         drop(worker.jobs);
-        // Dropped by its own thread, in a reply, it cannot wait for itself.
+        // A reply can drop the approver on its own thread, which cannot wait for itself.
         if let Some(thread) =
             worker.thread.filter(|thread| thread.thread().id() != std::thread::current().id())
         {
@@ -143,19 +143,19 @@ fn start(options: Options, schemas: Schemas) -> std::io::Result<Worker> {
 }
 
 fn work(queue: &Receiver<Job>, shared: &Shared, options: &Options, schemas: &Schemas) {
-    let mut memory = Memory::default();
+    let mut context = PromptContext::default();
     for Job { question, reply } in queue {
         let id = question.id;
         let question = Arc::new(question);
-        // A panic drops the reply, which answers that the approver failed; the terminal is put back on the way.
+        // A panic restores the terminal and drops the reply, which then reports that the approver failed.
         let answer = catch_unwind(AssertUnwindSafe(|| {
-            let prompt = Prompt { question: &question, shared, options, schemas };
-            prompt.answer(&mut memory)
+            let task = PromptTask { question: &question, shared, options, schemas };
+            task.answer(&mut context)
         }));
-        remember(&mut memory, &question, options);
+        remember(&mut context, &question, options);
         lock(&shared.state).forget(id);
-        // The signal ends the program before somebody goes on with a refusal.
-        signals::let_it_end();
+        // If a signal is about to end the program, it ends before the caller gets a refusal.
+        signals::wait_for_exit();
         match answer {
             Ok(Some(answer)) => reply.send(answer),
             Ok(None) | Err(_) => drop(reply),
@@ -163,63 +163,63 @@ fn work(queue: &Receiver<Job>, shared: &Shared, options: &Options, schemas: &Sch
     }
 }
 
-/// Said where nobody can be asked.
-const NOBODY: &str =
-    "there is no terminal to ask on: `--approve-all` runs what would ask, `--strict` refuses it";
+/// The note of a refusal without a terminal.
+const NO_TERMINAL: &str = "needs approval, but there is no terminal; \
+                           use `--approve-all` to run it anyway, or `--strict` to refuse without asking";
 
-/// The same where a person must answer each time.
-const NOBODY_BUT_NEEDED: &str = "there is no terminal to ask on, and a person must answer this each time (`human`): no flag runs it, \
-                                 `--strict` refuses it without asking";
+/// The note of a refusal without a terminal, for a call that is set to `human`.
+const NO_TERMINAL_FOR_PERSON: &str = "needs the answer of a person every time (`human`), but there is no terminal; \
+                                      no flag runs it, and `--strict` refuses without asking";
 
-/// More calls from before are not kept.
+/// The number of earlier requests that are kept.
 const MAX_HISTORY: usize = 200;
 
-/// Keeps what was asked about, so that a later question can say what a pattern would have covered.
-fn remember(memory: &mut Memory, question: &Question, options: &Options) {
-    let history = Arc::make_mut(&mut memory.history);
+/// Keeps the requests of a question, so that a later one can show which of them a wider scope would have covered.
+fn remember(context: &mut PromptContext, question: &Question, options: &Options) {
+    let history = Arc::make_mut(&mut context.history);
     for member in &question.members {
         let request = &member.request;
         let args = options.redactor.args(&request.args, Mark::Screen).left;
         let (tool, payload) = (request.tool_name.clone(), request.payload.clone());
-        history.push(Past { tool, payload, summary: summary(&args) });
+        history.push(EarlierRequest { tool, payload, summary: summary(&args) });
     }
-    let over = history.len().saturating_sub(MAX_HISTORY);
-    history.drain(..over);
+    let excess = history.len().saturating_sub(MAX_HISTORY);
+    history.drain(..excess);
 }
 
-/// One question on its way to an answer.
-struct Prompt<'a> {
+/// The task of getting one question answered.
+struct PromptTask<'a> {
     question: &'a Arc<Question>,
     shared: &'a Shared,
     options: &'a Options,
     schemas: &'a Schemas,
 }
 
-impl Prompt<'_> {
-    /// Asks until there is an answer, or the question is over.
-    fn answer(&self, memory: &mut Memory) -> Option<Answer> {
+impl PromptTask<'_> {
+    /// Asks until there is an answer. Returns `None` if the question was withdrawn.
+    fn answer(&self, context: &mut PromptContext) -> Option<Answer> {
         let Self { question, shared, options, .. } = self;
-        shared.calm_down();
-        if shared.over(question.id).is_some() {
+        shared.clear_wake();
+        if shared.withdrawal(question.id).is_some() {
             return None;
         }
-        let Some(fd) = find() else {
-            let person = |member: &Member| member.request.approval == Approval::Human;
-            let note = match question.members.iter().any(person) {
-                true => NOBODY_BUT_NEEDED,
-                false => NOBODY,
+        let Some(fd) = find_terminal() else {
+            let needs_person = |member: &Member| member.request.approval == Approval::Human;
+            let note = match question.members.iter().any(needs_person) {
+                true => NO_TERMINAL_FOR_PERSON,
+                false => NO_TERMINAL,
             };
             return Some(Answer::failed(Cause::NobodyToAsk, note));
         };
-        let lost = || Some(Answer::failed(Cause::TerminalLost, "the terminal cannot be used"));
-        // Held until the terminal is put back: what is declared first is dropped last.
-        let _turn = loop {
-            match turn(&fd, shared.wake.as_fd()) {
-                Ok(turn) => break turn,
-                Err(Gone::Lost) => return lost(),
-                Err(Gone::Woken) => {
-                    shared.calm_down();
-                    if shared.over(question.id).is_some() {
+        let lost = || Some(Answer::failed(Cause::TerminalLost, "cannot use the terminal"));
+        // Declared before `tty`, so that the lock is released only after the terminal is restored.
+        let _lock = loop {
+            match lock_terminal(&fd, shared.wake.as_fd()) {
+                Ok(lock) => break lock,
+                Err(Interruption::Lost) => return lost(),
+                Err(Interruption::Woken) => {
+                    shared.clear_wake();
+                    if shared.withdrawal(question.id).is_some() {
                         return None;
                     }
                 }
@@ -227,13 +227,14 @@ impl Prompt<'_> {
         };
         let Ok(mut tty) = Tty::take(fd, shared.wake.as_fd(), options.style) else { return lost() };
         loop {
-            match self.ask(&mut tty, memory) {
-                Ended::Answered(answer) => return Some(answer),
-                Ended::Woken | Ended::TooSmall => {
-                    shared.calm_down();
-                    if let Some(cause) = shared.over(question.id) {
-                        // Whoever took it back knows; the line is for the one who looks.
-                        let _ = tty.write(&format!("\n{}\n", taken_back(question, cause, &options.redactor)));
+            match self.ask(&mut tty, context) {
+                PromptEnd::Answered(answer) => return Some(answer),
+                PromptEnd::Woken | PromptEnd::TooSmall => {
+                    shared.clear_wake();
+                    if let Some(cause) = shared.withdrawal(question.id) {
+                        // The caller already knows. This line is for the person at the terminal.
+                        let _ = tty
+                            .write(&format!("\n{}\n", withdrawal_line(question, cause, &options.redactor)));
                         return None;
                     }
                 }
@@ -241,14 +242,14 @@ impl Prompt<'_> {
         }
     }
 
-    fn ask(&self, tty: &mut Tty<'_>, memory: &mut Memory) -> Ended {
+    fn ask(&self, tty: &mut Tty<'_>, context: &mut PromptContext) -> PromptEnd {
         let lines = |tty: &mut Tty<'_>| plain::ask(tty, self.question, self.options, self.schemas);
         match self.options.style {
             Style::Plain => lines(tty),
-            Style::Coloured | Style::Uncoloured => {
-                match live::ask(tty, self.question, self.options, self.schemas, memory) {
-                    Ended::TooSmall => lines(tty),
-                    ended @ (Ended::Answered(_) | Ended::Woken) => ended,
+            Style::Colored | Style::Uncolored => {
+                match live::ask(tty, self.question, self.options, self.schemas, context) {
+                    PromptEnd::TooSmall => lines(tty),
+                    ended @ (PromptEnd::Answered(_) | PromptEnd::Woken) => ended,
                 }
             }
         }
@@ -256,21 +257,21 @@ impl Prompt<'_> {
 }
 
 impl Shared {
-    fn wake_up(&self) {
-        // It can only fail because it is awake already.
+    fn wake_thread(&self) {
+        // This fails only if the wake-up is already pending.
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
     }
 
-    fn calm_down(&self) {
+    fn clear_wake(&self) {
         let mut count = [0; 8];
         let _ = rustix::io::read(&self.wake, &mut count);
     }
 
-    /// Why a question is over, if it is.
-    fn over(&self, id: QuestionId) -> Option<Cause> {
+    /// The cause for which a question was withdrawn, if it was.
+    fn withdrawal(&self, id: QuestionId) -> Option<Cause> {
         let state = lock(&self.state);
         let withdrawn = state.withdrawn.iter().find(|(known, _)| *known == id).map(|(_, cause)| *cause);
-        withdrawn.or((state.closing || signals::is_over()).then_some(Cause::Cancelled))
+        withdrawn.or((state.closing || signals::is_ending()).then_some(Cause::Cancelled))
     }
 }
 
@@ -285,7 +286,7 @@ impl State {
     }
 }
 
-/// A lock is good even if somebody panicked with it: every change here is one step.
+/// Locks a mutex, even after a panic. Every change under these locks is one step, so the state is valid.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Bytes from a terminal as keys. A sequence is one thing: nothing inside it is taken for a key.
+//! Decodes the bytes from a terminal into keys. An escape sequence is one key, whatever it contains.
 
 use std::time::Duration;
 
@@ -17,35 +17,35 @@ pub enum Key {
     Interrupt,
     /// Ctrl-D.
     EndOfInput,
-    /// The tabulator.
+    /// Tab.
     Tab,
-    /// An arrow.
+    /// Up arrow.
     Up,
-    /// An arrow.
+    /// Down arrow.
     Down,
-    /// An arrow.
+    /// Left arrow.
     Left,
-    /// An arrow.
+    /// Right arrow.
     Right,
-    /// A page up.
+    /// Page Up.
     PageUp,
-    /// A page down.
+    /// Page Down.
     PageDown,
-    /// To the beginning.
+    /// Home.
     Home,
-    /// To the end.
+    /// End.
     End,
-    /// Takes the next character away.
+    /// Delete.
     Delete,
-    /// The terminal is looked at again. Nobody pressed anything.
+    /// The terminal got the focus. This is not a key press.
     FocusIn,
-    /// The terminal is not looked at any more. Nobody pressed anything.
+    /// The terminal lost the focus. This is not a key press.
     FocusOut,
-    /// Everything else: function keys, Alt with a key, answers of the terminal.
+    /// Everything else: function keys, Alt with a key, replies of the terminal.
     Other,
 }
 
-/// What a terminal sent.
+/// One input from the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// A key.
@@ -54,16 +54,16 @@ pub enum Input {
     Paste(String),
 }
 
-/// Longer sequences and pastes are cut; they decide nothing anyway.
-const MOST: usize = 64 * 1024;
-/// So long after an escape a sequence may still follow.
+/// The longest sequence or paste in bytes. A longer one is cut off, because it decides nothing anyway.
+const MAX_HELD: usize = 64 * 1024;
+/// The time after an escape in which a sequence may follow.
 const SEQUENCE: Duration = Duration::from_millis(50);
-/// So long a paste may pause.
+/// The longest pause in a paste.
 const PASTE: Duration = Duration::from_secs(1);
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
-/// Takes bytes as they come and gives keys.
+/// Turns bytes into keys as they arrive.
 #[derive(Debug, Default)]
 pub struct Decoder {
     held: Vec<u8>,
@@ -71,16 +71,16 @@ pub struct Decoder {
 }
 
 enum Step {
-    /// So many bytes are one key.
+    /// A key, and its length in bytes.
     Key(Key, usize),
-    /// So many bytes begin a paste.
+    /// The start of a paste, and its length in bytes.
     PasteBegins(usize),
-    /// More must come.
+    /// More bytes are needed.
     More,
 }
 
 impl Decoder {
-    /// Takes bytes.
+    /// Decodes more bytes.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Input> {
         self.held.extend_from_slice(bytes);
         let mut found = Vec::new();
@@ -101,13 +101,13 @@ impl Decoder {
                 Step::More => break,
             }
         }
-        if self.held.len() > MOST {
+        if self.held.len() > MAX_HELD {
             found.append(&mut self.give_up());
         }
         found
     }
 
-    /// How long to wait for more before giving up, if bytes are held back because more may follow.
+    /// The time to wait for more bytes before giving up, if bytes are held back.
     #[must_use]
     pub fn patience(&self) -> Option<Duration> {
         match (self.pasting, self.held.is_empty()) {
@@ -117,7 +117,7 @@ impl Decoder {
         }
     }
 
-    /// Nothing followed: what is held back is all there is.
+    /// Decodes the bytes that are held back, because no more followed.
     pub fn give_up(&mut self) -> Vec<Input> {
         let held = std::mem::take(&mut self.held);
         if std::mem::take(&mut self.pasting) {
@@ -160,13 +160,13 @@ fn character(held: &[u8]) -> Step {
         let key = if c.is_control() { Key::Other } else { Key::Char(c) };
         return Step::Key(key, c.len_utf8());
     }
-    // Four bytes hold every character, so with fewer the rest may yet come.
+    // A character has at most four bytes. With fewer, the rest may still arrive.
     let unfinished = chunk.invalid().len() == held.len() && held.len() < 4;
     let may_be_text = matches!(held.first(), Some(0xc2..=0xf4));
     if unfinished && may_be_text { Step::More } else { Step::Key(Key::Other, chunk.invalid().len().max(1)) }
 }
 
-/// The key that a sequence without its beginning stands for.
+/// The key of a sequence without its prefix.
 fn named(body: &[u8]) -> Key {
     match body {
         b"A" => Key::Up,

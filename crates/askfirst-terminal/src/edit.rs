@@ -1,4 +1,4 @@
-//! Has the arguments edited in the person's own editor, and reads them back strictly.
+//! Opens the person's editor on the arguments of a call and parses the result strictly.
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -8,61 +8,65 @@ use std::time::Duration;
 use askfirst::json::{JsonFault, parse_object};
 use askfirst::{ApprovalRequest, Args};
 
-use crate::schema::{Misfit, Schemas};
-use crate::tty::{Tty, Waited};
+use crate::schema::{SchemaMismatch, Schemas};
+use crate::tty::{Tty, WaitResult};
 
-/// Why there are no edited arguments.
+/// The reason why there are no edited arguments.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum EditFault {
-    /// No editor is named.
-    #[error("no editor is named: set `VISUAL` or `EDITOR`")]
+pub(crate) enum EditError {
+    /// No editor is configured.
+    #[error("no editor is configured: set `VISUAL` or `EDITOR`")]
     NoEditor,
-    /// The editor could not be used.
-    #[error("the editor could not be used: {0}")]
+    /// The editor could not be run.
+    #[error("cannot run the editor: {0}")]
     Io(#[from] std::io::Error),
-    /// The editor said that it failed.
-    #[error("the editor failed: nothing is changed")]
+    /// The editor exited with an error.
+    #[error("the editor failed, and nothing was changed")]
     Failed,
-    /// What came back is not an object.
-    #[error("the edited arguments cannot be read: {0}")]
+    /// The result is not a JSON object.
+    #[error("cannot parse the edited arguments: {0}")]
     Json(#[from] JsonFault),
-    /// What came back is not what the tool takes.
-    #[error("the edited arguments do not fit: {0}")]
-    Misfit(#[from] Misfit),
-    /// What came back is what went in.
+    /// The result does not match the schema of the tool.
+    #[error("the edited arguments are invalid: {0}")]
+    Schema(#[from] SchemaMismatch),
+    /// The result equals the original arguments.
     #[error("nothing was changed")]
     Unchanged,
-    /// The question was taken back, or the terminal went away.
+    /// The question was withdrawn, or the terminal was lost.
     #[error("the question is over")]
-    Over(Waited),
+    Interrupted(WaitResult),
 }
 
-/// The person's editor, if one is named.
+/// The person's editor, if one is configured.
 pub(crate) fn editor() -> Option<String> {
     let named = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     named("VISUAL").or_else(|| named("EDITOR"))
 }
 
-/// Arguments that were typed: read strictly, and checked against what the tool takes.
-pub(crate) fn checked(text: &[u8], request: &ApprovalRequest, schemas: &Schemas) -> Result<Args, EditFault> {
+/// Parses edited arguments strictly and checks them against the schema of the tool.
+pub(crate) fn parse_args(
+    text: &[u8],
+    request: &ApprovalRequest,
+    schemas: &Schemas,
+) -> Result<Args, EditError> {
     let edited = parse_object(text)?;
     if edited == request.args {
-        return Err(EditFault::Unchanged);
+        return Err(EditError::Unchanged);
     }
     schemas.check(&request.tool_name, &edited)?;
     Ok(edited)
 }
 
 /// Opens an editor on the arguments. The terminal must not be in raw mode.
-pub(crate) fn edit(request: &ApprovalRequest, tty: &Tty<'_>, schemas: &Schemas) -> Result<Args, EditFault> {
+pub(crate) fn edit(request: &ApprovalRequest, tty: &Tty<'_>, schemas: &Schemas) -> Result<Args, EditError> {
     let args = &request.args;
-    let editor = editor().ok_or(EditFault::NoEditor)?;
+    let editor = editor().ok_or(EditError::NoEditor)?;
     let mut words = editor.split_whitespace();
-    let program = words.next().ok_or(EditFault::NoEditor)?;
+    let program = words.next().ok_or(EditError::NoEditor)?;
     let private = std::fs::Permissions::from_mode(0o700);
     let mut builder = tempfile::Builder::new();
     let builder = builder.prefix("askfirst-").permissions(private);
-    // What may be secret lies on no disk where the system has a place for that.
+    // The arguments may contain secrets, so the file is in memory if the system has a place for that.
     let folder = match std::env::var_os("XDG_RUNTIME_DIR").map(|place| builder.tempdir_in(place)) {
         Some(Ok(folder)) => folder,
         Some(Err(_)) | None => builder.tempdir()?,
@@ -79,22 +83,22 @@ pub(crate) fn edit(request: &ApprovalRequest, tty: &Tty<'_>, schemas: &Schemas) 
         .stderr(handle()?)
         .spawn()?;
     if !wait_for(&mut child, tty)? {
-        return Err(EditFault::Failed);
+        return Err(EditError::Failed);
     }
-    // Read by name: many editors write another file in its place.
-    checked(&std::fs::read(file.path())?, request, schemas)
+    // The file is opened by name, because many editors replace it with a new one.
+    parse_args(&std::fs::read(file.path())?, request, schemas)
 }
 
-/// Whether the editor ended well. It is ended if the question is.
-fn wait_for(child: &mut Child, tty: &Tty<'_>) -> Result<bool, EditFault> {
+/// Waits for the editor and returns whether it succeeded. Kills the editor if the question ends.
+fn wait_for(child: &mut Child, tty: &Tty<'_>) -> Result<bool, EditError> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status.success());
         }
-        if let Some(over) = tty.is_over(Duration::from_millis(50)) {
+        if let Some(end) = tty.wait_for_end(Duration::from_millis(50)) {
             let _ = child.kill();
             let _ = child.wait();
-            return Err(EditFault::Over(over));
+            return Err(EditError::Interrupted(end));
         }
     }
 }

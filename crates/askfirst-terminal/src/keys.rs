@@ -1,7 +1,9 @@
-//! Which key decides, and when: a state machine without a terminal or a clock of its own.
+//! Decides which keys count, and when: a state machine without a terminal or a clock of its own.
 //!
-//! It begins unarmed and arms only after a quiet while in which the content stood on screen. Until then keys are
-//! discarded; several at once, pasted text, Enter and Space never approve; what cannot be undone needs its word.
+//! - The prompt starts unarmed. It arms after the content was on screen for a while without any input.
+//! - Keys that arrive before it is armed are discarded.
+//! - Several keys at once, pasted text, Enter and Space never approve.
+//! - For a call that cannot be undone, the person must type a word from its target.
 
 mod act;
 mod field;
@@ -15,130 +17,130 @@ use askfirst_display::{Choice, Offers};
 use crate::decode::{Input, Key};
 pub use field::Field;
 
-/// So long nothing may be typed before keys count.
+/// The time without input before keys count.
 pub const QUIET: Duration = Duration::from_millis(300);
-/// So long the page must have stood before keys count.
+/// The time that the page must be on screen before keys count.
 pub const PAINTED: Duration = Duration::from_millis(250);
-/// So long the page must have stood where the risk is high.
+/// The time that the page of a risky call must be on screen before keys count.
 pub const PAINTED_HIGH: Duration = Duration::from_millis(1_000);
-/// So long a key must stay alone before it does anything: a held key and pasted text are faster.
+/// The time that must pass after a key before it acts. A held key and pasted text are faster.
 pub const ALONE: Duration = Duration::from_millis(120);
 
-/// What happens to the prompt.
+/// An event at the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// What one read of the terminal gave.
+    /// The input from one read of the terminal.
     Read(Vec<Input>),
-    /// The terminal has another size.
+    /// The size of the terminal changed.
     Resize,
-    /// Time has passed.
+    /// Time passed.
     Tick,
     /// The input ended.
     EndOfInput,
-    /// The terminal went away.
+    /// The terminal was lost.
     Lost,
 }
 
-/// Why a key did nothing.
+/// The reason why a key did nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
-    /// Several keys came at once, or text was pasted.
+    /// Several keys arrived at once, or text was pasted.
     Several,
-    /// The end was not on screen yet.
+    /// The end of the content was not on screen yet.
     SeeTheEnd,
-    /// A part that must be seen was not on screen yet.
+    /// A must-see part was not on screen yet.
     SeeAllParts,
-    /// What was typed is not the word.
+    /// The typed text is not the word.
     NotTheWord,
-    /// There is no request with that number.
+    /// No request has this number.
     NoSuchNumber,
-    /// It must be chosen first how far the yes reaches.
+    /// The person must choose a scope first.
     ChooseFirst,
 }
 
-/// What the screen must do.
+/// An effect that the renderer must apply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Show that keys count now.
     Ready,
-    /// Show that keys do not count.
+    /// Show that keys do not count yet.
     NotYet,
-    /// Say why a key did nothing.
+    /// Show why a key did nothing.
     Say(Notice),
-    /// Draw what was typed.
+    /// Draw the typed text.
     Echo(String),
-    /// Take back the last thing that was drawn.
+    /// Erase the last typed character.
     Erase(char),
     /// Show the question again.
     Redraw,
-    /// Show everything.
+    /// Show the whole page.
     View,
     /// Show the facts.
     Facts,
-    /// Have the arguments edited.
+    /// Let the person edit the arguments.
     Edit,
-    /// Arguments were typed into the field.
-    Typed(String),
+    /// The person submitted arguments that were typed into the field.
+    ArgsTyped(String),
     /// Ask for a reason.
     AskReason,
-    /// Ask how far a yes for the session reaches.
+    /// Ask for the scope of a yes for the session.
     AskScope,
-    /// It would reach this far: 0 is the call itself, then the patterns.
-    Marked(usize),
-    /// Move on the page.
+    /// The person chose a scope: 0 is the call itself, then the patterns.
+    ScopeChosen(usize),
+    /// Scroll the page.
     Move(Key),
     /// Find a text.
     Find(String),
-    /// A member is left out, or taken back in.
+    /// A member of a group was left out or included again.
     Member {
-        /// Which one, counted from 0.
+        /// The index of the member.
         at: usize,
-        /// Whether it would be approved with the others.
+        /// Whether an approval covers it.
         kept: bool,
     },
-    /// The answer: a decision for each member.
+    /// The answer: one decision for each member.
     Answer(Vec<ApprovalDecision>),
 }
 
-/// How much of the content was on screen.
+/// The extent to which content was on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// A part of it.
+    /// Not to its end.
     Part,
-    /// Its end.
+    /// To its end.
     End,
 }
 
-/// What draws the prompt.
+/// The renderer that draws the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Front {
-    /// A screen that is drawn in place and has pages.
+pub enum Renderer {
+    /// A screen that is drawn in place and can scroll.
     Screen,
     /// Lines that are printed once.
     Lines,
 }
 
-/// What is looked at besides the question.
+/// A document that the person can open from the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doc {
+pub enum Document {
     /// The whole page.
     All,
     /// The facts and the keys.
     Facts,
 }
 
-/// What is on screen.
+/// The current screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Screen {
     /// The question.
     Question,
-    /// A reason is typed.
+    /// The person types a reason.
     Reason(Field),
-    /// How far a yes for the session reaches, and which is marked.
+    /// The person chooses the scope of a yes for the session. The chosen one is in it.
     Scope(Option<usize>),
-    /// Something is looked at; perhaps a text to find is typed.
-    View(Doc, Option<String>),
-    /// The arguments are typed.
+    /// The person views a document, and may type a text to find.
+    View(Document, Option<String>),
+    /// The person types arguments.
     Args(Field),
 }
 
@@ -154,11 +156,11 @@ enum Act {
 #[derive(Debug, Clone)]
 pub struct Keys {
     offers: Offers,
-    front: Front,
+    front: Renderer,
     reach: Reach,
-    /// How much was on screen of what must be seen.
+    /// Whether all must-see parts were on screen.
     must: Reach,
-    /// Whether the content is there at all.
+    /// Whether the content is on screen.
     content: bool,
     screen: Screen,
     armed: bool,
@@ -167,15 +169,16 @@ pub struct Keys {
     pending: Option<(Act, Duration)>,
     kept: Vec<bool>,
     number: usize,
-    /// How many of the words are typed, and what of the next.
+    /// The number of words that are typed in full.
     words_done: usize,
+    /// The typed part of the next word.
     typed: String,
 }
 
 impl Keys {
-    /// A prompt that was drawn just now.
+    /// The state of a prompt that was just drawn.
     #[must_use]
-    pub fn new(offers: Offers, front: Front, now: Duration) -> Self {
+    pub fn new(offers: Offers, front: Renderer, now: Duration) -> Self {
         let kept = vec![true; offers.words.len()];
         Self {
             offers,
@@ -195,36 +198,36 @@ impl Keys {
         }
     }
 
-    /// The screen was drawn: keys do not count again until it stood a while.
-    pub fn painted(&mut self, now: Duration) {
+    /// Call this after drawing the screen. Keys do not count again until it was on screen for a while.
+    pub fn mark_painted(&mut self, now: Duration) {
         self.painted = now;
         self.last_input = now;
         self.armed = false;
         self.pending = None;
     }
 
-    /// Something was typed before it stood on screen that keys count: they do not.
-    pub fn typed_before_ready(&mut self, now: Duration) {
+    /// Disarms the prompt, because something was typed before the ready mark was on screen.
+    pub fn discard_early_input(&mut self, now: Duration) {
         let _ = self.disarm(now);
     }
 
-    /// The content is on screen, as far as it fits.
-    pub fn content_shown(&mut self) {
+    /// Call this when the content is on screen, as far as it fits.
+    pub fn mark_content_shown(&mut self) {
         self.content = true;
     }
 
-    /// The content is not on screen any more: nothing can be decided about it.
-    pub fn content_hidden(&mut self) {
+    /// Call this when the content is no longer on screen. No key can decide then.
+    pub fn mark_content_hidden(&mut self) {
         (self.content, self.armed, self.pending) = (false, false, None);
     }
 
-    /// The end of the content is on screen.
-    pub fn reached_end(&mut self) {
+    /// Call this when the end of the content is on screen.
+    pub fn mark_end_seen(&mut self) {
         self.reach = Reach::End;
     }
 
-    /// All that must be seen was on screen.
-    pub fn saw_all_parts(&mut self) {
+    /// Call this when all must-see parts were on screen.
+    pub fn mark_parts_seen(&mut self) {
         self.must = Reach::End;
     }
 
@@ -234,19 +237,19 @@ impl Keys {
         self.armed
     }
 
-    /// What is on screen.
+    /// The current screen.
     #[must_use]
     pub fn screen(&self) -> &Screen {
         &self.screen
     }
 
-    /// Which members an approval would cover.
+    /// For each member, whether an approval covers it.
     #[must_use]
     pub fn kept(&self) -> &[bool] {
         &self.kept
     }
 
-    /// What was typed of a word or a number.
+    /// The typed part of a word or a number.
     #[must_use]
     pub fn typed(&self) -> String {
         let words = self.offers.words.iter().zip(&self.kept).filter(|(_, kept)| **kept);
@@ -255,20 +258,20 @@ impl Keys {
         if self.number > 0 { self.number.to_string() } else { format!("{done}{}", self.typed) }
     }
 
-    /// Lets the arguments be typed.
+    /// Opens the field in which the person types arguments.
     pub fn open_args(&mut self, text: &str, now: Duration) {
         self.screen = Screen::Args(Field::new(text));
-        self.painted(now);
+        self.mark_painted(now);
     }
 
-    /// When it wants to hear of the time.
+    /// The time of the next tick that it needs.
     #[must_use]
     pub fn wake_at(&self) -> Option<Duration> {
         let settles = self.pending.map(|(_, since)| since + ALONE);
         settles.or((!self.armed && self.can_arm()).then(|| self.arms_at()))
     }
 
-    /// Takes what happened.
+    /// Handles an event.
     pub fn handle(&mut self, event: Event, now: Duration) -> Vec<Effect> {
         match event {
             Event::Tick => self.tick(now),
@@ -291,19 +294,19 @@ impl Keys {
 
     fn resized(&mut self, now: Duration) -> Vec<Effect> {
         match (&self.screen, self.front) {
-            // The line that is being typed stays as it is.
+            // The line that the person is typing stays as it is.
             (Screen::Reason(_) | Screen::Args(_), _) => vec![],
             (Screen::View(..), _) => vec![Effect::Redraw],
-            (Screen::Question | Screen::Scope(_), Front::Screen) => {
+            (Screen::Question | Screen::Scope(_), Renderer::Screen) => {
                 self.forget_typed();
-                self.painted(now);
+                self.mark_painted(now);
                 vec![Effect::Redraw]
             }
-            (Screen::Question | Screen::Scope(_), Front::Lines) => self.back(now),
+            (Screen::Question | Screen::Scope(_), Renderer::Lines) => self.back(now),
         }
     }
 
-    /// Whether this is a screen on which keys decide, with something to decide about.
+    /// Whether keys can decide on this screen, and the content is shown.
     fn can_arm(&self) -> bool {
         match self.screen {
             Screen::Question | Screen::Scope(_) => self.content,
@@ -334,7 +337,7 @@ impl Keys {
         Vec::new()
     }
 
-    /// Keys do not count until it was quiet again.
+    /// Disarms the prompt. Keys do not count until a time without input.
     fn disarm(&mut self, now: Duration) -> Vec<Effect> {
         self.last_input = now;
         self.pending = None;
@@ -357,16 +360,16 @@ impl Keys {
     fn several(&mut self, inputs: &[Input], now: Duration) -> Vec<Effect> {
         match self.screen {
             Screen::Reason(_) | Screen::Args(_) => {
-                return inputs.iter().flat_map(|input| self.typed_fast(input, now)).collect();
+                return inputs.iter().flat_map(|input| self.type_fast(input, now)).collect();
             }
             Screen::Question | Screen::Scope(_) | Screen::View(..) => {}
         }
-        // Leaving at once is always possible.
+        // Ctrl-C always works.
         if inputs.contains(&Input::Key(Key::Interrupt)) {
             return self.stop();
         }
-        let moves: Option<Vec<Key>> = inputs.iter().map(moving).collect();
-        match moves.filter(|_| self.front == Front::Screen) {
+        let moves: Option<Vec<Key>> = inputs.iter().map(scroll_key).collect();
+        match moves.filter(|_| self.front == Renderer::Screen) {
             Some(moves) => {
                 let mut effects = self.disarm(now);
                 effects.extend(moves.into_iter().map(Effect::Move));
@@ -386,7 +389,7 @@ impl Keys {
         if let Screen::Reason(_) | Screen::Args(_) = self.screen {
             return self.field_key(key, now);
         }
-        if let Some(key) = moving(&Input::Key(key)).filter(|_| self.front == Front::Screen) {
+        if let Some(key) = scroll_key(&Input::Key(key)).filter(|_| self.front == Renderer::Screen) {
             let mut effects = self.disarm(now);
             effects.push(Effect::Move(key));
             return effects;
@@ -410,7 +413,7 @@ impl Keys {
         }
     }
 
-    /// The key does what it does once it stayed alone.
+    /// Delays an act until it is certain that no other key follows at once.
     fn wait(&mut self, act: Act, now: Duration) -> Vec<Effect> {
         self.pending = Some((act, now));
         Vec::new()
@@ -419,13 +422,13 @@ impl Keys {
     fn back(&mut self, now: Duration) -> Vec<Effect> {
         self.screen = Screen::Question;
         self.forget_typed();
-        self.painted(now);
+        self.mark_painted(now);
         vec![Effect::Redraw]
     }
 }
 
-/// A key that only moves on the page.
-fn moving(input: &Input) -> Option<Key> {
+/// The key of an input that only scrolls the page.
+fn scroll_key(input: &Input) -> Option<Key> {
     match input {
         Input::Key(
             key @ (Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End | Key::Tab),

@@ -1,11 +1,13 @@
-//! The prompt on a terminal: one question at a time, answered by single keys that a person pressed after looking.
+//! The prompt on a terminal: asks one question at a time and reads the answer as single keys.
 //!
-//! It decides nothing by itself. Whatever goes wrong on the way to an answer is a no, with its own cause.
+//! Only a person decides, with keys that are pressed after the content was on screen.
+//! Every failure on the way to an answer is a refusal with its own cause.
 
 mod approver;
-mod colours;
+mod colors;
 pub mod decode;
 mod edit;
+pub mod headless;
 pub mod keys;
 mod live;
 mod paint;
@@ -13,7 +15,6 @@ mod pause;
 mod plain;
 pub mod schema;
 mod signals;
-pub mod still;
 mod surface;
 mod tty;
 mod ui;
@@ -25,48 +26,53 @@ use askfirst_display::redact::Redactor;
 
 pub use approver::TerminalApprover;
 pub use schema::Schemas;
-pub use signals::{put_back, wait_until_left};
-pub use tty::{Turn, turn_to_print};
+pub use signals::{restore_terminals, wait_until_released};
+pub use tty::{TerminalLock, lock_for_printing};
 
-/// How the prompt looks.
+/// Older names of public items.
+pub use signals::{restore_terminals as put_back, wait_until_released as wait_until_left};
+/// Older names of public items.
+pub use tty::{TerminalLock as Turn, lock_for_printing as turn_to_print};
+
+/// The style of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
-    /// Drawn in place, with the colours of the terminal's palette.
-    Coloured,
-    /// Drawn in place, without any colour.
-    Uncoloured,
-    /// Printed once, without any escape code: for screen readers and dumb terminals.
+    /// Drawn in place, with the colors of the terminal's own palette.
+    Colored,
+    /// Drawn in place, without colors.
+    Uncolored,
+    /// Printed once, without escape codes, for screen readers and dumb terminals.
     #[default]
     Plain,
 }
 
 impl Style {
-    /// What the environment asks for: no colour with `NO_COLOR`, lines on a dumb terminal.
+    /// The style that the environment asks for: uncolored with `NO_COLOR`, plain on a dumb terminal.
     #[must_use]
     pub fn of_environment() -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         match (dumb, is_set("NO_COLOR")) {
             (true, _) => Self::Plain,
-            (false, true) => Self::Uncoloured,
-            (false, false) => Self::Coloured,
+            (false, true) => Self::Uncolored,
+            (false, false) => Self::Colored,
         }
     }
 }
 
-/// How many columns a line that is printed may take: those of the screen that it is printed on, or 80.
+/// The width of the terminal on standard output in columns, or 80 if there is none.
 #[must_use]
 pub fn columns() -> usize {
     let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok();
     size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
 }
 
-/// What the prompt is made with.
+/// The settings of the prompt.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How it looks.
+    /// The style of the prompt.
     pub style: Style,
-    /// More lines than this of one section are left to be viewed.
+    /// The number of lines of one section in a preview.
     pub preview_lines: usize,
     /// Finds the secrets.
     pub redactor: Arc<Redactor>,

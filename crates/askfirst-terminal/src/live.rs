@@ -1,4 +1,4 @@
-//! One question on a real terminal: reads keys, draws frames, prepares the content beside it.
+//! Asks one question on a terminal: reads keys and draws frames, while another thread prepares the page.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
@@ -12,56 +12,56 @@ use crate::Options;
 use crate::decode::{Decoder, Input, Key};
 use crate::edit::{edit, editor};
 use crate::keys::Event;
-use crate::pause::Pauses;
+use crate::pause::PauseDetector;
 use crate::schema::Schemas;
-use crate::surface::{Ansi, Surface};
-use crate::tty::{Ended, Gone, Tty, Waited};
-use crate::ui::{Colouring, Past, Ui, Wish, fits, prepare};
+use crate::surface::{AnsiSurface, Surface};
+use crate::tty::{Interruption, PromptEnd, Tty, WaitResult};
+use crate::ui::{EarlierRequest, HighlightBudget, HostAction, Ui, fits, prepare};
 use crate::words::{echo, now};
 
-/// A page that is ready within this time is the first that is drawn.
-const AT_ONCE: Duration = Duration::from_millis(25);
-/// How often to look whether the page is ready.
-const PREPARING: Duration = Duration::from_millis(10);
-/// How often to look whether the window has another size.
-pub(crate) const SIZE: Duration = Duration::from_millis(200);
-/// What the terminal says about focus within this time, it says about the moment of asking.
-const SETTLED: Duration = Duration::from_secs(1);
-/// So long before the end somebody who looks elsewhere is called.
+/// The time to wait for the whole page before the head is drawn.
+const FIRST_WAIT: Duration = Duration::from_millis(25);
+/// The interval of checks whether the page is ready.
+const PAGE_CHECK: Duration = Duration::from_millis(10);
+/// The interval of checks whether the size of the window changed.
+pub(crate) const SIZE_CHECK: Duration = Duration::from_millis(200);
+/// A focus report within this time describes the focus at the start of the question.
+const FOCUS_TIME: Duration = Duration::from_secs(1);
+/// The time before the deadline at which the bell rings for a person who is away.
 const LAST_CALL: Duration = Duration::from_secs(60);
 
-/// Whether the person looks at the terminal.
+/// Whether the terminal window is focused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Focus {
-    /// The terminal never said.
+    /// The terminal did not report it.
     #[default]
     Unknown,
-    /// It is looked at.
+    /// The terminal is focused.
     Here,
-    /// Something else is.
+    /// Another window is focused.
     Elsewhere,
 }
 
-/// What stays between questions.
+/// The state that stays between questions.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {
+pub(crate) struct PromptContext {
     pub(crate) focus: Focus,
-    pub(crate) history: Arc<Vec<Past>>,
+    pub(crate) history: Arc<Vec<EarlierRequest>>,
 }
 
-struct Live<'a, 't> {
+struct LivePrompt<'a, 't> {
     tty: &'a mut Tty<'t>,
     ui: Ui,
-    surface: Ansi,
+    surface: AnsiSurface,
     coming: Receiver<Page>,
     start: Instant,
     decoder: Decoder,
     read_at: Duration,
     schemas: &'a Schemas,
     focus: &'a mut Focus,
-    called: bool,
+    has_rung: bool,
     ready: bool,
-    pauses: Pauses,
+    pauses: PauseDetector,
 }
 
 /// Asks one question.
@@ -70,22 +70,22 @@ pub(crate) fn ask(
     question: &Arc<Question>,
     options: &Options,
     schemas: &Schemas,
-    memory: &mut Memory,
-) -> Ended {
+    context: &mut PromptContext,
+) -> PromptEnd {
     let size = tty.size();
-    let ui = Ui::new(Arc::clone(question), options, schemas, Arc::clone(&memory.history), size, now());
+    let ui = Ui::new(Arc::clone(question), options, schemas, Arc::clone(&context.history), size, now());
     if !fits(&ui, now()) {
-        return Ended::TooSmall;
+        return PromptEnd::TooSmall;
     }
     let (sender, coming) = channel();
     let (theirs, for_page) = (Arc::clone(question), options.clone());
-    let work = move || drop(sender.send(prepare(&theirs, &for_page, now(), Colouring::BRIEF)));
-    // Without a thread the page is never ready, which ends the prompt below.
+    let work = move || drop(sender.send(prepare(&theirs, &for_page, now(), HighlightBudget::BRIEF)));
+    // If the thread cannot be started, the channel closes, and the prompt fails below.
     drop(std::thread::Builder::new().name("askfirst-page".to_owned()).spawn(work));
-    let surface = Ansi::new(options.style, size.0);
+    let surface = AnsiSurface::new(options.style, size.0);
     let (decoder, start) = (Decoder::default(), Instant::now());
-    let focus = &mut memory.focus;
-    let mut live = Live {
+    let focus = &mut context.focus;
+    let mut live = LivePrompt {
         tty,
         ui,
         surface,
@@ -95,70 +95,70 @@ pub(crate) fn ask(
         read_at: Duration::ZERO,
         schemas,
         focus,
-        called: false,
+        has_rung: false,
         ready: false,
-        pauses: Pauses::default(),
+        pauses: PauseDetector::default(),
     };
-    let ended = live.run();
+    let result = live.run();
     let seen = Some(live.ui.seen());
-    match ended {
+    match result {
         Ok(decisions) => {
             let lines = echo(question, &decisions, &options.redactor, usize::from(live.ui.size().0));
             let last = live.surface.close(&lines);
-            // The answer stands even if nobody can be told of it any more.
+            // The answer counts even if this line cannot be written.
             let _ = live.tty.write(&last);
-            Ended::Answered(Answer { decisions, seen })
+            PromptEnd::Answered(Answer { decisions, seen })
         }
-        Err(gone) => {
+        Err(interruption) => {
             let last = live.surface.close(&[]);
             let _ = live.tty.write(&last);
-            match gone {
-                Gone::Woken => Ended::Woken,
-                Gone::Lost => {
+            match interruption {
+                Interruption::Woken => PromptEnd::Woken,
+                Interruption::Lost => {
                     let lost = ApprovalDecision::no(Cause::TerminalLost);
-                    Ended::Answered(Answer { decisions: vec![lost], seen })
+                    PromptEnd::Answered(Answer { decisions: vec![lost], seen })
                 }
             }
         }
     }
 }
 
-impl Live<'_, '_> {
-    fn run(&mut self) -> Result<Vec<ApprovalDecision>, Gone> {
-        match self.coming.recv_timeout(AT_ONCE) {
+impl LivePrompt<'_, '_> {
+    fn run(&mut self) -> Result<Vec<ApprovalDecision>, Interruption> {
+        match self.coming.recv_timeout(FIRST_WAIT) {
             Ok(page) => self.ui.complete(page, self.start.elapsed()),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(failed()),
         }
         if *self.focus == Focus::Elsewhere {
-            self.call()?;
+            self.ring()?;
         }
         loop {
             self.draw()?;
             let event = self.wait()?;
-            let mut wishes = Vec::new();
+            let mut actions = Vec::new();
             let size = self.tty.size();
             if !self.tty.is_raw() {
-                // A shell was in between, which wrote something: the question is drawn anew, below.
-                self.tty.raw()?;
-                self.surface = Ansi::new(self.tty.style(), size.0);
-                wishes.extend(self.ui.resize(size, self.start.elapsed()));
+                // A shell used the terminal in between, so the question is drawn again below its output.
+                self.tty.set_raw()?;
+                self.surface = AnsiSurface::new(self.tty.style(), size.0);
+                actions.extend(self.ui.resize(size, self.start.elapsed()));
             } else if size != self.ui.size() {
-                // Keys that came with it were meant for what stood there before.
-                self.surface.resized(size.0);
-                wishes.extend(self.ui.resize(size, self.start.elapsed()));
+                // Keys that arrived with a resize were meant for the earlier screen.
+                self.surface.resize(size.0);
+                actions.extend(self.ui.resize(size, self.start.elapsed()));
                 if let Event::EndOfInput | Event::Lost = event {
-                    wishes.extend(self.ui.event(event, self.start.elapsed()));
+                    actions.extend(self.ui.event(event, self.start.elapsed()));
                 }
             } else {
-                wishes.extend(self.ui.event(event, self.start.elapsed()));
+                actions.extend(self.ui.event(event, self.start.elapsed()));
             }
-            for wish in wishes {
-                let wish = match wish {
-                    Wish::Editor => self.edit()?,
-                    Wish::Answer(_) => Some(wish),
+            for action in actions {
+                let action = match action {
+                    HostAction::OpenEditor => self.edit()?,
+                    HostAction::Answer(_) => Some(action),
                 };
-                if let Some(Wish::Answer(decisions)) = wish {
+                if let Some(HostAction::Answer(decisions)) = action {
                     return Ok(decisions);
                 }
             }
@@ -172,58 +172,58 @@ impl Live<'_, '_> {
         }
     }
 
-    fn draw(&mut self) -> Result<(), Gone> {
+    fn draw(&mut self) -> Result<(), Interruption> {
         let frame = self.ui.frame(now());
         let bytes = self.surface.show(&frame);
         let becomes_ready = !self.ready && self.ui.keys.is_armed();
-        self.tty.draws(frame.stage);
+        self.tty.set_stage(frame.stage);
         let early = self.tty.write_mark(&bytes)?;
         if becomes_ready && early {
-            self.ui.keys.typed_before_ready(self.start.elapsed());
+            self.ui.keys.discard_early_input(self.start.elapsed());
         }
         self.ready = self.ui.keys.is_armed();
         Ok(())
     }
 
-    fn wait(&mut self) -> Result<Event, Gone> {
+    fn wait(&mut self) -> Result<Event, Interruption> {
         let at = self.start.elapsed();
         let gives_up = self.decoder.patience().map(|patience| self.read_at + patience);
-        let look = at + if self.ui.is_whole() { SIZE } else { PREPARING };
+        let look = at + if self.ui.is_whole() { SIZE_CHECK } else { PAGE_CHECK };
         let due = gives_up.into_iter().chain(self.ui.keys.wake_at()).fold(look, Duration::min);
         self.last_call()?;
-        let stood = self.pauses.found(at, Duration::ZERO);
+        let was_stopped = self.pauses.detect(at, Duration::ZERO);
         let waited = self.tty.wait(Some(due.saturating_sub(at)));
         let back = self.start.elapsed();
-        if self.pauses.found(back, due) || stood {
-            // What was typed meanwhile was not typed at a prompt that could answer.
-            self.surface.resized(self.ui.size().0);
-            self.ui.keys.painted(back);
+        if self.pauses.detect(back, due) || was_stopped {
+            // Keys that arrived while the program was stopped do not count.
+            self.surface.resize(self.ui.size().0);
+            self.ui.keys.mark_painted(back);
         }
         match waited {
-            Waited::Bytes(bytes) => {
+            WaitResult::Bytes(bytes) => {
                 self.read_at = self.start.elapsed();
                 let inputs = self.decoder.feed(&bytes);
-                self.took(inputs)
+                self.handle_inputs(inputs)
             }
-            Waited::TimeOver if gives_up.is_some_and(|at| at <= self.start.elapsed()) => {
+            WaitResult::TimeOver if gives_up.is_some_and(|at| at <= self.start.elapsed()) => {
                 let inputs = self.decoder.give_up();
-                self.took(inputs)
+                self.handle_inputs(inputs)
             }
-            Waited::TimeOver => Ok(Event::Tick),
-            Waited::Woken => Err(Gone::Woken),
-            Waited::EndOfInput => Ok(Event::EndOfInput),
-            Waited::Lost => Ok(Event::Lost),
+            WaitResult::TimeOver => Ok(Event::Tick),
+            WaitResult::Woken => Err(Interruption::Woken),
+            WaitResult::EndOfInput => Ok(Event::EndOfInput),
+            WaitResult::Lost => Ok(Event::Lost),
         }
     }
 
-    fn took(&mut self, inputs: Vec<Input>) -> Result<Event, Gone> {
+    fn handle_inputs(&mut self, inputs: Vec<Input>) -> Result<Event, Interruption> {
         for input in &inputs {
             match input {
                 Input::Key(Key::FocusIn) => *self.focus = Focus::Here,
                 Input::Key(Key::FocusOut) => {
                     *self.focus = Focus::Elsewhere;
-                    if self.start.elapsed() < SETTLED {
-                        self.call()?;
+                    if self.start.elapsed() < FOCUS_TIME {
+                        self.ring()?;
                     }
                 }
                 Input::Key(_) | Input::Paste(_) => {}
@@ -232,17 +232,17 @@ impl Live<'_, '_> {
         Ok(if inputs.is_empty() { Event::Tick } else { Event::Read(inputs) })
     }
 
-    /// Calls somebody who looks elsewhere, once.
-    fn call(&mut self) -> Result<(), Gone> {
-        if std::mem::replace(&mut self.called, true) { Ok(()) } else { self.tty.write("\x07") }
+    /// Rings the bell, once.
+    fn ring(&mut self) -> Result<(), Interruption> {
+        if std::mem::replace(&mut self.has_rung, true) { Ok(()) } else { self.tty.write("\x07") }
     }
 
-    fn last_call(&mut self) -> Result<(), Gone> {
+    fn last_call(&mut self) -> Result<(), Interruption> {
         let late = self.ui.deadline().is_some_and(|at| now().until(at) < LAST_CALL);
-        if late && *self.focus == Focus::Elsewhere { self.call() } else { Ok(()) }
+        if late && *self.focus == Focus::Elsewhere { self.ring() } else { Ok(()) }
     }
 
-    fn edit(&mut self) -> Result<Option<Wish>, Gone> {
+    fn edit(&mut self) -> Result<Option<HostAction>, Interruption> {
         if editor().is_none() {
             self.ui.open_field(self.start.elapsed());
             return Ok(None);
@@ -253,19 +253,19 @@ impl Live<'_, '_> {
         };
         let cleared = self.surface.close(&[]);
         self.tty.write(&cleared)?;
-        self.tty.cooked();
+        self.tty.restore();
         let edited = edit(&request, self.tty, self.schemas);
-        self.tty.raw()?;
-        self.surface = Ansi::new(self.tty.style(), self.tty.size().0);
+        self.tty.set_raw()?;
+        self.surface = AnsiSurface::new(self.tty.style(), self.tty.size().0);
         match edited {
-            Err(crate::edit::EditFault::Over(Waited::Woken)) => Err(Gone::Woken),
-            Err(crate::edit::EditFault::Over(_)) => Err(Gone::Lost),
-            edited => Ok(self.ui.edited(edited, self.start.elapsed())),
+            Err(crate::edit::EditError::Interrupted(WaitResult::Woken)) => Err(Interruption::Woken),
+            Err(crate::edit::EditError::Interrupted(_)) => Err(Interruption::Lost),
+            edited => Ok(self.ui.take_edited(edited, self.start.elapsed())),
         }
     }
 }
 
-/// The page could not be made.
+/// The decisions for a page that could not be built.
 fn failed() -> Vec<ApprovalDecision> {
-    vec![ApprovalDecision::no(Cause::ApproverFailed).with_note("what should be shown could not be made")]
+    vec![ApprovalDecision::no(Cause::ApproverFailed).with_note("cannot build the page of this question")]
 }

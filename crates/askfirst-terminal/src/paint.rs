@@ -1,22 +1,22 @@
-//! Lines as text for a terminal: the one place that knows colours.
+//! Draws lines as text with escape codes, for the plain prompt.
 
 use askfirst_display::{Change, Line, Part, PieceKind};
 
 use crate::Style;
 
-/// Whether lines carry their number.
+/// Whether each line has a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Numbers {
-    /// None.
+    /// No numbers.
     Without,
-    /// Each line has its own.
+    /// A number before each line.
     With,
 }
 
-/// How many columns a number takes.
+/// The number of columns that a line number takes.
 pub(crate) const NUMBER: usize = 7;
 
-/// Draws lines, each ended by a line feed.
+/// Draws lines, each with a newline at its end.
 pub(crate) fn draw(lines: &[Line], style: Style, numbers: Numbers) -> String {
     let mut text = String::new();
     for (at, line) in lines.iter().enumerate() {
@@ -37,11 +37,11 @@ pub(crate) fn draw(lines: &[Line], style: Style, numbers: Numbers) -> String {
     text
 }
 
-/// A text in a colour, where there are colours.
+/// Adds a color to a text if the style has colors.
 pub(crate) fn paint(text: &str, code: &str, style: Style) -> String {
     match style {
-        Style::Coloured if !code.is_empty() && !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
-        Style::Coloured | Style::Uncoloured | Style::Plain => text.to_owned(),
+        Style::Colored if !code.is_empty() && !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
+        Style::Colored | Style::Uncolored | Style::Plain => text.to_owned(),
     }
 }
 

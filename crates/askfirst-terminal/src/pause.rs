@@ -1,20 +1,20 @@
-//! Finds out that the program was stopped for a while, without a signal: a turn took far longer than it could.
+//! Detects that the program was stopped for a while, by the clock: a loop turn took far too long.
 
 use std::time::Duration;
 
-/// So much later than expected is no delay any more.
+/// The delay from which the program counts as stopped.
 const STOPPED: Duration = Duration::from_millis(700);
 
-/// Looks at the clock whenever something may have taken long.
+/// Compares the clock with the time of the last check.
 #[derive(Debug, Default)]
-pub(crate) struct Pauses {
-    looked: Duration,
+pub(crate) struct PauseDetector {
+    last_check: Duration,
 }
 
-impl Pauses {
-    /// Whether the program stood still since it last looked, or since it wanted to be woken, if that is later.
-    pub(crate) fn found(&mut self, now: Duration, woken: Duration) -> bool {
-        let from = std::mem::replace(&mut self.looked, now);
+impl PauseDetector {
+    /// Whether the program was stopped since the last check, or since `woken` if that is later.
+    pub(crate) fn detect(&mut self, now: Duration, woken: Duration) -> bool {
+        let from = std::mem::replace(&mut self.last_check, now);
         now.saturating_sub(from.max(woken)) > STOPPED
     }
 }

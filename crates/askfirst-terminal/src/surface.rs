@@ -1,5 +1,6 @@
-//! What a frame is drawn upon. It writes rows that changed and nothing else, and never asks the terminal anything:
-//! an answer would stand among the keys.
+//! Draws frames with escape codes. It writes only the rows that changed.
+//!
+//! It never queries the terminal, because the reply would arrive among the keys.
 
 use askfirst_display::escape::width;
 use crossterm::Command;
@@ -11,12 +12,12 @@ use ratatui::style::{Color, Modifier, Style as Look};
 
 use crate::Style;
 
-/// Where a frame stands.
+/// The place of a frame on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Below what was printed before.
+    /// Below earlier output.
     Inline,
-    /// On the whole screen, in place of all else.
+    /// On the alternate screen.
     Full,
 }
 
@@ -25,25 +26,25 @@ pub(crate) enum Stage {
 pub(crate) struct Frame {
     pub(crate) stage: Stage,
     pub(crate) buffer: Buffer,
-    /// Where the cursor stands, column and row.
+    /// The column and row of the cursor.
     pub(crate) cursor: (u16, u16),
 }
 
-/// Something that frames are drawn upon.
+/// A surface that frames are drawn on.
 pub(crate) trait Surface {
-    /// The bytes that turn what is there into a frame. None, if it is there already.
+    /// Returns the bytes that turn the current frame into a new one. They are empty if nothing changed.
     fn show(&mut self, frame: &Frame) -> String;
-    /// The bytes that take the frame away and leave a few lines in its place.
+    /// Returns the bytes that remove the frame and print a few lines instead.
     fn close(&mut self, lines: &[String]) -> String;
 }
 
-/// A terminal that understands the usual sequences.
+/// A terminal that supports the common ANSI escape codes.
 #[derive(Debug)]
-pub(crate) struct Ansi {
+pub(crate) struct AnsiSurface {
     style: Style,
     stage: Stage,
     rows: Vec<String>,
-    /// What stands inline while the whole screen is used.
+    /// The inline rows, kept while the alternate screen is in use.
     below: Vec<String>,
     cursor: (u16, u16),
     inline_cursor: (u16, u16),
@@ -51,7 +52,7 @@ pub(crate) struct Ansi {
     begun: bool,
 }
 
-impl Ansi {
+impl AnsiSurface {
     pub(crate) fn new(style: Style, columns: u16) -> Self {
         Self {
             style,
@@ -65,8 +66,8 @@ impl Ansi {
         }
     }
 
-    /// The width changed: what stands there may have moved, so all rows are written anew.
-    pub(crate) fn resized(&mut self, columns: u16) {
+    /// Sets the width and marks all rows for redrawing, because a resize may have moved them.
+    pub(crate) fn resize(&mut self, columns: u16) {
         self.columns = columns;
         self.rows.iter_mut().for_each(String::clear);
         self.below.iter_mut().for_each(String::clear);
@@ -91,7 +92,7 @@ impl Ansi {
         self.stage = to;
     }
 
-    /// To a row, from wherever the cursor is.
+    /// Moves the cursor to a row.
     fn go(&mut self, row: u16, out: &mut String) {
         if self.stage == Stage::Full {
             put(out, &MoveTo(0, row));
@@ -108,7 +109,7 @@ impl Ansi {
     }
 }
 
-impl Surface for Ansi {
+impl Surface for AnsiSurface {
     fn show(&mut self, frame: &Frame) -> String {
         let mut out = String::new();
         self.switch(frame.stage, &mut out);
@@ -116,7 +117,7 @@ impl Surface for Ansi {
         let height = |rows: &[String]| u16::try_from(rows.len()).unwrap_or(u16::MAX);
         if !self.begun {
             self.begun = true;
-            // From within a line this goes to the next; from the beginning of one it stays there.
+            // In the middle of a line, this moves to the next line. At the start of a line, it stays there.
             out.push_str(&" ".repeat(self.columns.into()));
             out.push('\r');
         }
@@ -178,7 +179,7 @@ fn put(out: &mut String, command: &impl Command) {
     let _ = command.write_ansi(out);
 }
 
-/// Each row of a buffer as text, without the blanks at its end.
+/// Each row of a buffer as text, without trailing spaces.
 fn rows(buffer: &Buffer, style: Style) -> Vec<String> {
     let area = buffer.area;
     (area.top()..area.bottom()).map(|y| row(buffer, y, style)).collect()
@@ -198,7 +199,7 @@ fn row(buffer: &Buffer, y: u16, style: Style) -> String {
         let symbol = cell.symbol();
         covered = width(symbol).saturating_sub(1);
         let next = Look::new().fg(cell.fg).add_modifier(cell.modifier);
-        if style == Style::Coloured
+        if style == Style::Colored
             && next != look
             && (symbol != " " || (next.add_modifier | look.add_modifier).contains(Modifier::REVERSED))
         {
@@ -219,7 +220,7 @@ fn row(buffer: &Buffer, y: u16, style: Style) -> String {
 
 fn ink(out: &mut String, look: Look) {
     put(out, &SetAttribute(Attribute::Reset));
-    let colour = match look.fg {
+    let color = match look.fg {
         Some(Color::Red) => Ink::DarkRed,
         Some(Color::Green) => Ink::DarkGreen,
         Some(Color::Yellow) => Ink::DarkYellow,
@@ -228,8 +229,8 @@ fn ink(out: &mut String, look: Look) {
         Some(Color::Cyan) => Ink::DarkCyan,
         Some(_) | None => Ink::Reset,
     };
-    if colour != Ink::Reset {
-        put(out, &SetForegroundColor(colour));
+    if color != Ink::Reset {
+        put(out, &SetForegroundColor(color));
     }
     let attributes = [
         (Modifier::BOLD, Attribute::Bold),

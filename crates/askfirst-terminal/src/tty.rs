@@ -1,4 +1,4 @@
-//! The terminal itself: opened, put into raw mode, read with care, and always put back as it was.
+//! The terminal device: finds it, sets raw mode, reads and writes it, and always restores it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -13,16 +13,16 @@ use rustix::termios::{
 };
 
 use crate::Style;
-use crate::signals::{self, Hold, hold};
+use crate::signals::{self, TerminalHold, hold};
 use crate::surface::Stage;
 
-/// What reads lines, echoes and makes signals of keys: not while a prompt stands.
+/// The modes that read lines, echo input and turn keys into signals. A prompt switches them off.
 const LINES: LocalModes = LocalModes::ICANON
     .union(LocalModes::ECHO)
     .union(LocalModes::ECHONL)
     .union(LocalModes::ISIG)
     .union(LocalModes::IEXTEN);
-/// What changes keys on their way.
+/// The modes that change input bytes. A prompt switches them off.
 const CHANGES: InputModes = InputModes::BRKINT
     .union(InputModes::ICRNL)
     .union(InputModes::INLCR)
@@ -30,35 +30,35 @@ const CHANGES: InputModes = InputModes::BRKINT
     .union(InputModes::ISTRIP)
     .union(InputModes::IXON);
 
-/// Why the terminal is of no more use.
+/// The reason why a prompt cannot go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Gone {
-    /// It hung up or failed.
-    #[error("the terminal went away")]
+pub(crate) enum Interruption {
+    /// The terminal hung up or failed.
+    #[error("the terminal was lost")]
     Lost,
-    /// Somebody wants the prompt to end.
-    #[error("the question was taken back")]
+    /// The question was withdrawn.
+    #[error("the question was withdrawn")]
     Woken,
 }
 
-/// How a prompt ended.
-pub(crate) enum Ended {
-    /// With an answer.
+/// The end of a prompt.
+pub(crate) enum PromptEnd {
+    /// The person answered.
     Answered(Answer),
-    /// Somebody wants it to end.
+    /// The question may have been withdrawn.
     Woken,
-    /// The terminal is too small for a screen.
+    /// The terminal is too small to draw in place.
     TooSmall,
 }
 
-/// What a wait ended with.
+/// The result of waiting for input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Waited {
-    /// Bytes.
+pub(crate) enum WaitResult {
+    /// Input arrived.
     Bytes(Vec<u8>),
-    /// The time is over.
+    /// The time ran out.
     TimeOver,
-    /// Somebody wants the prompt to end.
+    /// The question may have been withdrawn.
     Woken,
     /// The input ended.
     EndOfInput,
@@ -66,75 +66,77 @@ pub(crate) enum Waited {
     Lost,
 }
 
-/// The terminal that a person sits at, if there is one: standard input's, else the controlling one.
-pub(crate) fn find() -> Option<OwnedFd> {
+/// Opens the terminal of standard input, or else the controlling terminal.
+pub(crate) fn find_terminal() -> Option<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let stdin = rustix::stdio::stdin();
     let controlling = || open("/dev/tty", flags, Mode::empty()).ok();
     if !isatty(stdin) {
         return controlling();
     }
-    // Opened anew, so that our way of reading does not change that of others.
-    let anew =
+    // A new handle, so that non-blocking reads here do not affect other readers.
+    let reopened =
         ttyname(stdin, Vec::new()).ok().and_then(|name| open(name.as_c_str(), flags, Mode::empty()).ok());
-    anew.or_else(controlling).or_else(|| rustix::io::fcntl_dupfd_cloexec(stdin, 3).ok())
+    reopened.or_else(controlling).or_else(|| rustix::io::fcntl_dupfd_cloexec(stdin, 3).ok())
 }
 
-/// The right to ask on a terminal, which one program at a time has.
+/// The lock of a terminal. One program at a time holds it, to ask or to print.
 #[derive(Debug)]
-pub struct Turn(#[expect(dead_code, reason = "held, not looked at")] Option<OwnedFd>);
+pub struct TerminalLock(#[expect(dead_code, reason = "dropping it releases the lock")] Option<OwnedFd>);
 
-/// A few bytes are written within this time, also on a busy machine.
-const AT_ONCE: Duration = Duration::from_millis(150);
-/// So long a terminal that takes nothing is waited for before it is left.
-const LAST_WORD: Duration = Duration::from_millis(300);
+/// The time within which a few bytes are written, even on a busy machine.
+const WRITE_TIME: Duration = Duration::from_millis(150);
+/// The time to wait for a terminal that accepts no output before giving up.
+const FINAL_WRITE: Duration = Duration::from_millis(300);
 
-/// How often it is looked whether another program is done.
-const LOOK: Duration = Duration::from_millis(40);
+/// The interval between attempts to get the lock.
+const RETRY: Duration = Duration::from_millis(40);
 
-/// Longer than this nobody waits to print something: whoever asks may be stopped.
+/// The longest wait before printing. The program that holds the lock may be stopped.
 const PRINT_PATIENCE: Duration = Duration::from_secs(600);
 
-/// Waits while another program asks on a terminal, so that what is printed there does not stand in its question. Nobody asks
-/// before what is given back is dropped. Where this program asks, or is `told` to end, nothing is waited for.
-pub fn turn_to_print(out: impl AsFd, told: impl Fn() -> bool) -> Turn {
+/// Waits while another program asks on a terminal, so that output does not land inside its question.
+///
+/// No program asks on the terminal until the returned lock is dropped.
+/// The wait ends at once if this program holds a terminal itself, or if `is_ending` returns `true`.
+pub fn lock_for_printing(out: impl AsFd, is_ending: impl Fn() -> bool) -> TerminalLock {
     let since = Instant::now();
-    let Some(lock) = lock_of(out.as_fd()) else { return Turn(None) };
-    while !told() && !signals::is_held() && since.elapsed() < PRINT_PATIENCE {
+    let Some(lock) = open_lock(out.as_fd()) else { return TerminalLock(None) };
+    while !is_ending() && !signals::is_held() && since.elapsed() < PRINT_PATIENCE {
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Turn(Some(lock)),
-            Err(Errno::WOULDBLOCK) => std::thread::sleep(LOOK),
+            Ok(()) => return TerminalLock(Some(lock)),
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(RETRY),
             Err(Errno::INTR) => {}
             Err(_) => break,
         }
     }
-    Turn(None)
+    TerminalLock(None)
 }
 
-/// What is locked by whoever asks on a terminal.
-fn lock_of(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
+/// Opens the file that serves as the lock of a terminal.
+fn open_lock(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     name_of(fd).and_then(|name| open(name, flags, Mode::empty()).ok())
 }
 
-/// Waits until no other program asks on a terminal. Where nobody can tell, it is asked at once.
-pub(crate) fn turn(fd: &OwnedFd, wake: BorrowedFd<'_>) -> Result<Turn, Gone> {
-    let Some(lock) = lock_of(fd.as_fd()) else { return Ok(Turn(None)) };
+/// Waits until no other program asks on a terminal. If the terminal has no lock, this returns at once.
+pub(crate) fn lock_terminal(fd: &OwnedFd, wake: BorrowedFd<'_>) -> Result<TerminalLock, Interruption> {
+    let Some(lock) = open_lock(fd.as_fd()) else { return Ok(TerminalLock(None)) };
     loop {
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(Turn(Some(lock))),
-            Err(Errno::WOULDBLOCK) => match is_over(fd, wake, LOOK) {
+            Ok(()) => return Ok(TerminalLock(Some(lock))),
+            Err(Errno::WOULDBLOCK) => match wait_for_end(fd, wake, RETRY) {
                 None => {}
-                Some(Waited::Woken) => return Err(Gone::Woken),
-                Some(_) => return Err(Gone::Lost),
+                Some(WaitResult::Woken) => return Err(Interruption::Woken),
+                Some(_) => return Err(Interruption::Lost),
             },
             Err(Errno::INTR) => {}
-            Err(_) => return Ok(Turn(None)),
+            Err(_) => return Ok(TerminalLock(None)),
         }
     }
 }
 
-/// The name that every program on a terminal knows it by. `/dev/tty` is another terminal to everybody.
+/// The name of a terminal that is the same for every program. `/dev/tty` means a different terminal in each session.
 fn name_of(fd: BorrowedFd<'_>) -> Option<String> {
     let name = ttyname(fd, Vec::new()).ok()?.into_string().ok()?;
     if name != "/dev/tty" {
@@ -153,94 +155,94 @@ fn name_of(fd: BorrowedFd<'_>) -> Option<String> {
     (u64::from(major(device)) == high && u64::from(minor(device)) == low).then_some(name)
 }
 
-/// Waits without reading a key; gives what ends the prompt, if it came.
-fn is_over(fd: &OwnedFd, wake: BorrowedFd<'_>, time: Duration) -> Option<Waited> {
+/// Waits without reading input. Returns the event that ends the prompt, if one arrived.
+fn wait_for_end(fd: &OwnedFd, wake: BorrowedFd<'_>, time: Duration) -> Option<WaitResult> {
     let time = Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
     let mut fds = [PollFd::new(fd, PollFlags::empty()), PollFd::from_borrowed_fd(wake, PollFlags::IN)];
     match poll(&mut fds, Some(&time)) {
         Ok(_) | Err(Errno::INTR) => {}
-        Err(_) => return Some(Waited::Lost),
+        Err(_) => return Some(WaitResult::Lost),
     }
     let [tty, wake] = fds.map(|fd| fd.revents());
     if wake.intersects(PollFlags::IN) {
-        return Some(Waited::Woken);
+        return Some(WaitResult::Woken);
     }
-    has_failed(tty).then_some(Waited::Lost)
+    has_failed(tty).then_some(WaitResult::Lost)
 }
 
-/// A terminal in raw mode. Dropped, it is as it was before.
+/// A terminal in raw mode. Dropping it restores the earlier mode.
 pub(crate) struct Tty<'a> {
     fd: OwnedFd,
     wake: BorrowedFd<'a>,
     before: Termios,
     style: Style,
-    hold: Hold,
+    hold: TerminalHold,
 }
 
 impl<'a> Tty<'a> {
-    /// Takes a terminal over. What was typed before is thrown away.
-    pub(crate) fn take(fd: OwnedFd, wake: BorrowedFd<'a>, style: Style) -> Result<Self, Gone> {
-        let before = tcgetattr(&fd).map_err(|_| Gone::Lost)?;
-        let hold = hold(fd.as_fd(), &before, wake, codes(style));
+    /// Takes over a terminal and discards earlier input.
+    pub(crate) fn take(fd: OwnedFd, wake: BorrowedFd<'a>, style: Style) -> Result<Self, Interruption> {
+        let before = tcgetattr(&fd).map_err(|_| Interruption::Lost)?;
+        let hold = hold(fd.as_fd(), &before, wake, reset_codes(style));
         let mut tty = Self { fd, wake, before, style, hold };
-        tty.raw()?;
+        tty.set_raw()?;
         Ok(tty)
     }
 
-    /// Raw mode, with nothing typed. Output is still made of lines.
-    pub(crate) fn raw(&mut self) -> Result<(), Gone> {
+    /// Sets raw mode and discards earlier input. Output processing stays on.
+    pub(crate) fn set_raw(&mut self) -> Result<(), Interruption> {
         let mut raw = self.before.clone();
         raw.local_modes -= LINES;
         raw.input_modes -= CHANGES;
         raw.special_codes[SpecialCodeIndex::VMIN] = 1;
         raw.special_codes[SpecialCodeIndex::VTIME] = 0;
         self.flush();
-        tcsetattr(&self.fd, OptionalActions::Now, &raw).map_err(|_| Gone::Lost)?;
+        tcsetattr(&self.fd, OptionalActions::Now, &raw).map_err(|_| Interruption::Lost)?;
         self.flush();
         match self.style {
-            // Pasted text is marked as such, and the terminal says whether it is looked at.
-            Style::Coloured | Style::Uncoloured => self.write("\x1b[?2004h\x1b[?1004h"),
+            // The terminal marks pasted text and reports its focus.
+            Style::Colored | Style::Uncolored => self.write("\x1b[?2004h\x1b[?1004h"),
             Style::Plain => Ok(()),
         }
     }
 
-    /// Whether it still is in raw mode. Somebody else may have changed that, as a shell does after a stop.
+    /// Whether the terminal is still in raw mode. Another program may have changed it, as a shell does after a stop.
     pub(crate) fn is_raw(&self) -> bool {
         let raw = |now: Termios| !now.local_modes.intersects(LINES) && !now.input_modes.intersects(CHANGES);
-        // One that cannot be asked is lost, which the next wait finds out.
+        // If the modes cannot be read, the terminal is lost, and the next wait reports that.
         tcgetattr(&self.fd).map_or(true, raw)
     }
 
-    /// Writes what may say that keys count, and tells whether something was typed before it stood there.
-    pub(crate) fn write_mark(&mut self, text: &str) -> Result<bool, Gone> {
+    /// Writes text that may contain the ready mark. Returns whether input arrived before the text was on screen.
+    pub(crate) fn write_mark(&mut self, text: &str) -> Result<bool, Interruption> {
         let (begun, before) = (Instant::now(), self.has_input());
         self.write(text)?;
-        // Stopped in between, it cannot tell what was typed when.
-        Ok(before || (begun.elapsed() > AT_ONCE && self.has_input()))
+        // If the write took long, the program may have been stopped, and the order of events is unknown.
+        Ok(before || (begun.elapsed() > WRITE_TIME && self.has_input()))
     }
 
-    /// Whether something was typed that nobody has read.
+    /// Whether there is unread input.
     fn has_input(&self) -> bool {
         let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
     }
 
-    /// The mode from before.
-    pub(crate) fn cooked(&mut self) {
-        self.last_word(codes(self.style));
+    /// Restores the earlier mode.
+    pub(crate) fn restore(&mut self) {
+        self.write_best_effort(reset_codes(self.style));
         self.flush();
         let _ = tcsetattr(&self.fd, OptionalActions::Now, &self.before);
     }
 
-    /// Says where is drawn now, for whoever must put the terminal back.
-    pub(crate) fn draws(&self, stage: Stage) {
-        self.hold.draws(stage);
+    /// Stores the current stage for the code that restores the terminal.
+    pub(crate) fn set_stage(&self, stage: Stage) {
+        self.hold.set_stage(stage);
     }
 
-    /// Writes to a terminal that may be gone or full: it is waited for a little, and nothing depends on it.
-    fn last_word(&self, bytes: &[u8]) {
-        let time = Timespec { tv_sec: 0, tv_nsec: LAST_WORD.subsec_nanos().into() };
+    /// Writes to a terminal that may be lost or full. It waits briefly and ignores errors.
+    fn write_best_effort(&self, bytes: &[u8]) {
+        let time = Timespec { tv_sec: 0, tv_nsec: FINAL_WRITE.subsec_nanos().into() };
         let mut left = bytes;
         while !left.is_empty() {
             let mut fds = [PollFd::new(&self.fd, PollFlags::OUT)];
@@ -252,7 +254,7 @@ impl<'a> Tty<'a> {
         }
     }
 
-    /// Throws away what was typed and not read.
+    /// Discards unread input.
     pub(crate) fn flush(&self) {
         let _ = tcflush(&self.fd, QueueSelector::IFlush);
     }
@@ -265,7 +267,7 @@ impl<'a> Tty<'a> {
         self.style
     }
 
-    /// Columns and rows.
+    /// The size in columns and rows.
     pub(crate) fn size(&self) -> (u16, u16) {
         match tcgetwinsize(&self.fd) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
@@ -273,48 +275,48 @@ impl<'a> Tty<'a> {
         }
     }
 
-    /// Another handle on the terminal, for a program that needs it.
+    /// Opens another handle for a child process, such as an editor.
     pub(crate) fn handle(&self) -> Option<OwnedFd> {
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
         let name = ttyname(&self.fd, Vec::new()).ok()?;
         open(name.as_c_str(), flags, Mode::empty()).ok()
     }
 
-    /// Writes all of a text, or says why not.
-    pub(crate) fn write(&mut self, text: &str) -> Result<(), Gone> {
+    /// Writes a whole text.
+    pub(crate) fn write(&mut self, text: &str) -> Result<(), Interruption> {
         let mut left = text.as_bytes();
         while !left.is_empty() {
             match rustix::io::write(&self.fd, left) {
                 Ok(written) => left = left.get(written..).unwrap_or_default(),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => self.wait_to_write()?,
-                Err(_) => return Err(Gone::Lost),
+                Err(_) => return Err(Interruption::Lost),
             }
         }
         Ok(())
     }
 
-    fn wait_to_write(&self) -> Result<(), Gone> {
+    fn wait_to_write(&self) -> Result<(), Interruption> {
         let mut fds =
             [PollFd::new(&self.fd, PollFlags::OUT), PollFd::from_borrowed_fd(self.wake, PollFlags::IN)];
         match poll(&mut fds, None) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(_) => return Err(Gone::Lost),
+            Err(_) => return Err(Interruption::Lost),
         }
         let [tty, wake] = fds.map(|fd| fd.revents());
         if wake.intersects(PollFlags::IN) {
-            return Err(Gone::Woken);
+            return Err(Interruption::Woken);
         }
-        if has_failed(tty) { Err(Gone::Lost) } else { Ok(()) }
+        if has_failed(tty) { Err(Interruption::Lost) } else { Ok(()) }
     }
 
-    /// Waits without reading a key; gives what ends the prompt, if it came.
-    pub(crate) fn is_over(&self, time: Duration) -> Option<Waited> {
-        is_over(&self.fd, self.wake, time)
+    /// Waits without reading input. Returns the event that ends the prompt, if one arrived.
+    pub(crate) fn wait_for_end(&self, time: Duration) -> Option<WaitResult> {
+        wait_for_end(&self.fd, self.wake, time)
     }
 
-    /// Waits for keys, a wake-up or the time.
-    pub(crate) fn wait(&self, time: Option<Duration>) -> Waited {
+    /// Waits for input, a wake-up or the end of the time.
+    pub(crate) fn wait(&self, time: Option<Duration>) -> WaitResult {
         let until = time.map(|time| Instant::now() + time);
         loop {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -325,34 +327,34 @@ impl<'a> Tty<'a> {
             let mut fds =
                 [PollFd::new(&self.fd, PollFlags::IN), PollFd::from_borrowed_fd(self.wake, PollFlags::IN)];
             match poll(&mut fds, time.as_ref()) {
-                Ok(0) => return Waited::TimeOver,
+                Ok(0) => return WaitResult::TimeOver,
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,
-                Err(_) => return Waited::Lost,
+                Err(_) => return WaitResult::Lost,
             }
             let [tty, wake] = fds.map(|fd| fd.revents());
             if wake.intersects(PollFlags::IN) {
-                return Waited::Woken;
+                return WaitResult::Woken;
             }
             if has_failed(tty) {
-                return Waited::Lost;
+                return WaitResult::Lost;
             }
             let mut bytes = [0; 4096];
             match rustix::io::read(&self.fd, &mut bytes) {
-                Ok(0) => return Waited::EndOfInput,
-                Ok(read) => return Waited::Bytes(bytes.get(..read).unwrap_or_default().to_vec()),
+                Ok(0) => return WaitResult::EndOfInput,
+                Ok(read) => return WaitResult::Bytes(bytes.get(..read).unwrap_or_default().to_vec()),
                 Err(Errno::INTR | Errno::AGAIN) => {}
-                Err(_) => return Waited::Lost,
+                Err(_) => return WaitResult::Lost,
             }
         }
     }
 }
 
-/// What takes back what a terminal was told for a prompt.
-const fn codes(style: Style) -> &'static [u8] {
+/// The escape codes that undo the settings of a prompt.
+const fn reset_codes(style: Style) -> &'static [u8] {
     match style {
-        Style::Coloured => b"\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[0m",
-        Style::Uncoloured => b"\x1b[?1004l\x1b[?2004l\x1b[?25h",
+        Style::Colored => b"\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[0m",
+        Style::Uncolored => b"\x1b[?1004l\x1b[?2004l\x1b[?25h",
         Style::Plain => b"",
     }
 }
@@ -363,6 +365,6 @@ fn has_failed(events: PollFlags) -> bool {
 
 impl Drop for Tty<'_> {
     fn drop(&mut self) {
-        self.cooked();
+        self.restore();
     }
 }

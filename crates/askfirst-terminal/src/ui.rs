@@ -1,6 +1,6 @@
-//! One question on a screen that is drawn in place: what is shown, what was seen, what a key does to it.
+//! One question on a screen that is drawn in place: the page, the scroll position, and the parts already seen.
 //!
-//! It has no terminal and no clock of its own. It decides nothing: answers come from [`Keys`].
+//! It has no terminal and no clock of its own, and it decides nothing. Answers come from [`Keys`].
 
 mod draw;
 mod pane;
@@ -11,55 +11,55 @@ use std::time::{Duration, Instant};
 
 use askfirst::machine::{Question, Seen};
 use askfirst::{ApprovalDecision, Cause, Timestamp};
-use askfirst_display::{Line, Page, PageOptions, Stand};
+use askfirst_display::{Extent, Line, Page, PageOptions};
 use serde_json::Value;
 
 use crate::Options;
 use crate::decode::Key;
-use crate::edit::{EditFault, checked};
-use crate::keys::{Doc, Effect, Event, Front, Keys, Screen};
+use crate::edit::{EditError, parse_args};
+use crate::keys::{Document, Effect, Event, Keys, Renderer, Screen};
 use crate::schema::Schemas;
 use crate::surface::Frame;
 use crate::words::notice_words;
 pub(crate) use draw::fits;
-use pane::{Spot, Watched};
+use pane::{SeenParagraphs, Spot};
 
-/// How long colouring may take: what is not coloured by then is shown plain.
+/// The time budget for syntax highlighting. Lines past it are shown plain.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Colouring {
-    /// The first screen, beside the one that draws.
+pub(crate) struct HighlightBudget {
+    /// For the first screen, on the thread that prepares the page.
     first: Duration,
-    /// What comes on screen later.
+    /// For each later frame.
     later: Duration,
 }
 
-impl Colouring {
-    /// For somebody who waits.
+impl HighlightBudget {
+    /// The budget while a person waits.
     pub(crate) const BRIEF: Self =
         Self { first: Duration::from_millis(150), later: Duration::from_millis(20) };
-    /// For pictures, which must not depend on how busy a machine is.
-    pub(crate) const WHOLE: Self =
+    /// The budget for pictures, which must not depend on the load of the machine.
+    pub(crate) const UNLIMITED: Self =
         Self { first: Duration::from_secs(3_600), later: Duration::from_secs(3_600) };
 }
 
-/// So many lines are coloured before they are looked at.
+/// The number of lines that are highlighted in advance.
 const FIRST_LINES: usize = 60;
 
-/// A call that was asked about before.
+/// A request from an earlier question.
 #[derive(Debug, Clone)]
-pub(crate) struct Past {
+pub(crate) struct EarlierRequest {
     pub(crate) tool: String,
     pub(crate) payload: Value,
     pub(crate) summary: String,
 }
 
-/// What the loop around it must do.
+/// An action that the caller must take.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Wish {
-    /// The answer is there.
+pub(crate) enum HostAction {
+    /// Return the answer.
     Answer(Vec<ApprovalDecision>),
-    /// An editor should be opened.
-    Editor,
+    /// Open an editor.
+    OpenEditor,
 }
 
 /// One question on a screen.
@@ -67,44 +67,49 @@ pub(crate) struct Ui {
     question: Arc<Question>,
     options: Options,
     schemas: Schemas,
-    history: Arc<Vec<Past>>,
+    history: Arc<Vec<EarlierRequest>>,
     page: Page,
     pub(crate) keys: Keys,
     size: (u16, u16),
     top: Spot,
     view: Spot,
-    watched: Watched,
+    watched: SeenParagraphs,
     folded: BTreeSet<usize>,
-    sought: Option<String>,
+    search: Option<String>,
     notice: Option<String>,
     facts: Vec<Line>,
     pane_height: usize,
-    colouring: Colouring,
+    budget: HighlightBudget,
 }
 
-/// The whole page of a question, its beginning coloured.
-pub(crate) fn prepare(question: &Question, options: &Options, now: Timestamp, colouring: Colouring) -> Page {
+/// Builds the whole page of a question and highlights its first lines.
+pub(crate) fn prepare(
+    question: &Question,
+    options: &Options,
+    now: Timestamp,
+    budget: HighlightBudget,
+) -> Page {
     let page_options = PageOptions { preview_lines: options.preview_lines, redactor: &options.redactor, now };
     let page = Page::of(question, &page_options);
-    page.highlight_until(Instant::now() + colouring.first);
+    page.highlight_until(Instant::now() + budget.first);
     (0..page.len(80).min(FIRST_LINES)).for_each(|at| drop(page.rows(at, 80)));
     page
 }
 
 impl Ui {
-    /// The head of a question; the rest comes with [`Ui::complete`].
+    /// Shows the head of a question. [`Ui::complete`] adds the rest.
     pub(crate) fn new(
         question: Arc<Question>,
         options: &Options,
         schemas: &Schemas,
-        history: Arc<Vec<Past>>,
+        history: Arc<Vec<EarlierRequest>>,
         size: (u16, u16),
         now: Timestamp,
     ) -> Self {
         let page_options =
             PageOptions { preview_lines: options.preview_lines, redactor: &options.redactor, now };
         let page = Page::head(&question, &page_options);
-        let keys = Keys::new(page.offers.clone(), Front::Screen, Duration::ZERO);
+        let keys = Keys::new(page.offers.clone(), Renderer::Screen, Duration::ZERO);
         Self {
             question,
             options: options.clone(),
@@ -115,31 +120,31 @@ impl Ui {
             size,
             top: Spot::default(),
             view: Spot::default(),
-            watched: Watched::default(),
+            watched: SeenParagraphs::default(),
             folded: BTreeSet::new(),
-            sought: None,
+            search: None,
             notice: None,
             facts: Vec::new(),
             pane_height: 1,
-            colouring: Colouring::BRIEF,
+            budget: HighlightBudget::BRIEF,
         }
     }
 
-    /// The same, coloured for as long as is said.
-    pub(crate) fn coloured(self, colouring: Colouring) -> Self {
-        Self { colouring, ..self }
+    /// Sets the time budget for syntax highlighting.
+    pub(crate) fn with_budget(self, budget: HighlightBudget) -> Self {
+        Self { budget, ..self }
     }
 
-    /// The whole page is there.
+    /// Shows the whole page.
     pub(crate) fn complete(&mut self, page: Page, now: Duration) {
         self.page = page;
-        self.watched = Watched::default();
+        self.watched = SeenParagraphs::default();
         (self.top, self.view) = (Spot::default(), Spot::default());
-        self.keys.painted(now);
+        self.keys.mark_painted(now);
     }
 
     pub(crate) fn is_whole(&self) -> bool {
-        self.page.stand() == Stand::Whole
+        self.page.extent() == Extent::Whole
     }
 
     pub(crate) fn question(&self) -> &Question {
@@ -154,44 +159,44 @@ impl Ui {
         self.size
     }
 
-    /// How much of the page was on screen.
+    /// The extent to which the page was on screen.
     pub(crate) fn seen(&self) -> Seen {
         let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         let of = self.page.len(self.room());
         Seen { lines: count(self.watched.count()), of: count(of) }
     }
 
-    /// The terminal has another size.
-    pub(crate) fn resize(&mut self, size: (u16, u16), now: Duration) -> Vec<Wish> {
+    /// Handles a new size of the terminal.
+    pub(crate) fn resize(&mut self, size: (u16, u16), now: Duration) -> Vec<HostAction> {
         self.size = size;
         (self.top, self.view) = (Spot::default(), Spot::default());
         self.event(Event::Resize, now)
     }
 
-    /// Takes what happened.
-    pub(crate) fn event(&mut self, event: Event, now: Duration) -> Vec<Wish> {
+    /// Handles an event.
+    pub(crate) fn event(&mut self, event: Event, now: Duration) -> Vec<HostAction> {
         if let Event::Read(_) = event {
             self.notice = None;
         }
         let effects = self.keys.handle(event, now);
-        effects.into_iter().filter_map(|effect| self.carry_out(effect, now)).collect()
+        effects.into_iter().filter_map(|effect| self.apply(effect, now)).collect()
     }
 
-    fn carry_out(&mut self, effect: Effect, now: Duration) -> Option<Wish> {
+    fn apply(&mut self, effect: Effect, now: Duration) -> Option<HostAction> {
         match effect {
-            Effect::Answer(decisions) => return Some(Wish::Answer(decisions)),
-            Effect::Edit => return Some(Wish::Editor),
-            Effect::Typed(text) => return self.typed(&text),
+            Effect::Answer(decisions) => return Some(HostAction::Answer(decisions)),
+            Effect::Edit => return Some(HostAction::OpenEditor),
+            Effect::ArgsTyped(text) => return self.submit_args(&text),
             Effect::Say(notice) => self.notice = Some(notice_words(notice).to_owned()),
-            Effect::Move(key) => self.moved(key),
+            Effect::Move(key) => self.scroll(key),
             Effect::Find(text) => {
-                self.sought = Some(text).filter(|text| !text.is_empty());
-                self.find(pane::Way::Down, 0);
+                self.search = Some(text).filter(|text| !text.is_empty());
+                self.find(pane::Direction::Down, 0);
             }
             Effect::View => self.view = self.top,
             Effect::AskScope => self.view = Spot::default(),
-            // The one that is chosen is in the window.
-            Effect::Marked(at) => self.view = Spot { at: 0, row: draw::scope_start(self, at) },
+            // The chosen scope is in the window.
+            Effect::ScopeChosen(at) => self.view = Spot { at: 0, row: draw::scope_start(self, at) },
             Effect::Facts => {
                 self.view = Spot::default();
                 self.facts = self.facts_and_keys();
@@ -202,7 +207,7 @@ impl Ui {
             }
             Effect::Redraw => {
                 self.notice = None;
-                if let Screen::View(Doc::Facts, _) = self.keys.screen() {
+                if let Screen::View(Document::Facts, _) = self.keys.screen() {
                     self.facts = self.facts_and_keys();
                 }
             }
@@ -212,83 +217,84 @@ impl Ui {
         None
     }
 
-    /// Opens the field, where no editor is named.
+    /// Opens the field for the arguments, because no editor is configured.
     pub(crate) fn open_field(&mut self, now: Duration) {
         let Some(member) = self.question.members.first() else { return };
         let args = &member.request.args;
         let hidden = self.options.redactor.args(args, askfirst_display::redact::Mark::Screen).hidden;
         if hidden > 0 {
-            return self.say_fault("the arguments hold secrets: set `VISUAL` or `EDITOR` to edit them", now);
+            let text = "the arguments contain secrets: set `VISUAL` or `EDITOR` to edit them";
+            return self.show_error(text, now);
         }
         let text = serde_json::to_string(args).unwrap_or_default();
         self.keys.open_args(&text, now);
     }
 
-    /// What an editor or the field gave.
-    pub(crate) fn edited(
+    /// Handles the result of an editor or of the field.
+    pub(crate) fn take_edited(
         &mut self,
-        edited: Result<askfirst::Args, EditFault>,
+        edited: Result<askfirst::Args, EditError>,
         now: Duration,
-    ) -> Option<Wish> {
+    ) -> Option<HostAction> {
         match edited {
             Ok(args) => {
                 let yes = ApprovalDecision::yes(Cause::Person);
-                Some(Wish::Answer(vec![ApprovalDecision { edited_args: Some(args), ..yes }]))
+                Some(HostAction::Answer(vec![ApprovalDecision { edited_args: Some(args), ..yes }]))
             }
-            Err(fault) => {
-                self.say_fault(&fault.to_string(), now);
+            Err(error) => {
+                self.show_error(&error.to_string(), now);
                 None
             }
         }
     }
 
-    fn typed(&mut self, text: &str) -> Option<Wish> {
+    fn submit_args(&mut self, text: &str) -> Option<HostAction> {
         let member = self.question.members.first()?;
-        match checked(text.as_bytes(), &member.request, &self.schemas) {
-            Ok(args) => self.edited(Ok(args), Duration::ZERO),
-            Err(fault) => {
-                self.notice = Some(fault.to_string());
+        match parse_args(text.as_bytes(), &member.request, &self.schemas) {
+            Ok(args) => self.take_edited(Ok(args), Duration::ZERO),
+            Err(error) => {
+                self.notice = Some(error.to_string());
                 None
             }
         }
     }
 
-    fn say_fault(&mut self, words: &str, now: Duration) {
+    fn show_error(&mut self, words: &str, now: Duration) {
         self.notice = Some(words.to_owned());
-        self.keys.painted(now);
+        self.keys.mark_painted(now);
     }
 
-    /// One column stays free, so that no terminal wraps by itself.
+    /// The usable columns. One column stays free, so that the terminal never wraps a line itself.
     fn room(&self) -> usize {
         usize::from(self.size.0).saturating_sub(1)
     }
 
-    /// The frame as it should stand now. What it shows counts as seen.
+    /// Draws the current frame. The paragraphs in it count as seen.
     pub(crate) fn frame(&mut self, now: Timestamp) -> Frame {
-        self.page.highlight_until(Instant::now() + self.colouring.later);
+        self.page.highlight_until(Instant::now() + self.budget.later);
         let frame = draw::frame(self, now);
         if !fits(self, now) {
-            self.keys.content_hidden();
+            self.keys.mark_content_hidden();
         } else if self.is_whole() {
             let room = self.room();
-            self.keys.content_shown();
-            if self.watched.saw(self.page.len(room).saturating_sub(1)) {
-                self.keys.reached_end();
+            self.keys.mark_content_shown();
+            if self.watched.contains(self.page.len(room).saturating_sub(1)) {
+                self.keys.mark_end_seen();
             }
             let mut musts = self.page.must_see(room).into_iter().flatten();
-            if musts.all(|at| self.watched.saw(at)) {
-                self.keys.saw_all_parts();
+            if musts.all(|at| self.watched.contains(at)) {
+                self.keys.mark_parts_seen();
             }
         }
         frame
     }
 
-    fn moved(&mut self, key: Key) {
+    fn scroll(&mut self, key: Key) {
         match self.keys.screen() {
-            Screen::View(Doc::Facts, _) => self.move_facts(key),
-            Screen::View(Doc::All, _) => self.move_view(key),
-            Screen::Scope(marked) => self.move_scope(key, *marked),
-            Screen::Question | Screen::Reason(_) | Screen::Args(_) => self.move_pane(key),
+            Screen::View(Document::Facts, _) => self.scroll_facts(key),
+            Screen::View(Document::All, _) => self.scroll_view(key),
+            Screen::Scope(marked) => self.scroll_scopes(key, *marked),
+            Screen::Question | Screen::Reason(_) | Screen::Args(_) => self.scroll_pane(key),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Sentences that both fronts say.
+//! Sentences that both renderers print.
 
 use std::time::SystemTime;
 
@@ -12,7 +12,7 @@ use askfirst_display::visible_line;
 
 use crate::keys::Notice;
 
-/// What was decided, about what, and when: a line for each request.
+/// One line for each request: the decision, the call and the time.
 pub(crate) fn echo(
     question: &Question,
     decisions: &[ApprovalDecision],
@@ -36,7 +36,7 @@ pub(crate) fn echo(
     question.members.iter().zip(decisions).map(line).collect()
 }
 
-/// A text that was on the page already, cut so that it stays within its line.
+/// Shortens a text to one line. The page already showed it in full.
 pub(crate) fn short(text: &str, room: usize) -> String {
     let mut used = 0;
     let mut short = String::new();
@@ -51,12 +51,12 @@ pub(crate) fn short(text: &str, room: usize) -> String {
     short
 }
 
-/// The line that says that a question was taken back, and what it was about.
-pub(crate) fn taken_back(question: &Question, cause: Cause, redactor: &Redactor) -> String {
+/// The line about a question that was withdrawn: the cause, the tools and the time.
+pub(crate) fn withdrawal_line(question: &Question, cause: Cause, redactor: &Redactor) -> String {
     let words = match cause {
-        Cause::TimeOut => "refused: nobody answered in time".to_owned(),
-        Cause::Cancelled => "taken back: the call was given up".to_owned(),
-        Cause::Person => "taken back: it was answered elsewhere".to_owned(),
+        Cause::TimeOut => "refused, no answer in time".to_owned(),
+        Cause::Cancelled => "withdrawn, the call was cancelled".to_owned(),
+        Cause::Person => "withdrawn, answered elsewhere".to_owned(),
         Cause::Policy
         | Cause::Mode
         | Cause::Memory
@@ -65,7 +65,7 @@ pub(crate) fn taken_back(question: &Question, cause: Cause, redactor: &Redactor)
         | Cause::TerminalLost
         | Cause::ApproverFailed
         | Cause::RecordFailed
-        | Cause::NoWalls => format!("taken back: {cause}"),
+        | Cause::NoWalls => format!("withdrawn, {cause}"),
     };
     let tool = |name: &str| short(&redactor.text(name, Mark::Screen).left, 40);
     let tools: Vec<String> =
@@ -76,14 +76,14 @@ pub(crate) fn taken_back(question: &Question, cause: Cause, redactor: &Redactor)
 
 fn decision_words(decision: &ApprovalDecision) -> &'static str {
     match (decision.approved, decision.remember, decision.stop) {
-        (true, _, _) if decision.edited_args.is_some() => "edited, to be judged again",
+        (true, _, _) if decision.edited_args.is_some() => "edited, to be checked again",
         (true, ApprovalScope::None, _) => "approved once",
         (true, ApprovalScope::Session, _) => "approved for the session",
-        (true, ApprovalScope::Pattern, _) => "approved for the session, widened",
+        (true, ApprovalScope::Pattern, _) => "approved for the session, wider scope",
         (false, _, true) => "refused, and the run stops",
         (false, ApprovalScope::None, false) => match decision.cause {
-            Cause::EndOfInput => "refused, as the input ended",
-            Cause::TerminalLost => "refused, as the terminal went away",
+            Cause::EndOfInput => "refused, end of input",
+            Cause::TerminalLost => "refused, the terminal was lost",
             Cause::Person
             | Cause::Policy
             | Cause::Mode
@@ -101,18 +101,18 @@ fn decision_words(decision: &ApprovalDecision) -> &'static str {
 
 pub(crate) fn notice_words(notice: Notice) -> &'static str {
     match notice {
-        Notice::Several => "several keys at once, or pasted text, decide nothing",
-        Notice::SeeTheEnd => "not all of it was on screen: view it with [v] first",
+        Notice::Several => "several keys at once or pasted text decide nothing",
+        Notice::SeeTheEnd => "the end was not on screen yet: view all with [v] first",
         Notice::SeeAllParts => {
-            "a part that must be seen was not on screen: go down, or view it with [v] first"
+            "a part that you must see was not on screen yet: scroll down, or view all with [v] first"
         }
-        Notice::NotTheWord => "that is not the word: begin again",
-        Notice::NoSuchNumber => "there is no request with that number",
-        Notice::ChooseFirst => "nothing is chosen yet: a number chooses how far it reaches",
+        Notice::NotTheWord => "wrong word: type it again from the start",
+        Notice::NoSuchNumber => "no request has that number",
+        Notice::ChooseFirst => "nothing is chosen yet: choose the calls with a number first",
     }
 }
 
-/// The time on the wall.
+/// The current time.
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp::default().after(since)

@@ -144,7 +144,7 @@ fn a_session_that_is_killed_takes_its_question_off_the_screen() {
     gateway.call(1, "ask", json!({"x": "first"}));
     terminal.wait_for("ready:");
     gateway.child.kill().unwrap();
-    terminal.wait_for("taken back");
+    terminal.wait_for("withdrawn");
     gateway.child.wait().unwrap();
     let mut server = Client::served(&place, &[], &json!({}));
     server.call(2, "note", json!({"text": "second"}));
@@ -187,7 +187,7 @@ fn a_watcher_that_is_told_to_end_gives_its_terminal_back() {
     terminal.wait_for("ready:");
     terminal.signal(rustix::process::Signal::TERM);
     assert!(server.text().1.contains("terminal lost"));
-    terminal.wait_for("taken back");
+    terminal.wait_for("withdrawn");
     assert_eq!(terminal.end().0, 0);
     assert!(!place.path().join("state/askfirst/watch/socket").exists());
     server.end();
@@ -201,7 +201,7 @@ fn a_cancelled_call_leaves_the_watchers_screen() {
     server.call(1, "note", json!({"text": "first"}));
     terminal.wait_for("ready:");
     server.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
-    terminal.wait_for("taken back: the call was given up");
+    terminal.wait_for("withdrawn, the call was cancelled");
     server.end();
 }
 
@@ -217,9 +217,9 @@ fn what_is_edited_at_the_watcher_is_checked_against_what_the_servers_tool_takes(
     let mut gateway = Client::gateway(&place);
     gateway.call(1, "ask", json!({"x": "one"}));
     terminal.press("e");
-    terminal.wait_for("do not fit");
+    terminal.wait_for("arguments are invalid");
     terminal.press("e");
-    terminal.wait_for("edited, to be judged again");
+    terminal.wait_for("edited, to be checked again");
     let page = terminal.press("y");
     assert!(page.contains("seven"), "{page}");
     let told = gateway.hear();

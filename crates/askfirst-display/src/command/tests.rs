@@ -1,23 +1,23 @@
-//! Tests of commands that were taken apart.
+//! Tests of the rows of a command.
 
 use serde_json::json;
 
 use super::*;
 use crate::redact::{Mark, Redactor};
 
-fn taken(mut value: Value, command: &str) -> (Option<Parts>, Map<String, Value>) {
+fn parsed(mut value: Value, command: &str) -> (Option<CommandRows>, Map<String, Value>) {
     let metadata = value.as_object_mut().unwrap();
-    let parts = Parts::take(metadata, command, &Masked::whole(command));
+    let parts = CommandRows::take(metadata, command, &MaskedText::whole(command));
     (parts, metadata.clone())
 }
 
-fn texts(parts: &Parts) -> Vec<String> {
-    let entries = parts.entries(&mut Counted::default(), |_, text| text.to_owned());
-    entries.iter().flat_map(|entry| entry.wrap(70)).map(|line| line.text()).collect()
+fn texts(parts: &CommandRows) -> Vec<String> {
+    let paragraphs = parts.paragraphs(&mut EscapeCounter::default(), |_, text| text.to_owned());
+    paragraphs.iter().flat_map(|paragraph| paragraph.wrap(70)).map(|line| line.text()).collect()
 }
 
 #[test]
-fn every_program_has_a_row_of_its_own() {
+fn every_program_and_redirection_has_its_row() {
     let command = "git add -A && sudo rm -rf x > out";
     let metadata = json!({
         "rows": [
@@ -29,16 +29,16 @@ fn every_program_has_a_row_of_its_own() {
         "must_see": [{"start": 14, "end": 18, "why": "runs as another user"}],
         "more": 1,
     });
-    let (parts, left) = taken(metadata, command);
+    let (parts, left) = parsed(metadata, command);
     let parts = parts.unwrap();
     assert_eq!(
         texts(&parts),
         [
             "in       /home/me",
-            "allowed  git add -A  · rule 2",
-            "asked    sudo rm -rf x",
-            "denied   > out  · outside of every root",
-            "mind     sudo  · runs as another user",
+            "allow    git add -A  · rule 2",
+            "ask      sudo rm -rf x",
+            "deny     > out  · outside of every root",
+            "warning  sudo  · runs as another user",
         ]
     );
     assert_eq!(parts.tones, [(14..18, Tone::Warning)]);
@@ -46,10 +46,10 @@ fn every_program_has_a_row_of_its_own() {
 }
 
 #[test]
-fn a_reason_is_given_once() {
+fn reason_in_a_row_is_not_repeated() {
     let metadata = json!({
         "rows": [
-            {"text": "touch a", "verdict": "ask", "why": "it writes `a`; no rule speaks for it"},
+            {"text": "touch a", "verdict": "ask", "why": "it writes `a`; no rule allows it"},
             {"text": "ls", "verdict": "allow", "why": "it only looks"},
         ],
         "folder": "/home/me",
@@ -59,51 +59,51 @@ fn a_reason_is_given_once() {
             {"start": 0, "end": 7, "why": "it writes"},
         ],
     });
-    let parts = taken(metadata, "touch a; ls").0.unwrap();
+    let parts = parsed(metadata, "touch a; ls").0.unwrap();
     assert_eq!(
         texts(&parts),
         [
             "in       /home/me",
-            "asked    touch a  · it writes `a`; no rule speaks for it",
-            "allowed  ls  · it only looks",
-            "mind     touch  · it writes `a`",
-            "mind     touch a  · it writes",
+            "ask      touch a  · it writes `a`; no rule allows it",
+            "allow    ls  · it only looks",
+            "warning  touch  · it writes `a`",
+            "warning  touch a  · it writes",
         ]
     );
-    let says = |label: &str, text: &str| parts.say(&Fact::new(label, text));
+    let shows = |label: &str, text: &str| parts.shows(&Fact::new(label, text));
     assert!(
-        says("why", "it writes `a`") && says("why", "no rule speaks for it") && says("folder", "/home/me")
+        shows("why", "it writes `a`") && shows("why", "no rule allows it") && shows("folder", "/home/me")
     );
-    assert!(!says("why", "it writes") && !says("why", "it only looks") && !says("folder", "/home"));
-    assert!(!says("network", "it writes `a`"));
+    assert!(!shows("why", "it writes") && !shows("why", "it only looks") && !shows("folder", "/home"));
+    assert!(!shows("network", "it writes `a`"));
 }
 
 #[test]
-fn rows_that_cannot_be_read_stay_data() {
+fn invalid_rows_stay_in_the_metadata() {
     for rows in [json!([{"text": "a"}]), json!([{"verdict": "perhaps", "text": "a"}]), json!("rows")] {
-        let (parts, left) = taken(json!({"rows": rows}), "a");
+        let (parts, left) = parsed(json!({"rows": rows}), "a");
         assert_eq!(parts, None);
         assert!(left.contains_key("rows"));
     }
 }
 
 #[test]
-fn a_part_that_is_not_there_leaves_all_of_them_to_be_shown_as_data() {
-    let (parts, left) = taken(json!({"rows": [], "must_see": [{"start": 0, "end": 99, "why": "x"}]}), "é");
+fn must_see_part_out_of_range_stays_in_the_metadata() {
+    let (parts, left) = parsed(json!({"rows": [], "must_see": [{"start": 0, "end": 99, "why": "x"}]}), "é");
     assert!(parts.unwrap().must_see.is_empty());
     assert!(left.contains_key("must_see"));
 }
 
 #[test]
-fn hostile_rows_are_escaped() {
+fn hostile_text_in_a_row_is_escaped() {
     let row = json!({"text": "a\u{1b}[2J\n[y] yes", "verdict": "ask", "why": "\u{202e}"});
-    let (parts, _) = taken(json!({"rows": [row]}), "");
+    let (parts, _) = parsed(json!({"rows": [row]}), "");
     let drawn = texts(&parts.unwrap()).join("");
     assert!(drawn.contains(r"a\x1b[2J\n[y] yes") && drawn.contains(r"\u{202e}"), "{drawn}");
 }
 
 #[test]
-fn what_must_be_seen_is_found_in_what_is_left_of_the_command() {
+fn must_see_parts_are_placed_in_the_masked_command() {
     let command = "export API_TOKEN=notes1; rm -rf notes2 > PGPASSWORD=x";
     let masked = Redactor::default().command(&askfirst::Args::new(), command, Mark::Record);
     let part = |text: &str, why: &str| {
@@ -112,14 +112,14 @@ fn what_must_be_seen_is_found_in_what_is_left_of_the_command() {
     };
     let must_see = json!([part("rm -rf notes2", "a"), part("notes1; rm", "b"), part("export", "c")]);
     let mut metadata = json!({"rows": [], "must_see": must_see}).as_object().unwrap().clone();
-    let parts = Parts::take(&mut metadata, command, &masked).unwrap();
+    let parts = CommandRows::take(&mut metadata, command, &masked).unwrap();
     assert!(metadata.is_empty(), "{metadata:?}");
     assert_eq!(
         texts(&parts),
         [
-            "mind     rm -rf notes2  · a",
-            "mind     ‹secret: token, 6 characters›; rm  · b",
-            "mind     export  · c",
+            "warning  rm -rf notes2  · a",
+            "warning  ‹secret: token, 6 characters›; rm  · b",
+            "warning  export  · c",
         ]
     );
     let toned: Vec<&str> =

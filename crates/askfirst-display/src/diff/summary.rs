@@ -1,18 +1,20 @@
-//! What a diff comes to, in words: how many lines, and what a colour could not say.
+//! The summary of a diff in words: the number of lines, and changes that color cannot show.
 
-use super::super::line::Change;
-use super::super::line::Row;
+use super::super::line::{Change, Row};
+use super::super::page::plural;
 use super::super::text::Slot;
 use super::MAX_BLOCK;
 
-/// Counts while a diff is gone through.
+/// Counts the changes of a diff, line by line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
     added: usize,
     removed: usize,
-    /// Changed places, and how many of them change nothing but blanks, or nothing but line ends.
+    /// The number of changed places.
     blocks: usize,
+    /// The number of places that change only whitespace.
     only_blanks: usize,
+    /// The number of places that change only line endings.
     only_ends: usize,
     before: Vec<String>,
     after: Vec<String>,
@@ -79,7 +81,7 @@ impl Tally {
         self.gone |= raw.starts_with("deleted file mode ");
     }
 
-    /// A changed place is over.
+    /// Ends a changed place and classifies it.
     pub(super) fn settle(&mut self) {
         let (before, after) = (std::mem::take(&mut self.before), std::mem::take(&mut self.after));
         if before.is_empty() && after.is_empty() {
@@ -103,32 +105,32 @@ impl Tally {
     }
 
     pub(super) fn words(&self) -> Vec<String> {
-        let lines = |count: usize| if count == 1 { "line" } else { "lines" };
-        let mut words = vec![format!("{} {} added, {} removed", self.added, lines(self.added), self.removed)];
+        let lines = plural(self.added, "line");
+        let mut words = vec![format!("{} {lines} added, {} removed", self.added, self.removed)];
         let mut say = |text: String| words.push(text);
         match (self.blocks, self.only_ends, self.only_blanks) {
             (0, _, _) => {}
-            (all, ends, 0) if ends == all => say("only line ends change (LF, CRLF)".to_owned()),
-            (all, ends, blanks) if ends + blanks == all => say("only blanks change".to_owned()),
+            (all, ends, 0) if ends == all => say("only line endings change (LF, CRLF)".to_owned()),
+            (all, ends, blanks) if ends + blanks == all => say("only whitespace changes".to_owned()),
             (_, ends, blanks) => {
                 if ends > 0 {
-                    say(format!("only line ends change in {ends} places"));
+                    say(format!("only line endings change in {ends} {}", plural(ends, "place")));
                 }
                 if blanks > 0 {
-                    say(format!("only blanks change in {blanks} places"));
+                    say(format!("only whitespace changes in {blanks} {}", plural(blanks, "place")));
                 }
             }
         }
         match (self.no_end_before, self.no_end_after) {
             (false, false) => {}
-            (true, true) => say("no line feed at the end, before and after".to_owned()),
-            (true, false) => say("the line feed that was missing at the end is added".to_owned()),
-            (false, true) => say("the line feed at the end is taken away".to_owned()),
+            (true, true) => say("no newline at end of file, before and after".to_owned()),
+            (true, false) => say("the missing newline at end of file is added".to_owned()),
+            (false, true) => say("the newline at end of file is removed".to_owned()),
         }
         match (&self.old_mode, &self.new_mode) {
-            (Some(old), Some(new)) => say(format!("the mode changes from {} to {}", kind(old), kind(new))),
-            (None, Some(new)) => say(format!("a new file: {}", kind(new))),
-            (Some(old), None) if self.gone => say(format!("the file is deleted: {}", kind(old))),
+            (Some(old), Some(new)) => say(format!("file mode changes from {} to {}", kind(old), kind(new))),
+            (None, Some(new)) => say(format!("new file: {}", kind(new))),
+            (Some(old), None) if self.gone => say(format!("file deleted: {}", kind(old))),
             (Some(_) | None, None) => {}
         }
         words
@@ -138,10 +140,10 @@ impl Tally {
 /// A file mode in words.
 fn kind(mode: &str) -> String {
     let words = match mode {
-        "120000" => "a symlink",
+        "120000" => "symlink",
         "100755" => "executable",
-        "100644" => "a plain file",
-        "160000" => "a submodule",
+        "100644" => "regular file",
+        "160000" => "submodule",
         _ => return mode.to_owned(),
     };
     format!("{mode} ({words})")

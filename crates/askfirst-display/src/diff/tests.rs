@@ -1,4 +1,4 @@
-//! Tests of diffs.
+//! Tests of drawing diffs.
 
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ fn drawn(diff: &Diff, columns: usize) -> Vec<String> {
 const DIFF: &str = "--- a\n+++ b\n@@ -9,4 +9,5 @@\n same\n-old words here\n+new words here\n+more\n--- not a header\n last\n";
 
 #[test]
-fn lines_have_their_numbers_and_signs() {
+fn diff_lines_have_numbers_and_signs() {
     let diff = Diff::new(DIFF.to_owned());
     assert_eq!(
         drawn(&diff, 80),
@@ -34,7 +34,7 @@ fn lines_have_their_numbers_and_signs() {
 }
 
 #[test]
-fn the_words_that_differ_stand_out() {
+fn changed_words_in_a_diff_get_a_tone() {
     let diff = Diff::new(DIFF.to_owned());
     let toned = |at: usize, tone: Tone| -> String {
         let rows = diff.rows(at, 80);
@@ -50,7 +50,7 @@ fn the_words_that_differ_stand_out() {
 }
 
 #[test]
-fn both_sides_stand_beside_each_other_where_there_is_room() {
+fn wide_screen_shows_both_sides_of_a_diff() {
     let diff = Diff::new(DIFF.to_owned());
     let wide = drawn(&diff, 119);
     let changed = wide.iter().find(|line| line.contains("old words")).unwrap();
@@ -60,27 +60,30 @@ fn both_sides_stand_beside_each_other_where_there_is_room() {
 }
 
 #[test]
-fn what_colour_could_not_say_is_said_in_words() {
+fn diff_summary_names_changes_that_color_cannot_show() {
     let words = |diff: &str| Diff::new(diff.to_owned()).words().join("; ");
     assert_eq!(words(DIFF), "2 lines added, 2 removed");
-    assert_eq!(words("@@ -1 +1 @@\n-a\n+a\r\n"), "1 line added, 1 removed; only line ends change (LF, CRLF)");
-    assert_eq!(words("@@ -1 +1 @@\n-a b\n+a  b\n"), "1 line added, 1 removed; only blanks change");
+    assert_eq!(
+        words("@@ -1 +1 @@\n-a\n+a\r\n"),
+        "1 line added, 1 removed; only line endings change (LF, CRLF)"
+    );
+    assert_eq!(words("@@ -1 +1 @@\n-a b\n+a  b\n"), "1 line added, 1 removed; only whitespace changes");
     assert_eq!(
         words("@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n"),
-        "1 line added, 1 removed; the line feed at the end is taken away"
+        "1 line added, 1 removed; the newline at end of file is removed"
     );
     assert_eq!(
         words("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n"),
-        "0 lines added, 0 removed; the mode changes from 100644 (a plain file) to 100755 (executable)"
+        "0 lines added, 0 removed; file mode changes from 100644 (regular file) to 100755 (executable)"
     );
     assert_eq!(
         words("diff --git a/x b/x\nnew file mode 120000\n@@ -0,0 +1 @@\n+/etc/passwd\n"),
-        "1 line added, 0 removed; a new file: 120000 (a symlink)"
+        "1 line added, 0 removed; new file: 120000 (symlink)"
     );
 }
 
 #[test]
-fn a_second_file_begins_behind_a_whole_hunk() {
+fn second_file_starts_after_a_complete_hunk() {
     let diff = Diff::new("@@ -1 +1 @@\n-a\n+b\n--- c\n+++ d\n@@ -7 +7 @@\n-x\n+y\n".to_owned());
     let lines = drawn(&diff, 80);
     assert_eq!(lines[3..5], ["--- c", "+++ d"]);
@@ -88,14 +91,14 @@ fn a_second_file_begins_behind_a_whole_hunk() {
 }
 
 #[test]
-fn a_diff_is_made_of_a_text_before_and_after() {
+fn newline_in_a_file_name_is_replaced_in_a_diff() {
     let made = unified("a\nb", "one\ntwo\n", "one\n2\n");
     assert!(made.starts_with("--- a\u{fffd}b\n+++ a\u{fffd}b\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"), "{made}");
 }
 
 proptest! {
     #[test]
-    fn nothing_is_lost_and_no_line_is_wider_than_asked_for(
+    fn any_diff_is_drawn_whole_within_the_columns(
         text in "(@@ -1,3 [+]2,3 @@\n|[-+ ]a{0,3}b{0,9}\n|[-+ ]\n|\\\\ x\n|\n|\u{1b}|漢){0,60}", columns in 20_usize..200,
     ) {
         let diff = Diff::new(text.clone());
@@ -107,7 +110,7 @@ proptest! {
         let letters = |text: &str| text.chars().filter(|c| "ab漢".contains(*c)).count();
         let blanks = drawn(&diff, columns).iter().filter(|line| line.contains("blank lines")).count();
         let shown: usize = drawn(&diff, columns).iter().map(|line| letters(line)).sum();
-        // `blank lines` has two of these letters, and same lines stand on both sides.
+        // `blank lines` contains two of these letters, and unchanged lines are on both sides.
         prop_assert!(shown - blanks * 2 >= letters(&text) || diff.has_sides(columns));
         if diff.has_sides(columns) {
             prop_assert!(shown >= letters(&text));

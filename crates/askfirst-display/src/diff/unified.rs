@@ -1,8 +1,10 @@
-//! Compares two texts line by line. Lines end with a line feed and with nothing else, so that what is shown as one
-//! line is one line of the file. Whatever it finds, taking the removed lines away and putting the added ones in gives
-//! the text after: finding less makes a diff longer, never wrong.
+//! Compares two texts line by line and writes a unified diff.
 //!
-//! It keeps a few bytes for each line and no list of them, as lines may be very short and very many.
+//! Only a newline ends a line, so that one line on screen is one line of the file.
+//! Applying the diff to the old text always gives the new text.
+//! A weaker search for equal lines makes the diff longer, but never wrong.
+//!
+//! It stores a few bytes per line and no list of lines, because a text can have very many short lines.
 
 mod numbers;
 
@@ -11,16 +13,16 @@ use std::str::SplitInclusive;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use numbers::{Numbered, numbered};
+use numbers::{NumberedLines, number_lines};
 
-/// So many lines around a change are shown.
+/// The number of unchanged lines before and after a change.
 const CONTEXT: u32 = 3;
-/// Stretches of so many lines, both sides together, are compared line by line.
+/// Ranges up to this size, in lines of both sides together, are compared line by line.
 const SMALL: usize = 2_048;
-/// Larger ones are taken apart at lines that are there once in both, so often at most.
+/// Larger ranges are split at lines that occur once on each side, at most this many times.
 const MAX_DEPTH: usize = 8;
 
-/// The unified diff of two texts.
+/// Returns the unified diff of two texts.
 #[must_use]
 pub fn unified(name: &str, before: &str, after: &str) -> String {
     // A name must not be able to look like a line of the diff.
@@ -30,11 +32,17 @@ pub fn unified(name: &str, before: &str, after: &str) -> String {
         return out;
     }
     let changes = changes(before, after);
-    let mut writer = Writer { out, old: Side::new(before), new: Side::new(after), lines: lines_in(before) };
+    let mut writer = HunkWriter {
+        out,
+        old: LineCursor::new(before),
+        new: LineCursor::new(after),
+        lines: lines_in(before),
+    };
     let mut rest = changes.as_slice();
     while !rest.is_empty() {
-        // Changes that are so close that their surroundings meet stand in one hunk.
-        let near = |pair: &&[Changed]| matches!(pair, [one, next] if next.old.0 - one.old.1 <= 2 * CONTEXT);
+        // Changes whose context lines touch are in one hunk.
+        let near =
+            |pair: &&[Replacement]| matches!(pair, [one, next] if next.old.0 - one.old.1 <= 2 * CONTEXT);
         let (hunk, later) = rest.split_at(1 + rest.windows(2).take_while(near).count());
         writer.hunk(hunk);
         rest = later;
@@ -42,17 +50,17 @@ pub fn unified(name: &str, before: &str, after: &str) -> String {
     writer.out
 }
 
-/// From this line up to that one.
-type Stretch = (u32, u32);
+/// The first line, and the line after the last.
+type LineRange = (u32, u32);
 
-/// Lines that are taken away and lines that come in their place.
+/// Removed lines and the lines that replace them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Changed {
-    old: Stretch,
-    new: Stretch,
+struct Replacement {
+    old: LineRange,
+    new: LineRange,
 }
 
-/// Equal lines that follow each other on both sides.
+/// Consecutive lines that are equal on both sides.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     old: u32,
@@ -60,13 +68,13 @@ struct Run {
     len: u32,
 }
 
-/// How many lines there are.
+/// The number of lines of a text.
 fn lines_in(text: &str) -> u32 {
     let feeds = text.bytes().filter(|byte| *byte == b'\n').count();
     count(feeds + usize::from(!text.is_empty() && !text.ends_with('\n')))
 }
 
-/// Texts with more lines than this counts are too long for any screen; what is beyond is not compared.
+/// Narrows a number to `u32`. Lines beyond that are not compared; no screen shows so many.
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -75,8 +83,8 @@ fn index(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// What changes, in order.
-fn changes(before: &str, after: &str) -> Vec<Changed> {
+/// All changes, in order.
+fn changes(before: &str, after: &str) -> Vec<Replacement> {
     let (head, rest) = before.split_at(same_head(before, after));
     let (_, new_rest) = after.split_at(head.len());
     let tail = same_tail(rest, new_rest);
@@ -88,18 +96,21 @@ fn changes(before: &str, after: &str) -> Vec<Changed> {
     let mut at = (0, 0);
     let mut keep = |old_kept: u32, new_kept: u32| {
         if old_kept > at.0 || new_kept > at.1 {
-            found.push(Changed { old: (head + at.0, head + old_kept), new: (head + at.1, head + new_kept) });
+            found.push(Replacement {
+                old: (head + at.0, head + old_kept),
+                new: (head + at.1, head + new_kept),
+            });
         }
         at = (old_kept + 1, new_kept + 1);
     };
-    if let Some(numbered) = numbered(old, new) {
-        kept(&numbered, &mut keep);
+    if let Some(numbered) = number_lines(old, new) {
+        keep_equal(&numbered, &mut keep);
     }
     keep(old_len, new_len);
     found
 }
 
-/// How many bytes at the beginning are the same lines.
+/// The length in bytes of the equal lines at the start.
 fn same_head(before: &str, after: &str) -> usize {
     const PIECE: usize = 4 << 10;
     let (mut same, pieces) = (0, before.as_bytes().chunks(PIECE).zip(after.as_bytes().chunks(PIECE)));
@@ -115,7 +126,7 @@ fn same_head(before: &str, after: &str) -> usize {
     lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)
 }
 
-/// How many bytes at the end are the same lines.
+/// The length in bytes of the equal lines at the end.
 fn same_tail(before: &str, after: &str) -> usize {
     let (old, new) = (before.as_bytes(), after.as_bytes());
     let same = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
@@ -130,15 +141,15 @@ fn same_tail(before: &str, after: &str) -> usize {
     tail.iter().position(|byte| *byte == b'\n').map_or(0, |end| same - end - 1)
 }
 
-/// Tells of lines that are in both, pair by pair, in order.
-fn kept(numbered: &Numbered, keep: &mut impl FnMut(u32, u32)) {
-    let Numbered { old, new, different } = numbered;
+/// Calls `keep` for each pair of equal lines, in order.
+fn keep_equal(numbered: &NumberedLines, keep: &mut impl FnMut(u32, u32)) {
+    let NumberedLines { old, new, different } = numbered;
     let mut runs = Vec::new();
     let mut counts = Vec::new();
     if old.ids.len() + new.ids.len() > SMALL {
-        counts.resize(*different, Count::NONE);
+        counts.resize(*different, Occurrence::NONE);
     }
-    common(&old.ids, &new.ids, (0, 0), 0, &mut counts, &mut runs);
+    find_equal(&old.ids, &new.ids, (0, 0), 0, &mut counts, &mut runs);
     drop(counts);
     for Run { old: old_from, new: new_from, len } in runs {
         for at in 0..len {
@@ -160,14 +171,16 @@ fn add(runs: &mut Vec<Run>, (old, new): (usize, usize), len: usize) {
     }
 }
 
-/// Runs of equal lines, in order. How long it takes depends on how many lines there are, not on what they are; and
-/// what it finds depends on the lines alone, so that what was shown can be shown again.
-fn common(
+/// Finds runs of equal lines, in order.
+///
+/// The time depends on the number of lines and not on their content.
+/// The result depends only on the lines, so that the same diff can be shown again.
+fn find_equal(
     old: &[u32],
     new: &[u32],
     from: (usize, usize),
     depth: usize,
-    counts: &mut [Count],
+    counts: &mut [Occurrence],
     runs: &mut Vec<Run>,
 ) {
     let head = old.iter().zip(new).take_while(|(old, new)| old == new).count();
@@ -191,7 +204,7 @@ fn common(
             let (old_at, new_at) = (index(old_at), index(new_at));
             let (left, right) = (old.get(last.0..old_at), new.get(last.1..new_at));
             let (left, right) = (left.unwrap_or_default(), right.unwrap_or_default());
-            common(left, right, within(last), depth + 1, counts, runs);
+            find_equal(left, right, within(last), depth + 1, counts, runs);
             if (old_at, new_at) != (old_len, new_len) {
                 add(runs, within((old_at, new_at)), 1);
             }
@@ -201,14 +214,14 @@ fn common(
     add(runs, within((old_len, new_len)), tail);
 }
 
-/// Where a line is on each side, if it is there once.
+/// The place of a line on each side, if it occurs once there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Count {
+struct Occurrence {
     old: u32,
     new: u32,
 }
 
-impl Count {
+impl Occurrence {
     const NOWHERE: u32 = u32::MAX;
     const SEVERAL: u32 = u32::MAX - 1;
     const NONE: Self = Self { old: Self::NOWHERE, new: Self::NOWHERE };
@@ -218,57 +231,57 @@ impl Count {
     }
 }
 
-/// Lines that are there once in both, as many as stand in the same order.
-fn anchors(old: &[u32], new: &[u32], counts: &mut [Count]) -> Vec<Stretch> {
+/// The longest list of lines that occur once on each side and have the same order on both.
+fn anchors(old: &[u32], new: &[u32], counts: &mut [Occurrence]) -> Vec<LineRange> {
     for id in old.iter().chain(new) {
         if let Some(count) = counts.get_mut(index(*id)) {
-            *count = Count::NONE;
+            *count = Occurrence::NONE;
         }
     }
     for (at, id) in old.iter().enumerate() {
-        counts.get_mut(index(*id)).into_iter().for_each(|count| Count::seen(&mut count.old, at));
+        counts.get_mut(index(*id)).into_iter().for_each(|count| Occurrence::seen(&mut count.old, at));
     }
     for (at, id) in new.iter().enumerate() {
-        counts.get_mut(index(*id)).into_iter().for_each(|count| Count::seen(&mut count.new, at));
+        counts.get_mut(index(*id)).into_iter().for_each(|count| Occurrence::seen(&mut count.new, at));
     }
     let once = |(at, id): (usize, &u32)| {
         let found = counts.get(index(*id)).filter(|found| found.old == count(at))?;
-        (found.new < Count::SEVERAL).then_some((found.old, found.new))
+        (found.new < Occurrence::SEVERAL).then_some((found.old, found.new))
     };
-    let once: Vec<Stretch> = old.iter().enumerate().filter_map(once).collect();
-    // The longest row in which both rise: for each length the one that ends first, and who came before whom.
+    let once: Vec<LineRange> = old.iter().enumerate().filter_map(once).collect();
+    // The longest increasing subsequence: for each length, the one that ends first, and the predecessor of each line.
     let mut ends: Vec<u32> = Vec::new();
     let mut before: Vec<u32> = Vec::with_capacity(once.len());
     for (at, (_, new_at)) in once.iter().enumerate() {
         let place =
             ends.partition_point(|end| once.get(index(*end)).is_some_and(|(_, other)| other < new_at));
         let last = place.checked_sub(1).and_then(|place| ends.get(place));
-        before.push(last.copied().unwrap_or(Count::NOWHERE));
+        before.push(last.copied().unwrap_or(Occurrence::NOWHERE));
         match ends.get_mut(place) {
             Some(end) => *end = count(at),
             None => ends.push(count(at)),
         }
     }
-    let previous = |at: &u32| before.get(index(*at)).copied().filter(|at| *at != Count::NOWHERE);
-    let mut row: Vec<Stretch> = std::iter::successors(ends.last().copied(), previous)
+    let previous = |at: &u32| before.get(index(*at)).copied().filter(|at| *at != Occurrence::NOWHERE);
+    let mut row: Vec<LineRange> = std::iter::successors(ends.last().copied(), previous)
         .filter_map(|at| once.get(index(at)).copied())
         .collect();
     row.reverse();
     row
 }
 
-/// Goes through a text line by line, forwards only.
-struct Side<'a> {
+/// Reads a text line by line, forward only.
+struct LineCursor<'a> {
     lines: SplitInclusive<'a, char>,
     at: u32,
 }
 
-impl<'a> Side<'a> {
+impl<'a> LineCursor<'a> {
     fn new(text: &'a str) -> Self {
         Self { lines: text.split_inclusive('\n'), at: 0 }
     }
 
-    fn write(&mut self, out: &mut String, sign: char, (from, to): Stretch) {
+    fn write(&mut self, out: &mut String, sign: char, (from, to): LineRange) {
         for _ in self.at..from {
             self.lines.next();
         }
@@ -283,21 +296,21 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Writes hunks.
-struct Writer<'a> {
+/// Writes the hunks of a diff.
+struct HunkWriter<'a> {
     out: String,
-    old: Side<'a>,
-    new: Side<'a>,
+    old: LineCursor<'a>,
+    new: LineCursor<'a>,
     lines: u32,
 }
 
-impl Writer<'_> {
-    fn hunk(&mut self, changes: &[Changed]) {
+impl HunkWriter<'_> {
+    fn hunk(&mut self, changes: &[Replacement]) {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return };
         let (before, after) = (first.old.0.min(CONTEXT), (self.lines - last.old.1).min(CONTEXT));
         let side = |start: u32, end: u32| {
             let (start, len) = (start - before, end + after + before - start);
-            // A side without lines is told by the line before it.
+            // A side without lines is given by the line before it.
             let start = if len == 0 { start } else { start + 1 };
             if len == 1 { start.to_string() } else { format!("{start},{len}") }
         };

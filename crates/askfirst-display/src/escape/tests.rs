@@ -1,4 +1,4 @@
-//! Tests of what is escaped.
+//! Tests of making text visible.
 
 use proptest::prelude::*;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
@@ -48,9 +48,9 @@ fn hostile() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn nothing_that_a_screen_acts_upon_gets_through(text in hostile()) {
-        let seen = visible(&text);
-        for piece in seen.lines.iter().flatten() {
+    fn visible_text_has_nothing_a_terminal_acts_on(text in hostile()) {
+        let drawn = visible(&text);
+        for piece in drawn.lines.iter().flatten() {
             prop_assert!(piece.text.chars().all(is_safe), "{:?}", piece);
         }
         let line = visible_line(&text);
@@ -59,44 +59,44 @@ proptest! {
     }
 
     #[test]
-    fn every_escape_is_counted(text in hostile()) {
-        let seen = visible(&text);
-        let escapes = seen.lines.iter().flatten().filter(|piece| piece.kind == PieceKind::Escaped).count();
-        prop_assert_eq!(escapes, seen.escaped);
+    fn escapes_in_any_text_are_counted(text in hostile()) {
+        let drawn = visible(&text);
+        let escapes = drawn.lines.iter().flatten().filter(|piece| piece.kind == PieceKind::Escaped).count();
+        prop_assert_eq!(escapes, drawn.escaped);
     }
 
     #[test]
-    fn what_is_not_escaped_stays_as_it_was(text in hostile()) {
-        let seen = visible(&text);
-        if seen.escaped == 0 && seen.collapsed == 0 && !text.contains('\t') {
-            prop_assert_eq!(seen.text(), text);
+    fn text_without_escapes_stays_unchanged(text in hostile()) {
+        let drawn = visible(&text);
+        if drawn.escaped == 0 && drawn.collapsed == 0 && !text.contains('\t') {
+            prop_assert_eq!(drawn.text(), text);
         }
     }
 
     #[test]
-    fn no_bytes_get_through_raw(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
-        let seen = visible_bytes(&bytes);
-        prop_assert!(seen.text().chars().all(|c| c == '\n' || is_safe(c)));
-        prop_assert!(std::str::from_utf8(&bytes).is_ok() || seen.escaped > 0);
+    fn any_bytes_become_safe_text(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        let drawn = visible_bytes(&bytes);
+        prop_assert!(drawn.text().chars().all(|c| c == '\n' || is_safe(c)));
+        prop_assert!(std::str::from_utf8(&bytes).is_ok() || drawn.escaped > 0);
     }
 
     #[test]
-    fn texts_that_differ_look_different_or_are_counted_differently(a in hostile(), b in hostile()) {
-        let (seen_a, seen_b) = (visible(&a), visible(&b));
-        if a != b && seen_a.collapsed + seen_b.collapsed == 0 {
-            prop_assert_ne!(seen_a, seen_b);
+    fn different_texts_look_or_count_differently(a in hostile(), b in hostile()) {
+        let (drawn_a, drawn_b) = (visible(&a), visible(&b));
+        if a != b && drawn_a.collapsed + drawn_b.collapsed == 0 {
+            prop_assert_ne!(drawn_a, drawn_b);
         }
     }
 }
 
 #[test]
-fn controls_are_drawn_as_escapes() {
+fn control_characters_are_drawn_as_escapes() {
     assert_eq!(visible("a\x1b[8mb\rc\x07\x7f\0").text(), r"a\x1b[8mb\rc\x07\x7f\x00");
     assert_eq!(visible("\u{9b}31m\u{85}").text(), r"\u{9b}31m\u{85}");
 }
 
 #[test]
-fn characters_that_draw_nothing_are_drawn_as_escapes() {
+fn invisible_characters_are_drawn_as_escapes() {
     for c in [
         '\u{202e}',
         '\u{2066}',
@@ -125,14 +125,14 @@ fn characters_that_draw_nothing_are_drawn_as_escapes() {
         '\u{2003}',
         '\u{61c}',
     ] {
-        let seen = visible(&format!("a{c}b"));
-        assert_eq!(seen.text(), format!("a\\u{{{:x}}}b", u32::from(c)));
-        assert_eq!(seen.escaped, 1);
+        let drawn = visible(&format!("a{c}b"));
+        assert_eq!(drawn.text(), format!("a\\u{{{:x}}}b", u32::from(c)));
+        assert_eq!(drawn.escaped, 1);
     }
 }
 
 #[test]
-fn a_written_backslash_is_not_taken_for_an_escape() {
+fn written_backslash_is_not_an_escape() {
     let written = visible(r"\x1b");
     let escaped = visible("\x1b");
     assert_eq!(written.text(), escaped.text());
@@ -141,61 +141,61 @@ fn a_written_backslash_is_not_taken_for_an_escape() {
 }
 
 #[test]
-fn a_tabulator_is_drawn() {
+fn tab_is_drawn_as_an_arrow() {
     assert_eq!(visible("rm\t-rf").text(), "rm→ -rf");
     assert_eq!(visible("rm\t-rf").escaped, 0);
 }
 
 #[test]
-fn marks_are_drawn_on_a_letter_up_to_four_deep() {
+fn more_than_four_marks_on_a_letter_are_escaped() {
     let stacked = format!("e{}", "\u{301}".repeat(6));
-    let seen = visible(&stacked);
-    assert_eq!(seen.escaped, 2);
+    let drawn = visible(&stacked);
+    assert_eq!(drawn.escaped, 2);
     assert_eq!(visible("e\u{301}").escaped, 0);
 }
 
 #[test]
-fn a_mark_cannot_be_drawn_on_the_gutter() {
+fn mark_at_the_start_of_a_line_is_escaped() {
     assert_eq!(visible("\u{338}x").text(), "\\u{338}x");
     assert_eq!(visible("a\n\u{338}x").text(), "a\n\\u{338}x");
     assert_eq!(visible("\u{1161}").text(), "\\u{1161}");
 }
 
 #[test]
-fn long_runs_of_blanks_are_drawn_as_a_count() {
+fn long_run_of_spaces_is_drawn_as_a_count() {
     let hidden = format!("ls{}; rm -rf /", " ".repeat(240));
-    let seen = visible(&hidden);
-    assert_eq!(seen.text(), "ls·×240; rm -rf /");
-    assert_eq!(seen.collapsed, 240);
+    let drawn = visible(&hidden);
+    assert_eq!(drawn.text(), "ls·×240; rm -rf /");
+    assert_eq!(drawn.collapsed, 240);
     assert_eq!(visible(&format!("a{}b", "\t".repeat(20))).text(), "a→×20b");
     assert_eq!(visible(&format!("a{}b", " \t".repeat(20))).text(), "a·→×40b");
     assert_eq!(visible(&format!("a{}", " ".repeat(20))).text(), "a·×20");
 }
 
 #[test]
-fn indented_code_keeps_its_shape() {
+fn indent_of_code_stays_up_to_24_spaces() {
     let code = format!("{}return", " ".repeat(16));
     assert_eq!(visible(&code).text(), code);
     assert_eq!(visible(&format!("{}return", " ".repeat(40))).text(), "·×40return");
 }
 
 #[test]
-fn many_blank_lines_are_drawn_as_a_count() {
-    let seen = visible(&format!("a{}b", "\n".repeat(41)));
-    assert_eq!(seen.text(), "a\n·×40 blank lines\nb");
+fn long_run_of_blank_lines_is_drawn_as_a_count() {
+    let drawn = visible(&format!("a{}b", "\n".repeat(41)));
+    assert_eq!(drawn.text(), "a\n·×40 blank lines\nb");
     assert_eq!(visible("a\n\n\n\nb").text(), "a\n\n\n\nb");
     assert_eq!(visible(&format!("a{}\nb", "\n  \t".repeat(30))).text(), "a\n·×30 blank lines\nb");
 }
 
 #[test]
-fn bytes_that_are_no_text_are_drawn_by_their_value() {
-    let seen = visible_bytes(b"ok\xff\xfe\xc3(\xe2\x80\xae");
-    assert_eq!(seen.text(), r"ok\xff\xfe\xc3(\u{202e}");
-    assert_eq!(seen.escaped, 4);
+fn invalid_utf8_is_drawn_as_hex_escapes() {
+    let drawn = visible_bytes(b"ok\xff\xfe\xc3(\xe2\x80\xae");
+    assert_eq!(drawn.text(), r"ok\xff\xfe\xc3(\u{202e}");
+    assert_eq!(drawn.escaped, 4);
 }
 
 #[test]
-fn letters_that_may_look_like_others_are_named() {
-    assert_eq!(odd_letters("ex\u{430}mple.com"), ["U+0430"]);
-    assert!(odd_letters("example.com").is_empty());
+fn non_ascii_letters_of_a_name_are_listed() {
+    assert_eq!(non_ascii_letters("ex\u{430}mple.com"), ["U+0430"]);
+    assert!(non_ascii_letters("example.com").is_empty());
 }

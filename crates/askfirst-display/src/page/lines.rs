@@ -1,4 +1,4 @@
-//! What stands below a heading: a few lines that are laid out already, or a content that is read where it is looked at.
+//! The body of a section: paragraphs, a text, or a diff. Texts and diffs are drawn only where they are on screen.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -6,17 +6,17 @@ use std::time::Instant;
 use super::super::diff::Diff;
 use super::super::escape::{Piece, visible_toned, width};
 use super::super::highlight::Highlight;
-use super::super::line::{Entry, Line, Part, Row};
-use super::super::text::{Slot, Text};
+use super::super::line::{Line, Paragraph, Part, Row};
+use super::super::text::{IndexedText, Slot};
 use super::super::tone::Tone;
 
-/// What stands below a heading.
+/// The body of a section.
 #[derive(Debug, Clone)]
 pub(super) enum Body {
-    /// Lines that are there.
-    Entries(Vec<Entry>),
+    /// Paragraphs that are built already.
+    Paragraphs(Vec<Paragraph>),
     /// A text.
-    Text(Box<Lines>),
+    Text(Box<TextBody>),
     /// A diff.
     Diff(Box<Diff>),
 }
@@ -24,7 +24,7 @@ pub(super) enum Body {
 impl Body {
     pub(super) fn len(&self, columns: usize) -> usize {
         match self {
-            Self::Entries(entries) => entries.len(),
+            Self::Paragraphs(paragraphs) => paragraphs.len(),
             Self::Text(lines) => lines.text.len(),
             Self::Diff(diff) => diff.len(columns),
         }
@@ -32,7 +32,9 @@ impl Body {
 
     pub(super) fn rows(&self, at: usize, columns: usize) -> Vec<Line> {
         match self {
-            Self::Entries(entries) => entries.get(at).map(|entry| entry.wrap(columns)).unwrap_or_default(),
+            Self::Paragraphs(paragraphs) => {
+                paragraphs.get(at).map(|paragraph| paragraph.wrap(columns)).unwrap_or_default()
+            }
             Self::Text(lines) => lines.rows(at, columns),
             Self::Diff(diff) => diff.rows(at, columns),
         }
@@ -40,8 +42,8 @@ impl Body {
 
     pub(super) fn depth(&self, at: usize) -> Option<usize> {
         match self {
-            Self::Entries(entries) => {
-                let foldable = |entry: &&Entry| match entry.part {
+            Self::Paragraphs(paragraphs) => {
+                let foldable = |paragraph: &&Paragraph| match paragraph.part {
                     Part::Args | Part::Content(_) => true,
                     Part::Title
                     | Part::Heading
@@ -54,7 +56,7 @@ impl Body {
                     | Part::Count
                     | Part::Option => false,
                 };
-                entries.get(at).filter(foldable).map(|entry| entry.indent)
+                paragraphs.get(at).filter(foldable).map(|paragraph| paragraph.indent)
             }
             Self::Text(_) | Self::Diff(_) => None,
         }
@@ -63,42 +65,42 @@ impl Body {
     pub(super) fn highlight_until(&self, until: Instant) {
         match self {
             Self::Text(lines) => lines.highlight.iter().for_each(|highlight| highlight.until(until)),
-            Self::Entries(_) | Self::Diff(_) => {}
+            Self::Paragraphs(_) | Self::Diff(_) => {}
         }
     }
 }
 
-/// What stands before each line.
+/// The text before each line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Before {
+pub(super) enum LinePrefix {
     /// Nothing.
-    Nothing,
-    /// Its number.
+    None,
+    /// The line number.
     Number,
-    /// `$` before the first.
+    /// `$` before the first line.
     Dollar,
 }
 
-/// A text as lines of a part.
+/// A text whose lines all belong to one part.
 #[derive(Debug, Clone)]
-pub(super) struct Lines {
-    pub(super) text: Text,
+pub(super) struct TextBody {
+    pub(super) text: IndexedText,
     pub(super) part: Part,
-    pub(super) before: Before,
+    pub(super) before: LinePrefix,
     pub(super) highlight: Option<Highlight>,
-    /// Parts of the whole text that stand out.
+    /// Emphasis on parts of the whole text.
     pub(super) marks: Vec<(Range<usize>, Tone)>,
 }
 
-impl Lines {
+impl TextBody {
     fn rows(&self, at: usize, columns: usize) -> Vec<Line> {
         let Some(slot) = self.text.slot(at) else { return Vec::new() };
         let before = match (self.before, slot.row) {
-            (Before::Nothing, _) => String::new(),
-            (Before::Number, Row::First) => format!("{:>w$}  ", slot.number, w = self.digits()),
-            (Before::Number, Row::Continued) => " ".repeat(self.digits() + 2),
-            (Before::Dollar, _) if at == 0 => "$ ".to_owned(),
-            (Before::Dollar, _) => "  ".to_owned(),
+            (LinePrefix::None, _) => String::new(),
+            (LinePrefix::Number, Row::First) => format!("{:>w$}  ", slot.number, w = self.digits()),
+            (LinePrefix::Number, Row::Continued) => " ".repeat(self.digits() + 2),
+            (LinePrefix::Dollar, _) if at == 0 => "$ ".to_owned(),
+            (LinePrefix::Dollar, _) => "  ".to_owned(),
         };
         let hang = width(&before);
         let mut pieces = Vec::new();
@@ -110,7 +112,7 @@ impl Lines {
         } else {
             pieces.extend(visible_toned(slot.raw, &self.tones(at, &slot)).into_pieces());
         }
-        Entry { row: slot.row, hang, ..Entry::new(self.part, pieces) }.wrap(columns)
+        Paragraph { row: slot.row, hang, ..Paragraph::new(self.part, pieces) }.wrap(columns)
     }
 
     fn digits(&self) -> usize {

@@ -1,17 +1,17 @@
-//! The options of a question as lines of ours.
+//! Draws the choices of a question: the keys, and the word to type.
 
 use super::super::escape::Piece;
-use super::super::line::{Entry, Part};
+use super::super::line::{Paragraph, Part};
 use super::super::offer::{Choice, Offer, Offers};
 use super::super::tone::Tone;
 
-pub(super) fn entries(offers: &Offers) -> Vec<Entry> {
-    let option = |text: String| Entry::ours(Part::Option, text);
-    let mut entries = Vec::new();
+pub(super) fn paragraphs(offers: &Offers) -> Vec<Paragraph> {
+    let option = |text: String| Paragraph::ours(Part::Option, text);
+    let mut paragraphs = Vec::new();
     let words: Vec<&str> = offers.words.iter().flatten().map(String::as_str).collect();
     if let [first, rest @ ..] = words.as_slice() {
         let then: String = rest.iter().map(|word| format!(" then `{word}`")).collect();
-        entries.push(option(format!("to approve, type `{first}`{then}, without Enter")));
+        paragraphs.push(option(format!("to approve, type `{first}`{then} without Enter")));
     }
     let words = |offer: &Offer| match offer.choice {
         Choice::No => format!("[n] [Esc] {}", offer.words),
@@ -26,9 +26,9 @@ pub(super) fn entries(offers: &Offers) -> Vec<Entry> {
     };
     let mut keys: Vec<String> = offers.list.iter().map(words).collect();
     if offers.words.len() > 1 {
-        keys.push(format!("[1-{}] leave one out, or take it back in", offers.words.len()));
+        keys.push(format!("[1-{}] leave one out or include it again", offers.words.len()));
     }
     let pieces = keys.into_iter().map(|key| Piece::toned(format!("{key}  "), Tone::None)).collect();
-    entries.push(Entry::new(Part::Option, pieces));
-    entries
+    paragraphs.push(Paragraph::new(Part::Option, pieces));
+    paragraphs
 }

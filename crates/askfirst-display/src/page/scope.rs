@@ -1,62 +1,65 @@
-//! What a yes for the session would cover, in words and until when.
+//! The scope of an answer for the session: the calls that it covers, and until when.
 
 use askfirst::ApprovalRequest;
 use askfirst::machine::Member;
 use serde_json::Value;
 
-use super::super::line::{Entry, Part};
+use super::super::line::{Paragraph, Part};
 use super::super::offer::{Choice, Offers};
 use super::super::time::later;
 use super::super::tree::Tree;
 use super::body::owned;
 use super::lines::Body;
-use super::{Maker, Place, Stand};
+use super::{Extent, PageBuilder, SectionRole};
 
-impl Maker<'_> {
-    pub(super) fn scope(&mut self, member: &Member, offers: &Offers) {
+impl PageBuilder<'_> {
+    pub(super) fn add_scope(&mut self, member: &Member, offers: &Offers) {
         let any = offers.has(Choice::Session) || offers.has(Choice::NoSession);
-        if !any || self.stand == Stand::Head {
+        if !any || self.extent == Extent::Head {
             return;
         }
         let request = &member.request;
-        let mut exact = self.exact(request);
+        let mut exact = self.same_call(request);
         if let Some(at) = member.remembered_until {
             let text = format!("forgotten {}, or when the session ends", later(self.options.now, at));
-            exact.push(Entry::ours(Part::Scope, text));
+            exact.push(Paragraph::ours(Part::Scope, text));
         } else {
-            exact.push(Entry::ours(Part::Scope, "forgotten when the session ends"));
+            exact.push(Paragraph::ours(Part::Scope, "forgotten when the session ends"));
         }
         let labels = offers.patterns.iter().filter_map(|at| request.patterns.get(*at));
         let labels: Vec<String> = labels.map(|pattern| pattern.label.clone()).collect();
-        let wider: Vec<Entry> =
+        let wider: Vec<Paragraph> =
             labels.iter().map(|label| self.field(Part::Scope, "or wider", label)).collect();
         if self.member == 0 {
-            self.scopes =
-                std::iter::once(exact.clone()).chain(wider.iter().map(|entry| vec![entry.clone()])).collect();
+            self.scopes = std::iter::once(exact.clone())
+                .chain(wider.iter().map(|paragraph| vec![paragraph.clone()]))
+                .collect();
         }
         exact.extend(wider);
-        self.section(Place::Facts, "for the session means:", Body::Entries(exact));
+        self.add_section(SectionRole::Facts, "an answer for the session covers:", Body::Paragraphs(exact));
     }
 
-    /// What counts as the same call.
-    fn exact(&mut self, request: &ApprovalRequest) -> Vec<Entry> {
+    /// The calls that count as the same call.
+    fn same_call(&mut self, request: &ApprovalRequest) -> Vec<Paragraph> {
         if let Some(same) = &request.same {
             return vec![self.field(Part::Scope, "only", same)];
         }
         if matches!(&request.payload, Value::Object(fields) if *fields == request.args) {
-            return vec![Entry::ours(Part::Scope, "this tool with the same arguments")];
+            return vec![Paragraph::ours(Part::Scope, "this tool with the same arguments")];
         }
-        let mut entries =
-            vec![Entry::ours(Part::Scope, "this tool with the same of these, whatever else differs:")];
+        let mut paragraphs = vec![Paragraph::ours(
+            Part::Scope,
+            "this tool with these values, whatever its other arguments are:",
+        )];
         let payload = self.clean_value(&request.payload);
-        let mut tree = Tree::new(Part::Scope, &mut self.counted);
+        let mut tree = Tree::new(Part::Scope, &mut self.counter);
         let drawn = tree.value(&payload);
         let long = std::mem::take(&mut tree.long);
-        entries.extend(drawn.into_iter().map(|mut entry| {
-            entry.indent += 2;
-            entry
+        paragraphs.extend(drawn.into_iter().map(|mut paragraph| {
+            paragraph.indent += 2;
+            paragraph
         }));
-        self.apart(owned(long));
-        entries
+        self.add_long_texts(owned(long));
+        paragraphs
     }
 }

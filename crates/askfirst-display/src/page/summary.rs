@@ -1,9 +1,9 @@
-//! Arguments in one line, for lists and echoes. Whole they stand elsewhere.
+//! A summary of arguments in one line, for lists and for the line that confirms a decision.
 
 use askfirst::Args;
 use serde_json::Value;
 
-/// The short arguments in one line.
+/// Summarizes arguments in one line. Long values are shortened; the page shows them in full.
 #[must_use]
 pub fn summary(args: &Args) -> String {
     let short = |text: String| {
@@ -23,5 +23,5 @@ pub fn summary(args: &Args) -> String {
     args.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// More of one argument is left out of a summary.
+/// The number of characters of one argument in a summary.
 const MAX_SUMMARY: usize = 40;

@@ -1,4 +1,4 @@
-//! Tests of pages.
+//! Tests of the page of a question.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ fn shown_as(kind: PresentationKind, content: &str) -> Page {
 }
 
 #[test]
-fn a_call_without_a_presentation_shows_all_its_arguments() {
+fn call_without_a_presentation_shows_all_arguments() {
     let mut question = question(vec![email()]);
     question.position = 2;
     question.of = 5;
@@ -74,7 +74,7 @@ fn a_call_without_a_presentation_shows_all_its_arguments() {
 }
 
 #[test]
-fn a_diff_is_shown_line_by_line() {
+fn diff_is_shown_line_by_line() {
     let diff = "--- a/notes/a.md\n+++ b/notes/a.md\n@@ -1,3 +1,3 @@\n same\n--- not a header\n+\ttab and \x1b[31mred\n";
     let page = shown_as(PresentationKind::Diff, diff);
     insta::assert_snapshot!("diff_80", drawn(&page, 80));
@@ -84,7 +84,7 @@ fn a_diff_is_shown_line_by_line() {
 }
 
 #[test]
-fn a_file_is_shown_with_its_size_and_language() {
+fn file_is_shown_with_its_size_and_language() {
     let mut request = simple_approval_request(
         "write_file",
         &args(json!({"path": "a.rs", "content": "fn a() {\n    b();\n}\n"})),
@@ -101,7 +101,7 @@ fn a_file_is_shown_with_its_size_and_language() {
 }
 
 #[test]
-fn a_command_is_shown_after_a_dollar_sign_and_wrapped() {
+fn command_is_shown_after_a_dollar_sign_and_wrapped() {
     let page =
         shown_as(PresentationKind::Command, "git log --oneline --graph --decorate --all | grep fix\nls");
     insta::assert_snapshot!("command_80", drawn(&page, 80));
@@ -109,7 +109,7 @@ fn a_command_is_shown_after_a_dollar_sign_and_wrapped() {
 }
 
 #[test]
-fn text_and_data_are_shown() {
+fn text_and_data_are_shown_by_kind() {
     let text = shown_as(PresentationKind::Text, "it will\ndo this");
     let data = shown_as(PresentationKind::Structured, r#"{"rows":[1,"1",null,{"a":[]}],"ok":true}"#);
     insta::assert_snapshot!("text_80", drawn(&text, 80));
@@ -119,7 +119,7 @@ fn text_and_data_are_shown() {
 }
 
 #[test]
-fn a_group_lists_every_member_with_its_risk() {
+fn group_lists_every_member_with_its_risk() {
     let mut risky =
         simple_approval_request("rm", &args(json!({"path": "notes/old.md"})), Some("Delete it"), &[]);
     risky.risk = Risk::Irreversible;
@@ -129,14 +129,14 @@ fn a_group_lists_every_member_with_its_risk() {
 }
 
 #[test]
-fn a_hand_over_shows_target_input_and_attachments() {
+fn worker_call_shows_target_input_and_attachments() {
     let args = args(json!({"worker": "reviewer", "input": "look at\nthis", "attachments": ["a.pdf"]}));
     let page = page(&question(vec![simple_approval_request("worker_call", &args, None, &[])]));
     insta::assert_snapshot!("worker_80", drawn(&page, 80));
 }
 
 #[test]
-fn a_fuller_content_replaces_only_what_it_continues() {
+fn full_content_replaces_only_a_content_it_starts_with() {
     let content = |short: &str| {
         let mut shown = ApprovalPresentation::new(PresentationKind::Text, short);
         shown.metadata.insert("full_content".into(), json!("one\ntwo\nthree"));
@@ -150,7 +150,7 @@ fn a_fuller_content_replaces_only_what_it_continues() {
 }
 
 #[test]
-fn what_is_left_out_of_a_preview_is_counted() {
+fn preview_counts_the_lines_it_leaves_out() {
     let page = shown_as(PresentationKind::Text, &(1..=30).map(|n| format!("line {n}\n")).collect::<String>());
     let preview = page.preview(80);
     assert_eq!(preview.of - preview.shown, 22);
@@ -159,7 +159,7 @@ fn what_is_left_out_of_a_preview_is_counted() {
 }
 
 #[test]
-fn each_approval_offers_its_keys() {
+fn approval_value_and_risk_decide_the_offered_keys() {
     let keys = |approval, risk| {
         let mut request = email();
         request.approval = approval;
@@ -173,7 +173,7 @@ fn each_approval_offers_its_keys() {
 }
 
 #[test]
-fn a_pattern_is_offered_only_if_it_covers_the_call() {
+fn pattern_that_does_not_cover_the_call_is_not_offered() {
     let mut request = email();
     let fields = args(json!({"to": "bob@example.com", "subject": "", "urgent": true, "code": "007"}));
     request.patterns.push(OfferedPattern::new("never", args(json!({"to": "eve"})), []));
@@ -186,17 +186,17 @@ fn a_pattern_is_offered_only_if_it_covers_the_call() {
 }
 
 #[test]
-fn which_calls_are_the_same_is_said_in_the_tools_words() {
+fn scope_in_the_tools_words_is_escaped_and_redacted() {
     let same = "any mail to bob\u{202e}, token=abcdefgh12345678".to_owned();
     let page = page(&question(vec![ApprovalRequest { same: Some(same), ..email() }]));
     let drawn = drawn(&page, 120);
     assert!(drawn.contains("│ only: any mail to bob\\u{202e}, token="), "{drawn}");
-    assert!(!drawn.contains("abcdefgh12345678") && !drawn.contains("with the same of these"), "{drawn}");
+    assert!(!drawn.contains("abcdefgh12345678") && !drawn.contains("with these values"), "{drawn}");
     assert_eq!(page.scopes(80).len(), 1);
 }
 
 #[test]
-fn a_word_to_type_comes_from_the_target() {
+fn word_to_type_comes_from_the_target() {
     let word = |value: Value| {
         let mut request = simple_approval_request("send_email", &args(value), None, &[]);
         request.risk = Risk::Irreversible;
@@ -216,7 +216,7 @@ fn a_word_to_type_comes_from_the_target() {
 }
 
 #[test]
-fn no_word_takes_a_key_away() {
+fn word_to_type_never_starts_with_a_key() {
     for path in ["notes.md", "readme.md", "query.sql", "env.sh", "Nix.md", "view.md", "yes.md", "sum.md"] {
         let mut request = simple_approval_request("rm", &args(json!({"path": path})), None, &[]);
         request.risk = Risk::Irreversible;
@@ -235,11 +235,11 @@ fn no_word_takes_a_key_away() {
 }
 
 #[test]
-fn a_tool_with_odd_letters_is_warned_about() {
+fn non_ascii_letter_in_a_tool_name_shows_a_warning() {
     let request = ApprovalRequest::new("re\u{430}d", "", json!({}));
     assert!(
         drawn(&page(&question(vec![request])), 80)
-            .contains("warning: the tool has letters that are not ASCII: U+0430")
+            .contains("warning: the tool name has non-ASCII letters, which can imitate others: U+0430")
     );
 }
 
@@ -253,7 +253,7 @@ fn any_text() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_text_can_leave_its_gutter_or_the_screen(
+    fn hostile_text_stays_in_its_gutter_and_columns(
         text in any_text(), key in any_text(), columns in 8_usize..100, at in 0_usize..5,
     ) {
         let kinds = [PresentationKind::Text, PresentationKind::Diff, PresentationKind::FileContent, PresentationKind::Command, PresentationKind::Structured];
@@ -273,7 +273,7 @@ proptest! {
             prop_assert!(!text.chars().any(char::is_control));
             prop_assert_eq!(line.gutter().chars().count(), if line.part.has_gutter() { GUTTER } else { 0 });
         }
-        // However hostile, it adds no line of ours but headings, warnings and counts.
+        // Hostile text adds no lines of askfirst's own except headings, warnings and counts.
         prop_assert!(ours(&page) <= ours(&plain) + 8);
         let preview = page.preview(columns);
         prop_assert!(preview.shown <= preview.of);
@@ -281,7 +281,7 @@ proptest! {
 }
 
 #[test]
-fn a_very_long_content_is_laid_out_whole() {
+fn very_long_content_is_laid_out_in_full() {
     let page = shown_as(PresentationKind::Text, &"a\n".repeat(100_000));
     let preview = page.preview(80);
     assert_eq!(page.lines(80).iter().filter(|line| line.text() == "a").count(), 100_000);
@@ -290,7 +290,7 @@ fn a_very_long_content_is_laid_out_whole() {
 }
 
 #[test]
-fn a_preview_may_be_as_long_as_everything() {
+fn preview_without_a_limit_shows_everything() {
     let redactor = Redactor::default();
     let options = PageOptions { preview_lines: usize::MAX, redactor: &redactor, now: Timestamp(0) };
     let preview = Page::of(&question(vec![email()]), &options).preview(80);
@@ -298,7 +298,7 @@ fn a_preview_may_be_as_long_as_everything() {
 }
 
 #[test]
-fn a_short_secret_of_a_command_tool_hides_no_fact_and_no_program() {
+fn short_secret_hides_no_fact_and_no_program() {
     for password in ["p", "echo", "/tmp/t1", "tmp/t1/p"] {
         let args = args(json!({"user": "u", "password": password}));
         let mut request = simple_approval_request("login", &args, Some("log in"), &[]);
@@ -317,7 +317,7 @@ fn a_short_secret_of_a_command_tool_hides_no_fact_and_no_program() {
 }
 
 #[test]
-fn all_is_said_to_be_shown_only_where_it_is() {
+fn argument_shown_above_says_whether_it_is_complete() {
     let drawn = |lines: usize| {
         let content = "a line that is long enough to be left out\n".repeat(lines);
         let args = args(json!({"path": "a.txt", "content": content}));
@@ -326,16 +326,16 @@ fn all_is_said_to_be_shown_only_where_it_is() {
         let preview = page(&question(vec![request])).preview(80);
         preview.lines.iter().map(|line| line.text() + "\n").collect::<String>()
     };
-    assert!(drawn(8).contains("all shown above"), "{}", drawn(8));
+    assert!(drawn(8).contains("shown in full above"), "{}", drawn(8));
     for lines in [9, 3000] {
         let drawn = drawn(lines);
-        assert!(drawn.contains("not shown: [v]") && !drawn.contains("all shown"), "{drawn}");
-        assert!(drawn.contains("the text above"), "{drawn}");
+        assert!(drawn.contains("not shown: [v]") && !drawn.contains("shown in full"), "{drawn}");
+        assert!(drawn.contains("same as the text above"), "{drawn}");
     }
 }
 
 #[test]
-fn in_short_a_page_says_tool_risk_and_what_is_asked_about() {
+fn brief_page_shows_tool_risk_and_asked_program() {
     let mut request = simple_approval_request("shell", &args(json!({"command": "ls; rm x"})), None, &[]);
     request.risk = Risk::High;
     let mut shown = ApprovalPresentation::new(PresentationKind::Command, "ls; rm x");
@@ -345,6 +345,6 @@ fn in_short_a_page_says_tool_risk_and_what_is_asked_about() {
     shown.metadata.insert("folder".to_owned(), json!("/home/me"));
     request.presentation = Some(shown);
     let page = page(&question(vec![request]));
-    let short: Vec<String> = page.in_short(80).iter().map(|line| line.text()).collect();
-    assert_eq!(short, ["tool: shell", "risk: high", "asked    rm x  · it removes"]);
+    let short: Vec<String> = page.brief(80).iter().map(|line| line.text()).collect();
+    assert_eq!(short, ["tool: shell", "risk: high", "ask      rm x  · it removes"]);
 }

@@ -1,4 +1,4 @@
-//! What is said about a call: a value that its arguments hold under a secret name may stand in there, whole or cut short.
+//! Redacts texts about a call. Such a text can repeat a secret argument, in full or shortened.
 
 use std::sync::Arc;
 
@@ -6,62 +6,62 @@ use askfirst::{Args, Because, Fact, Outcome, Refusal, ToolError};
 use serde_json::Value;
 
 use super::names::{self, Reach};
-use super::span::{self, Kind, Masked, Span};
+use super::span::{self, MaskedText, SecretKind, Span};
 use super::values::Values;
-use super::{Inner, MAX_DEPTH, Mark, Redacted, Redactor, shapes};
+use super::{Inner, MAX_DEPTH, Mark, Redaction, Redactor, shapes};
 use askfirst_shell::Deciding;
 
-/// A beginning this long gives a secret away; a whole one that is shorter counts only where it stands alone.
-const TELLING: usize = 4;
+/// The number of characters that give a secret away. A shorter secret is hidden only where it is a word of its own.
+const MIN_PREFIX: usize = 4;
 
-/// A shorter value that only looks like a secret is no secret elsewhere.
-const LONG: usize = 8;
+/// The length from which a value that looks like a secret is hidden in other texts too.
+const MIN_GUESS: usize = 8;
 
-/// Facts that a person decides by: they say nothing that is secret by its name or by a guess.
+/// The labels of facts that a person decides by. Names and guesses hide nothing in them.
 const OURS: [&str; 9] =
     ["folder", "host", "hosts", "program", "programs", "network", "writes", "rule", "background"];
 
-/// Arguments that are run, or written and may be.
+/// Arguments that are run, or that are written and may be run later.
 const RUNS: [&str; 14] = [
     "command", "commands", "cmd", "argv", "args", "line", "script", "code", "program", "input", "content",
     "old", "new", "patch",
 ];
 
-/// Whether a value that only looks like a secret is hidden elsewhere, too: it is neither a path nor a word of ours.
-fn is_telling(value: &str) -> bool {
-    value.chars().count() >= LONG
+/// Whether a value that looks like a secret is hidden in other texts too. Paths and plain words are not.
+fn is_distinctive(value: &str) -> bool {
+    value.chars().count() >= MIN_GUESS
         && !value.contains('/')
         && value.contains(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_punctuation())
 }
 
 impl Redactor {
-    /// Takes the secrets out of a text about a call, those in its arguments too.
+    /// Redacts a text about a call, including the secrets of its arguments.
     #[must_use]
-    pub fn text_about(&self, args: &Args, text: &str, mark: Mark) -> Redacted<String> {
+    pub fn text_about(&self, args: &Args, text: &str, mark: Mark) -> Redaction<String> {
         let held = self.held(args);
         let deciding = if held.is_empty() { None } else { Some(self.deciding(args)) };
         let decides = |secret: &str| deciding.as_ref().is_some_and(|deciding| deciding.is(secret));
         let mut spans = self.spans(text);
         for (kind, secret) in held.iter().filter(|(_, secret)| !decides(secret)) {
-            told(text, *kind, secret, &mut spans);
+            find_repeated(text, *kind, secret, &mut spans);
         }
         let masked = self.hide(text, mark, span::settle(text, spans), |left| self.spans(left));
         let hidden = masked.hidden();
-        Redacted { left: masked.left, hidden }
+        Redaction { left: masked.left, hidden }
     }
 
-    /// Takes the secrets out of a command that a call would run. What decides about it stays, wherever else it stands.
-    pub(crate) fn command(&self, args: &Args, text: &str, mark: Mark) -> Masked {
+    /// Redacts a command that a call would run. Parts that decide about the command are never hidden.
+    pub(crate) fn command(&self, args: &Args, text: &str, mark: Mark) -> MaskedText {
         let held = self.held(args);
         if held.is_empty() && self.is_clean(text.as_bytes()) {
-            return Masked::whole(text);
+            return MaskedText::whole(text);
         }
         let mut deciding = Deciding::of_text(text);
         if let Some(spared) = &self.0.spared {
             deciding.add(Deciding::clone(spared));
         }
         let mut by_name = Vec::new();
-        held.iter().for_each(|(kind, secret)| told(text, *kind, secret, &mut by_name));
+        held.iter().for_each(|(kind, secret)| find_repeated(text, *kind, secret, &mut by_name));
         by_name.retain(|span| !deciding.stands_in(&(span.start..span.end)));
         let mut spans = self.shaped(text, Some(&deciding));
         spans.extend(by_name);
@@ -71,13 +71,13 @@ impl Redactor {
         self.hide(text, mark, span::settle(text, spans), again)
     }
 
-    /// Takes the secrets out of a fact about a call.
+    /// Redacts a fact about a call.
     #[must_use]
-    pub fn fact(&self, args: &Args, fact: &Fact, mark: Mark) -> Redacted<String> {
+    pub fn fact(&self, args: &Args, fact: &Fact, mark: Mark) -> Redaction<String> {
         if fact.label == "runs" {
             let masked = self.command(args, &fact.text, mark);
             let hidden = masked.hidden();
-            return Redacted { left: masked.left, hidden };
+            return Redaction { left: masked.left, hidden };
         }
         if !OURS.contains(&fact.label.as_str()) {
             return self.text_about(args, &fact.text, mark);
@@ -85,8 +85,8 @@ impl Redactor {
         self.ours(&fact.text, mark)
     }
 
-    /// Takes out of a text of ours what is a secret for sure, and nothing else: the rest is what a person decides by.
-    pub(crate) fn ours(&self, text: &str, mark: Mark) -> Redacted<String> {
+    /// Redacts askfirst's own text. Guesses hide nothing in it, because a person decides by it.
+    pub(crate) fn ours(&self, text: &str, mark: Mark) -> Redaction<String> {
         let sure = |text: &str| {
             let mut spans = self.shaped(text, None);
             spans.retain(|span| span.kind.is_sure());
@@ -94,11 +94,11 @@ impl Redactor {
         };
         let masked = self.hide(text, mark, sure(text), sure);
         let hidden = masked.hidden();
-        Redacted { left: masked.left, hidden }
+        Redaction { left: masked.left, hidden }
     }
 
-    /// Takes the secrets of a call out of what is said about it: why it was refused or failed, and the name of its tool,
-    /// which may be anything that an agent sent. What a tool gave and what a person wrote stay as they are.
+    /// Redacts the reason of a refusal or failure, and the tool name, which can be any text from the agent.
+    /// The result of a tool and the note of a person stay unchanged.
     pub fn outcome(&self, args: &Args, outcome: Outcome, mark: Mark) -> Outcome {
         if let Outcome::Done(result) = outcome {
             return Outcome::Done(result);
@@ -124,7 +124,7 @@ impl Redactor {
         }
     }
 
-    /// The same for the reasons of a verdict.
+    /// Redacts the reasons of a verdict.
     pub fn because(&self, args: &Args, because: &mut [Because], mark: Mark) {
         for because in because {
             let clean = self.text_about(args, &because.text, mark);
@@ -134,8 +134,8 @@ impl Redactor {
         }
     }
 
-    /// A redactor that knows the secrets of a call's own arguments wherever they stand: in what its tool shows, or in
-    /// the fingerprint of a command that is taken apart. What decides about the call is none.
+    /// A redactor that also hides the secrets of a call's arguments in other texts, such as its presentation.
+    /// Parts that decide about the call do not count as secrets.
     #[must_use]
     pub fn about(&self, args: &Args) -> Self {
         let held = self.held(args);
@@ -145,9 +145,9 @@ impl Redactor {
             return self.clone();
         }
         let deciding = self.deciding(args);
-        let is_own = |(kind, secret): &(Kind, String)| {
+        let is_own = |(kind, secret): &(SecretKind, String)| {
             let decides = || deciding.touches(secret) || deciding.spares(secret);
-            kind.is_sure() || (is_telling(secret) && !decides())
+            kind.is_sure() || (is_distinctive(secret) && !decides())
         };
         let held = held.into_iter().filter(|(_, secret)| !deciding.is(secret));
         let known: Vec<String> =
@@ -156,7 +156,7 @@ impl Redactor {
         Self(Arc::new(Inner { own, ..self.sparing_these(deciding) }))
     }
 
-    /// A redactor by whose guesses nothing is hidden that decides about a call.
+    /// A redactor whose guesses hide no part that decides about a call.
     pub(super) fn sparing(&self, args: &Args) -> Self {
         let guesses = |value: &Value| may_hold(value, 0);
         if self.0.spared.is_some() || !args.values().any(guesses) {
@@ -174,7 +174,7 @@ impl Redactor {
         }
     }
 
-    /// What decides about a call, if it is a command.
+    /// The parts that decide about a call, if it is a command.
     fn deciding(&self, args: &Args) -> Arc<Deciding> {
         let collect = || {
             let mut deciding = Deciding::default();
@@ -204,12 +204,12 @@ impl Redactor {
         }
     }
 
-    /// The secrets that texts give away by their shape.
+    /// Collects the secrets with a known shape.
     fn shaped_in<'a>(
         &self,
         items: impl Iterator<Item = &'a Value>,
         depth: usize,
-        known: &mut Vec<(Kind, String)>,
+        known: &mut Vec<(SecretKind, String)>,
     ) {
         for item in items {
             match item {
@@ -232,14 +232,14 @@ impl Redactor {
         }
     }
 
-    /// The values under secret names.
-    fn held(&self, args: &Args) -> Vec<(Kind, String)> {
+    /// The values of arguments with secret names.
+    fn held(&self, args: &Args) -> Vec<(SecretKind, String)> {
         let mut held = Vec::new();
         self.held_in(args, 0, &mut held);
         held
     }
 
-    fn held_in(&self, map: &Args, depth: usize, held: &mut Vec<(Kind, String)>) {
+    fn held_in(&self, map: &Args, depth: usize, held: &mut Vec<(SecretKind, String)>) {
         for (key, item) in map {
             self.held_by(item, self.0.names.reach(key), depth + 1, held);
         }
@@ -248,12 +248,12 @@ impl Redactor {
     fn held_by(
         &self,
         item: &Value,
-        named: Option<(Kind, Reach)>,
+        named: Option<(SecretKind, Reach)>,
         depth: usize,
-        held: &mut Vec<(Kind, String)>,
+        held: &mut Vec<(SecretKind, String)>,
     ) {
         match (item, named) {
-            // What lies deeper is taken out whole, and described by nobody.
+            // A deeper value is replaced as a whole, so no text repeats it.
             _ if depth > MAX_DEPTH => {}
             (Value::Object(map), None) => self.held_in(map, depth, held),
             (Value::Object(map), named) => {
@@ -273,7 +273,7 @@ impl Redactor {
     }
 }
 
-/// Whether anything in a value may look like a secret.
+/// Whether a value may contain something with the shape of a secret.
 fn may_hold(value: &Value, depth: usize) -> bool {
     match value {
         Value::String(text) => shapes::any(text.as_bytes()),
@@ -283,15 +283,15 @@ fn may_hold(value: &Value, depth: usize) -> bool {
     }
 }
 
-/// Where a secret stands in a text, as it is or escaped, whole or by a beginning that tells something.
-fn told(text: &str, kind: Kind, secret: &str, spans: &mut Vec<Span>) {
+/// Finds a secret in a text: unchanged or escaped, in full or by its first characters.
+fn find_repeated(text: &str, kind: SecretKind, secret: &str, spans: &mut Vec<Span>) {
     let escaped = Value::from(secret).to_string();
     let forms = [secret, escaped.trim_matches('"')];
-    let starts = forms.map(|form| form.chars().take(TELLING).collect::<String>());
+    let starts = forms.map(|form| form.chars().take(MIN_PREFIX).collect::<String>());
     if starts.iter().any(String::is_empty) {
         return;
     }
-    let short = forms.iter().all(|form| form.chars().count() < TELLING);
+    let short = forms.iter().all(|form| form.chars().count() < MIN_PREFIX);
     let mut rest = text;
     while let Some(at) = starts.iter().filter_map(|start| rest.find(start)).min() {
         let (before, found) = rest.split_at_checked(at).unwrap_or((rest, ""));

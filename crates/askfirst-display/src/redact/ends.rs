@@ -1,65 +1,65 @@
-//! Where a value ends in a text that a shell may read: a guess takes no operator with it, and nothing that would run.
+//! Finds the end of a value in a text that a shell may read. A guess never hides an operator or a nested command.
 
-/// How the place of a value is quoted.
+/// The quotes around a value.
 #[derive(Clone, Copy)]
-enum Quoted {
-    Not,
+enum Quote {
+    None,
     Single,
     Double,
 }
 
-/// The end of a value that was found from `start` to `end`; `from` is where its name begins.
-pub(super) fn end(text: &[u8], (from, start, end): (usize, usize, usize), line: Line) -> usize {
-    let around = match line {
-        Line::Header => opens(text, from),
-        Line::Word => opens(text, begins(text, start)),
+/// The end of a value that was found from `start` to `end`. Its name starts at `from`.
+pub(super) fn end(text: &[u8], (from, start, end): (usize, usize, usize), context: ValueContext) -> usize {
+    let around = match context {
+        ValueContext::Header => opening_quote(text, from),
+        ValueContext::Word => opening_quote(text, word_start(text, start)),
     };
-    let quoted = match at(text, start) {
-        Quoted::Not => around.unwrap_or(Quoted::Not),
-        quoted @ (Quoted::Single | Quoted::Double) => quoted,
+    let quoted = match quote_before(text, start) {
+        Quote::None => around.unwrap_or(Quote::None),
+        quoted @ (Quote::Single | Quote::Double) => quoted,
     };
     let value = text.get(start..end).unwrap_or_default();
     let place = match quoted {
-        Quoted::Single => value.iter().position(|byte| *byte == b'\''),
-        Quoted::Double => runs(text, start, end),
-        Quoted::Not => outside(value, line),
+        Quote::Single => value.iter().position(|byte| *byte == b'\''),
+        Quote::Double => nested_command(text, start, end),
+        Quote::None => unquoted_end(value, context),
     };
     place.map_or(end, |place| start + place)
 }
 
-/// What a value is part of.
+/// The surroundings of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Line {
-    /// A word of its own.
+pub(super) enum ValueContext {
+    /// A word of a command.
     Word,
-    /// A header, which has blanks and semicolons in it.
+    /// An HTTP header, which may contain spaces and semicolons.
     Header,
 }
 
-/// Where the word begins that has a place in it: whose password it is may stand before it.
-fn begins(text: &[u8], place: usize) -> usize {
+/// The start of the word around a position. A user name can come before a password.
+fn word_start(text: &[u8], place: usize) -> usize {
     const NEAR: usize = 256;
     let before = text.get(place.saturating_sub(NEAR)..place).unwrap_or_default();
     let own = before.iter().rev().take_while(|byte| !byte.is_ascii_whitespace() && !b"\"'".contains(byte));
     place - own.count()
 }
 
-/// Which quote stands right before a place. One behind a backslash quotes nothing.
-fn at(text: &[u8], place: usize) -> Quoted {
+/// The quote right before a position. An escaped quote does not count.
+fn quote_before(text: &[u8], place: usize) -> Quote {
     let before = |n: usize| place.checked_sub(n).and_then(|place| text.get(place));
     match (before(1), before(2)) {
-        (_, Some(b'\\')) => Quoted::Not,
-        (Some(b'\''), _) => Quoted::Single,
-        (Some(b'"'), _) => Quoted::Double,
-        _ => Quoted::Not,
+        (_, Some(b'\\')) => Quote::None,
+        (Some(b'\''), _) => Quote::Single,
+        (Some(b'"'), _) => Quote::Double,
+        _ => Quote::None,
     }
 }
 
-/// Which quote opens right before a place: nothing stands before it, or the letter of an option.
-fn opens(text: &[u8], place: usize) -> Option<Quoted> {
-    let quoted = match at(text, place) {
-        Quoted::Not => return None,
-        quoted @ (Quoted::Single | Quoted::Double) => quoted,
+/// The quote that opens right before a position: at the start of a word, or after the letter of an option.
+fn opening_quote(text: &[u8], place: usize) -> Option<Quote> {
+    let quoted = match quote_before(text, place) {
+        Quote::None => return None,
+        quoted @ (Quote::Single | Quote::Double) => quoted,
     };
     let free = |byte: &u8| byte.is_ascii_whitespace() || b"=([{,:".contains(byte);
     let opens = match text.get(..place.saturating_sub(1)).unwrap_or_default() {
@@ -70,8 +70,8 @@ fn opens(text: &[u8], place: usize) -> Option<Quoted> {
     opens.then_some(quoted)
 }
 
-/// Where something begins inside double quotes that a shell would run: it has an end somewhere.
-fn runs(text: &[u8], start: usize, end: usize) -> Option<usize> {
+/// The start of a nested command inside double quotes, if the command is closed.
+fn nested_command(text: &[u8], start: usize, end: usize) -> Option<usize> {
     let value = text.get(start..end).unwrap_or_default();
     let behind = |place: usize| text.get(start + place + 1..).unwrap_or_default();
     let mut escaped = false;
@@ -89,16 +89,18 @@ fn runs(text: &[u8], start: usize, end: usize) -> Option<usize> {
     None
 }
 
-/// Where a value ends outside quotes.
-fn outside(value: &[u8], line: Line) -> Option<usize> {
+/// The end of a value outside of quotes.
+fn unquoted_end(value: &[u8], context: ValueContext) -> Option<usize> {
     let mut escaped = false;
     for (place, byte) in value.iter().enumerate() {
         let runs = *byte == b'$' && value.get(place + 1) == Some(&b'(');
         let ends = runs
             || match byte {
-                b';' => line == Line::Word || !goes_on(value.get(place + 1..).unwrap_or_default()),
+                b';' => {
+                    context == ValueContext::Word || !is_cookie(value.get(place + 1..).unwrap_or_default())
+                }
                 b'&' | b'|' | b'<' | b'>' | b'(' | b')' | b'`' | b'\r' | b'\n' => true,
-                b' ' | b'\t' if line == Line::Header => {
+                b' ' | b'\t' if context == ValueContext::Header => {
                     !matches!(place.checked_sub(1).and_then(|before| value.get(before)), Some(b';'))
                 }
                 _ => false,
@@ -111,8 +113,8 @@ fn outside(value: &[u8], line: Line) -> Option<usize> {
     None
 }
 
-/// Whether another cookie follows, and no variable that a shell would set.
-fn goes_on(rest: &[u8]) -> bool {
+/// Whether another cookie follows, and not an assignment of a shell variable.
+fn is_cookie(rest: &[u8]) -> bool {
     let rest = rest.strip_prefix(b" ").unwrap_or(rest);
     let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || b"_-.".contains(b)).count();
     let (name, rest) = rest.split_at_checked(length).unwrap_or((rest, &[]));

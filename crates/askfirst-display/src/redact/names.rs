@@ -1,25 +1,25 @@
-//! Names of arguments whose values are secret, whatever they look like.
+//! Names of arguments whose values are secret because of the name.
 
 use globset::GlobSet;
 
-use super::span::Kind;
+use super::span::SecretKind;
 
-/// How much a name hides.
+/// The values that a name hides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Everything: the config names it.
+    /// Every value, because the config names it.
     Configured,
     /// Texts and numbers.
     All,
-    /// Texts; a number under such a name is a count.
+    /// Texts. A number under such a name is a count.
     Texts,
     /// Texts that look like a key.
     Keys,
-    /// Texts that are no path.
+    /// Texts that are not a path.
     NoPaths,
 }
 
-/// The names that a config adds to the built-in ones.
+/// The secret names that the config adds to the built-in ones.
 #[derive(Clone, Default)]
 pub(super) struct Names {
     globs: Option<GlobSet>,
@@ -34,11 +34,11 @@ impl Names {
         self.globs.as_ref().is_some_and(|globs| globs.is_match(name))
     }
 
-    pub(super) fn reach(&self, name: &str) -> Option<(Kind, Reach)> {
+    pub(super) fn reach(&self, name: &str) -> Option<(SecretKind, Reach)> {
         if self.is_configured(name) {
-            return Some((Kind::Argument, Reach::Configured));
+            return Some((SecretKind::Argument, Reach::Configured));
         }
-        // Nobody names an argument with a page of text.
+        // A longer name is not the name of an argument.
         if name.len() > 200 {
             return None;
         }
@@ -49,8 +49,8 @@ impl Names {
         built_in(&snake).or_else(|| built_in(&name.to_ascii_lowercase()))
     }
 
-    /// A word of a command after which a secret stands.
-    pub(super) fn flag(&self, word: &str) -> Option<Kind> {
+    /// The kind of secret that follows a word of a command, such as `--password`.
+    pub(super) fn flag(&self, word: &str) -> Option<SecretKind> {
         let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
         if name.contains('=') || name.len() < 3 {
             return None;
@@ -62,7 +62,7 @@ impl Names {
     }
 }
 
-/// `clientSecret`, `client-secret` and `CLIENT_SECRET` as `client_secret`.
+/// Converts `clientSecret`, `client-secret` and `CLIENT_SECRET` to `client_secret`.
 fn snake(name: &str) -> String {
     let mut snake = String::with_capacity(name.len() + 4);
     let mut after_lower = false;
@@ -92,33 +92,33 @@ const KEYS: [&str; 12] = [
     "account_key",
 ];
 
-fn built_in(name: &str) -> Option<(Kind, Reach)> {
+fn built_in(name: &str) -> Option<(SecretKind, Reach)> {
     let any = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     let last = |word: &str| name == word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'));
     if any(&PASSWORDS) || last("pass") {
-        Some((Kind::Password, Reach::All))
+        Some((SecretKind::Password, Reach::All))
     } else if last("pwd") || last("pw") {
-        Some((Kind::Password, Reach::NoPaths))
+        Some((SecretKind::Password, Reach::NoPaths))
     } else if any(&KEYS) {
-        Some((Kind::ApiKey, Reach::All))
+        Some((SecretKind::ApiKey, Reach::All))
     } else if any(&["credential"]) {
-        Some((Kind::Credential, Reach::All))
+        Some((SecretKind::Credential, Reach::All))
     } else if last("secret") || last("secrets") || name.starts_with("secret_") {
-        Some((Kind::Secret, Reach::All))
+        Some((SecretKind::Secret, Reach::All))
     } else if any(&["token"]) && !any(&["tokeniz"]) || last("jwt") {
-        Some((Kind::Token, Reach::Texts))
+        Some((SecretKind::Token, Reach::Texts))
     } else if last("authorization") {
-        Some((Kind::Authorization, Reach::All))
+        Some((SecretKind::Authorization, Reach::All))
     } else if last("cookie") || last("cookies") {
-        Some((Kind::Cookie, Reach::All))
+        Some((SecretKind::Cookie, Reach::All))
     } else if last("key") {
-        Some((Kind::ApiKey, Reach::Keys))
+        Some((SecretKind::ApiKey, Reach::Keys))
     } else {
         None
     }
 }
 
-/// Last words that make a name speak of a secret without being one: `token_count`, `password_file`.
+/// Last words of names that are about a secret without holding one: `token_count`, `password_file`.
 const ABOUT: [&str; 41] = [
     "file", "path", "dir", "name", "id", "ids", "type", "count", "len", "length", "limit", "url", "uri",
     "env", "stdin", "policy", "field", "prompt", "size", "min", "max", "usage", "expiry", "expires", "ttl",
@@ -126,13 +126,13 @@ const ABOUT: [&str; 41] = [
     "program", "helper", "process", "provider", "script",
 ];
 
-/// Whether a name, in lower case, only speaks of a secret.
+/// Whether a name in lower case is only about a secret.
 pub(super) fn is_about_a_secret(name: &str) -> bool {
     let last = name.rsplit(['_', '-']).next().unwrap_or_default();
     name.contains(['_', '-']) && ABOUT.contains(&last)
 }
 
-/// Whether a text under a name is hidden.
+/// Whether a name hides a text.
 pub(super) fn hides(text: &str, reach: Reach) -> bool {
     match reach {
         Reach::Configured | Reach::All | Reach::Texts => !text.is_empty(),

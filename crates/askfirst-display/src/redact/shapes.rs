@@ -1,7 +1,7 @@
-//! Secrets that are known by their looks: tokens with a prefix, keys in armour, headers, addresses, assignments.
+//! Finds secrets by their shape: tokens with a prefix, armored keys, headers, URLs and assignments.
 //!
-//! Each shape has its own expression, so that none can make another look at the same bytes again and again; and an
-//! expression is only run (or even built) when one of the words that it cannot do without stands in the text.
+//! Each shape has a regular expression of its own, so that no shape slows down another.
+//! An expression is built and run only if the text contains one of the words that the shape needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{LazyLock, OnceLock};
@@ -9,20 +9,20 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, packed};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
-use super::armour::Armour;
-use super::ends::{self, Line};
+use super::armor::ArmorScanner;
+use super::ends::{self, ValueContext};
 use super::names::is_about_a_secret;
-use super::span::{Kind, Span};
+use super::span::{SecretKind, Span};
 use super::values::from_base64;
 
-/// A word of a command line: in quotes, or up to where the shell ends it.
+/// A word of a command line: in quotes, or up to the character that ends it for the shell.
 macro_rules! word {
     () => {
         r#"(?:"((?:[^"\\\r\n]|\\.)*)|'([^'\r\n]*)|((?:[^\s"'\\;|&<>()-]|\\.)(?:[^\s"'\\;|&<>()]|\\.)*))"#
     };
 }
 
-/// Whose password it is, before the colon.
+/// The user name before the colon of a password.
 macro_rules! user {
     () => {
         r#"([^\s:"'=/-][^\s:"']*):"#
@@ -30,68 +30,68 @@ macro_rules! user {
 }
 
 struct Shape {
-    kind: Kind,
-    /// Words of which one must be there, in any case.
+    kind: SecretKind,
+    /// Words of which the text must contain at least one, ignoring case.
     needs: &'static [&'static str],
-    /// The secret is the last group that took part, or all of it.
+    /// The regular expression. The secret is the last group that matched, or the whole match.
     pattern: &'static str,
-    check: fn(&Found<'_>) -> bool,
+    check: fn(&Match<'_>) -> bool,
 }
 
-struct Found<'a> {
+struct Match<'a> {
     secret: &'a [u8],
     groups: &'a Captures<'a>,
     after: Option<u8>,
 }
 
-const fn sure(kind: Kind, needs: &'static [&'static str], pattern: &'static str) -> Shape {
+const fn sure(kind: SecretKind, needs: &'static [&'static str], pattern: &'static str) -> Shape {
     Shape { kind, needs, pattern, check: |_| true }
 }
 
-/// A program's own way to be handed a password.
+/// The shape of a password in the arguments of a certain program.
 const fn password(needs: &'static [&'static str], pattern: &'static str) -> Shape {
-    Shape { kind: Kind::Password, needs, pattern, check: |found| !is_reference(found.secret) }
+    Shape { kind: SecretKind::Password, needs, pattern, check: |found| !is_reference(found.secret) }
 }
 
 static SHAPES: [Shape; 26] = [
-    sure(Kind::PrivateKey, &["-----begin"], r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"),
-    sure(Kind::AwsKeyId, &["akia", "asia", "abia", "acca"], r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}"),
+    sure(SecretKind::PrivateKey, &["-----begin"], r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"),
+    sure(SecretKind::AwsKeyId, &["akia", "asia", "abia", "acca"], r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}"),
     sure(
-        Kind::GitHub,
+        SecretKind::GitHub,
         &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
         r"(?:gh[pousr]_[A-Za-z0-9_]{30,}|github_pat_[A-Za-z0-9_]{22,})",
     ),
     sure(
-        Kind::GitLab,
+        SecretKind::GitLab,
         &["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-", "glft-", "glimt-", "glagent-"],
         r"gl(?:pat|dt|rt|ptt|cbt|soat|ft|imt|agent)-[A-Za-z0-9_.-]{18,}",
     ),
     sure(
-        Kind::Slack,
+        SecretKind::Slack,
         &["xox", "xapp-", "hooks.slack.com"],
         r"(?:xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|hooks\.slack\.com/[a-z]+/[A-Za-z0-9/_-]{20,})",
     ),
     sure(
-        Kind::Stripe,
+        SecretKind::Stripe,
         &["k_live_", "k_test_", "whsec_"],
         r"(?:[rs]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{20,})",
     ),
     sure(
-        Kind::Google,
+        SecretKind::Google,
         &["aiza", "ya29.", "gocspx-", "1//0"],
         r"(?:AIza[A-Za-z0-9_-]{35,}|ya29\.[A-Za-z0-9_.-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{30,})",
     ),
-    sure(Kind::Anthropic, &["sk-ant-"], r"sk-ant-[A-Za-z0-9_-]{16,}"),
+    sure(SecretKind::Anthropic, &["sk-ant-"], r"sk-ant-[A-Za-z0-9_-]{16,}"),
     Shape {
-        kind: Kind::OpenAi,
+        kind: SecretKind::OpenAi,
         needs: &["sk-"],
         pattern: r"(?:^|[^A-Za-z0-9])(sk-[A-Za-z0-9_-]{20,})",
         check: |found| is_mixed(found.secret),
     },
-    sure(Kind::Npm, &["npm_"], r"npm_[A-Za-z0-9]{30,}"),
-    sure(Kind::PyPi, &["pypi-"], r"pypi-[A-Za-z0-9_-]{40,}"),
+    sure(SecretKind::Npm, &["npm_"], r"npm_[A-Za-z0-9]{30,}"),
+    sure(SecretKind::PyPi, &["pypi-"], r"pypi-[A-Za-z0-9_-]{40,}"),
     sure(
-        Kind::Service,
+        SecretKind::Service,
         &["hf_", "o_v1_", "r_v1_", "p_v1_", "dckr_pat_", "hvs.", "sg."],
         concat!(
             r"(?:hf_[A-Za-z0-9]{30,}|do[opr]_v1_[a-f0-9]{40,}|dckr_pat_[A-Za-z0-9_-]{20,}",
@@ -99,34 +99,34 @@ static SHAPES: [Shape; 26] = [
         ),
     ),
     sure(
-        Kind::Service,
+        SecretKind::Service,
         &["shpat_", "shpca_", "shppa_", "shpss_", "age-secret-key-1", "lin_api_", "figd_"],
         concat!(
             r"(?:shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32,}|AGE-SECRET-KEY-1[A-Z0-9]{50,}",
             r"|lin_api_[A-Za-z0-9]{30,}|figd_[A-Za-z0-9_-]{30,})"
         ),
     ),
-    sure(Kind::Jwt, &["eyj"], r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)+"),
+    sure(SecretKind::Jwt, &["eyj"], r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)+"),
     Shape {
-        kind: Kind::UrlPassword,
+        kind: SecretKind::UrlPassword,
         needs: &["://"],
         pattern: r#"://[^\s/:@?#"'<>\\]*:([^\s/"'<>\\]+)@"#,
         check: |found| !is_reference(found.secret) && !is_port(found.secret),
     },
     Shape {
-        kind: Kind::Basic,
+        kind: SecretKind::Basic,
         needs: &["basic"],
         pattern: r"(?i:basic)[ \t]+([A-Za-z0-9+/_-]{4,}={0,2})",
         check: |found| from_base64(found.secret).is_some_and(|plain| plain.contains(&b':')),
     },
     Shape {
-        kind: Kind::Bearer,
+        kind: SecretKind::Bearer,
         needs: &["bearer"],
         pattern: r"(?i:bearer)[ \t]+([A-Za-z0-9._~+/-]{8,}=*)",
         check: |found| has_digit(found.secret) || found.secret.len() >= 24,
     },
     Shape {
-        kind: Kind::Authorization,
+        kind: SecretKind::Authorization,
         needs: &["authorization"],
         pattern: concat!(
             r#"(?i)authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?"#,
@@ -135,13 +135,13 @@ static SHAPES: [Shape; 26] = [
         check: is_authorization,
     },
     Shape {
-        kind: Kind::Cookie,
+        kind: SecretKind::Cookie,
         needs: &["cookie:"],
         pattern: r#"(?i)cookie:[ \t]*([^\s=;"']+=[^\r\n"']*)"#,
         check: |found| !is_reference(found.secret),
     },
     Shape {
-        kind: Kind::Password,
+        kind: SecretKind::Password,
         needs: &["pass", "pwd", "secret", "token", "credential", "key"],
         pattern: concat!(
             r"(?i)(pass(?:word|wd|phrase|code)|(?:^|[^a-z])pass|pwd|secret|token|credential",
@@ -153,7 +153,7 @@ static SHAPES: [Shape; 26] = [
         check: is_assigned,
     },
     Shape {
-        kind: Kind::Password,
+        kind: SecretKind::Password,
         needs: &["pass", "secret", "token", "credential", "key"],
         pattern: concat!(
             r"(?i)-[a-z0-9_-]*?(pass(?:word|wd|phrase|code)|[_-]pass|secret|token|credential",
@@ -163,7 +163,7 @@ static SHAPES: [Shape; 26] = [
         check: |found| !is_about_a_secret(&name(found)) && !is_reference(found.secret),
     },
     Shape {
-        kind: Kind::Password,
+        kind: SecretKind::Password,
         needs: &["-u", "--user", "--proxy-user"],
         pattern: concat!(
             r#"(?:^|[\s"'])(?:-[uU]|--user|--proxy-user)[ \t=]*"#,
@@ -197,27 +197,27 @@ static SHAPES: [Shape; 26] = [
     password(&["redis-cli"], concat!(r"redis-cli(?:[ \t][^\r\n|;&]*?)?[ \t]-a[ \t]+", word!())),
 ];
 
-/// Those at the end of the table are about a command's words, and so also about words that stand in a list.
+/// The index of the first shape about the words of a command. These shapes also apply to lists of words.
 const OF_WORDS: usize = SHAPES.len() - 5;
 
-/// Which shapes may be in a text, one bit each.
+/// The shapes that may be in a text, one bit for each.
 #[derive(Clone, Copy)]
 pub(super) struct Candidates(u32);
 
-/// Says which words there are.
+/// Finds the needed words of a text and the shapes that they belong to.
 struct Gate {
     search: AhoCorasick,
     shapes: Vec<usize>,
 }
 
-/// So much is looked at in one go.
+/// The number of bytes that the quick search reads at once.
 const PIECE: usize = 4096;
 
-/// So many letters of a word are looked at first. Shorter words are looked for apart: the shortest of those that are
-/// looked for together says how sure the first look is.
+/// The quick search groups words by length, up to this many letters.
+/// The shortest word of a group limits how selective its search is, so short words have groups of their own.
 const FIRST: usize = 4;
 
-/// A few names are looked for among keys only, but a record that has one must be looked at all the same.
+/// Argument names that need no shape. A text that contains one must be searched all the same.
 const NAMES: [&str; 3] = ["cookie", "jwt", "pw\":"];
 
 fn words() -> impl Iterator<Item = &'static str> {
@@ -226,16 +226,16 @@ fn words() -> impl Iterator<Item = &'static str> {
 
 static GATE: LazyLock<Option<Gate>> = LazyLock::new(|| {
     let search = AhoCorasick::builder().ascii_case_insensitive(true).build(words()).ok()?;
-    let cookie = SHAPES.iter().position(|shape| shape.kind == Kind::Cookie)?;
+    let cookie = SHAPES.iter().position(|shape| shape.kind == SecretKind::Cookie)?;
     let own = SHAPES.iter().enumerate().flat_map(|(i, shape)| shape.needs.iter().map(move |_| i));
     Some(Gate { search, shapes: own.chain(NAMES.map(|_| cookie)).collect() })
 });
 
-/// Says many times as fast whether there is any, where the processor can; in lower case only. Most texts have none, so
-/// the other is seldom built.
+/// A faster search for any needed word, in lower case, if the processor supports it.
+/// Most texts contain none, so the slower search is seldom built.
 static QUICK: LazyLock<Option<Vec<packed::Searcher>>> = LazyLock::new(|| quick(&words().collect::<Vec<_>>()));
 
-/// A word that another one is part of is found with it.
+/// Builds the quick search. A word that contains another word needs no search of its own.
 fn quick(words: &[&str]) -> Option<Vec<packed::Searcher>> {
     let needed = |word: &&str| !words.iter().any(|other| other != word && word.contains(other));
     let mut by_length: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
@@ -260,7 +260,7 @@ pub(super) fn any(text: &[u8]) -> bool {
 }
 
 fn any_quick(quick: &[packed::Searcher], text: &[u8]) -> bool {
-    // A word may lie across the border of two pieces.
+    // A word can cross the border of two pieces.
     let longest =
         SHAPES.iter().flat_map(|shape| shape.needs).map(|need| need.len()).max().unwrap_or_default();
     let mut lower = [0; PIECE];
@@ -290,7 +290,7 @@ pub(super) fn candidates(text: &[u8]) -> Candidates {
     Candidates(found.fold(0, |bits, shape| bits | 1 << shape))
 }
 
-/// The passwords in a command's words, of which none has a blank in it.
+/// The passwords in the words of a command. No word contains a space.
 pub(super) fn in_words(line: &str) -> Vec<Span> {
     let Candidates(found) = candidates(line.as_bytes());
     let mut spans = Vec::new();
@@ -304,17 +304,17 @@ pub(super) fn spans(text: &str, candidates: Candidates, spans: &mut Vec<Span>) {
             continue;
         }
         match expression.get_or_init(|| self::expression(shape)) {
-            Some(_) if shape.kind == Kind::PrivateKey && !text.contains("PRIVATE KEY") => {}
+            Some(_) if shape.kind == SecretKind::PrivateKey && !text.contains("PRIVATE KEY") => {}
             Some(expression) => find(text, shape, expression, spans),
-            // Not built: what cannot be searched is not shown.
-            None => spans.push(Span { start: 0, end: text.len(), kind: Kind::Text }),
+            // Without the expression, the text cannot be searched, so nothing of it is shown.
+            None => spans.push(Span { start: 0, end: text.len(), kind: SecretKind::Text }),
         }
     }
 }
 
 fn find(text: &str, shape: &Shape, expression: &Regex, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
-    let (mut ids, mut armour) = (Vec::new(), Armour::default());
+    let (mut ids, mut armor) = (Vec::new(), ArmorScanner::default());
     let mut from = 0;
     for groups in expression.captures_iter(bytes) {
         let Some(whole) = groups.get(0) else { continue };
@@ -324,20 +324,21 @@ fn find(text: &str, shape: &Shape, expression: &Regex, spans: &mut Vec<Span>) {
         let last = (1..groups.len()).rev().find_map(|i| groups.get(i));
         let secret = last.unwrap_or(whole);
         let after = bytes.get(whole.end()).copied();
-        let found = Found { secret: secret.as_bytes(), groups: &groups, after };
+        let found = Match { secret: secret.as_bytes(), groups: &groups, after };
         if !(shape.check)(&found) {
             continue;
         }
         let mut span = Span { start: secret.start(), end: secret.end(), kind: kind(shape, &found) };
-        if shape.kind == Kind::PrivateKey {
-            span.end = armour.end(bytes, span.end, spans);
+        if shape.kind == SecretKind::PrivateKey {
+            span.end = armor.end(bytes, span.end, spans);
             from = span.end;
         } else if !shape.kind.is_sure() {
-            let line = if shape.kind == Kind::Cookie { Line::Header } else { Line::Word };
+            let context =
+                if shape.kind == SecretKind::Cookie { ValueContext::Header } else { ValueContext::Word };
             let place = (whole.start(), span.start, span.end);
-            span.end = ends::end(bytes, place, line);
+            span.end = ends::end(bytes, place, context);
         }
-        if shape.kind == Kind::AwsKeyId {
+        if shape.kind == SecretKind::AwsKeyId {
             ids.push(span);
         }
         spans.push(span);
@@ -347,21 +348,21 @@ fn find(text: &str, shape: &Shape, expression: &Regex, spans: &mut Vec<Span>) {
     }
 }
 
-fn kind(shape: &Shape, found: &Found<'_>) -> Kind {
-    if shape.kind != Kind::Password || found.groups.len() < 5 {
+fn kind(shape: &Shape, found: &Match<'_>) -> SecretKind {
+    if shape.kind != SecretKind::Password || found.groups.len() < 5 {
         return shape.kind;
     }
     let word = found.groups.get(1).map(|m| m.as_bytes().to_ascii_lowercase()).unwrap_or_default();
     match word.as_slice() {
-        b"secret" => Kind::Secret,
-        b"token" => Kind::Token,
-        b"credential" => Kind::Credential,
-        other if other.ends_with(b"key") => Kind::ApiKey,
-        _ => Kind::Password,
+        b"secret" => SecretKind::Secret,
+        b"token" => SecretKind::Token,
+        b"credential" => SecretKind::Credential,
+        other if other.ends_with(b"key") => SecretKind::ApiKey,
+        _ => SecretKind::Password,
     }
 }
 
-/// A run of exactly forty characters near an access key id is the secret that belongs to it.
+/// Finds the secrets of access key ids: a run of exactly forty characters nearby.
 fn beside_key_ids(bytes: &[u8], ids: &[Span], spans: &mut Vec<Span>) {
     const NEAR: usize = 512;
     let mut ids = ids.iter().peekable();
@@ -378,7 +379,7 @@ fn beside_key_ids(bytes: &[u8], ids: &[Span], spans: &mut Vec<Span>) {
         }
         while ids.next_if(|id| id.end + NEAR < run.0).is_some() {}
         if ids.peek().is_some_and(|id| id.start < run.1 + NEAR) {
-            spans.push(Span { start: run.0, end: run.1, kind: Kind::AwsSecret });
+            spans.push(Span { start: run.0, end: run.1, kind: SecretKind::AwsSecret });
         }
     }
 }
@@ -391,7 +392,7 @@ fn is_mixed(text: &[u8]) -> bool {
     has_digit(text) && text.iter().any(u8::is_ascii_uppercase)
 }
 
-/// Not a secret but the name of one, a place for one, or one that was hidden before.
+/// Whether a value is not a secret but a variable, a placeholder, or already hidden.
 pub(super) fn is_reference(secret: &[u8]) -> bool {
     matches!(secret.first(), None | Some(b'$' | b'{' | b'<'))
         || secret
@@ -399,7 +400,7 @@ pub(super) fn is_reference(secret: &[u8]) -> bool {
             .all(|b| matches!(b, b'*' | b'.' | b'x' | b'X' | b'\xe2' | b'\x80' | b'\xa2' | b'\xa6'))
 }
 
-/// `http://localhost:8080?mail=a@b` has a port and no password.
+/// Whether the value is a port: `http://localhost:8080?mail=a@b` has no password.
 fn is_port(secret: &[u8]) -> bool {
     let mut rest = secret.iter().skip_while(|b| b.is_ascii_digit());
     has_digit(secret)
@@ -407,13 +408,13 @@ fn is_port(secret: &[u8]) -> bool {
         && secret.first().is_some_and(u8::is_ascii_digit)
 }
 
-fn is_authorization(found: &Found<'_>) -> bool {
+fn is_authorization(found: &Match<'_>) -> bool {
     let scheme = found.groups.get(1).is_some();
     !is_reference(found.secret) && (scheme || found.secret.len() >= 8 && has_digit(found.secret))
 }
 
 /// The name before a value, in lower case.
-fn name(found: &Found<'_>) -> String {
+fn name(found: &Match<'_>) -> String {
     let part = |i| found.groups.get(i).map_or(&[][..], |m| m.as_bytes());
     String::from_utf8_lossy(&[part(1), part(2)].concat()).to_ascii_lowercase()
 }
@@ -445,7 +446,7 @@ const NO_SECRETS: [&str; 24] = [
     "redacted",
 ];
 
-fn is_assigned(found: &Found<'_>) -> bool {
+fn is_assigned(found: &Match<'_>) -> bool {
     let name = name(found);
     let name = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
     let value = String::from_utf8_lossy(found.secret);
@@ -475,7 +476,7 @@ fn is_assigned(found: &Found<'_>) -> bool {
             && !value.starts_with(['/', '.', '~', '&', '*', '=']))
 }
 
-/// `self.password`, `config.api_key`: code that names a secret.
+/// Whether the value is code that names a secret: `self.password`, `config.api_key`.
 fn is_member(value: &str, name: &str) -> bool {
     let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'.';
     value.bytes().all(word) && value.rsplit_once('.').is_some_and(|(_, last)| last.contains(name))

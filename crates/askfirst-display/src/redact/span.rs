@@ -1,4 +1,4 @@
-//! Where secrets stand in a text, and the marks that are put in their place.
+//! The places of secrets in a text, and the marks that replace them.
 
 use std::ops::Range;
 
@@ -6,9 +6,9 @@ use askfirst::Digest;
 
 use super::Mark;
 
-/// What a secret is. Of two that overlap the earlier name here is the one that is told.
+/// The kind of a secret. If two secrets overlap, the mark names the kind that is listed first here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum SecretKind {
     PrivateKey,
     AwsKeyId,
     AwsSecret,
@@ -39,7 +39,7 @@ pub(super) enum Kind {
     Text,
 }
 
-impl Kind {
+impl SecretKind {
     const ALL: [Self; 28] = [
         Self::PrivateKey,
         Self::AwsKeyId,
@@ -87,7 +87,7 @@ impl Kind {
             Self::PyPi => "pypi token",
             Self::Service => "access token",
             Self::Jwt => "json web token",
-            Self::UrlPassword => "password in an address",
+            Self::UrlPassword => "password in a URL",
             Self::Basic => "basic credentials",
             Self::Bearer => "bearer token",
             Self::Cookie => "cookie",
@@ -104,7 +104,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is one for sure: a token of a known maker, or a value that was known before the call.
+    /// Whether it is certainly a secret: a token with a known format, or a value that was known before the call.
     pub(super) fn is_sure(self) -> bool {
         match self {
             Self::AwsKeyId
@@ -138,7 +138,7 @@ impl Kind {
         }
     }
 
-    /// What stands in the place of `secret`.
+    /// The mark that replaces `secret`.
     pub(super) fn mark(self, secret: &str, mark: Mark) -> String {
         let (kind, length) = (self.as_str(), secret.chars().count());
         match mark {
@@ -158,20 +158,20 @@ const CLOSE: &str = "›";
 pub(super) struct Span {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: SecretKind,
 }
 
-/// Whether a text is one mark and nothing else.
+/// Whether a text is exactly one mark.
 pub(super) fn is_mark(text: &str) -> bool {
     mark_length(text) == Some(text.len())
 }
 
-/// How long the mark is that a text begins with. Only what could be a mark of ours counts: words of this room and
-/// numbers, so that nobody gets a secret through by dressing it as a mark.
+/// The length of the mark at the start of a text.
+/// A mark contains only the kinds of this module and numbers, so that a secret cannot be disguised as a mark.
 fn mark_length(text: &str) -> Option<usize> {
     let rest = text.strip_prefix(OPEN)?;
     let (kind, rest) = rest.split_once(", ")?;
-    Kind::ALL.iter().find(|known| known.as_str() == kind)?;
+    SecretKind::ALL.iter().find(|known| known.as_str() == kind)?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let rest = rest.get(digits..)?.strip_prefix(" characters").filter(|_| (1..=12).contains(&digits))?;
     let rest = match rest.strip_prefix(", ") {
@@ -184,11 +184,11 @@ fn mark_length(text: &str) -> Option<usize> {
     Some(text.len() - rest.strip_prefix(CLOSE)?.len())
 }
 
-/// The marks that already stand in a text.
+/// The marks that are already in a text.
 fn marks(text: &str) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for (start, _) in text.match_indices(OPEN) {
-        // The longest mark there can be is short; looking no further keeps this linear.
+        // Every mark is short. Looking no further keeps the search linear.
         let mut end = text.len().min(start + 120);
         while !text.is_char_boundary(end) {
             end += 1;
@@ -200,7 +200,7 @@ fn marks(text: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// Puts spans in order, keeps them off marks, widens them to whole characters and joins those that overlap.
+/// Sorts spans, widens them to whole characters, joins those that overlap, and cuts out existing marks.
 pub(super) fn settle(text: &str, mut spans: Vec<Span>) -> Vec<Span> {
     if spans.is_empty() {
         return spans;
@@ -224,10 +224,10 @@ pub(super) fn settle(text: &str, mut spans: Vec<Span>) -> Vec<Span> {
             _ => joined.push(span),
         }
     }
-    off_marks(joined, &marks(text))
+    cut_out_marks(joined, &marks(text))
 }
 
-fn off_marks(spans: Vec<Span>, marks: &[(usize, usize)]) -> Vec<Span> {
+fn cut_out_marks(spans: Vec<Span>, marks: &[(usize, usize)]) -> Vec<Span> {
     if marks.is_empty() {
         return spans;
     }
@@ -235,7 +235,7 @@ fn off_marks(spans: Vec<Span>, marks: &[(usize, usize)]) -> Vec<Span> {
     let mut marks = marks.iter().peekable();
     for mut span in spans {
         while marks.next_if(|(_, end)| *end <= span.start).is_some() {}
-        // A mark can reach past this span into the next, so it is only looked at here.
+        // A mark can reach into the next span, so it is not consumed here.
         let mut ahead = marks.clone();
         while let Some((start, end)) = ahead.next_if(|(start, _)| *start < span.end) {
             if span.start < *start {
@@ -253,16 +253,16 @@ fn off_marks(spans: Vec<Span>, marks: &[(usize, usize)]) -> Vec<Span> {
     left
 }
 
-/// A text without its secrets: where each stood, and where its mark stands.
+/// A redacted text, with the old and the new place of each secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Masked {
-    /// What is left.
+pub(crate) struct MaskedText {
+    /// The text with a mark for each secret.
     pub(crate) left: String,
     moved: Vec<(Range<usize>, Range<usize>)>,
 }
 
-impl Masked {
-    /// The text with a mark in place of every span.
+impl MaskedText {
+    /// Replaces every span of a text with a mark.
     pub(super) fn new(text: &str, spans: &[Span], mark: Mark) -> Self {
         let mut masked = Self { left: String::with_capacity(text.len()), moved: Vec::new() };
         let mut from = 0;
@@ -278,17 +278,17 @@ impl Masked {
         masked
     }
 
-    /// A text with nothing taken out of it.
+    /// A text without secrets.
     pub(crate) fn whole(text: &str) -> Self {
         Self { left: text.to_owned(), moved: Vec::new() }
     }
 
-    /// How many secrets there were.
+    /// The number of replaced secrets.
     pub(crate) fn hidden(&self) -> usize {
         self.moved.len()
     }
 
-    /// Where a part of the text stands now: with every mark whole that stands for some of it.
+    /// The new place of a part of the text. It contains the whole mark of every secret that overlaps the part.
     pub(crate) fn place(&self, part: &Range<usize>) -> Range<usize> {
         let before = |at: usize| {
             let known = self.moved.partition_point(|(old, _)| old.start < at);
@@ -307,7 +307,7 @@ impl Masked {
         start..end.max(start)
     }
 
-    /// Where a span of what is left stood in the text. It has no mark in it.
+    /// The place in the original text of a span that contains no mark.
     pub(super) fn before(&self, span: Span) -> Span {
         let at = |place: usize| {
             let known = self.moved.partition_point(|(_, new)| new.end <= place);
@@ -319,7 +319,7 @@ impl Masked {
     }
 }
 
-/// The digests in the marks of a text.
+/// The digests of the marks in a text.
 pub(crate) fn digests(text: &str) -> impl Iterator<Item = &str> {
     let mark = move |(start, end): (usize, usize)| text.get(start..end);
     marks(text).into_iter().filter_map(mark).filter_map(|mark| mark.strip_suffix(CLOSE)?.rsplit(", ").next())

@@ -1,21 +1,21 @@
-//! What is hidden and what is not, in texts and in arguments.
+//! Tests of redaction in texts and in arguments.
 
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 
-fn record(text: &str) -> String {
+fn for_log(text: &str) -> String {
     Redactor::default().text(text, Mark::Record).left
 }
 
-fn args(value: serde_json::Value) -> Redacted<serde_json::Value> {
+fn args(value: serde_json::Value) -> Redaction<serde_json::Value> {
     let Value::Object(map) = value else { panic!("not an object") };
-    let Redacted { left, hidden } = Redactor::default().args(&map, Mark::Record);
-    Redacted { left: Value::Object(left), hidden }
+    let Redaction { left, hidden } = Redactor::default().args(&map, Mark::Record);
+    Redaction { left: Value::Object(left), hidden }
 }
 
-/// Built from parts, so that no scanner takes this file for a leak.
+/// Sample tokens, built from parts so that no scanner reports this file as a leak.
 fn samples() -> Vec<(&'static str, String)> {
     let run = |n: usize| "aB3dE6gH9".chars().cycle().take(n).collect::<String>();
     let upper = |n: usize| "A1B2C3D4".chars().cycle().take(n).collect::<String>();
@@ -37,12 +37,12 @@ fn samples() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn tokens_are_known_by_their_shape() {
+fn token_with_a_known_shape_is_hidden() {
     for (kind, token) in samples() {
         for text in
             [token.clone(), format!("curl -H 'x: {token}' host"), format!("({token})."), format!("é{token}é")]
         {
-            let left = record(&text);
+            let left = for_log(&text);
             assert!(!left.contains(&token), "{left}");
             let mark = format!("‹secret: {kind}, {} characters›", token.chars().count());
             assert!(left.contains(&mark), "{kind}: {left}");
@@ -51,17 +51,17 @@ fn tokens_are_known_by_their_shape() {
 }
 
 #[test]
-fn the_screen_gets_a_short_digest_and_the_record_none() {
+fn mark_has_a_digest_on_screen_but_not_in_the_audit_log() {
     let (_, token) = samples().remove(0);
     let screen = Redactor::default().text(&token, Mark::Screen);
     let digest = askfirst::Digest::of(&token).short();
     assert_eq!(screen.left, format!("‹secret: github token, 40 characters, {digest}›"));
     assert_eq!(screen.hidden, 1);
-    assert_eq!(record(&token), "‹secret: github token, 40 characters›");
+    assert_eq!(for_log(&token), "‹secret: github token, 40 characters›");
 }
 
 #[test]
-fn what_follows_a_telling_word_is_hidden() {
+fn value_after_a_word_like_password_is_hidden() {
     for (text, secret) in [
         ("DB_PASSWORD=hunter2 ./run", "hunter2"),
         ("mysql://root:hunter2@db/x", "hunter2"),
@@ -97,7 +97,7 @@ fn what_follows_a_telling_word_is_hidden() {
     }
 }
 
-/// A command that has a password in it, as its words.
+/// Commands with a password, each as a list of words.
 const COMMANDS: [&[&str]; 28] = [
     &["docker", "login", "-p", "hunter2"],
     &["docker", "login", "-phunter2", "r.example"],
@@ -130,11 +130,11 @@ const COMMANDS: [&[&str]; 28] = [
 ];
 
 #[test]
-fn the_password_of_a_command_is_hidden_in_its_text_and_in_its_words() {
+fn password_of_a_command_is_hidden_in_text_and_words() {
     for words in COMMANDS {
-        // A password may have anything in it.
+        // A password can contain any character.
         let secrets = ["hunter2", "hunter 2", "hun'ter2", "h;u|n&ter2"];
-        // Where a variable's value ends is not to be told from a script that begins with one.
+        // The end of a variable's value cannot be told from a script that starts with an assignment.
         let known = if words.contains(&"env") { 1 } else { secrets.len() };
         for secret in secrets.into_iter().take(known) {
             let words: Vec<String> = words.iter().map(|word| word.replace("hunter2", secret)).collect();
@@ -154,7 +154,7 @@ fn the_password_of_a_command_is_hidden_in_its_text_and_in_its_words() {
 }
 
 #[test]
-fn other_words_of_such_commands_stay() {
+fn other_words_of_login_commands_stay() {
     for words in [
         &["docker", "run", "--name", "login", "-p", "8080:80", "x"][..],
         &["docker", "login", "--password-stdin", "r.example"],
@@ -167,41 +167,41 @@ fn other_words_of_such_commands_stay() {
     ] {
         assert_eq!(args(json!({"argv": words})).hidden, 0, "{words:?}");
         let line = words.join(" ");
-        assert_eq!(record(&line), line);
+        assert_eq!(for_log(&line), line);
     }
 }
 
 #[test]
-fn an_address_keeps_everything_but_its_password() {
-    let left = record("https://me:hunter2@example.org/x?y");
-    assert_eq!(left, "https://me:‹secret: password in an address, 7 characters›@example.org/x?y");
+fn url_keeps_everything_except_its_password() {
+    let left = for_log("https://me:hunter2@example.org/x?y");
+    assert_eq!(left, "https://me:‹secret: password in a URL, 7 characters›@example.org/x?y");
 }
 
 #[test]
-fn a_private_key_is_hidden_with_its_armour() {
+fn private_key_is_hidden_with_its_armor() {
     let key = format!("-----BEGIN RSA {0} KEY-----\nMIIabc\ndef==\n-----END RSA {0} KEY-----", "PRIVATE");
     assert_eq!(
-        record(&format!("a\n{key}\nb")),
+        for_log(&format!("a\n{key}\nb")),
         format!("a\n‹secret: private key, {} characters›\nb", key.len())
     );
     let cut = key.split("-----END").next().unwrap();
-    assert!(!record(&format!("x {cut}")).contains("MIIabc"));
+    assert!(!for_log(&format!("x {cut}")).contains("MIIabc"));
     let public = key.replace("PRIVATE", "PUBLIC");
-    assert_eq!(record(&public), public);
+    assert_eq!(for_log(&public), public);
 }
 
 #[test]
-fn the_secret_beside_an_access_key_id_is_hidden() {
+fn secret_next_to_an_access_key_id_is_hidden() {
     let secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
     let text = format!("AKIAIOSFODNN7EXAMPLE {secret} da39a3ee5e6b4b0d3255bfef95601890afd80709");
-    let left = record(&text);
+    let left = for_log(&text);
     assert!(!left.contains(secret), "{left}");
     assert!(left.ends_with("da39a3ee5e6b4b0d3255bfef95601890afd80709"), "{left}");
-    assert_eq!(record(secret), secret);
+    assert_eq!(for_log(secret), secret);
 }
 
 #[test]
-fn hashes_counts_code_and_prose_are_left_alone() {
+fn hashes_counts_code_and_prose_stay_unchanged() {
     for text in [
         "git show 1cde502aa2f4da39a3ee5e6b4b0d3255bfef9560",
         "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
@@ -226,12 +226,12 @@ fn hashes_counts_code_and_prose_are_left_alone() {
         "use std::token::Stream;",
         "",
     ] {
-        assert_eq!(record(text), text);
+        assert_eq!(for_log(text), text);
     }
 }
 
 #[test]
-fn names_of_arguments_hide_at_any_depth() {
+fn secret_argument_name_hides_at_any_depth() {
     let left = args(json!({
         "user": "me", "password": "p", "clientSecret": "s", "X-Api-Key": "k", "max_tokens": 4096, "tokens": 7,
         "deep": [{"access_token": "t", "credentials": {"user": "u", "pin": 1234}}],
@@ -257,7 +257,7 @@ fn names_of_arguments_hide_at_any_depth() {
 }
 
 #[test]
-fn words_of_a_command_hide_what_follows_a_telling_flag() {
+fn word_after_a_password_option_is_hidden() {
     let left = args(json!({"argv": ["x", "--password", "hunter2", "--token", "--verbose", "y"]}));
     assert_eq!(
         left.left,
@@ -266,7 +266,7 @@ fn words_of_a_command_hide_what_follows_a_telling_flag() {
 }
 
 #[test]
-fn a_config_names_more_arguments() {
+fn argument_names_from_the_config_are_hidden() {
     let redactor = Redactor::new(&["*PIN*".to_owned(), "note".to_owned()], Vec::new()).unwrap();
     let Value::Object(map) = json!({"my_pin": true, "Note": "x", "other": 1, "in": {"pins": [1, "2"]}})
     else {
@@ -279,14 +279,14 @@ fn a_config_names_more_arguments() {
 }
 
 #[test]
-fn a_bad_glob_is_named() {
-    let bad = Redactor::new(&["[".to_owned()], Vec::new()).unwrap_err();
-    assert_eq!(bad.to_string(), "bad glob `[`: unclosed character class; missing ']'");
+fn invalid_glob_is_named_in_the_error() {
+    let error = Redactor::new(&["[".to_owned()], Vec::new()).unwrap_err();
+    assert_eq!(error.to_string(), "invalid glob `[`: unclosed character class; missing ']'");
     assert!(secret_env(&["{".to_owned()], []).is_err());
 }
 
 #[test]
-fn known_values_are_found_in_every_disguise() {
+fn known_value_is_hidden_in_every_encoding() {
     let value = "p \"ä/+x\n?&=>~";
     let redactor = Redactor::new(&[], vec![value.to_owned(), "short".to_owned()]).unwrap();
     let escaped = serde_json::to_string(value).unwrap();
@@ -310,7 +310,7 @@ fn known_values_are_found_in_every_disguise() {
 }
 
 #[test]
-fn known_values_are_hidden_in_keys_and_numbers_too() {
+fn known_value_is_hidden_in_keys_and_numbers() {
     let redactor = Redactor::new(&[], vec!["12345678".to_owned(), "hunter2hunter2".to_owned()]).unwrap();
     let Value::Object(map) = json!({"hunter2hunter2": 1, "12345678": 2, "n": 912345678}) else { panic!() };
     let left = redactor.args(&map, Mark::Record);
@@ -319,7 +319,7 @@ fn known_values_are_hidden_in_keys_and_numbers_too() {
 }
 
 #[test]
-fn overlapping_values_leave_nothing_of_either() {
+fn overlapping_known_values_are_hidden_as_one() {
     let redactor = Redactor::new(&[], vec!["abcdefgh".to_owned(), "ghijklmn".to_owned()]).unwrap();
     assert_eq!(
         redactor.text("xabcdefghijklmnx", Mark::Record).left,
@@ -328,30 +328,30 @@ fn overlapping_values_leave_nothing_of_either() {
 }
 
 #[test]
-fn secret_variables_are_chosen_by_their_names() {
+fn environment_variables_are_secret_by_name() {
     let vars = [("GITHUB_TOKEN", "v-token"), ("PATH", "/bin"), ("pgpassword", "v-pass"), ("MY_PIN", "v-pin")];
     let vars = vars.map(|(name, value)| (OsString::from(name), OsString::from(value)));
     assert_eq!(secret_env(&["*_pin".to_owned()], vars).unwrap(), ["v-token", "v-pass", "v-pin"]);
 }
 
 #[test]
-fn a_redactor_does_not_print_what_it_knows() {
+fn debug_output_of_a_redactor_has_no_secrets() {
     let redactor = Redactor::new(&[], vec!["hunter2hunter2".to_owned()]).unwrap();
     assert_eq!(format!("{redactor:?}"), "Redactor");
 }
 
 #[test]
-fn a_secret_dressed_as_a_mark_is_hidden() {
+fn secret_disguised_as_a_mark_is_hidden() {
     let (_, token) = samples().remove(0);
     for text in
         [format!("‹secret: {token}, 4 characters›"), format!("‹secret: token, 4 characters, {token}›")]
     {
-        assert!(!record(&text).contains(&token));
+        assert!(!for_log(&text).contains(&token));
     }
 }
 
 #[test]
-fn nesting_beyond_reason_is_taken_out_whole() {
+fn value_nested_too_deep_is_replaced_as_a_whole() {
     let mut value = json!("hunter2");
     (0..300).for_each(|_| value = json!([value.take()]));
     let left = Redactor::default().value(&value, Mark::Record);
@@ -362,7 +362,7 @@ fn nesting_beyond_reason_is_taken_out_whole() {
 }
 
 #[test]
-fn ten_megabytes_of_beginnings_come_to_an_end() {
+fn ten_megabytes_of_partial_shapes_finish() {
     for part in [
         "eyJ-AKIAABCDEFGHIJKLMNOP-",
         "://a:",
@@ -380,7 +380,7 @@ fn ten_megabytes_of_beginnings_come_to_an_end() {
 
 proptest! {
     #[test]
-    fn hiding_twice_is_hiding_once(parts in prop::collection::vec(any_part(), 0..8), known in "[a-z0-9]{6,12}") {
+    fn redacting_twice_equals_redacting_once(parts in prop::collection::vec(any_part(), 0..8), known in "[a-z0-9]{6,12}") {
         let redactor = Redactor::new(&[], vec![known.clone()]).unwrap();
         let text = parts.concat() + &known;
         for mark in [Mark::Record, Mark::Screen] {
@@ -392,7 +392,7 @@ proptest! {
     }
 
     #[test]
-    fn a_clean_text_has_nothing_to_hide(parts in prop::collection::vec(any_part(), 0..8), known in "[a-z\"\\\\é]{6,12}") {
+    fn clean_text_has_nothing_to_hide(parts in prop::collection::vec(any_part(), 0..8), known in "[a-z\"\\\\é]{6,12}") {
         let redactor = Redactor::new(&[], vec![known.clone()]).unwrap();
         let text = parts.concat() + &known;
         let json = serde_json::to_string(&text).unwrap();
@@ -402,7 +402,7 @@ proptest! {
     }
 
     #[test]
-    fn known_values_never_remain(before in ".{0,20}", after in ".{0,20}", known in "[a-zA-Z0-9!-~]{8,30}") {
+    fn known_value_in_any_text_is_hidden(before in ".{0,20}", after in ".{0,20}", known in "[a-zA-Z0-9!-~]{8,30}") {
         let redactor = Redactor::new(&[], vec![known.clone()]).unwrap();
         let left = redactor.text(&format!("{before}{known}{after}"), Mark::Record);
         prop_assert!(!left.left.contains(&known));
@@ -439,7 +439,7 @@ fn any_part() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn built_in_names_of_variables_are_found_as_their_globs_say() {
+fn built_in_variable_names_match_like_their_globs() {
     let set = glob_set(SECRET_ENV.into_iter()).unwrap();
     for name in [
         "A_KEY",

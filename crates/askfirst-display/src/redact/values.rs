@@ -1,22 +1,22 @@
-//! Secrets whose value is known: found as they are, inside longer texts, and in the usual disguises.
+//! Finds secrets by their known value: unchanged, inside longer texts, and in the usual encodings.
 
 use std::collections::BTreeSet;
 
 use aho_corasick::AhoCorasick;
 
-use super::span::{Kind, Span};
+use super::span::{SecretKind, Span};
 
-/// Shorter values would be found by chance all over.
+/// The length of the shortest value. A shorter one would be found by chance everywhere.
 const MIN_LENGTH: usize = 6;
 
-/// What to search for.
+/// The secret values to search for.
 #[derive(Default)]
 pub(super) struct Values {
     search: Option<AhoCorasick>,
 }
 
 impl Values {
-    /// Nothing if there are more than can be searched for.
+    /// Builds the search. Returns `None` if there are too many values.
     pub(super) fn new(values: &[String]) -> Option<Self> {
         let long = values.iter().map(|value| value.trim()).filter(|v| v.chars().count() >= MIN_LENGTH);
         let forms: BTreeSet<Vec<u8>> = long.flat_map(forms).filter(|form| form.len() >= MIN_LENGTH).collect();
@@ -33,11 +33,11 @@ impl Values {
         let mut spans: Vec<Span> = Vec::new();
         for found in search.find_overlapping_iter(text) {
             match spans.last_mut() {
-                // A value that repeats itself overlaps itself at every step.
+                // A value that repeats itself gives overlapping matches.
                 Some(last) if found.start() >= last.start && found.start() < last.end => {
                     last.end = last.end.max(found.end());
                 }
-                _ => spans.push(Span { start: found.start(), end: found.end(), kind: Kind::Known }),
+                _ => spans.push(Span { start: found.start(), end: found.end(), kind: SecretKind::Known }),
             }
         }
         spans
@@ -87,7 +87,8 @@ fn lower_percent(encoded: &str) -> String {
     lower
 }
 
-/// The value may begin at any place of three in what was encoded; what its neighbours have a share in is cut off.
+/// The base64 forms of a value that is part of a longer encoded text.
+/// It can start at any of three offsets. Characters that depend on its neighbors are cut off.
 fn base64_forms(value: &[u8]) -> Vec<String> {
     let mut forms = Vec::new();
     for shift in 0..3_usize {
@@ -117,7 +118,7 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes behind base64 of either alphabet, or nothing.
+/// Decodes base64 of either alphabet. Returns `None` if the text is invalid.
 pub(super) fn from_base64(text: &[u8]) -> Option<Vec<u8>> {
     let (mut bits, mut held) = (0_u32, 0);
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);

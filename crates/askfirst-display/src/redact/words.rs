@@ -1,19 +1,19 @@
-//! A list may be a command's words: some are a password only because of those before them.
+//! Redacts lists that may be the words of a command. A word can be a password because of the words before it.
 
 use serde_json::Value;
 
 use super::names::Reach;
 use super::shapes;
-use super::span::{self, Kind};
+use super::span::{self, SecretKind};
 use super::{Mark, Redactor};
 
-/// Stands for what would end a word or a quote inside of one.
+/// Replaces characters inside a word that would end the word or a quote in a command line.
 const INSIDE: char = '\u{1}';
 
-/// A password in a word: it goes from here to the end.
+/// A password at the end of a word.
 pub(super) struct Tail {
     from: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: SecretKind,
 }
 
 impl Tail {
@@ -48,7 +48,7 @@ impl Redactor {
         left
     }
 
-    /// For each item the password at its end, if there is one.
+    /// For each item, the password at its end, if there is one.
     pub(super) fn tails(&self, items: &[Value]) -> Vec<Option<Tail>> {
         let words: Vec<&str> = items.iter().map(|item| item.as_str().unwrap_or_default()).collect();
         let mut tails: Vec<Option<Tail>> = words.iter().map(|word| self.of_option(word)).collect();
@@ -68,7 +68,7 @@ impl Redactor {
         tails
     }
 
-    /// `--password=VALUE`, where the value has something in it that would end a word of a text.
+    /// `--password=VALUE`, where the value contains a character that would end a word of a command line.
     fn of_option(&self, word: &str) -> Option<Tail> {
         let (name, value) = word.split_once('=')?;
         let kind = self.0.names.flag(name)?;
@@ -77,7 +77,7 @@ impl Redactor {
     }
 }
 
-/// A word of a list is one word, whatever stands in it.
+/// Whether a character ends a word in a command line. In a list, it does not.
 fn ends_a_word(c: char) -> bool {
     c.is_ascii_whitespace() || matches!(c, '"' | '\'' | '\\' | ';' | '|' | '&' | '<' | '>' | '(' | ')')
 }

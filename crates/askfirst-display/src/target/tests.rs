@@ -1,4 +1,4 @@
-//! Words that are typed to confirm something.
+//! Tests of the word that confirms a call.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ fn typed(args: Value) -> String {
 }
 
 #[test]
-fn the_word_is_one_of_the_target() {
+fn word_is_part_of_the_target() {
     for (args, word) in [
         (json!({"path": "/a/b/old.md"}), "old.md"),
         (json!({"url": "https://me@db.example/x"}), "db.example"),
@@ -28,7 +28,7 @@ fn the_word_is_one_of_the_target() {
 }
 
 #[test]
-fn without_one_it_is_another_for_other_arguments_and_begins_with_no_key() {
+fn digits_differ_by_arguments_and_start_with_no_key() {
     let targets = [
         "?x",
         "e",

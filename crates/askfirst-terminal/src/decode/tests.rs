@@ -1,4 +1,4 @@
-//! Tests of keys from bytes.
+//! Tests of decoding keys.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn keys(bytes: &[u8]) -> Vec<Input> {
 }
 
 #[test]
-fn single_keys_are_told_apart() {
+fn single_bytes_decode_to_their_keys() {
     assert_eq!(keys(b"y"), [Input::Key(Key::Char('y'))]);
     assert_eq!(keys("ä".as_bytes()), [Input::Key(Key::Char('ä'))]);
     assert_eq!(keys(b"\r"), [Input::Key(Key::Enter)]);
@@ -25,7 +25,7 @@ fn single_keys_are_told_apart() {
 }
 
 #[test]
-fn sequences_are_one_key_that_is_none_of_ours() {
+fn unknown_sequence_is_one_other_key() {
     for sequence in [
         &b"\x1b[1;5C"[..],
         b"\x1b[15~",
@@ -44,7 +44,7 @@ fn sequences_are_one_key_that_is_none_of_ours() {
 }
 
 #[test]
-fn a_sequence_may_come_in_parts() {
+fn sequence_in_parts_is_one_key() {
     let mut decoder = Decoder::default();
     assert!(decoder.feed(b"\x1b").is_empty());
     assert!(decoder.patience().is_some());
@@ -56,7 +56,7 @@ fn a_sequence_may_come_in_parts() {
 }
 
 #[test]
-fn pasted_text_is_no_key() {
+fn pasted_text_is_not_a_key() {
     assert_eq!(keys(b"\x1b[200~y\x1b[201~"), [Input::Paste("y".into())]);
     assert_eq!(keys(b"\x1b[200~y"), [Input::Paste("y".into())]);
     let mut decoder = Decoder::default();
@@ -67,7 +67,7 @@ fn pasted_text_is_no_key() {
 
 proptest! {
     #[test]
-    fn any_bytes_in_any_parts_come_to_an_end(parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..12), 0..12)) {
+    fn any_bytes_in_any_parts_are_decoded(parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..12), 0..12)) {
         let mut decoder = Decoder::default();
         let fed: usize = parts.iter().map(|part| decoder.feed(part).len()).sum();
         let left = decoder.give_up().len();

@@ -1,18 +1,18 @@
-//! What a key that stayed alone does: the only place where answers are made.
+//! The acts of keys. This is the only place that creates answers.
 
 use std::time::Duration;
 
 use askfirst::{ApprovalDecision, ApprovalScope, Cause, Risk};
 use askfirst_display::Choice;
 
-use super::{Act, Doc, Effect, Field, Front, Keys, Notice, Reach, Screen};
+use super::{Act, Document, Effect, Field, Keys, Notice, Reach, Renderer, Screen};
 
 impl Keys {
     pub(super) fn act(&mut self, act: Act, now: Duration) -> Vec<Effect> {
         match act {
             Act::Escape if matches!(self.screen, Screen::Scope(_)) => self.back(now),
             Act::Escape => self.refuse(Cause::Person),
-            Act::Choose(choice) if choice.approves() => match self.due() {
+            Act::Choose(choice) if choice.approves() => match self.unseen() {
                 Some(notice) => self.say(notice, now),
                 None => self.choose(choice, now),
             },
@@ -27,8 +27,8 @@ impl Keys {
         }
     }
 
-    /// What must still be looked at before anything is approved.
-    pub(super) fn due(&self) -> Option<Notice> {
+    /// The part that the person must still see before an approval counts.
+    pub(super) fn unseen(&self) -> Option<Notice> {
         if self.must == Reach::Part {
             return Some(Notice::SeeAllParts);
         }
@@ -52,11 +52,11 @@ impl Keys {
             }
             Choice::Stop => return self.stop(),
             Choice::View => {
-                self.look_at(Doc::All);
+                self.open_document(Document::All);
                 Effect::View
             }
             Choice::Facts => {
-                self.look_at(Doc::Facts);
+                self.open_document(Document::Facts);
                 Effect::Facts
             }
             Choice::Edit => Effect::Edit,
@@ -66,18 +66,18 @@ impl Keys {
             }
         };
         self.forget_typed();
-        self.painted(now);
+        self.mark_painted(now);
         vec![effect]
     }
 
-    fn look_at(&mut self, doc: Doc) {
+    fn open_document(&mut self, doc: Document) {
         match self.front {
-            Front::Screen => self.screen = Screen::View(doc, None),
-            Front::Lines => {}
+            Renderer::Screen => self.screen = Screen::View(doc, None),
+            Renderer::Lines => {}
         }
     }
 
-    /// Yes to every member that is kept, no to the others.
+    /// Approves every kept member and refuses the others.
     fn approve(&self, remember: ApprovalScope) -> Vec<Effect> {
         let decide = |kept: &bool| match kept {
             true => ApprovalDecision::yes(Cause::Person).remembered(remember),

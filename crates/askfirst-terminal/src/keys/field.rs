@@ -1,37 +1,37 @@
-//! Keys that type or look: a reason, arguments, a text to find. None of them approves.
+//! Keys that type a reason, arguments or a search, and keys that scroll a document. None of them approves.
 
 use std::time::Duration;
 
 use askfirst::{ApprovalDecision, Cause};
 
-use super::{Doc, Effect, Keys, Screen};
+use super::{Document, Effect, Keys, Screen};
 use crate::decode::{Input, Key};
 
-/// A longer text is not taken.
-const MOST: usize = 16_000;
+/// The longest text of a field, in characters.
+const MAX_FIELD: usize = 16_000;
 
-/// A line that is typed.
+/// A line that the person types.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Field {
     before: Vec<char>,
-    /// What stands behind the cursor, the next character last.
+    /// The text after the cursor, in reverse order.
     after: Vec<char>,
 }
 
 impl Field {
-    /// A field with a text in it.
+    /// Creates a field that contains a text.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self { before: text.chars().collect(), after: Vec::new() }
     }
 
-    /// What stands in it.
+    /// The whole text.
     #[must_use]
     pub fn text(&self) -> String {
         self.before.iter().chain(self.after.iter().rev()).collect()
     }
 
-    /// What stands before the cursor.
+    /// The text before the cursor.
     #[must_use]
     pub fn before(&self) -> String {
         self.before.iter().collect()
@@ -61,15 +61,15 @@ impl Keys {
         match (key, &self.screen) {
             (Key::Char(c), _) => self.type_in(c),
             (Key::Backspace, _) => {
-                let gone = self.field().and_then(|field| field.before.pop());
-                gone.map(Effect::Erase).into_iter().collect()
+                let erased = self.field().and_then(|field| field.before.pop());
+                erased.map(Effect::Erase).into_iter().collect()
             }
             (Key::Enter, Screen::Reason(field)) => {
                 let (no, note) = (ApprovalDecision::no(Cause::Person), field.text());
                 let note = note.trim();
                 self.all(if note.is_empty() { no } else { no.with_note(note) })
             }
-            (Key::Enter, Screen::Args(field)) => vec![Effect::Typed(field.text())],
+            (Key::Enter, Screen::Args(field)) => vec![Effect::ArgsTyped(field.text())],
             (Key::Escape, _) => self.back(now),
             (_, _) => {
                 self.field().into_iter().for_each(|field| field.key(key));
@@ -78,8 +78,8 @@ impl Keys {
         }
     }
 
-    /// One of several inputs at once: it edits, but ends nothing.
-    pub(super) fn typed_fast(&mut self, input: &Input, now: Duration) -> Vec<Effect> {
+    /// Handles one of several inputs that arrived at once. It edits the field but never submits it.
+    pub(super) fn type_fast(&mut self, input: &Input, now: Duration) -> Vec<Effect> {
         match input {
             Input::Key(
                 key @ (Key::Left | Key::Right | Key::Home | Key::End | Key::Delete | Key::Backspace),
@@ -90,14 +90,14 @@ impl Keys {
 
     pub(super) fn type_in(&mut self, c: char) -> Vec<Effect> {
         let Some(field) = self.field() else { return Vec::new() };
-        if field.before.len() + field.after.len() >= MOST {
+        if field.before.len() + field.after.len() >= MAX_FIELD {
             return Vec::new();
         }
         field.before.push(c);
         vec![Effect::Echo(c.to_string())]
     }
 
-    /// Keys while something is looked at: they move, find or go back.
+    /// Handles input while the person views a document: scroll, find or go back.
     pub(super) fn view(&mut self, input: &Input, now: Duration) -> Vec<Effect> {
         let key = match input {
             Input::Key(Key::Interrupt) => return self.stop(),
@@ -108,13 +108,13 @@ impl Keys {
         let Screen::View(doc, find) = &mut self.screen else { return Vec::new() };
         let Some(text) = find else {
             return match (key, *doc) {
-                (Some(Key::Char('/')), Doc::All) => {
+                (Some(Key::Char('/')), Document::All) => {
                     *find = Some(String::new());
                     vec![Effect::Redraw]
                 }
                 (Some(Key::Escape), _)
-                | (Some(Key::Char('v')), Doc::All)
-                | (Some(Key::Char('?')), Doc::Facts) => self.back(now),
+                | (Some(Key::Char('v')), Document::All)
+                | (Some(Key::Char('?')), Document::Facts) => self.back(now),
                 (Some(key), _) => vec![Effect::Move(key)],
                 (None, _) => Vec::new(),
             };
@@ -133,7 +133,7 @@ impl Keys {
     }
 }
 
-/// What may go into a field: text, with blanks for what breaks lines.
+/// The text of an input for a field. Spaces replace control characters and line breaks.
 pub(super) fn text_of(input: &Input) -> String {
     match input {
         Input::Paste(text) => text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),

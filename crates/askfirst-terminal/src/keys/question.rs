@@ -1,4 +1,4 @@
-//! Keys on the question itself: choices, numbers of a group, the word that must be typed, how far a yes reaches.
+//! Keys on the question: choices, numbers of a group, the word to type, and the scope of a yes.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::{Act, Effect, Keys, Notice, Screen};
 
 impl Keys {
     pub(super) fn question_key(&mut self, c: char, now: Duration) -> Vec<Effect> {
-        let word = self.word().filter(|_| self.due().is_none()).map(str::to_owned);
+        let word = self.word().filter(|_| self.unseen().is_none()).map(str::to_owned);
         let is_typing = !self.typed.is_empty() || self.words_done > 0;
         if let Some(word) = word {
             if word.chars().nth(self.typed.chars().count()) == Some(c) {
@@ -16,7 +16,7 @@ impl Keys {
                 return self.say(Notice::NotTheWord, now);
             }
         } else if self.begins_word(c) && !self.has_key(c) {
-            let notice = self.due().unwrap_or(Notice::SeeTheEnd);
+            let notice = self.unseen().unwrap_or(Notice::SeeTheEnd);
             return self.say(notice, now);
         }
         if let Some(digit) = c.to_digit(10).filter(|_| self.kept.len() > 1) {
@@ -39,7 +39,7 @@ impl Keys {
         self.word().is_some_and(|word| word.starts_with(c))
     }
 
-    /// The word that must be typed next.
+    /// The word that the person must type next.
     fn word(&self) -> Option<&str> {
         let words = self.offers.words.iter().zip(&self.kept);
         let mut wanted = words.filter(|(_, kept)| **kept).filter_map(|(word, _)| word.as_deref());
@@ -65,7 +65,7 @@ impl Keys {
         if self.number == 0 || self.number > self.kept.len() {
             return self.say(Notice::NoSuchNumber, now);
         }
-        // A number that could go on waits for Enter.
+        // If another digit could follow, the number waits for it or for Enter.
         if self.number * 10 > self.kept.len() {
             self.toggle(now)
         } else {
@@ -79,11 +79,11 @@ impl Keys {
         *kept = !*kept;
         let kept = *kept;
         self.forget_typed();
-        self.painted(now);
+        self.mark_painted(now);
         vec![Effect::Member { at, kept }]
     }
 
-    /// A digit marks how far the yes would reach; only `s` gives it.
+    /// A digit chooses a scope, and `s` approves with it.
     pub(super) fn scope_key(&mut self, c: char, marked: Option<usize>, now: Duration) -> Vec<Effect> {
         let digit =
             c.to_digit(10).and_then(|digit| usize::try_from(digit).ok()).and_then(|n| n.checked_sub(1));
@@ -92,8 +92,8 @@ impl Keys {
             ('s', _, None) => self.say(Notice::ChooseFirst, now),
             (_, Some(at), _) if at <= self.offers.patterns.len() => {
                 self.screen = Screen::Scope(Some(at));
-                self.painted(now);
-                vec![Effect::Marked(at)]
+                self.mark_painted(now);
+                vec![Effect::ScopeChosen(at)]
             }
             (_, _, _) => self.disarm(now),
         }

@@ -1,4 +1,4 @@
-//! Tests of which key decides, and when. Time is a number here.
+//! Tests of which keys count, and when. The clock is a number.
 
 use askfirst::machine::{Member, Question, QuestionId};
 use askfirst::{Approval, ApprovalScope, Args, Loosen, OfferedPattern, Timestamp, simple_approval_request};
@@ -10,7 +10,7 @@ use super::*;
 #[path = "tests/pages.rs"]
 mod pages;
 
-/// A prompt and a clock.
+/// The keys of a prompt and a clock.
 struct Desk {
     keys: Keys,
     now: u64,
@@ -21,24 +21,24 @@ fn args(value: serde_json::Value) -> Args {
 }
 
 fn desk_with(members: usize, risk: Risk, approval: Approval, reach: Reach) -> Desk {
-    let mut desk = desk_on(Front::Lines, members, risk, approval, Vec::new());
+    let mut desk = desk_on(Renderer::Lines, members, risk, approval, Vec::new());
     desk.keys.reach = reach;
     desk
 }
 
-/// A prompt whose tool offers a pattern.
-fn wide(front: Front, risk: Risk) -> Desk {
+/// A prompt whose tool offers a wider scope.
+fn wide(front: Renderer, risk: Risk) -> Desk {
     let fields = args(serde_json::json!({"to": ""}));
     let patterns = vec![OfferedPattern::new("anybody", fields, [("to", Loosen::Any)])];
     desk_on(front, 1, risk, Approval::Required, patterns)
 }
 
 fn on_screen() -> Desk {
-    desk_on(Front::Screen, 1, Risk::Low, Approval::Required, Vec::new())
+    desk_on(Renderer::Screen, 1, Risk::Low, Approval::Required, Vec::new())
 }
 
 fn desk_on(
-    front: Front,
+    front: Renderer,
     members: usize,
     risk: Risk,
     approval: Approval,
@@ -53,9 +53,9 @@ fn desk_on(
     let question = Question { id: QuestionId(1), members: vec![member; members], position: 1, of: 1 };
     let offers = Offers::of(&question, &Redactor::default(), Timestamp(0));
     let mut keys = Keys::new(offers, front, Duration::ZERO);
-    keys.content_shown();
-    keys.saw_all_parts();
-    keys.reached_end();
+    keys.mark_content_shown();
+    keys.mark_parts_seen();
+    keys.mark_end_seen();
     Desk { keys, now: 0 }
 }
 
@@ -86,7 +86,7 @@ impl Desk {
         self.event(Event::Read(vec![Input::Key(key)]))
     }
 
-    /// Presses a key and lets it stay alone.
+    /// Presses a key and waits until it acts.
     fn tap(&mut self, key: Key) -> Vec<Effect> {
         let mut effects = self.press(key);
         effects.extend(self.after(200));
@@ -120,7 +120,7 @@ fn no() -> ApprovalDecision {
 }
 
 #[test]
-fn keys_before_arming_are_discarded_and_keep_it_unarmed() {
+fn keys_before_arming_are_discarded_and_delay_arming() {
     let mut desk = desk();
     for _ in 0..20 {
         assert!(desk.press(Key::Char('y')).is_empty());
@@ -131,14 +131,14 @@ fn keys_before_arming_are_discarded_and_keep_it_unarmed() {
 }
 
 #[test]
-fn high_risk_arms_only_after_the_page_stood_a_second() {
+fn risky_prompt_arms_after_one_second() {
     let mut desk = desk_with(1, Risk::High, Approval::Required, Reach::End);
     assert!(desk.after(999).is_empty());
     assert_eq!(desk.after(1), [Effect::Ready]);
 }
 
 #[test]
-fn it_says_when_it_wants_to_be_woken() {
+fn wake_time_is_when_the_prompt_arms_or_acts() {
     let mut desk = desk();
     assert_eq!(desk.keys.wake_at(), Some(Duration::from_millis(300)));
     desk.arm();
@@ -148,7 +148,7 @@ fn it_says_when_it_wants_to_be_woken() {
 }
 
 #[test]
-fn each_key_does_what_it_says() {
+fn every_offered_key_has_its_effect() {
     assert_eq!(one(&desk().armed().tap_char('y')), yes());
     assert_eq!(one(&desk().armed().tap_char('n')), no());
     assert_eq!(one(&desk().armed().tap_char('s')), yes().remembered(ApprovalScope::Session));
@@ -162,7 +162,7 @@ fn each_key_does_what_it_says() {
 }
 
 #[test]
-fn enter_space_and_unknown_keys_decide_nothing_and_disarm() {
+fn enter_space_and_unknown_keys_disarm() {
     for key in [Key::Enter, Key::Char(' '), Key::Other, Key::Backspace, Key::Char('Y'), Key::Char('1')] {
         let mut desk = desk().armed();
         assert_eq!(desk.press(key), [Effect::NotYet], "{key:?}");
@@ -179,14 +179,14 @@ fn several_keys_in_one_read_decide_nothing() {
 }
 
 #[test]
-fn pasted_text_decides_nothing() {
+fn pasted_key_decides_nothing() {
     let mut desk = desk().armed();
     let effects = desk.event(Event::Read(vec![Input::Paste("y".into())]));
     assert_eq!(effects, [Effect::Say(Notice::Several), Effect::NotYet]);
 }
 
 #[test]
-fn a_held_key_decides_nothing() {
+fn held_key_decides_nothing() {
     let mut desk = desk().armed();
     for _ in 0..30 {
         let mut effects = desk.press(Key::Char('y'));
@@ -197,7 +197,7 @@ fn a_held_key_decides_nothing() {
 }
 
 #[test]
-fn a_resize_and_a_redraw_disarm() {
+fn resize_and_redraw_disarm() {
     let mut desk = desk().armed();
     assert_eq!(desk.event(Event::Resize), [Effect::Redraw]);
     assert!(desk.tap_char('y').is_empty());
@@ -207,7 +207,7 @@ fn a_resize_and_a_redraw_disarm() {
 }
 
 #[test]
-fn end_of_input_and_a_lost_terminal_refuse_with_their_cause() {
+fn end_of_input_and_lost_terminal_refuse_with_cause() {
     assert_eq!(one(&desk().event(Event::EndOfInput)).cause, Cause::EndOfInput);
     assert_eq!(one(&desk().event(Event::Lost)).cause, Cause::TerminalLost);
     assert_eq!(one(&desk().press(Key::EndOfInput)).cause, Cause::EndOfInput);
@@ -215,7 +215,7 @@ fn end_of_input_and_a_lost_terminal_refuse_with_their_cause() {
 }
 
 #[test]
-fn an_interrupt_stops_at_any_time() {
+fn ctrl_c_stops_at_any_time() {
     assert!(one(&desk().press(Key::Interrupt)).stop);
     assert!(one(&desk().armed().press(Key::Interrupt)).stop);
     let mut desk = desk().armed();
@@ -224,13 +224,13 @@ fn an_interrupt_stops_at_any_time() {
 }
 
 #[test]
-fn high_risk_needs_the_end_on_screen() {
+fn risky_call_needs_its_end_on_screen() {
     for key in ['y', 's'] {
         let mut desk = desk_with(1, Risk::High, Approval::Required, Reach::Part).armed();
         assert_eq!(desk.tap_char(key), [Effect::Say(Notice::SeeTheEnd), Effect::NotYet]);
         desk.arm();
         assert_eq!(desk.tap_char('v'), [Effect::View]);
-        desk.keys.reached_end();
+        desk.keys.mark_end_seen();
         desk.arm();
         assert!(one(&desk.tap_char(key)).approved);
     }
@@ -238,15 +238,15 @@ fn high_risk_needs_the_end_on_screen() {
 }
 
 #[test]
-fn a_widened_approval_needs_the_end_too() {
-    let mut desk = wide(Front::Lines, Risk::High);
+fn wider_scope_of_a_risky_call_needs_its_end() {
+    let mut desk = wide(Renderer::Lines, Risk::High);
     desk.keys.reach = Reach::Part;
     desk.arm();
     assert_eq!(desk.tap_char('s'), [Effect::Say(Notice::SeeTheEnd), Effect::NotYet]);
 }
 
 #[test]
-fn keys_that_are_not_offered_do_nothing() {
+fn keys_that_are_not_offered_disarm() {
     assert_eq!(
         desk_with(1, Risk::Low, Approval::OncePerSession, Reach::End).armed().tap_char('y'),
         [Effect::NotYet]
@@ -274,13 +274,13 @@ fn typed(desk: &mut Desk, word: &str) -> Vec<Effect> {
 }
 
 #[test]
-fn the_word_typed_whole_approves_without_enter() {
+fn whole_word_approves_without_enter() {
     let mut desk = desk_with(1, Risk::Irreversible, Approval::Required, Reach::End).armed();
     assert_eq!(one(&typed(&mut desk, "bob@x.org")), yes());
 }
 
 #[test]
-fn a_wrong_pasted_or_unarmed_word_does_not_approve() {
+fn wrong_pasted_or_unarmed_word_does_not_approve() {
     let fresh = || desk_with(1, Risk::Irreversible, Approval::Required, Reach::End);
     let effects = typed(&mut fresh().armed(), "bob@y.org");
     assert!(effects.contains(&Effect::Say(Notice::NotTheWord)));
@@ -297,14 +297,14 @@ fn a_wrong_pasted_or_unarmed_word_does_not_approve() {
 }
 
 #[test]
-fn a_word_with_more_behind_it_does_not_approve() {
+fn word_with_more_letters_does_not_approve() {
     let mut desk = desk_with(1, Risk::Irreversible, Approval::Required, Reach::End).armed();
     let effects = typed(&mut desk, "bob@x.orgs");
     assert!(effects.contains(&Effect::Say(Notice::Several)));
 }
 
 #[test]
-fn a_reason_is_typed_and_confirmed_by_enter() {
+fn typed_reason_is_sent_by_enter() {
     let mut desk = desk().armed();
     desk.tap_char('r');
     for c in "noy".chars() {
@@ -317,7 +317,7 @@ fn a_reason_is_typed_and_confirmed_by_enter() {
 }
 
 #[test]
-fn a_pasted_enter_does_not_end_a_reason_and_escape_goes_back() {
+fn pasted_enter_does_not_send_a_reason() {
     let mut desk = desk().armed();
     desk.tap_char('r');
     let paste = vec![Input::Key(Key::Char('a')), Input::Key(Key::Enter)];
@@ -329,16 +329,16 @@ fn a_pasted_enter_does_not_end_a_reason_and_escape_goes_back() {
 }
 
 #[test]
-fn one_of_a_group_is_left_out_and_the_rest_kept() {
+fn group_member_left_out_is_refused_and_the_rest_kept() {
     let mut desk = desk_with(3, Risk::Low, Approval::Required, Reach::End).armed();
     assert_eq!(desk.press(Key::Char('2')), [Effect::Member { at: 1, kept: false }]);
-    assert!(desk.tap_char('y').is_empty(), "it must arm again");
+    assert!(desk.tap_char('y').is_empty(), "it did not disarm");
     desk.arm();
     assert_eq!(answer(&desk.tap_char('y')), [yes(), no(), yes()]);
 }
 
 #[test]
-fn a_member_can_be_taken_back_in() {
+fn group_member_can_be_included_again() {
     let mut desk = desk_with(2, Risk::Low, Approval::Required, Reach::End).armed();
     desk.press(Key::Char('2'));
     desk.arm();
@@ -351,7 +351,7 @@ fn a_member_can_be_taken_back_in() {
 }
 
 #[test]
-fn numbers_of_two_digits_wait_for_the_second_or_enter() {
+fn first_digit_of_two_waits_for_the_second_or_enter() {
     let mut desk = desk_with(12, Risk::Low, Approval::Required, Reach::End).armed();
     assert_eq!(desk.press(Key::Char('1')), [Effect::Echo("1".into())]);
     assert_eq!(desk.press(Key::Char('2')), [Effect::Member { at: 11, kept: false }]);
@@ -364,7 +364,7 @@ fn numbers_of_two_digits_wait_for_the_second_or_enter() {
 }
 
 #[test]
-fn each_member_that_cannot_be_undone_needs_its_word() {
+fn every_irreversible_member_needs_its_word() {
     let mut desk = desk_with(2, Risk::Irreversible, Approval::Required, Reach::End).armed();
     assert!(!typed(&mut desk, "bob@x.org").iter().any(|effect| matches!(effect, Effect::Answer(_))));
     assert_eq!(answer(&typed(&mut desk, "bob@x.org")), [yes(), yes()]);
@@ -391,7 +391,7 @@ fn any_event() -> impl Strategy<Value = (Event, u64)> {
 
 proptest! {
     #[test]
-    fn nothing_is_approved_but_by_a_key_that_stood_alone_on_an_armed_prompt(
+    fn only_a_single_key_on_an_armed_prompt_approves(
         events in prop::collection::vec(any_event(), 0..60),
     ) {
         let mut desk = desk_with(1, Risk::High, Approval::Required, Reach::End);

@@ -1,4 +1,4 @@
-//! Tests of what a tool takes.
+//! Tests of checking arguments against a schema.
 
 use serde_json::json;
 
@@ -8,12 +8,12 @@ fn fault(schema: Value, args: Value) -> String {
     let schemas = Schemas::new(move |_| Some(schema.clone()));
     match schemas.check("tool", args.as_object().unwrap()) {
         Ok(()) => "fits".to_owned(),
-        Err(misfit) => misfit.to_string(),
+        Err(mismatch) => mismatch.to_string(),
     }
 }
 
 #[test]
-fn arguments_are_held_against_the_schema() {
+fn arguments_that_break_the_schema_are_reported() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -28,15 +28,15 @@ fn arguments_are_held_against_the_schema() {
     let fault = |args| fault(schema.clone(), args);
     assert_eq!(fault(json!({"path": "x", "count": 3, "list": ["a"]})), "fits");
     assert_eq!(fault(json!({})), "`path` is missing");
-    assert_eq!(fault(json!({"path": 1})), "`path` must be string, not a number");
-    assert_eq!(fault(json!({"path": ""})), "`path` must be 1 characters at least");
+    assert_eq!(fault(json!({"path": 1})), "`path` must be a string, not a number");
+    assert_eq!(fault(json!({"path": ""})), "`path` must have at least 1 character");
     assert_eq!(fault(json!({"path": "x", "mode": "c"})), "`mode` must be one of \"a\", \"b\"");
-    assert_eq!(fault(json!({"path": "x", "count": 10})), "`count` must be 9 at most");
-    assert_eq!(fault(json!({"path": "x", "list": [1]})), "`list` must be string, not a number");
-    assert_eq!(fault(json!({"path": "x", "more": 1})), "there is no argument `more`");
+    assert_eq!(fault(json!({"path": "x", "count": 10})), "`count` must be at most 9");
+    assert_eq!(fault(json!({"path": "x", "list": [1]})), "`list` must be a string, not a number");
+    assert_eq!(fault(json!({"path": "x", "more": 1})), "unknown argument `more`");
 }
 
 #[test]
-fn without_a_schema_all_fits() {
+fn tool_without_a_schema_accepts_all_arguments() {
     assert!(Schemas::default().check("tool", &Args::new()).is_ok());
 }

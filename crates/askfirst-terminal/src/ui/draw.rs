@@ -1,4 +1,4 @@
-//! Puts frames together. Everything that is not ours stands behind a gutter, in every row.
+//! Draws frames. Every row with text that askfirst did not write starts with a gutter.
 
 use askfirst::Timestamp;
 use askfirst_display::escape::width;
@@ -9,47 +9,47 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use super::pane::Shown;
-use super::{Past, Ui};
-use crate::colours;
-use crate::keys::{Doc, Screen};
+use super::pane::WindowRow;
+use super::{EarlierRequest, Ui};
+use crate::colors;
+use crate::keys::{Document, Screen};
 use crate::surface::{Frame, Stage};
 use crate::words::short;
 
-/// A frame with fewer rows of content is not drawn.
+/// The smallest number of content rows in a frame.
 const MIN_PANE: usize = 3;
-/// So many calls from before are named.
+/// The number of earlier requests that are listed.
 const MAX_PAST: usize = 5;
 
-/// What stands above the scopes.
-const SCOPES: &str = "a yes for the session covers calls like this, as far as you choose:";
+/// The text above the scopes.
+const SCOPES: &str = "choose which calls a yes for the session covers:";
 
 /// One row of a frame.
-type Drawn = Vec<Span<'static>>;
+type StyledRow = Vec<Span<'static>>;
 
 pub(super) fn frame(ui: &mut Ui, now: Timestamp) -> Frame {
     match ui.keys.screen().clone() {
-        Screen::View(doc, find) => full(ui, doc, find.as_deref()),
-        Screen::Question | Screen::Scope(_) | Screen::Reason(_) | Screen::Args(_) => inline(ui, now),
+        Screen::View(doc, find) => full_frame(ui, doc, find.as_deref()),
+        Screen::Question | Screen::Scope(_) | Screen::Reason(_) | Screen::Args(_) => inline_frame(ui, now),
     }
 }
 
-/// Whether a screen of that size has room for the question.
+/// Whether the screen has room for the question.
 pub(crate) fn fits(ui: &Ui, now: Timestamp) -> bool {
-    below(ui, now).0.len() + MIN_PANE + 2 <= usize::from(ui.size.1) && ui.size.0 >= 24
+    footer(ui, now).0.len() + MIN_PANE + 2 <= usize::from(ui.size.1) && ui.size.0 >= 24
 }
 
-fn inline(ui: &mut Ui, now: Timestamp) -> Frame {
+fn inline_frame(ui: &mut Ui, now: Timestamp) -> Frame {
     if !fits(ui, now) {
         let text = "the window is too small: make it larger, or press Ctrl-C to refuse";
-        let rows: Vec<Drawn> = words(text, ui.room().max(1), colours::notice());
-        return placed(ui, rows.into_iter().take(usize::from(ui.size.1).saturating_sub(1)).collect(), None);
+        let rows: Vec<StyledRow> = words(text, ui.room().max(1), colors::notice());
+        return frame_of(ui, rows.into_iter().take(usize::from(ui.size.1).saturating_sub(1)).collect(), None);
     }
-    let foot = below(ui, now).0.len();
+    let foot = footer(ui, now).0.len();
     let room = usize::from(ui.size.1).saturating_sub(foot + 2);
     let most = room.min(ui.options.preview_lines.max(MIN_PANE));
     ui.pane_height = most;
-    let (foot, cursor) = below(ui, now);
+    let (foot, cursor) = footer(ui, now);
     let shown = if let Screen::Scope(marked) = *ui.keys.screen() {
         let lines = scope_lines(ui, marked);
         let from = ui.view.row.min(lines.len().saturating_sub(most));
@@ -60,13 +60,13 @@ fn inline(ui: &mut Ui, now: Timestamp) -> Frame {
         if ui.is_whole() {
             ui.watch(top, most);
         }
-        shown.iter().map(|row| drawn(&row.line, None)).collect::<Vec<_>>()
+        shown.iter().map(|row| style_line(&row.line, None)).collect::<Vec<_>>()
     };
-    let mut rows = vec![rule(ui, &title(ui, now), colours::title())];
+    let mut rows = vec![rule(ui, &title(ui, now), colors::title())];
     rows.extend(shown);
     let at = rows.len();
     rows.extend(foot);
-    placed(ui, rows, cursor.map(|(x, y)| (x, y + at)))
+    frame_of(ui, rows, cursor.map(|(x, y)| (x, y + at)))
 }
 
 fn title(ui: &Ui, now: Timestamp) -> String {
@@ -75,70 +75,75 @@ fn title(ui: &Ui, now: Timestamp) -> String {
     let bare = bare.strip_prefix(": ").or(bare.strip_prefix(" for ")).unwrap_or(title);
     let Some(left) = left else {
         let last = title.rsplit(": ").next().unwrap_or(title);
-        return roomiest(ui, [title.to_owned(), bare.to_owned(), last.to_owned()]);
+        return first_that_fits(ui, [title.to_owned(), bare.to_owned(), last.to_owned()]);
     };
     let ways =
         [format!("{title}, refused in {left}"), format!("{bare}, {left} left"), format!("{left} left")];
-    roomiest(ui, ways)
+    first_that_fits(ui, ways)
 }
 
-/// The first that fits on a frame's line, or the last.
-fn roomiest<const N: usize>(ui: &Ui, ways: [String; N]) -> String {
+/// The first text that fits in the line of a frame, or the last one.
+fn first_that_fits<const N: usize>(ui: &Ui, ways: [String; N]) -> String {
     let room = ui.room().saturating_sub(7);
     let fits = ways.iter().position(|way| width(way) <= room).unwrap_or(N - 1);
     ways.into_iter().nth(fits).unwrap_or_default()
 }
 
-/// Everything below the content, and where the cursor stands in it.
-fn below(ui: &Ui, _now: Timestamp) -> (Vec<Drawn>, Option<(usize, usize)>) {
+/// Everything below the content, and the position of the cursor in it.
+fn footer(ui: &Ui, _now: Timestamp) -> (Vec<StyledRow>, Option<(usize, usize)>) {
     let room = ui.room();
     let mut rows = Vec::new();
     match ui.keys.screen() {
         Screen::Scope(marked) => {
-            rows.push(rule(ui, &scope_position(ui, scope_lines(ui, *marked).len()), colours::frame()));
+            rows.push(rule(ui, &scope_position(ui, scope_lines(ui, *marked).len()), colors::frame()));
             let keys =
-                format!("[1-{}] choose  [s] yes, as far as chosen  [Esc] back", ui.page.scopes(room).len());
+                format!("[1-{}] choose  [s] yes to the chosen calls  [Esc] back", ui.page.scopes(room).len());
             rows.extend(options(&keys, room));
         }
         Screen::Reason(_) | Screen::Args(_) => {
-            rows.push(rule(ui, &position(ui), colours::frame()));
+            rows.push(rule(ui, &position(ui), colors::frame()));
         }
         Screen::Question | Screen::View(..) => {
-            rows.push(rule(ui, &position(ui), colours::frame()));
+            rows.push(rule(ui, &position(ui), colors::frame()));
             let counts = ui.page.counts().join(" · ");
             if !counts.is_empty() {
-                rows.extend(words(&counts, room, colours::dim()));
+                rows.extend(words(&counts, room, colors::dim()));
             }
             let mut keys = false;
             for line in ui.page.options(room) {
                 let text = line.text();
                 keys |= text.starts_with('[');
-                // The word to type comes first, and stands out as a key would.
-                rows.extend(if keys { options(&text, room) } else { words(&text, room, colours::key()) });
+                // The word to type comes first, in the style of a key.
+                rows.extend(if keys { options(&text, room) } else { words(&text, room, colors::key()) });
             }
         }
     }
     if let Some(notice) = &ui.notice {
-        rows.extend(words(&visible_line(notice).text(), room, colours::notice()));
+        rows.extend(words(&visible_line(notice).text(), room, colors::notice()));
     }
     let cursor = match ui.keys.screen() {
-        Screen::Reason(field) => typed(&mut rows, "reason (Enter refuses, Esc goes back): ", field, room),
-        Screen::Args(field) => {
-            typed(&mut rows, "arguments (Enter sends them to be judged, Esc goes back): ", field, room)
+        Screen::Reason(field) => {
+            draw_field(&mut rows, "reason (Enter refuses, Esc goes back): ", field, room)
         }
+        Screen::Args(field) => draw_field(
+            &mut rows,
+            "arguments (Enter sends them to be checked again, Esc goes back): ",
+            field,
+            room,
+        ),
         Screen::Question | Screen::Scope(_) | Screen::View(..) => {
             let (mark, style) = if ui.keys.is_armed() {
-                ("ready: ", colours::ready())
+                ("ready: ", colors::ready())
             } else if ui.is_whole() {
-                ("[not yet] ", colours::dim())
+                ("[not yet] ", colors::dim())
             } else {
-                ("[preparing] ", colours::dim())
+                ("[preparing] ", colors::dim())
             };
             let text = visible_line(&ui.keys.typed()).text();
             let place = (width(mark) + width(&text), rows.len());
             let mut row = vec![Span::styled(mark, style), Span::raw(text)];
             if !ui.keys.is_armed() {
-                row.push(Span::styled("keys do not count", colours::dim()));
+                row.push(Span::styled("keys are ignored", colors::dim()));
             }
             rows.push(row);
             Some(place)
@@ -147,14 +152,14 @@ fn below(ui: &Ui, _now: Timestamp) -> (Vec<Drawn>, Option<(usize, usize)>) {
     (rows, cursor)
 }
 
-/// A line that is typed, in as many rows as it needs.
-fn typed(
-    rows: &mut Vec<Drawn>,
+/// Draws a field in as many rows as it needs.
+fn draw_field(
+    rows: &mut Vec<StyledRow>,
     label: &'static str,
     field: &crate::keys::Field,
     room: usize,
 ) -> Option<(usize, usize)> {
-    rows.extend(words(label, room, colours::key()));
+    rows.extend(words(label, room, colors::key()));
     let text = visible_line(&field.text()).text();
     let before = width(&visible_line(&field.before()).text());
     let (mut row, mut used, mut all) = (String::new(), 0, Vec::new());
@@ -168,17 +173,17 @@ fn typed(
         row.push(c);
     }
     all.push(row);
-    // Of a very long text, what stands around the cursor.
+    // Of a very long text, only the rows around the cursor are shown.
     let per = room.saturating_sub(2).max(1);
     let line = (before / per).min(all.len().saturating_sub(1));
     let from = line.saturating_sub(4);
     let begin = rows.len();
     let shown = all.into_iter().skip(from).take(6);
-    rows.extend(shown.map(|text| vec![Span::styled("│ ", colours::dim()), Span::raw(text)]));
+    rows.extend(shown.map(|text| vec![Span::styled("│ ", colors::dim()), Span::raw(text)]));
     Some((2 + before % per, begin + line - from))
 }
 
-/// Which part of the page is in the window.
+/// The part of the page in the window, in words.
 fn position(ui: &Ui) -> String {
     let len = ui.page.len(ui.room());
     let shown = ui.window(ui.top, ui.pane_height.max(1));
@@ -187,62 +192,65 @@ fn position(ui: &Ui) -> String {
         && last == len
         && ui.top.row == 0
         && shown.len() < ui.pane_height.max(1) + 1
-        && whole(ui, &shown, len)
+        && reaches_end(ui, &shown, len)
     {
         return if ui.is_whole() { format!("all {len} lines") } else { format!("{len} lines so far") };
     }
-    let (more, key) =
-        if last < len || !whole(ui, &shown, len) { ("more below", "PgDn") } else { ("the end", "PgUp") };
+    let (more, key) = if last < len || !reaches_end(ui, &shown, len) {
+        ("more below", "PgDn")
+    } else {
+        ("the end", "PgUp")
+    };
     let ways = [
         format!("lines {first} to {last} of {len}: {more}, {key}"),
         format!("{first} to {last} of {len}: {more}"),
         format!("{first}-{last}/{len}, {key}"),
     ];
-    roomiest(ui, ways)
+    first_that_fits(ui, ways)
 }
 
-/// Which part of the scopes is in the window.
+/// The part of the scopes in the window, in words.
 fn scope_position(ui: &Ui, len: usize) -> String {
     let height = ui.pane_height.max(1);
     let from = ui.view.row.min(len.saturating_sub(height));
     let last = (from + height).min(len);
     if last - from == len {
-        return "how far?".to_owned();
+        return "which calls?".to_owned();
     }
     let (more, key) = if last < len { ("more below", "PgDn") } else { ("the end", "PgUp") };
     let from = from + 1;
     let ways = [
-        format!("how far? lines {from} to {last} of {len}: {more}, {key}"),
-        format!("how far? {from}-{last} of {len}, {key}"),
+        format!("which calls? lines {from} to {last} of {len}: {more}, {key}"),
+        format!("which calls? {from}-{last} of {len}, {key}"),
         format!("{from}-{last}/{len}, {key}"),
     ];
-    roomiest(ui, ways)
+    first_that_fits(ui, ways)
 }
 
 /// Whether a window reaches the last row of the page.
-fn whole(ui: &Ui, shown: &[Shown], len: usize) -> bool {
+fn reaches_end(ui: &Ui, shown: &[WindowRow], len: usize) -> bool {
     let Some(last) = len.checked_sub(1) else { return true };
     let rows = ui.page.rows(last, ui.room()).len();
     let from = if ui.top.at == last { ui.top.row } else { 0 };
     shown.iter().filter(|row| row.at == last).count() + from >= rows
 }
 
-fn rule(ui: &Ui, text: &str, style: Style) -> Drawn {
+fn rule(ui: &Ui, text: &str, style: Style) -> StyledRow {
     let room = ui.room();
     if text.is_empty() {
-        return vec![Span::styled("━".repeat(room), colours::frame())];
+        return vec![Span::styled("━".repeat(room), colors::frame())];
     }
     let text = short(text, room.saturating_sub(6));
     let rest = room.saturating_sub(width(&text) + 4);
     vec![
-        Span::styled("━━ ", colours::frame()),
+        Span::styled("━━ ", colors::frame()),
         Span::styled(text, style),
-        Span::styled(format!(" {}", "━".repeat(rest)), colours::frame()),
+        Span::styled(format!(" {}", "━".repeat(rest)), colors::frame()),
     ]
 }
 
-/// Our words, in as many rows as they need.
-fn words(text: &str, room: usize, style: Style) -> Vec<Drawn> {
+/// Wraps askfirst's own words.
+fn words(text: &str, room: usize, style: Style) -> Vec<StyledRow> {
     let mut rows: Vec<String> = vec![String::new()];
     for word in text.split_inclusive(' ') {
         match rows.last_mut() {
@@ -253,14 +261,14 @@ fn words(text: &str, room: usize, style: Style) -> Vec<Drawn> {
     rows.into_iter().map(|row| vec![Span::styled(row, style)]).collect()
 }
 
-/// Options with their keys standing out. A key stays with what it does as far as there is room.
-fn options(text: &str, room: usize) -> Vec<Drawn> {
-    let row = |row: &str| -> Drawn {
+/// Wraps options and emphasizes their keys.
+fn options(text: &str, room: usize) -> Vec<StyledRow> {
+    let row = |row: &str| -> StyledRow {
         let mut spans = Vec::new();
         for (at, part) in row.split('[').enumerate() {
             match part.split_once(']') {
                 Some((key, rest)) if at > 0 => {
-                    spans.push(Span::styled(format!("[{key}]"), colours::key()));
+                    spans.push(Span::styled(format!("[{key}]"), colors::key()));
                     spans.push(Span::raw(rest.to_owned()));
                 }
                 Some(_) | None => {
@@ -277,10 +285,10 @@ fn options(text: &str, room: usize) -> Vec<Drawn> {
         .collect()
 }
 
-fn full(ui: &mut Ui, doc: Doc, find: Option<&str>) -> Frame {
+fn full_frame(ui: &mut Ui, doc: Document, find: Option<&str>) -> Frame {
     let height = ui.view_height();
     let (title, body, status) = match doc {
-        Doc::All => {
+        Document::All => {
             let top = ui.view;
             let shown = ui.window(top, height);
             if ui.is_whole() {
@@ -288,11 +296,11 @@ fn full(ui: &mut Ui, doc: Doc, find: Option<&str>) -> Frame {
             }
             let (first, last) = (top.at + 1, shown.last().map_or(0, |row| row.at + 1));
             let len = ui.page.len(ui.room());
-            let body: Vec<Drawn> = shown.iter().map(|row| folded(ui, row)).collect();
+            let body: Vec<StyledRow> = shown.iter().map(|row| style_row(ui, row)).collect();
             let foldable =
                 (0..len.min(2_000)).any(|at| ui.page.depth(at, ui.room()).is_some_and(|depth| depth > 0));
             let fold = if foldable { "  [-] [+] fold" } else { "" };
-            let keys = roomiest(
+            let keys = first_that_fits(
                 ui,
                 [
                     format!("[v] [Esc] back  [/] find  [n] [N] next  [Space] [b] page{fold}"),
@@ -302,15 +310,15 @@ fn full(ui: &mut Ui, doc: Doc, find: Option<&str>) -> Frame {
                 ],
             );
             let ways = [
-                format!("all of it, lines {first} to {last} of {len}"),
-                format!("all of it, {first}-{last} of {len}"),
+                format!("full view, lines {first} to {last} of {len}"),
+                format!("full view, {first}-{last} of {len}"),
                 format!("{first}-{last} of {len}"),
             ];
-            (roomiest(ui, ways), body, keys)
+            (first_that_fits(ui, ways), body, keys)
         }
-        Doc::Facts => {
+        Document::Facts => {
             let from = ui.view.row;
-            let body = ui.facts.iter().skip(from).take(height).map(|line| drawn(line, None)).collect();
+            let body = ui.facts.iter().skip(from).take(height).map(|line| style_line(line, None)).collect();
             let last = (from + height).min(ui.facts.len());
             let (from, len) = (from + 1, ui.facts.len());
             let ways = [
@@ -318,53 +326,53 @@ fn full(ui: &mut Ui, doc: Doc, find: Option<&str>) -> Frame {
                 format!("facts and keys, {from}-{last} of {len}"),
                 format!("{from}-{last} of {len}"),
             ];
-            let title = roomiest(ui, ways);
+            let title = first_that_fits(ui, ways);
             (title, body, "[?] [Esc] back  [Space] [b] page".to_owned())
         }
     };
-    let mut rows = vec![rule(ui, &title, colours::title())];
+    let mut rows = vec![rule(ui, &title, colors::title())];
     rows.extend(body);
     rows.resize_with(height + 1, Vec::new);
-    rows.push(rule(ui, "", colours::frame()));
+    rows.push(rule(ui, "", colors::frame()));
     let room = ui.room();
     let (last, cursor) = match (find, &ui.notice) {
         (Some(text), _) => {
             let text = visible_line(text).text();
             let column = 7 + width(&text);
-            (vec![Span::styled("find: ", colours::key()), Span::raw(text)], column.min(room))
+            (vec![Span::styled("find: ", colors::key()), Span::raw(text)], column.min(room))
         }
-        (None, Some(notice)) => (vec![Span::styled(short(notice, room), colours::notice())], 0),
+        (None, Some(notice)) => (vec![Span::styled(short(notice, room), colors::notice())], 0),
         (None, None) => (options(&short(&status, room), room).into_iter().next().unwrap_or_default(), 0),
     };
     let cursor = (cursor.saturating_sub(1), rows.len());
     rows.push(last);
-    Frame { stage: Stage::Full, ..placed(ui, rows, Some(cursor)) }
+    Frame { stage: Stage::Full, ..frame_of(ui, rows, Some(cursor)) }
 }
 
-fn folded(ui: &Ui, row: &Shown) -> Drawn {
-    let mut spans = drawn(&row.line, ui.sought.as_deref());
+fn style_row(ui: &Ui, row: &WindowRow) -> StyledRow {
+    let mut spans = style_line(&row.line, ui.search.as_deref());
     if row.folded > 0 {
-        spans.push(Span::styled(format!(" … {} lines folded", row.folded), colours::notice()));
+        spans.push(Span::styled(format!(" … {} lines folded", row.folded), colors::notice()));
     }
     spans
 }
 
-/// A line behind its gutter.
-fn drawn(line: &Line, sought: Option<&str>) -> Drawn {
+/// Draws a line with its gutter.
+fn style_line(line: &Line, search: Option<&str>) -> StyledRow {
     let mut spans = Vec::new();
     if !line.gutter().is_empty() {
-        spans.push(Span::styled(line.gutter(), colours::dim()));
+        spans.push(Span::styled(line.gutter(), colors::dim()));
     }
-    let found = sought.is_some_and(|text| line.text().to_lowercase().contains(&text.to_lowercase()));
+    let found = search.is_some_and(|text| line.text().to_lowercase().contains(&text.to_lowercase()));
     for piece in &line.pieces {
-        let style = colours::of(line, piece);
-        let style = if found { style.patch(colours::found()) } else { style };
+        let style = colors::of(line, piece);
+        let style = if found { style.patch(colors::found()) } else { style };
         spans.push(Span::styled(piece.text.clone(), style));
     }
     spans
 }
 
-fn placed(ui: &Ui, rows: Vec<Drawn>, cursor: Option<(usize, usize)>) -> Frame {
+fn frame_of(ui: &Ui, rows: Vec<StyledRow>, cursor: Option<(usize, usize)>) -> Frame {
     let cell = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
     let area = Rect::new(0, 0, ui.size.0, cell(rows.len()));
     let mut buffer = Buffer::empty(area);
@@ -376,30 +384,30 @@ fn placed(ui: &Ui, rows: Vec<Drawn>, cursor: Option<(usize, usize)>) -> Frame {
     Frame { stage: Stage::Inline, buffer, cursor }
 }
 
-/// The row at which one of the scopes begins.
+/// The first row of one of the scopes.
 pub(super) fn scope_start(ui: &Ui, at: usize) -> usize {
     let room = ui.room();
-    let heading = words(SCOPES, room, colours::key()).len();
+    let heading = words(SCOPES, room, colors::key()).len();
     let scopes = ui.page.scopes(room.saturating_sub(4));
     heading + scopes.iter().take(at).map(Vec::len).sum::<usize>()
 }
 
-/// How many rows the scopes take.
+/// The number of rows of the scopes.
 pub(super) fn scope_len(ui: &Ui, marked: Option<usize>) -> usize {
     scope_lines(ui, marked).len()
 }
 
-/// How far a yes for the session may reach, and what it would have covered before.
-fn scope_lines(ui: &Ui, marked: Option<usize>) -> Vec<Drawn> {
+/// The scopes of a yes for the session, and the earlier requests that the chosen one would have covered.
+fn scope_lines(ui: &Ui, marked: Option<usize>) -> Vec<StyledRow> {
     let room = ui.room();
     let Some(member) = ui.question.members.first() else { return Vec::new() };
-    let mut rows = words(SCOPES, room, colours::key());
+    let mut rows = words(SCOPES, room, colors::key());
     for (at, lines) in ui.page.scopes(room.saturating_sub(4)).into_iter().enumerate() {
-        let (mark, style) = if marked == Some(at) { ("▶", colours::ready()) } else { (" ", Style::new()) };
+        let (mark, style) = if marked == Some(at) { ("▶", colors::ready()) } else { (" ", Style::new()) };
         for (row, line) in lines.iter().enumerate() {
             let label = if row == 0 { format!("{mark}{} ", at + 1) } else { "   ".to_owned() };
             let mut spans = vec![Span::styled(label, style)];
-            spans.extend(drawn(line, None));
+            spans.extend(style_line(line, None));
             rows.push(spans);
         }
     }
@@ -409,30 +417,31 @@ fn scope_lines(ui: &Ui, marked: Option<usize>) -> Vec<Drawn> {
         .checked_sub(1)
         .and_then(|at| ui.page.offers.patterns.get(at))
         .and_then(|at| request.patterns.get(*at));
-    let alike: Vec<&Past> = ui.history.iter().filter(|past| past.tool == request.tool_name).collect();
-    let matches = |past: &&&Past| {
+    let alike: Vec<&EarlierRequest> =
+        ui.history.iter().filter(|past| past.tool == request.tool_name).collect();
+    let matches = |past: &&&EarlierRequest| {
         pattern.map_or(past.payload == request.payload, |pattern| pattern.matches(&past.payload))
     };
-    let found: Vec<&&Past> = alike.iter().filter(matches).collect();
+    let found: Vec<&&EarlierRequest> = alike.iter().filter(matches).collect();
     let text = match (alike.len(), found.len()) {
-        (0, _) => "no call of this tool was asked about before: it would have covered none".to_owned(),
-        (1, 0) => "1 call of this tool was asked about before: it would not have covered it".to_owned(),
-        (1, _) => "1 call of this tool was asked about before: it would have covered it:".to_owned(),
-        (all, 0) => format!("of {all} calls of this tool asked about before it would have covered none"),
+        (0, _) => "there are no earlier requests for this tool".to_owned(),
+        (1, 0) => "your choice would not have covered the earlier request for this tool".to_owned(),
+        (1, _) => "your choice would have covered the earlier request for this tool:".to_owned(),
+        (all, 0) => format!("your choice would have covered none of {all} earlier requests for this tool"),
         (all, some) => {
-            format!("of {all} calls of this tool asked about before it would have covered {some}:")
+            format!("your choice would have covered {some} of {all} earlier requests for this tool:")
         }
     };
-    rows.extend(words(&text, room, colours::dim()));
+    rows.extend(words(&text, room, colors::dim()));
     for past in found.iter().rev().take(MAX_PAST) {
         let pieces = vec![Piece::ours(short(&past.summary, room.saturating_sub(4)))];
-        rows.push(drawn(&Line { part: Part::Scope, row: Row::First, pieces }, None));
+        rows.push(style_line(&Line { part: Part::Scope, row: Row::First, pieces }, None));
     }
     rows
 }
 
 impl Ui {
-    /// The facts whole, then what the keys do.
+    /// The facts in full, followed by the effects of the keys.
     pub(super) fn facts_and_keys(&self) -> Vec<Line> {
         let mut lines = self.page.facts(self.room());
         let ours = |part: Part, text: &str| Line { part, row: Row::First, pieces: vec![Piece::ours(text)] };
@@ -444,9 +453,9 @@ impl Ui {
         let more = [
             "  [Esc] no",
             "  [Ctrl-C] no, and stop the run",
-            "  [Up] [Down] [PgUp] [PgDn] [Home] [End] move, [Tab] to the next part",
+            "  [Up] [Down] [PgUp] [PgDn] [Home] [End] scroll, [Tab] jumps to the next part",
             "",
-            "  keys count once it says ready; what is typed before is thrown away",
+            "  keys count once the prompt says ready; earlier keys are discarded",
             "  Enter, Space, pasted text and several keys at once approve nothing",
         ];
         for text in more {

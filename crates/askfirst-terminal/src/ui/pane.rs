@@ -1,4 +1,4 @@
-//! A window on a page: where it stands, how it moves, what was in it.
+//! The window on a page: its position, scrolling, search, folding, and the paragraphs that were in it.
 
 use askfirst_display::Line;
 
@@ -6,45 +6,45 @@ use super::Ui;
 use super::draw::scope_len;
 use crate::decode::Key;
 
-/// Where a window begins: a place of the page, and a row of that place.
+/// The top of a window: a paragraph of the page, and a row of that paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Spot {
     pub(super) at: usize,
     pub(super) row: usize,
 }
 
-/// Which way to look.
+/// The direction of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Direction {
     Up,
     Down,
 }
 
-/// Which places were on screen to their end.
+/// The paragraphs that were on screen to their end.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Watched {
-    places: Vec<bool>,
+pub(super) struct SeenParagraphs {
+    seen: Vec<bool>,
     count: usize,
     len: usize,
 }
 
-impl Watched {
-    /// Begins anew if the page is laid out otherwise.
+impl SeenParagraphs {
+    /// Starts again if the layout of the page changed.
     pub(super) fn fit(&mut self, len: usize) {
         if self.len != len {
-            *self = Self { places: vec![false; len], count: 0, len };
+            *self = Self { seen: vec![false; len], count: 0, len };
         }
     }
 
     pub(super) fn mark(&mut self, at: usize) {
-        if let Some(place) = self.places.get_mut(at).filter(|place| !**place) {
-            *place = true;
+        if let Some(seen) = self.seen.get_mut(at).filter(|seen| !**seen) {
+            *seen = true;
             self.count += 1;
         }
     }
 
-    pub(super) fn saw(&self, at: usize) -> bool {
-        self.places.get(at).copied().unwrap_or(false)
+    pub(super) fn contains(&self, at: usize) -> bool {
+        self.seen.get(at).copied().unwrap_or(false)
     }
 
     pub(super) fn count(&self) -> usize {
@@ -53,10 +53,10 @@ impl Watched {
 }
 
 /// One row in a window.
-pub(super) struct Shown {
+pub(super) struct WindowRow {
     pub(super) at: usize,
     pub(super) line: Line,
-    /// How many places are folded away behind it.
+    /// The number of paragraphs that are folded into it.
     pub(super) folded: usize,
 }
 
@@ -65,7 +65,7 @@ impl Ui {
         self.page.len(self.room())
     }
 
-    /// How many places behind one are folded into it.
+    /// The number of paragraphs after this one that are folded into it.
     fn hidden_behind(&self, at: usize) -> usize {
         if !self.folded.contains(&at) {
             return 0;
@@ -83,25 +83,25 @@ impl Ui {
 
     fn before(&self, at: usize) -> Option<usize> {
         let before = at.checked_sub(1)?;
-        let over = |fold: &&usize| **fold < before && self.after(**fold) > before;
-        Some(self.folded.range(..at).find(over).copied().unwrap_or(before))
+        let covers = |fold: &&usize| **fold < before && self.after(**fold) > before;
+        Some(self.folded.range(..at).find(covers).copied().unwrap_or(before))
     }
 
     /// The rows of a window.
-    pub(super) fn window(&self, top: Spot, height: usize) -> Vec<Shown> {
+    pub(super) fn window(&self, top: Spot, height: usize) -> Vec<WindowRow> {
         let (mut found, mut at, mut skip) = (Vec::new(), top.at, top.row);
         while found.len() < height && at < self.len() {
             let folded = self.hidden_behind(at);
             let rows = self.page.rows(at, self.room());
             for line in rows.into_iter().skip(skip).take(height - found.len()) {
-                found.push(Shown { at, line, folded });
+                found.push(WindowRow { at, line, folded });
             }
             (at, skip) = (at + 1 + folded, 0);
         }
         found
     }
 
-    /// Marks what a window shows to its end.
+    /// Marks the paragraphs that a window shows to their end.
     pub(super) fn watch(&mut self, top: Spot, height: usize) {
         let len = self.len();
         self.watched.fit(len);
@@ -145,14 +145,14 @@ impl Ui {
         }
     }
 
-    /// The last place from which a window is full.
+    /// The last position from which the window is full.
     fn last(&self, height: usize) -> Spot {
         let Some(at) = self.before(self.len()) else { return Spot::default() };
         let row = self.page.rows(at, self.room()).len().saturating_sub(1);
         self.up(Spot { at, row }, height.saturating_sub(1))
     }
 
-    fn stepped(&self, from: Spot, key: Key, height: usize) -> Option<Spot> {
+    fn step(&self, from: Spot, key: Key, height: usize) -> Option<Spot> {
         let page = height.saturating_sub(1).max(1);
         let to = match key {
             Key::Down | Key::Char('j') | Key::Enter => self.down(from, 1),
@@ -170,41 +170,40 @@ impl Ui {
         Some(to.min(self.last(height)))
     }
 
-    pub(super) fn move_pane(&mut self, key: Key) {
-        if let Some(to) = self.stepped(self.top, key, self.pane_height) {
+    pub(super) fn scroll_pane(&mut self, key: Key) {
+        if let Some(to) = self.step(self.top, key, self.pane_height) {
             self.top = to;
         }
     }
 
-    pub(super) fn move_view(&mut self, key: Key) {
+    pub(super) fn scroll_view(&mut self, key: Key) {
         let height = self.view_height();
         match key {
-            Key::Char('n') => self.find(Way::Down, 1),
-            Key::Char('N') => self.find(Way::Up, 1),
+            Key::Char('n') => self.find(Direction::Down, 1),
+            Key::Char('N') => self.find(Direction::Up, 1),
             Key::Char('-') => self.fold(),
             Key::Char('+') => self.folded.clear(),
             Key::Char('q') => {
-                self.notice =
-                    Some("here [v] or [Esc] goes back; [q] stops the run from the question".to_owned());
+                self.notice = Some("go back with [v] or [Esc]: [q] works only at the question".to_owned());
             }
             _ => {
-                if let Some(to) = self.stepped(self.view, key, height) {
+                if let Some(to) = self.step(self.view, key, height) {
                     self.view = to;
                 }
             }
         }
     }
 
-    pub(super) fn move_facts(&mut self, key: Key) {
-        self.move_rows(key, self.view_height(), self.facts.len());
+    pub(super) fn scroll_facts(&mut self, key: Key) {
+        self.scroll_rows(key, self.view_height(), self.facts.len());
     }
 
-    pub(super) fn move_scope(&mut self, key: Key, marked: Option<usize>) {
-        self.move_rows(key, self.pane_height, scope_len(self, marked));
+    pub(super) fn scroll_scopes(&mut self, key: Key, marked: Option<usize>) {
+        self.scroll_rows(key, self.pane_height, scope_len(self, marked));
     }
 
-    /// Moves in rows that are not those of the page.
-    fn move_rows(&mut self, key: Key, height: usize, len: usize) {
+    /// Scrolls rows that are not part of the page.
+    fn scroll_rows(&mut self, key: Key, height: usize, len: usize) {
         let most = len.saturating_sub(height);
         let here = self.view.row.min(most);
         let row = match key {
@@ -223,7 +222,7 @@ impl Ui {
         usize::from(self.size.1).saturating_sub(3).max(1)
     }
 
-    /// Folds everything that can be, but for the outermost.
+    /// Folds every outermost paragraph that has nested ones.
     fn fold(&mut self) {
         let room = self.room();
         let depths: Vec<Option<usize>> = (0..self.len()).map(|at| self.page.depth(at, room)).collect();
@@ -238,24 +237,24 @@ impl Ui {
         self.view = Spot::default();
     }
 
-    /// The next place that holds the text, `skip` places on.
-    pub(super) fn find(&mut self, way: Way, skip: usize) {
-        let Some(text) = self.sought.as_ref().map(|text| text.to_lowercase()) else { return };
+    /// Moves to the next paragraph that contains the searched text, starting `skip` paragraphs further.
+    pub(super) fn find(&mut self, direction: Direction, skip: usize) {
+        let Some(text) = self.search.as_ref().map(|text| text.to_lowercase()) else { return };
         let holds = |at: &usize| {
             let rows = self.page.rows(*at, self.room());
             rows.iter().map(Line::text).collect::<String>().to_lowercase().contains(&text)
         };
         let (here, len) = (self.view.at, self.len());
-        let found = match way {
-            Way::Down => (here + skip..len).chain(0..here.min(len)).find(holds),
-            Way::Up => (0..here).rev().chain((here..len).rev()).find(holds),
+        let found = match direction {
+            Direction::Down => (here + skip..len).chain(0..here.min(len)).find(holds),
+            Direction::Up => (0..here).rev().chain((here..len).rev()).find(holds),
         };
         match found {
             Some(at) => {
                 self.folded.clear();
                 self.view = Spot { at, row: 0 };
             }
-            None => self.notice = Some("it is not there".to_owned()),
+            None => self.notice = Some("not found".to_owned()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of the screen that need to look inside.
+//! Tests of the screen that need its private parts.
 
 use askfirst::machine::{Member, QuestionId};
 use askfirst::simple_approval_request;
@@ -13,20 +13,20 @@ fn ui(size: (u16, u16)) -> Ui {
     let options = Options::default();
     let mut ui =
         Ui::new(Arc::clone(&question), &options, &Schemas::default(), Arc::default(), size, Timestamp(0));
-    ui.complete(prepare(&question, &options, Timestamp(0), Colouring::BRIEF), Duration::ZERO);
+    ui.complete(prepare(&question, &options, Timestamp(0), HighlightBudget::BRIEF), Duration::ZERO);
     ui.frame(Timestamp(0));
     ui
 }
 
-fn press(ui: &mut Ui, at: u64) -> Vec<Wish> {
+fn press(ui: &mut Ui, at: u64) -> Vec<HostAction> {
     let y = Event::Read(vec![Input::Key(Key::Char('y'))]);
-    let mut wishes = ui.event(y, Duration::from_millis(at));
-    wishes.extend(ui.event(Event::Tick, Duration::from_millis(at + 200)));
-    wishes
+    let mut actions = ui.event(y, Duration::from_millis(at));
+    actions.extend(ui.event(Event::Tick, Duration::from_millis(at + 200)));
+    actions
 }
 
 #[test]
-fn what_is_not_on_screen_cannot_be_approved() {
+fn content_off_screen_cannot_be_approved() {
     let mut ui = ui((80, 30));
     ui.event(Event::Tick, Duration::from_secs(2));
     assert!(ui.keys.is_armed());
@@ -39,11 +39,11 @@ fn what_is_not_on_screen_cannot_be_approved() {
     ui.frame(Timestamp(0));
     assert_eq!(press(&mut ui, 11_010), []);
     ui.event(Event::Tick, Duration::from_secs(20));
-    assert!(matches!(press(&mut ui, 21_000).as_slice(), [Wish::Answer(all)] if all[0].approved));
+    assert!(matches!(press(&mut ui, 21_000).as_slice(), [HostAction::Answer(all)] if all[0].approved));
 }
 
 #[test]
-fn a_head_without_its_content_never_arms() {
+fn prompt_without_its_content_never_arms() {
     let whole = ui((80, 30));
     let mut head = Ui::new(
         Arc::clone(&whole.question),

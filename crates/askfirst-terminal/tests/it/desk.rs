@@ -1,4 +1,4 @@
-//! A pseudo-terminal with a program that asks on it, and somebody who types.
+//! Runs the example `ask` on a pseudo-terminal, types keys and reads the screen.
 
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -18,23 +18,23 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, OptionalActions, Termios, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 
-/// Longer than anything takes; then the test fails.
+/// The time after which a test fails. Nothing takes that long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How the program gets its terminal.
+/// The way in which the program gets its terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seat {
     /// On standard input.
     Stdin,
-    /// As the terminal of its session only.
+    /// As the controlling terminal only.
     Controlling,
     /// Not at all.
     None,
-    /// On standard input, and it outlives a hang-up.
+    /// On standard input, and the program ignores a hang-up.
     OutlivesHangUp,
 }
 
-/// Everything that may be chosen before the program starts.
+/// The setup of a test: questions, flags, environment and terminal.
 pub(crate) struct Desk {
     questions: Vec<Question>,
     flags: Vec<String>,
@@ -47,44 +47,44 @@ pub(crate) struct Desk {
     program: PathBuf,
 }
 
-/// What was drawn so far.
+/// The output of the program so far.
 #[derive(Default)]
-struct Drawn {
+struct Output {
     bytes: Mutex<Vec<u8>>,
     more: Condvar,
     stop: AtomicBool,
 }
 
 /// A program that was started on a terminal.
-pub(crate) struct Started {
+pub(crate) struct SpawnedProgram {
     pub(crate) master: OwnedFd,
     pub(crate) child: Child,
-    /// How the terminal was before.
+    /// The modes of the terminal before the program started.
     pub(crate) before: Termios,
     pub(crate) folder: tempfile::TempDir,
 }
 
-/// A program that asks.
-pub(crate) struct Asking {
+/// A running program that asks.
+pub(crate) struct PromptRun {
     size: (u16, u16),
     before: LocalModes,
     master: Option<Arc<OwnedFd>>,
-    drawn: Arc<Drawn>,
+    drawn: Arc<Output>,
     reader: Option<JoinHandle<()>>,
     child: Child,
-    looked: usize,
+    matched: usize,
     _folder: tempfile::TempDir,
 }
 
-/// How it ended.
-pub(crate) struct Ended {
+/// The result of a program that ended.
+pub(crate) struct PromptResult {
     /// The answers, in the order of the questions.
     pub(crate) answers: Vec<Answer>,
-    /// Everything that was drawn.
+    /// The whole output.
     pub(crate) screen: String,
 }
 
-impl Ended {
+impl PromptResult {
     /// The one decision.
     pub(crate) fn decision(&self) -> &ApprovalDecision {
         match self.answers.as_slice() {
@@ -175,35 +175,35 @@ impl Desk {
         self
     }
 
-    /// On a terminal that another program left without lines and signals.
+    /// Starts on a terminal that another program left in raw mode.
     pub(crate) fn left_raw(mut self) -> Self {
         self.raw = true;
         self
     }
 
-    pub(crate) fn start(self) -> Asking {
+    pub(crate) fn start(self) -> PromptRun {
         let size = (self.rows, self.columns);
-        let Started { master, child, before, folder } = self.spawn();
+        let SpawnedProgram { master, child, before, folder } = self.spawn();
         let master = Arc::new(master);
-        let drawn = Arc::new(Drawn::default());
+        let drawn = Arc::new(Output::default());
         let reader = {
             let (master, drawn) = (Arc::clone(&master), Arc::clone(&drawn));
             std::thread::spawn(move || read_all(&master, &drawn))
         };
-        Asking {
+        PromptRun {
             size,
             before: before.local_modes,
             master: Some(master),
             drawn,
             reader: Some(reader),
             child,
-            looked: 0,
+            matched: 0,
             _folder: folder,
         }
     }
 
-    /// Starts the program, with nobody who reads or types yet.
-    pub(crate) fn spawn(self) -> Started {
+    /// Starts the program without reading its output.
+    pub(crate) fn spawn(self) -> SpawnedProgram {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -239,7 +239,7 @@ impl Desk {
                 sh.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(&self.program);
                 sh
             }
-            // Tests that ignore signals, as in the background of a script, hand that on.
+            // In the background of a script, tests ignore signals, and the program would inherit that.
             Seat::Stdin | Seat::Controlling | Seat::None if ignores_signals() => {
                 let mut env = Command::new("env");
                 env.arg("--default-signal=HUP,INT,QUIT,TERM,USR1").arg(&self.program);
@@ -261,11 +261,11 @@ impl Desk {
             .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
-        Started { master, child, before, folder }
+        SpawnedProgram { master, child, before, folder }
     }
 }
 
-/// Whether this process was started to ignore a hang-up, an interrupt or the like.
+/// Whether this process was started with a signal such as SIGHUP or SIGINT ignored.
 fn ignores_signals() -> bool {
     let ending = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::USR1];
     let ending = ending.iter().fold(0_u64, |set, signal| set | 1 << (signal.as_raw() - 1));
@@ -274,7 +274,7 @@ fn ignores_signals() -> bool {
     ignored.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).is_some_and(|set| set & ending != 0)
 }
 
-/// The example, which is built with the tests.
+/// The path of the example `ask`, which is built with the tests.
 fn program() -> PathBuf {
     let this = std::env::current_exe().unwrap();
     let program = this.parent().and_then(|deps| deps.parent()).unwrap().join("examples/ask");
@@ -282,7 +282,7 @@ fn program() -> PathBuf {
     program
 }
 
-fn read_all(master: &OwnedFd, drawn: &Drawn) {
+fn read_all(master: &OwnedFd, drawn: &Output) {
     let mut bytes = [0; 4096];
     while !drawn.stop.load(Ordering::SeqCst) {
         let mut fds = [PollFd::new(master, PollFlags::IN)];
@@ -298,15 +298,15 @@ fn read_all(master: &OwnedFd, drawn: &Drawn) {
     }
 }
 
-impl Asking {
-    /// Waits until a text is drawn that was not looked at yet.
+impl PromptRun {
+    /// Waits for a text in the output after the last match.
     pub(crate) fn wait_for(&mut self, text: &str) -> &mut Self {
         let until = Instant::now() + PATIENCE;
         let mut bytes = self.drawn.bytes.lock().unwrap();
         loop {
-            let new = &bytes[self.looked..];
+            let new = &bytes[self.matched..];
             if let Some(at) = new.windows(text.len()).position(|window| window == text.as_bytes()) {
-                self.looked += at + text.len();
+                self.matched += at + text.len();
                 drop(bytes);
                 return self;
             }
@@ -316,17 +316,17 @@ impl Asking {
         }
     }
 
-    /// Waits until one of the texts is drawn or the program ended: which text it was, if any.
+    /// Waits for one of several texts. Returns the index of the first one, or `None` if the program ended.
     pub(crate) fn which(&mut self, texts: &[&str]) -> Option<usize> {
         let until = Instant::now() + PATIENCE;
         loop {
             let ended = self.child.try_wait().unwrap().is_some();
             let bytes = self.drawn.bytes.lock().unwrap();
-            let new = &bytes[self.looked..];
+            let new = &bytes[self.matched..];
             let place = |text: &&str| new.windows(text.len()).position(|window| window == text.as_bytes());
             let first = texts.iter().enumerate().filter_map(|(at, text)| Some((place(text)?, at))).min();
             if let Some((place, at)) = first {
-                self.looked += place + texts[at].len();
+                self.matched += place + texts[at].len();
                 return Some(at);
             }
             if ended {
@@ -337,8 +337,8 @@ impl Asking {
         }
     }
 
-    /// Says no, unless something was decided already.
-    pub(crate) fn refuse(&mut self) -> Ended {
+    /// Answers no, unless the question was already answered.
+    pub(crate) fn refuse(&mut self) -> PromptResult {
         if self.which(&["ready:"]).is_some() {
             self.send(b"n");
         }
@@ -354,13 +354,13 @@ impl Asking {
         self
     }
 
-    /// Types a text key by key, each after the one before was drawn.
+    /// Types a text key by key. Each key waits until the one before was drawn.
     pub(crate) fn type_slowly(&mut self, text: &str) -> &mut Self {
         let mut typed = String::new();
         for c in text.chars() {
             typed.push(c);
             self.send(c.to_string().as_bytes());
-            // A blank at the end of a line is not drawn.
+            // A space at the end of a line is not drawn.
             if c != ' ' {
                 self.wait_for(&typed);
             }
@@ -379,7 +379,7 @@ impl Asking {
         self
     }
 
-    /// Makes the terminal read lines again, as a shell does after a stop.
+    /// Makes the terminal read lines, as a shell does after a stop.
     pub(crate) fn read_lines(&mut self) -> &mut Self {
         let master = self.master.as_deref().unwrap();
         let mut modes = tcgetattr(master).unwrap();
@@ -388,22 +388,22 @@ impl Asking {
         self
     }
 
-    /// Waits for the end: the exit code, or the signal that ended it.
+    /// Waits for the end of the program. Returns the exit code, or the signal that ended it as an error.
     pub(crate) fn ended(&mut self) -> Result<i32, i32> {
         let until = Instant::now() + PATIENCE;
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(Instant::now() < until, "it does not end:\n{}", self.screen());
+            assert!(Instant::now() < until, "the program does not end:\n{}", self.screen());
             std::thread::sleep(Duration::from_millis(10));
         };
-        self.read_the_rest();
+        self.read_to_end();
         status.code().ok_or_else(|| status.signal().unwrap_or_default())
     }
 
-    /// Whether the terminal is as before any prompt.
-    pub(crate) fn is_put_back(&self) -> bool {
+    /// Whether the terminal has the modes from before the prompt.
+    pub(crate) fn is_restored(&self) -> bool {
         tcgetattr(self.master.as_deref().unwrap()).unwrap().local_modes == self.before
     }
 
@@ -413,8 +413,8 @@ impl Asking {
         self
     }
 
-    /// Waits until everything that was drawn was read.
-    fn read_the_rest(&self) {
+    /// Waits until the whole output was read.
+    fn read_to_end(&self) {
         let mut quiet = 0;
         while quiet < 5 {
             std::thread::sleep(Duration::from_millis(10));
@@ -434,27 +434,27 @@ impl Asking {
         }
     }
 
-    pub(crate) fn end(&mut self) -> Ended {
+    pub(crate) fn end(&mut self) -> PromptResult {
         let until = Instant::now() + PATIENCE;
         while self.child.try_wait().unwrap().is_none() {
             if Instant::now() > until {
                 self.child.kill().unwrap();
-                panic!("it does not end:\n{}", self.screen());
+                panic!("the program does not end:\n{}", self.screen());
             }
             std::thread::sleep(Duration::from_millis(10));
         }
         let mut out = String::new();
         self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
         if self.master.is_some() {
-            assert!(self.is_put_back(), "the terminal was not put back");
+            assert!(self.is_restored(), "the terminal was not restored");
         }
-        self.read_the_rest();
+        self.read_to_end();
         self.stop_reading();
         let answers = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        Ended { answers, screen: self.screen() }
+        PromptResult { answers, screen: self.screen() }
     }
 
-    /// The screen as a terminal would show it, as far as it was drawn.
+    /// The current screen, as a terminal would show it.
     pub(crate) fn terminal(&self) -> vt100::Parser {
         let mut parser =
             vt100::Parser::new(self.size.0.try_into().unwrap(), self.size.1.try_into().unwrap(), 200);
@@ -462,7 +462,7 @@ impl Asking {
         parser
     }
 
-    /// The rows of that screen.
+    /// The text of the current screen.
     pub(crate) fn seen(&self) -> String {
         self.terminal().screen().contents()
     }
@@ -472,7 +472,7 @@ impl Asking {
     }
 }
 
-impl Drop for Asking {
+impl Drop for PromptRun {
     fn drop(&mut self) {
         self.drawn.stop.store(true, Ordering::SeqCst);
         let _ = self.child.kill();

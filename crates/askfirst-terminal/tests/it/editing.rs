@@ -1,10 +1,10 @@
-//! The arguments can be edited; what comes back is read strictly.
+//! Tests of editing the arguments of a call.
 
 use std::fs::write;
 
 use crate::desk::{Desk, email};
 
-/// An editor that leaves the folder's `1`, then `2`, … in the file.
+/// An editor that writes the content of the file `1`, then `2`, … into the edited file.
 fn editor(texts: &[&str]) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     for (at, text) in texts.iter().enumerate() {
@@ -19,7 +19,7 @@ fn editor(texts: &[&str]) -> (tempfile::TempDir, String) {
 }
 
 #[test]
-fn edited_arguments_go_with_the_answer() {
+fn edited_arguments_are_sent_with_the_answer() {
     let (folder, editor) = editor(&["{\"to\": 1, \"to\": 2}", "[]", "{\"to\": \"eve@example.com\"}"]);
     let mut asking = Desk::new(email()).env("EDITOR", "false").env("VISUAL", &editor).start();
     asking.ready().send(b"e").wait_for("duplicate key `to`");
@@ -27,12 +27,12 @@ fn edited_arguments_go_with_the_answer() {
     let ended = asking.ready().send(b"e").end();
     let edited = ended.decision().edited_args.clone().unwrap_or_default();
     assert_eq!(serde_json::Value::Object(edited), serde_json::json!({"to": "eve@example.com"}));
-    assert!(ended.screen.contains("edited, to be judged again: send_email"));
+    assert!(ended.screen.contains("edited, to be checked again: send_email"));
     assert_eq!(std::fs::read_to_string(folder.path().join("modes")).unwrap(), "600\n600\n600\n");
 }
 
 #[test]
-fn an_editor_that_changes_nothing_or_fails_decides_nothing() {
+fn editor_that_changes_nothing_or_fails_decides_nothing() {
     let mut asking = Desk::new(email()).env("EDITOR", "true").start();
     asking.ready().send(b"e").wait_for("nothing was changed");
     assert!(!asking.ready().send(b"n").end().decision().approved);
@@ -42,10 +42,10 @@ fn an_editor_that_changes_nothing_or_fails_decides_nothing() {
 }
 
 #[test]
-fn without_an_editor_the_arguments_are_typed_into_a_field() {
+fn arguments_without_an_editor_are_typed_into_a_field() {
     let mut asking = Desk::new(email()).start();
     asking.ready().send(b"e").wait_for("Enter sends them").wait_for("bob@example.com\"}");
-    // Behind the closing brace and quote stands the cursor; the recipient becomes bobs.
+    // The cursor is after the closing quote and brace. The edit adds an `s` to the recipient.
     asking.send(b"\x1b[D\x1b[D").send(b"s\r").wait_for("coms \"}");
     asking.send(b"\x7f").wait_for("coms\"}");
     let ended = asking.send(b"\r").end();
@@ -54,26 +54,26 @@ fn without_an_editor_the_arguments_are_typed_into_a_field() {
 }
 
 #[test]
-fn edited_arguments_must_be_what_the_tool_takes() {
+fn edited_arguments_must_match_the_schema() {
     let schema = r#"{"properties": {"to": {"type": "string", "maxLength": 15}}}"#;
     let mut asking = Desk::new(email()).flags(&["--schema", schema]).start();
     asking.ready().send(b"e").wait_for("bob@example.com\"}").send(b"\x1b[D\x1b[D");
-    asking.send(b"s").wait_for("coms").send(b"\r").wait_for("`to` must be 15 characters at most");
+    asking.send(b"s").wait_for("coms").send(b"\r").wait_for("`to` must have at most 15 characters");
     asking.send(b"\x1b");
     assert!(!asking.ready().send(b"n").end().decision().approved);
 }
 
 #[test]
-fn in_lines_without_an_editor_it_says_so() {
+fn plain_prompt_without_an_editor_says_so() {
     let mut asking = Desk::new(email()).flags(&["--plain"]).start();
-    asking.ready().send(b"e").wait_for("no editor is named");
+    asking.ready().send(b"e").wait_for("no editor is configured");
     assert!(!asking.ready().send(b"n").end().decision().approved);
 }
 
 #[test]
-fn an_editor_is_ended_when_the_question_is_taken_back() {
+fn editor_ends_when_the_question_is_withdrawn() {
     let mut asking = Desk::new(email()).env("EDITOR", "tail -f").flags(&["--withdraw", "3000"]).start();
     asking.ready().send(b"e");
-    let ended = asking.wait_for("nobody answered in time").end();
+    let ended = asking.wait_for("no answer in time").end();
     assert!(!ended.decision().approved);
 }

@@ -1,4 +1,4 @@
-//! Questions of every kind.
+//! Sample questions of every kind.
 
 use askfirst::machine::Question;
 use askfirst::{
@@ -100,7 +100,7 @@ pub(crate) fn data() -> Question {
     question(vec![request])
 }
 
-/// A text that does not fit on a screen, of a call that is risky.
+/// A risky call with a text that does not fit on a screen.
 pub(crate) fn text() -> Question {
     let mut request = request("publish", "Publish the report", json!({"to": "https://example.com/reports"}));
     request.risk = Risk::High;
@@ -110,7 +110,7 @@ pub(crate) fn text() -> Question {
     question(vec![request])
 }
 
-/// A question that is soon refused, asked for several equal calls, which only a person may answer.
+/// Several equal calls that only a person may approve, shortly before the deadline.
 pub(crate) fn late() -> Question {
     let mut request = request("note", "Take a note", json!({"text": "look again"}));
     request.approval = Approval::Human;
@@ -120,14 +120,14 @@ pub(crate) fn late() -> Question {
     question
 }
 
-/// Every kind, and what else looks otherwise.
+/// Every kind of question, and two more with a different look.
 pub(crate) fn more() -> Vec<(&'static str, Question)> {
     let mut more = all();
     more.extend([("text", text()), ("late", late())]);
     more
 }
 
-/// Every kind, by its name.
+/// Every kind of question, with a name.
 pub(crate) fn all() -> Vec<(&'static str, Question)> {
     vec![
         ("edit", edit()),

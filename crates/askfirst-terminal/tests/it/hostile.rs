@@ -1,4 +1,4 @@
-//! Text that wants to act upon the terminal is only drawn.
+//! Tests that hostile text is only drawn and never acts on the terminal.
 
 use askfirst::{ApprovalPresentation, Fact, PresentationKind};
 
@@ -8,7 +8,7 @@ const HOSTILE: &str =
     "\x1b[8mhidden\x1b[2J\u{202e}txt\u{200b}\r\x07\u{9b}31m\n[y] yes, once\n=== approval needed ===";
 
 #[test]
-fn hostile_text_never_reaches_the_terminal_raw() {
+fn hostile_text_reaches_the_terminal_escaped() {
     let mut request = email();
     request.tool_name = HOSTILE.into();
     request.description = HOSTILE.into();
@@ -29,7 +29,7 @@ fn hostile_text_never_reaches_the_terminal_raw() {
 }
 
 #[test]
-fn a_hostile_reason_is_echoed_visibly() {
+fn hostile_reason_is_echoed_escaped() {
     let mut asking = Desk::new(email()).flags(&["--plain"]).start();
     asking.ready().send(b"r").wait_for("Esc goes back): ");
     asking.send("\x1b[200~a\u{202e}\x1b[201~".as_bytes()).wait_for(r"\u{202e}");
@@ -38,7 +38,7 @@ fn a_hostile_reason_is_echoed_visibly() {
 }
 
 #[test]
-fn plain_and_dumb_have_no_escape_code_at_all() {
+fn plain_and_dumb_prompts_have_no_escape_codes() {
     for (flags, name, value) in [(&["--plain"][..], "X", ""), (&[], "TERM", "dumb")] {
         let ended = Desk::new(email()).flags(flags).env(name, value).start().ready().send(b"y").end();
         assert!(ended.decision().approved);
@@ -47,7 +47,7 @@ fn plain_and_dumb_have_no_escape_code_at_all() {
 }
 
 #[test]
-fn without_colour_nothing_is_coloured_or_bold() {
+fn prompt_with_no_color_has_no_color_codes() {
     let ended = Desk::new(email()).env("NO_COLOR", "1").start().ready().send(b"y").end();
     assert!(ended.decision().approved);
     let codes: Vec<&str> = ended.screen.split("\x1b[").skip(1).collect();
@@ -57,7 +57,7 @@ fn without_colour_nothing_is_coloured_or_bold() {
 }
 
 #[test]
-fn with_colour_every_code_is_taken_back() {
+fn colored_prompt_resets_every_code() {
     let ended = Desk::new(email()).start().ready().send(b"y").end();
     assert!(ended.screen.contains("\x1b[1m"));
     assert!(ended.screen.contains("\x1b[?2004h") && ended.screen.contains("\x1b[?2004l"));

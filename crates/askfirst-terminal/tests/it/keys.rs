@@ -1,11 +1,11 @@
-//! Which keys decide on a real terminal.
+//! Tests of which keys decide on a real terminal.
 
 use askfirst::{ApprovalScope, Cause, Loosen, OfferedPattern, Risk};
 
 use crate::desk::{Desk, Seat, args, email};
 
 #[test]
-fn a_yes_that_was_typed_ahead_does_not_approve() {
+fn yes_typed_ahead_does_not_approve() {
     let mut asking = Desk::new(email()).typed_ahead(b"y\ny").start();
     let ended = asking.ready().send(b"n").end();
     assert!(!ended.decision().approved);
@@ -13,14 +13,14 @@ fn a_yes_that_was_typed_ahead_does_not_approve() {
 }
 
 #[test]
-fn a_yes_before_the_ready_mark_does_not_approve() {
+fn yes_before_the_ready_mark_does_not_approve() {
     let mut asking = Desk::new(email()).start();
     let ended = asking.wait_for("[not yet]").send(b"y").ready().send(b"n").end();
     assert!(!ended.decision().approved);
 }
 
 #[test]
-fn a_yes_after_the_ready_mark_approves_once() {
+fn yes_after_the_ready_mark_approves_once() {
     let ended = Desk::new(email()).start().ready().send(b"y").end();
     assert!(ended.decision().approved);
     assert_eq!(ended.decision().remember, ApprovalScope::None);
@@ -54,7 +54,7 @@ fn pasted_text_decides_nothing() {
 }
 
 #[test]
-fn escape_sequences_decide_nothing_and_escape_alone_refuses() {
+fn escape_sequence_decides_nothing_but_escape_refuses() {
     let mut asking = Desk::new(email()).start();
     for sequence in [&b"\x1b[A"[..], b"\x1bOP", b"\x1by", b"\x1b]11;y\x07"] {
         asking.ready().send(sequence).wait_for("[not yet]");
@@ -65,7 +65,7 @@ fn escape_sequences_decide_nothing_and_escape_alone_refuses() {
 }
 
 #[test]
-fn the_session_keys_reach_for_the_session() {
+fn session_keys_are_remembered_for_the_session() {
     let ended = Desk::new(email()).start().ready().send(b"s").end();
     assert!(ended.decision().approved);
     assert_eq!(ended.decision().remember, ApprovalScope::Session);
@@ -75,7 +75,7 @@ fn the_session_keys_reach_for_the_session() {
 }
 
 #[test]
-fn a_no_with_a_reason_carries_it() {
+fn no_with_a_reason_carries_the_reason() {
     let mut asking = Desk::new(email()).start();
     asking.ready().send(b"r").wait_for("Esc goes back):").wait_for("│").type_slowly("not today");
     let ended = asking.send(b"\r").end();
@@ -84,7 +84,7 @@ fn a_no_with_a_reason_carries_it() {
 }
 
 #[test]
-fn escape_leaves_the_reason_without_an_answer() {
+fn escape_in_the_reason_goes_back() {
     let mut asking = Desk::new(email()).start();
     asking.ready().send(b"r").wait_for("Esc goes back):").wait_for("│").type_slowly("no");
     asking.send(b"\x1b").wait_for("[not yet]");
@@ -101,25 +101,25 @@ fn q_and_ctrl_c_stop_the_run() {
 }
 
 #[test]
-fn a_terminal_that_is_not_standard_input_is_asked_too() {
+fn controlling_terminal_is_asked_without_stdin() {
     let ended = Desk::new(email()).seat(Seat::Controlling).start().ready().send(b"y").end();
     assert!(ended.decision().approved);
 }
 
 #[test]
-fn high_risk_with_more_than_the_preview_must_be_viewed_first() {
+fn risky_call_past_the_preview_must_be_viewed_first() {
     let mut request = email();
     request.risk = Risk::High;
     request.args = args(serde_json::json!({"body": "line\n".repeat(40)}));
     let mut asking = Desk::new(request).flags(&["--preview", "10"]).start();
-    asking.wait_for("more below").ready().send(b"y").wait_for("view it with [v] first");
-    asking.ready().send(b"v").wait_for("all of it").send(b"G").wait_for("to 53 of 53").send(b"v");
+    asking.wait_for("more below").ready().send(b"y").wait_for("view all with [v] first");
+    asking.ready().send(b"v").wait_for("full view").send(b"G").wait_for("to 53 of 53").send(b"v");
     let ended = asking.ready().send(b"y").end();
     assert!(ended.decision().approved);
 }
 
 #[test]
-fn what_was_left_out_is_recorded_as_unseen() {
+fn lines_past_the_preview_are_recorded_as_unseen() {
     let mut request = email();
     request.args = args(serde_json::json!({"body": "line\n".repeat(40)}));
     let ended = Desk::new(request).flags(&["--preview", "10"]).start().ready().send(b"y").end();
@@ -128,7 +128,7 @@ fn what_was_left_out_is_recorded_as_unseen() {
 }
 
 #[test]
-fn what_cannot_be_undone_needs_its_word() {
+fn irreversible_call_needs_its_word() {
     let mut request = email();
     request.risk = Risk::Irreversible;
     let mut asking = Desk::new(request).start();
@@ -140,11 +140,11 @@ fn what_cannot_be_undone_needs_its_word() {
 }
 
 #[test]
-fn one_of_a_group_can_be_refused_and_the_rest_kept() {
+fn group_member_can_be_refused_and_the_rest_approved() {
     let mut asking = Desk::group(vec![email(), email(), email()]).start();
     asking.wait_for("for 3 requests together").ready().send(b"2").wait_for("refused");
-    // What must be seen of the last one is not on screen yet.
-    asking.ready().send(b"y").wait_for("must be seen");
+    // A must-see part of the last member is not on screen yet.
+    asking.ready().send(b"y").wait_for("you must see");
     asking.ready().send(b"\x1b[F");
     let ended = asking.ready().send(b"y").end();
     let approved: Vec<bool> = ended.answers[0].decisions.iter().map(|decision| decision.approved).collect();
@@ -152,20 +152,20 @@ fn one_of_a_group_can_be_refused_and_the_rest_kept() {
 }
 
 #[test]
-fn an_approval_can_be_widened_to_what_the_tool_offers() {
+fn session_yes_can_use_a_scope_the_tool_offers() {
     let mut request = email();
     let fields = args(serde_json::json!({"to": "bob@example.com", "subject": ""}));
     request.patterns.push(OfferedPattern::new("any mail to bob", fields, [("subject", Loosen::Any)]));
     let mut asking = Desk::new(request).start();
-    asking.wait_for("any mail to bob").ready().send(b"s").wait_for("how far?");
-    asking.ready().send(b"2").wait_for("would have covered none");
+    asking.wait_for("any mail to bob").ready().send(b"s").wait_for("which calls?");
+    asking.ready().send(b"2").wait_for("no earlier requests");
     let ended = asking.ready().send(b"s").end();
     assert_eq!(ended.decision().remember, ApprovalScope::Pattern);
     assert_eq!(ended.decision().pattern, Some(0));
 }
 
 #[test]
-fn a_resize_asks_anew() {
+fn resize_asks_again() {
     let mut asking = Desk::new(email()).start();
     asking.ready().resize(60).send(b"y").wait_for("approval needed");
     assert!(!asking.ready().send(b"n").end().decision().approved);

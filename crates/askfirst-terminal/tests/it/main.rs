@@ -1,11 +1,11 @@
-//! The prompt on real pseudo-terminals: a program of its own asks, the test types.
+//! Tests of the prompt on real pseudo-terminals. A separate program asks, and the test types.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that fails should say where"
+    reason = "a panic shows where a test failed"
 )]
 
 mod desk;

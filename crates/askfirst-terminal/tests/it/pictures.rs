@@ -1,11 +1,12 @@
-//! Pictures of screens for the documentation, made from what a terminal would show. They must be fresh:
-//! `UPDATE_SCREENS=1 cargo test -p askfirst-terminal --test it pictures` makes them anew.
+//! Draws the pictures in `docs/screens` and checks that they are up to date.
+//!
+//! To update them, run `UPDATE_SCREENS=1 cargo test -p askfirst-terminal --test it pictures`.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use askfirst_terminal::still::Still;
+use askfirst_terminal::headless::HeadlessPrompt;
 use askfirst_terminal::{Options, Style};
 
 use crate::fixtures::{self, NOW};
@@ -15,7 +16,7 @@ const ROWS: u16 = 34;
 const WIDE: f32 = 8.4;
 const HIGH: f32 = 18.0;
 
-fn colour(cell: &vt100::Cell) -> &'static str {
+fn color(cell: &vt100::Cell) -> &'static str {
     match cell.fgcolor() {
         _ if cell.dim() => "#6b7394",
         vt100::Color::Idx(1) => "#f7768e",
@@ -64,7 +65,7 @@ fn picture(parser: &vt100::Parser) -> String {
             writeln!(
                 svg,
                 "<text x=\"{x:.1}\" y=\"{y}\" fill=\"{}\"{bold}{line} textLength=\"{length:.1}\" xml:space=\"preserve\">{text}</text>",
-                colour(first)
+                color(first)
             )
             .unwrap();
         }
@@ -74,20 +75,24 @@ fn picture(parser: &vt100::Parser) -> String {
 }
 
 #[test]
-fn pictures_are_fresh() {
+fn pictures_in_the_docs_are_up_to_date() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/screens");
     for (name, question) in fixtures::all() {
-        let options = Options { style: Style::Coloured, ..Options::default() };
-        let mut still = Still::new(question, &options, (COLUMNS, ROWS), NOW);
-        still.wait(Duration::from_secs(2));
+        let options = Options { style: Style::Colored, ..Options::default() };
+        let mut prompt = HeadlessPrompt::new(question, &options, (COLUMNS, ROWS), NOW);
+        prompt.wait(Duration::from_secs(2));
         let mut parser = vt100::Parser::new(ROWS.try_into().unwrap(), COLUMNS.try_into().unwrap(), 0);
-        parser.process(String::from_utf8_lossy(still.drawn()).replace('\n', "\r\n").as_bytes());
+        parser.process(String::from_utf8_lossy(prompt.drawn()).replace('\n', "\r\n").as_bytes());
         let (file, svg) = (folder.join(format!("{name}.svg")), picture(&parser));
         if std::env::var_os("UPDATE_SCREENS").is_some() {
             std::fs::create_dir_all(&folder).unwrap();
             std::fs::write(&file, &svg).unwrap();
         }
         let there = std::fs::read_to_string(&file).unwrap_or_default();
-        assert!(there == svg, "`{}` is not fresh\nhint: UPDATE_SCREENS=1", file.display());
+        assert!(
+            there == svg,
+            "`{}` is out of date\nhint: run the test with UPDATE_SCREENS=1",
+            file.display()
+        );
     }
 }

@@ -1,12 +1,12 @@
-//! The plain screens, as they are.
+//! Snapshots of the plain prompt.
 
 use askfirst::{ApprovalPresentation, PresentationKind, Risk};
 
 use crate::desk::{Desk, Seat, args, email};
 use crate::fixtures;
 
-/// The screen with every time of day made the same.
-fn settled(screen: &str) -> String {
+/// The screen with every time of day replaced.
+fn without_times(screen: &str) -> String {
     let mut lines = Vec::new();
     for line in screen.lines() {
         let line = match line.strip_suffix(" UTC").and_then(|rest| rest.rsplit_once(", ")) {
@@ -23,18 +23,18 @@ fn screen(request: askfirst::ApprovalRequest, columns: u16, keys: &[&str]) -> St
     for key in keys {
         asking.ready().send(key.as_bytes());
     }
-    settled(&asking.end().screen)
+    without_times(&asking.end().screen)
 }
 
 #[test]
-fn a_simple_call() {
+fn simple_call_matches_its_snapshot() {
     insta::assert_snapshot!("simple_80", screen(email(), 80, &["y"]));
     insta::assert_snapshot!("simple_40", screen(email(), 40, &["y"]));
     insta::assert_snapshot!("simple_120", screen(email(), 120, &["y"]));
 }
 
 #[test]
-fn a_diff_that_must_be_viewed() {
+fn risky_diff_matches_its_snapshot() {
     let diff: String =
         (1..=9).map(|n| format!("+added line number {n} with some more words in it\n")).collect();
     let diff = format!("--- a/notes.md\n+++ b/notes.md\n@@ -1,0 +1,9 @@\n{diff}");
@@ -50,7 +50,7 @@ fn a_diff_that_must_be_viewed() {
 }
 
 #[test]
-fn a_call_that_cannot_be_undone() {
+fn irreversible_call_matches_its_snapshot() {
     let mut request = email();
     request.risk = Risk::Irreversible;
     insta::assert_snapshot!("irreversible_80", screen(request.clone(), 80, &["q"]));
@@ -59,7 +59,7 @@ fn a_call_that_cannot_be_undone() {
 }
 
 #[test]
-fn every_kind_in_lines() {
+fn plain_prompt_of_every_kind_matches_its_snapshot() {
     for (name, question) in fixtures::more() {
         for columns in [80, 120, 40] {
             let deadline = |member: &mut askfirst::machine::Member| {
@@ -69,13 +69,13 @@ fn every_kind_in_lines() {
             let desk = desk.change(|there| there.members.iter_mut().for_each(deadline));
             let mut asking = desk.columns(columns).flags(&["--plain", "--preview", "6"]).start();
             asking.wait_for("[not yet]").wait_for("\nready:").send(b"n");
-            insta::assert_snapshot!(format!("lines_{name}_{columns}"), settled(&asking.end().screen));
+            insta::assert_snapshot!(format!("lines_{name}_{columns}"), without_times(&asking.end().screen));
         }
     }
 }
 
 #[test]
-fn fields_and_pages_in_lines() {
+fn plain_reason_and_scopes_match_their_snapshots() {
     for columns in [80, 120, 40] {
         let start = |keys: &[&str]| {
             let desk = Desk::new(email()).change(|there| *there = fixtures::group());
@@ -87,32 +87,32 @@ fn fields_and_pages_in_lines() {
         };
         let mut asking = start(&["2", "r"]);
         asking.wait_for("Esc goes back): ").send(b"later").wait_for("later").send(b"\r");
-        insta::assert_snapshot!(format!("lines_reason_{columns}"), settled(&asking.end().screen));
+        insta::assert_snapshot!(format!("lines_reason_{columns}"), without_times(&asking.end().screen));
         let desk = Desk::new(email()).change(|there| {
             *there = fixtures::edit();
             std::sync::Arc::make_mut(&mut there.members[0].request).deadline = None;
         });
         let mut asking = desk.columns(columns).flags(&["--plain", "--preview", "6"]).start();
-        asking.ready().send(b"s").wait_for("how far?").ready().send(b"2").wait_for("is chosen");
+        asking.ready().send(b"s").wait_for("which calls?").ready().send(b"2").wait_for("is chosen");
         asking.ready().send(b"s");
-        insta::assert_snapshot!(format!("lines_scope_{columns}"), settled(&asking.end().screen));
+        insta::assert_snapshot!(format!("lines_scope_{columns}"), without_times(&asking.end().screen));
     }
 }
 
 #[test]
-fn what_is_left_on_screen_when_nobody_answers() {
+fn screen_after_a_timeout_matches_its_snapshot() {
     for columns in [80, 120, 40] {
         for flags in [&["--withdraw", "400"][..], &["--withdraw", "400", "--plain"]] {
             let mut asking = Desk::new(email()).columns(columns).flags(flags).start();
             asking.end();
-            let seen = settled(&asking.seen());
+            let seen = without_times(&asking.seen());
             insta::assert_snapshot!(format!("time_out_{}_{columns}", flags.len()), seen);
         }
     }
 }
 
 #[test]
-fn what_is_said_where_nobody_can_be_asked() {
+fn note_without_a_terminal_matches_its_snapshot() {
     let ended = Desk::new(email()).seat(Seat::None).start().end();
-    insta::assert_snapshot!("nobody", ended.decision().note.clone().unwrap_or_default());
+    insta::assert_snapshot!("no_terminal", ended.decision().note.clone().unwrap_or_default());
 }

@@ -1,16 +1,16 @@
-//! Signals and stops: the terminal is put back, and what was typed meanwhile answers nothing.
+//! Tests of signals and stops: the terminal is restored, and keys typed in between answer nothing.
 
 use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::desk::{Asking, Desk, Seat, email};
+use crate::desk::{Desk, PromptRun, Seat, email};
 
-/// How a program ends that a signal ended, as a shell would tell it.
-fn ends_by(asking: &mut Asking, signal: Signal) {
+/// Sends a signal and checks that the program ends by it with the terminal restored.
+fn ends_by(asking: &mut PromptRun, signal: Signal) {
     asking.signal(signal);
     assert_eq!(asking.ended(), Err(signal.as_raw()), "{}", asking.screen());
-    assert!(asking.is_put_back(), "{signal:?} left it raw");
+    assert!(asking.is_restored(), "{signal:?} left the terminal raw");
     let screen = asking.screen();
     for mode in ["2004", "1004"] {
         let [on, off] = ["h", "l"].map(|end| screen.rfind(&format!("\x1b[?{mode}{end}")));
@@ -19,56 +19,56 @@ fn ends_by(asking: &mut Asking, signal: Signal) {
 }
 
 #[test]
-fn a_signal_that_ends_the_program_finds_the_terminal_put_back() {
+fn signal_that_ends_the_program_restores_the_terminal() {
     for signal in [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT, Signal::USR1] {
         let mut asking = Desk::new(email()).start();
         asking.ready();
         ends_by(&mut asking, signal);
-        assert!(asking.screen().contains("taken back: the call was given up"));
+        assert!(asking.screen().contains("withdrawn, the call was cancelled"));
     }
 }
 
 #[test]
-fn a_signal_while_all_of_it_is_viewed_gives_the_whole_screen_back_too() {
+fn signal_in_the_full_view_leaves_the_alternate_screen() {
     let mut asking = Desk::new(email()).flags(&["--say", "earlier output"]).start();
-    asking.ready().send(b"v").wait_for("all of it");
+    asking.ready().send(b"v").wait_for("full view");
     ends_by(&mut asking, Signal::TERM);
     assert!(!asking.terminal().screen().alternate_screen());
     assert!(asking.seen().starts_with("earlier output"), "{}", asking.seen());
 }
 
 #[test]
-fn a_signal_ends_an_editor_too() {
+fn signal_during_an_edit_ends_the_editor() {
     let mut asking = Desk::new(email()).env("EDITOR", "tail -f").start();
     asking.ready().send(b"e").wait_for("bob@example.com");
     ends_by(&mut asking, Signal::TERM);
 }
 
 #[test]
-fn a_terminal_that_was_not_put_back_is_noticed() {
+fn killed_program_leaves_the_terminal_raw() {
     let mut asking = Desk::new(email()).start();
     asking.ready().signal(Signal::KILL);
     assert_eq!(asking.ended(), Err(9));
-    assert!(!asking.is_put_back());
+    assert!(!asking.is_restored());
 }
 
 #[test]
-fn a_signal_that_the_program_ignores_stays_ignored() {
+fn signal_the_program_ignores_stays_ignored() {
     let mut asking = Desk::new(email()).seat(Seat::OutlivesHangUp).start();
-    asking.ready().signal(Signal::HUP).send(b"v").wait_for("all of it").send(b"v");
+    asking.ready().signal(Signal::HUP).send(b"v").wait_for("full view").send(b"v");
     assert!(asking.ready().send(b"y").end().decision().approved);
 }
 
 #[test]
-fn a_program_that_exits_by_itself_can_put_the_terminal_back_first() {
+fn exiting_program_can_restore_the_terminal_first() {
     let mut asking = Desk::new(email()).flags(&["--exit-after", "700"]).start();
     asking.ready();
     assert_eq!(asking.ended(), Ok(3));
-    assert!(asking.is_put_back());
+    assert!(asking.is_restored());
 }
 
 #[test]
-fn a_yes_that_was_typed_while_the_program_was_stopped_approves_nothing() {
+fn yes_typed_while_stopped_approves_nothing() {
     for flags in [&[][..], &["--plain"]] {
         let mut asking = Desk::new(email()).flags(flags).start();
         asking.ready().signal(Signal::STOP);
@@ -79,13 +79,13 @@ fn a_yes_that_was_typed_while_the_program_was_stopped_approves_nothing() {
 }
 
 #[test]
-fn after_another_program_read_lines_the_question_is_asked_anew() {
+fn question_is_asked_again_after_another_program_read() {
     for flags in [&[][..], &["--plain"]] {
         let mut asking = Desk::new(email()).flags(flags).start();
         asking.ready();
-        // What a line without its line feed gives is a single key.
+        // Ctrl-D sends the line without a newline, so the program reads a single key.
         asking.read_lines().send(b"y\x04").wait_for("approval needed");
-        assert!(!asking.is_put_back(), "it reads lines still");
+        assert!(!asking.is_restored(), "the terminal still reads lines");
         assert!(!asking.refuse().decision().approved);
     }
 }

@@ -1,4 +1,4 @@
-//! What a person must be able to do, on a real terminal.
+//! Tests of whole stories with a person at a real terminal.
 
 use askfirst::{
     ApprovalPresentation, ApprovalRequest, ApprovalScope, Cause, PresentationKind, Risk, Timestamp,
@@ -12,7 +12,7 @@ fn of(question: askfirst::machine::Question) -> Desk {
 }
 
 #[test]
-fn what_was_printed_before_stays_and_what_was_decided_is_echoed() {
+fn earlier_output_stays_and_the_decision_is_printed() {
     let mut asking = Desk::new(email()).flags(&["--say", "earlier output"]).start();
     asking.ready();
     let seen = asking.seen();
@@ -23,7 +23,7 @@ fn what_was_printed_before_stays_and_what_was_decided_is_echoed() {
 }
 
 #[test]
-fn output_without_a_line_feed_is_not_drawn_over() {
+fn earlier_output_without_a_newline_is_not_overwritten() {
     let mut asking = Desk::new(email()).flags(&["--say-part", "no line feed"]).start();
     asking.ready();
     let rows: Vec<String> = asking.terminal().screen().rows(0, 80).take(2).collect();
@@ -32,7 +32,7 @@ fn output_without_a_line_feed_is_not_drawn_over() {
 }
 
 #[test]
-fn a_small_change_is_a_diff_with_numbers_and_who_asks() {
+fn small_edit_shows_a_numbered_diff_and_its_caller() {
     let mut asking = of(fixtures::edit()).start();
     asking.ready();
     let seen = asking.seen();
@@ -45,17 +45,17 @@ fn a_small_change_is_a_diff_with_numbers_and_who_asks() {
 }
 
 #[test]
-fn a_command_shows_every_program_its_folder_and_what_to_mind() {
+fn command_shows_every_program_folder_and_warning() {
     let mut asking = of(fixtures::command()).start();
     asking.ready();
     let seen = asking.seen();
     for part in [
         "$ cd build",
         "in       /home/ada",
-        "allowed  make",
-        "asked    tee",
-        "asked    > out.txt",
-        "mind     sudo",
+        "allow    make",
+        "ask      tee",
+        "ask      > out.txt",
+        "warning  sudo",
     ] {
         assert!(seen.contains(part), "{part}\n{seen}");
     }
@@ -63,14 +63,14 @@ fn a_command_shows_every_program_its_folder_and_what_to_mind() {
 }
 
 #[test]
-fn something_huge_scrolls_says_how_much_there_is_and_opens_whole() {
+fn huge_text_shows_its_size_scrolls_and_opens_in_full() {
     let mut request = email();
     let content: String = (1..=9_000).map(|n| format!("row {n}\n")).collect();
     request.presentation = Some(ApprovalPresentation::new(PresentationKind::Text, content));
     let mut asking = Desk::new(request).start();
     asking.wait_for("of 9013: more below").ready();
     assert!(asking.seen().contains("(79893 bytes, 9000 lines)"), "{}", asking.seen());
-    asking.send(b"\x1b[6~").wait_for("row 40").ready().send(b"v").wait_for("all of it").send(b"G");
+    asking.send(b"\x1b[6~").wait_for("row 40").ready().send(b"v").wait_for("full view").send(b"G");
     asking.wait_for("row 9000").send(b"\x1b");
     let ended = asking.ready().send(b"y").end();
     let seen = ended.answers[0].seen.unwrap();
@@ -78,7 +78,7 @@ fn something_huge_scrolls_says_how_much_there_is_and_opens_whole() {
 }
 
 #[test]
-fn a_long_program_is_printed_whole_without_being_coloured() {
+fn long_program_in_plain_style_is_printed_in_full() {
     let code: String = (1..=20_000).map(|n| format!("fn f{n}() -> usize {{ \"{n}\".len() }}\n")).collect();
     let mut request = email();
     let shown = ApprovalPresentation::new(PresentationKind::FileContent, code).with_language("rust");
@@ -89,19 +89,19 @@ fn a_long_program_is_printed_whole_without_being_coloured() {
 }
 
 #[test]
-fn a_pattern_says_what_it_would_have_covered() {
+fn wider_scope_shows_the_earlier_requests_it_covers() {
     let mut again = fixtures::edit();
     again.id = askfirst::machine::QuestionId(2);
     let second = (*again.members[0].request).clone();
     let mut asking = of(fixtures::edit()).and_then(second).start();
-    asking.ready().send(b"n").wait_for("refused").ready().send(b"s").wait_for("how far?");
-    asking.ready().send(b"2").wait_for("it would have covered it");
+    asking.ready().send(b"n").wait_for("refused").ready().send(b"s").wait_for("which calls?");
+    asking.ready().send(b"2").wait_for("would have covered the earlier request");
     let ended = asking.ready().send(b"s").end();
     assert_eq!(ended.answers[1].decisions[0].remember, ApprovalScope::Pattern);
 }
 
 #[test]
-fn the_time_that_is_left_is_shown() {
+fn remaining_time_is_shown() {
     let later =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() + 600_000;
     let deadline = Timestamp(u64::try_from(later).unwrap());
@@ -111,14 +111,14 @@ fn the_time_that_is_left_is_shown() {
 }
 
 #[test]
-fn walking_away_is_a_time_out_and_no_persons_no() {
+fn question_without_an_answer_is_a_timeout() {
     let mut asking = Desk::new(email()).flags(&["--withdraw", "500"]).start();
-    let ended = asking.wait_for("nobody answered in time").end();
+    let ended = asking.wait_for("no answer in time").end();
     assert_ne!(ended.decision().cause, Cause::Person);
 }
 
 #[test]
-fn the_bell_rings_only_for_somebody_who_looks_elsewhere() {
+fn bell_rings_only_without_focus() {
     let mut asking = Desk::new(email()).start();
     asking.ready();
     assert!(!asking.screen().contains('\x07'));
@@ -129,17 +129,17 @@ fn the_bell_rings_only_for_somebody_who_looks_elsewhere() {
 }
 
 #[test]
-fn a_small_window_is_asked_in_lines() {
+fn small_window_uses_the_plain_prompt() {
     let mut asking = Desk::new(email()).rows(8).start();
     asking.wait_for("=== approval needed ===");
     assert!(asking.ready().send(b"y").end().decision().approved);
 }
 
 #[test]
-fn what_is_asked_is_said_again_where_only_keys_have_room() {
+fn tiny_window_repeats_the_question_next_to_the_keys() {
     for (columns, rows, keys_first) in [(80, 8, false), (20, 10, true)] {
         let mut asking = Desk::new(email()).columns(columns).rows(rows).start();
-        asking.wait_for("arguments, whole");
+        asking.wait_for("all arguments");
         if keys_first {
             asking.wait_for("[q]");
         }
@@ -149,7 +149,7 @@ fn what_is_asked_is_said_again_where_only_keys_have_room() {
 }
 
 #[test]
-fn a_window_that_becomes_too_small_says_so_and_approves_nothing_unseen() {
+fn shrunk_window_says_so_and_approves_nothing() {
     let mut asking = of(fixtures::command()).columns(40).start();
     asking.ready().resize(20).wait_for("the window is too");
     std::thread::sleep(std::time::Duration::from_millis(1_500));
@@ -160,17 +160,17 @@ fn a_window_that_becomes_too_small_says_so_and_approves_nothing_unseen() {
 }
 
 #[test]
-fn everything_that_must_be_seen_is_on_the_first_screen_or_asked_for() {
+fn yes_waits_until_all_must_see_parts_were_seen() {
     let mut request = email();
     request.facts = (0..60).map(|n| askfirst::Fact::new("host", format!("h{n}.example.com"))).collect();
     let mut asking = Desk::new(request).start();
-    asking.ready().send(b"y").wait_for("must be seen");
+    asking.ready().send(b"y").wait_for("you must see");
     asking.ready().send(b"\x1b[6~").ready().send(b"\x1b[6~").ready().send(b"\x1b[6~");
     assert!(asking.ready().send(b"y").end().decision().approved);
 }
 
 #[test]
-fn a_reason_reaches_the_agent_and_high_risk_waits_longer() {
+fn reason_for_a_risky_call_is_in_the_answer() {
     let mut request = email();
     request.risk = Risk::High;
     request.args = args(serde_json::json!({"to": "x"}));

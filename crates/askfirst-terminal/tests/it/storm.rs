@@ -1,11 +1,12 @@
-//! The real program on a real terminal in a storm of keys, pastes, cut sequences, resizes, signals and contents. Nothing
-//! may come of it but refusals; the terminal must be as before, and the program must end.
+//! Runs the real program on a real terminal in a storm of keys, pastes, cut sequences, resizes, signals and content.
 //!
-//! No lone `y` or `s` is ever sent while the screen says ready, so every approval is a failure. When such a key is sent,
-//! the program is stopped first, so that it is certain what stands on screen at that moment.
+//! The program may only refuse, it must end, and it must restore the terminal.
 //!
-//! What happens follows from a seed, which a failure names: `ASKFIRST_STORM_SEED=17` begins there, and with
-//! `ASKFIRST_STORM_SECONDS=0` it is the only one. `ASKFIRST_STORM_SECONDS=3600` goes on for an hour, always to new seeds:
+//! The storm never sends a single `y` or `s` while the screen says ready, so every approval is a failure.
+//! Before it sends such a key, it stops the program, so that the screen cannot change at that moment.
+//!
+//! Each storm follows from a seed, and a failure names it. `ASKFIRST_STORM_SEED=17` starts at a seed.
+//! With `ASKFIRST_STORM_SECONDS=0`, only that seed runs. `ASKFIRST_STORM_SECONDS=3600` runs for an hour:
 //! `ASKFIRST_STORM_SECONDS=3600 cargo test -p askfirst-terminal --test it storm::storm -- --nocapture`.
 
 use std::collections::BTreeMap;
@@ -13,45 +14,45 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+mod actions;
 mod contents;
-mod doings;
 mod mark;
-mod sea;
+mod run;
 
-use doings::{Chance, plan};
-use sea::Sea;
+use actions::{SeededRandom, plan};
+use run::StormRun;
 
-/// So many programs are in the storm at once: most of the time they wait.
-const AT_ONCE: usize = 12;
-/// Longer than one storm.
+/// The number of programs at the same time. Most of the time they wait.
+const PARALLEL: usize = 12;
+/// A time limit that is longer than one storm.
 const LONG: Duration = Duration::from_secs(3_600);
 
-/// What became of one program.
+/// The outcome of one program.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
-    /// Each question was answered, and this is how the last one was.
+    /// Each question was answered. The text describes the last answer.
     Answered(String),
-    /// A signal ended it.
+    /// A signal ended the program.
     Ended(i32),
-    /// Something was approved that nobody said yes to.
+    /// The program approved a call without a yes.
     Approved(String),
-    /// It broke another promise.
+    /// The program broke another rule.
     Broken(String),
 }
 
-/// One program through one storm.
-fn weather(seed: u64, until: Instant) -> (Outcome, String) {
-    let mut chance = Chance::new(seed);
-    let mut sea = Sea::new(contents::desk(&mut chance));
-    for doing in plan(&mut chance) {
-        sea.go_through(&doing);
-        if sea.is_over() || Instant::now() > until {
+/// Runs one program through one storm.
+fn run_storm(seed: u64, until: Instant) -> (Outcome, String) {
+    let mut random = SeededRandom::new(seed);
+    let mut run = StormRun::new(contents::desk(&mut random));
+    for action in plan(&mut random) {
+        run.apply(&action);
+        if run.has_ended() || Instant::now() > until {
             break;
         }
     }
-    let last = doings::last(&mut chance);
-    let outcome = sea.end(last);
-    (outcome, sea.told())
+    let last = actions::last(&mut random);
+    let outcome = run.end(last);
+    (outcome, run.report())
 }
 
 fn number(name: &str) -> Option<u64> {
@@ -70,9 +71,10 @@ fn storm_of_keys_and_signals_approves_nothing() {
             if seed > first && Instant::now() > until {
                 return;
             }
-            let (outcome, told) = weather(seed, if time.is_zero() { Instant::now() + LONG } else { until });
+            let (outcome, report) =
+                run_storm(seed, if time.is_zero() { Instant::now() + LONG } else { until });
             if let Outcome::Approved(what) | Outcome::Broken(what) = &outcome {
-                panic!("{what}\n{told}\nhint: ASKFIRST_STORM_SEED={seed} ASKFIRST_STORM_SECONDS=0");
+                panic!("{what}\n{report}\nhint: ASKFIRST_STORM_SEED={seed} ASKFIRST_STORM_SECONDS=0");
             }
             let mut outcomes = outcomes.lock().unwrap();
             *outcomes.entry(outcome).or_default() += 1;
@@ -83,7 +85,7 @@ fn storm_of_keys_and_signals_approves_nothing() {
         }
     };
     std::thread::scope(|scope| {
-        (0..if time.is_zero() { 1 } else { AT_ONCE }).for_each(|_| drop(scope.spawn(storm)));
+        (0..if time.is_zero() { 1 } else { PARALLEL }).for_each(|_| drop(scope.spawn(storm)));
     });
     let outcomes = outcomes.into_inner().unwrap();
     println!("{} programs: {outcomes:?}", outcomes.values().sum::<u64>());

@@ -239,7 +239,7 @@ fn huge_file_shows_its_size_and_scrolls_to_its_end() {
         page.contains("3000 lines") && page.contains("more below") && !page.contains("row 200"),
         "{page}"
     );
-    terminal.wait_for("all of it");
+    terminal.wait_for("full view");
     terminal.type_keys("G");
     terminal.wait_for("row 3000");
     terminal.type_keys("v");
@@ -312,9 +312,9 @@ fn edited_arguments_are_checked_shown_again_and_recorded() {
         &[("EDITOR", &format!("sh {}", editor.display()))],
     );
     terminal.press("e");
-    terminal.wait_for("do not fit");
+    terminal.wait_for("arguments are invalid");
     terminal.press("e");
-    terminal.wait_for("edited, to be judged again");
+    terminal.wait_for("edited, to be checked again");
     let page = terminal.press("y");
     assert!(page.contains("notes:b.md") && page.contains("two"), "{page}");
     let (code, told) = terminal.end();
@@ -332,13 +332,13 @@ fn session_yes_widens_to_what_the_tool_offers() {
     let mut terminal = run(&place, &[]);
     let page = terminal.press("s");
     assert!(page.contains("or wider: "), "{page}");
-    terminal.wait_for("how far?");
+    terminal.wait_for("which calls?");
     terminal.press("2");
-    terminal.wait_for("would have covered");
+    terminal.wait_for("no earlier requests");
     terminal.press("s");
     let told = terminal.wait_for("tool: shell");
     assert!(
-        told.contains("approved for the session, widened")
+        told.contains("approved for the session, wider scope")
             && told.contains("   2  ran")
             && told.contains("session"),
         "{told}"
@@ -378,7 +378,7 @@ fn unanswered_question_is_refused_as_timed_out() {
     calls(&place, &["one"]);
     let mut terminal = run(&place, &[]);
     terminal.wait_for("refused in ");
-    terminal.wait_for("nobody answered in time");
+    terminal.wait_for("no answer in time");
     let (code, told) = terminal.end();
     assert!(code == 5 && told.contains("time-out") && !told.contains("a person said no"), "{code}: {told}");
 }

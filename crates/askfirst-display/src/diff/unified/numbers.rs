@@ -1,29 +1,29 @@
-//! Gives each different line of two texts a number. Equal lines get equal ones, whatever an adversary writes.
+//! Numbers the distinct lines of two texts. Equal lines get equal numbers, even for hostile input.
 
 use std::hash::{BuildHasher, RandomState};
 
 use super::{count, index};
 
-/// The lines of two texts that are in both, by their numbers.
-pub(super) struct Numbered {
-    pub(super) old: Shared,
-    pub(super) new: Shared,
-    /// How many different lines there are.
+/// The lines that occur in both texts, as numbers.
+pub(super) struct NumberedLines {
+    pub(super) old: SharedLines,
+    pub(super) new: SharedLines,
+    /// The number of distinct lines.
     pub(super) different: usize,
 }
 
-/// Lines of one side that the other has too.
-pub(super) struct Shared {
+/// The lines of one side that also occur on the other.
+pub(super) struct SharedLines {
     pub(super) ids: Vec<u32>,
-    /// Which line of its side each is.
+    /// The line number of each on its own side.
     pub(super) places: Vec<u32>,
 }
 
 const IN_OLD: u8 = 1;
 const IN_NEW: u8 = 2;
 
-/// Numbers the lines of two texts. Nothing for texts of more bytes than a number counts.
-pub(super) fn numbered(old: &str, new: &str) -> Option<Numbered> {
+/// Numbers the lines of two texts. Returns `None` if the texts are longer than 4 GiB.
+pub(super) fn number_lines(old: &str, new: &str) -> Option<NumberedLines> {
     u32::try_from(old.len().checked_add(new.len())?).ok().filter(|all| *all < EMPTY)?;
     let mut table = Table::new(old, new);
     let old_ids = table.side(old, 0);
@@ -37,7 +37,7 @@ pub(super) fn numbered(old: &str, new: &str) -> Option<Numbered> {
     };
     mark(&old_ids, IN_OLD);
     mark(&new_ids, IN_NEW);
-    // The others need no comparing.
+    // A line on one side only cannot be equal to another.
     let shared = |mut ids: Vec<u32>| {
         let (mut places, mut at) = (Vec::new(), 0);
         ids.retain(|id| {
@@ -49,22 +49,22 @@ pub(super) fn numbered(old: &str, new: &str) -> Option<Numbered> {
             both
         });
         ids.shrink_to_fit();
-        Shared { ids, places }
+        SharedLines { ids, places }
     };
-    Some(Numbered { old: shared(old_ids), new: shared(new_ids), different: sides.len() })
+    Some(NumberedLines { old: shared(old_ids), new: shared(new_ids), different: sides.len() })
 }
 
 const EMPTY: u32 = u32::MAX;
 
-/// Finds lines that were there before.
+/// A hash table of the lines that occurred so far.
 struct Table<'a> {
     old: &'a str,
     new: &'a str,
-    /// How a line is looked for: by a secret of this process, so that nobody can make all look alike.
+    /// The random seed of the hash, so that hostile input cannot force collisions.
     secret: RandomState,
-    /// The number of a line, at a place that follows from the line.
+    /// The number of a line, in the slot that its hash selects.
     slots: Vec<u32>,
-    /// Where each different line was first, in both texts one after another, and a part of what it is looked for by.
+    /// The first position of each distinct line in the joined texts, and a part of its hash.
     firsts: Vec<(u32, u32)>,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Table<'a> {
         Self { old, new, secret: RandomState::new(), slots: vec![EMPTY; 1 << 10], firsts: Vec::new() }
     }
 
-    /// The numbers of all lines of a side that begins there.
+    /// Numbers all lines of one side. `begin` is its start in the joined texts.
     fn side(&mut self, text: &str, begin: usize) -> Vec<u32> {
         let mut ids = Vec::with_capacity(index(super::lines_in(text)));
         let mut at = begin;
@@ -86,7 +86,7 @@ impl<'a> Table<'a> {
 
     fn id(&mut self, line: &str, at: usize) -> u32 {
         let hash = u32::try_from(self.secret.hash_one(line) >> 32).unwrap_or(0);
-        let slot = self.slot(hash, |known| self.is_at(line, known));
+        let slot = self.slot(hash, |known| self.starts_at(line, known));
         match self.slots.get(slot) {
             Some(id) if *id != EMPTY => *id,
             Some(_) | None => {
@@ -101,7 +101,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The place of a line that is known, or where it would be put.
+    /// The slot of a known line, or the free slot for a new one.
     fn slot(&self, hash: u32, same: impl Fn(u32) -> bool) -> usize {
         let mask = self.slots.len() - 1;
         let mut slot = index(hash) & mask;
@@ -114,18 +114,18 @@ impl<'a> Table<'a> {
         slot
     }
 
-    /// Whether the line that begins there is this one.
-    fn is_at(&self, line: &str, at: u32) -> bool {
+    /// Whether this line starts at a position.
+    fn starts_at(&self, line: &str, at: u32) -> bool {
         let at = index(at);
         let rest = match at.checked_sub(self.old.len()) {
             None => self.old.get(at..),
             Some(at) => self.new.get(at..),
         };
-        // A line has one line feed, at its end; without one it ends where the text does.
+        // A line has one newline, at its end. A line without a newline ends at the end of the text.
         rest.is_some_and(|rest| if line.ends_with('\n') { rest.starts_with(line) } else { rest == line })
     }
 
-    /// Keeps a quarter of the places free.
+    /// Grows the table so that a quarter of the slots stay free.
     fn grow(&mut self) {
         if self.firsts.len() < self.slots.len() / 4 * 3 {
             return;

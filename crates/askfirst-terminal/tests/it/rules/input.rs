@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use askfirst::{Approval, ApprovalPresentation, Cause, PresentationKind, Risk};
 use rustix::process::Signal;
 
-use crate::desk::{Asking, Desk, Seat, args, email};
+use crate::desk::{Desk, PromptRun, Seat, args, email};
 
 fn mail() -> Desk {
     Desk::new(email())
@@ -97,7 +97,7 @@ fn pasted_or_chained_yes_approves_nothing() {
 }
 
 /// Presses a key twice, as a held key would: two reads, close together.
-fn hold(asking: &mut Asking) -> bool {
+fn hold(asking: &mut PromptRun) -> bool {
     for _ in 0..20 {
         asking.ready();
         let start = Instant::now();
@@ -207,7 +207,7 @@ fn y_key_on_an_irreversible_call_approves_nothing() {
 fn keys_on_every_style_are_read_without_enter() {
     for flags in [&[][..], &["--plain"]] {
         let mut asking = mail().flags(flags).start();
-        let reads_lines = asking.ready().is_put_back();
+        let reads_lines = asking.ready().is_restored();
         asking.signal(Signal::TERM);
         assert!(asking.ended().is_err());
         assert!(!reads_lines, "{flags:?}");
@@ -231,7 +231,7 @@ fn terminal_after_a_signal_is_restored() {
     let mut asking = mail().start();
     asking.ready().signal(Signal::TERM);
     assert!(asking.ended().is_err());
-    assert!(asking.is_put_back());
+    assert!(asking.is_restored());
 }
 
 #[test]

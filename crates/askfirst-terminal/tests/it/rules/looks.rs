@@ -1,4 +1,4 @@
-//! Display, rules 7 to 9: several questions at once, other terminals, how far a yes reaches.
+//! Display, rules 7 to 9: several questions at once, other terminals, the scope of a yes.
 
 use crate::desk::{Desk, email};
 use crate::fixtures;
@@ -37,7 +37,7 @@ fn group_question_lists_every_member() {
     let seen = asking.seen();
     asking.send(b"\x03").end();
     for (number, tool) in [("1", "first"), ("2", "second"), ("3", "third")] {
-        let listed = |row: &str| row.contains(&format!("{number} as answered")) && row.contains(tool);
+        let listed = |row: &str| row.contains(&format!("{number} included")) && row.contains(tool);
         assert!(seen.lines().any(listed), "{tool}: {seen}");
     }
 }

@@ -1,10 +1,11 @@
-//! What the last line of the prompt says, read from the bytes that were drawn. Content has a gutter in every row, so it
-//! cannot say it.
+//! Reads the mark in the last line of the prompt from the drawn bytes.
+//!
+//! Content has a gutter in every row, so it cannot imitate the mark.
 
 /// The last mark that was drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// None so far.
+    /// No mark so far.
     None,
     /// Keys do not count.
     NotYet,
@@ -12,7 +13,7 @@ pub(crate) enum Mark {
     Ready,
 }
 
-/// Reads marks from the beginnings of rows.
+/// Reads marks from the starts of rows.
 #[derive(Debug)]
 pub(crate) struct Marks {
     pub(crate) last: Mark,
@@ -33,7 +34,7 @@ impl Marks {
                 _ if self.sequence => self.sequence = !byte.is_ascii_alphabetic(),
                 b'\r' | b'\n' => self.row.clear(),
                 _ if self.row.len() < 24 => {
-                    // Only the beginning counts, and ours is ASCII.
+                    // Only the start of a row counts, and the marks are ASCII.
                     self.row.push(if byte.is_ascii() { char::from(*byte) } else { '?' });
                     self.look();
                 }
@@ -52,16 +53,16 @@ impl Marks {
 }
 
 #[test]
-fn marks_are_read_from_the_beginning_of_a_row_only() {
+fn mark_counts_only_at_the_start_of_a_row() {
     let mut marks = Marks::new();
-    let said = |marks: &mut Marks, text: &str| {
+    let read = |marks: &mut Marks, text: &str| {
         marks.take(text.as_bytes());
         marks.last
     };
-    assert_eq!(said(&mut marks, "\r\x1b[2m│ \x1b[0mready: "), Mark::None);
-    assert_eq!(said(&mut marks, "\n\r\x1b[2m[not yet]\x1b[0m"), Mark::NotYet);
-    assert_eq!(said(&mut marks, "\r\x1b[3A\x1b[1m\x1b[32mrea"), Mark::NotYet);
-    assert_eq!(said(&mut marks, "dy:\x1b[0m"), Mark::Ready);
-    assert_eq!(said(&mut marks, "\r\n[not yet] "), Mark::NotYet);
-    assert_eq!(said(&mut marks, "\n\x1b[1;32mready: "), Mark::Ready);
+    assert_eq!(read(&mut marks, "\r\x1b[2m│ \x1b[0mready: "), Mark::None);
+    assert_eq!(read(&mut marks, "\n\r\x1b[2m[not yet]\x1b[0m"), Mark::NotYet);
+    assert_eq!(read(&mut marks, "\r\x1b[3A\x1b[1m\x1b[32mrea"), Mark::NotYet);
+    assert_eq!(read(&mut marks, "dy:\x1b[0m"), Mark::Ready);
+    assert_eq!(read(&mut marks, "\r\n[not yet] "), Mark::NotYet);
+    assert_eq!(read(&mut marks, "\n\x1b[1;32mready: "), Mark::Ready);
 }

@@ -188,8 +188,8 @@ fn what_must_be_seen_and_counted_is_that_of_the_real_command() {
     let (screen, _) = shown_and_recorded(&world, json!({"command": command}));
     assert!(screen.contains(&format!("({} bytes, 1 line)", command.len())), "{screen}");
     assert!(screen.contains("1 secret hidden"), "{screen}");
-    for row in screen.lines().filter(|row| row.starts_with("mind")) {
-        let part = row.trim_start_matches("mind").split("  · ").next().unwrap_or_default().trim();
+    for row in screen.lines().filter(|row| row.starts_with("warning  ")) {
+        let part = row.trim_start_matches("warning").split("  · ").next().unwrap_or_default().trim();
         assert!(part.contains('‹') || command.contains(part), "{row}");
         assert_eq!(part.matches('‹').count(), part.matches('›').count(), "{row}");
     }
