@@ -126,7 +126,7 @@ impl Desk {
         let heard = Arc::clone(&told);
         let policy = policy;
         let approval = ApprovalToolset::new(FunctionToolset::new(), controller, policy.clone())
-            .recorder(Arc::clone(&notes))
+            .recorder(Arc::clone(&notes) as _)
             .clock(clock)
             .session("test");
         let setup = Setup {

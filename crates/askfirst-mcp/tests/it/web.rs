@@ -180,7 +180,7 @@ impl Parts {
             ApprovalController::setup(Mode::Interactive).approver(approver).clock(Arc::clone(&clock)).build();
         let policy = policy(entries);
         let approval = ApprovalToolset::new(FunctionToolset::new(), controller, policy.clone())
-            .recorder(Arc::clone(&notes))
+            .recorder(Arc::clone(&notes) as _)
             .clock(clock)
             .session("test");
         let setup = Setup {
