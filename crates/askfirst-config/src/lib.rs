@@ -2,6 +2,7 @@
 
 mod check;
 mod comments;
+mod disk;
 mod effective;
 mod emit;
 pub mod fault;
@@ -31,6 +32,7 @@ pub mod trust;
 pub mod words;
 
 pub use askfirst_shell::ShellRule;
+pub use disk::Disk;
 pub use effective::{EffectiveLine, effective};
 pub use fault::{Fault, Faults};
 pub use layers::{LoadOptions, PROJECT_FILE, ProjectTrust, find_project, from_json, load, load_with};

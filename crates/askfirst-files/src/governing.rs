@@ -23,10 +23,6 @@ impl askfirst_shell::Roots for Ground<'_> {
         &self.roots.folder
     }
 
-    fn home(&self) -> Option<&Path> {
-        self.roots.home.as_deref()
-    }
-
     fn governs<'p>(&self, real: &'p Path) -> Option<Governed<'_, 'p>> {
         let (root, inside, rights) = self.speaks(real)?;
         let root = self.roots.all.get(root)?;

@@ -9,6 +9,7 @@ use super::open;
 use super::paths::word_text;
 use super::programs::used::{Effect, Given, Known, Role};
 use super::start::{Kind, Opened, Start};
+use super::world::Empty;
 
 /// A longer text is not looked at.
 const MAX_TEXT: usize = 64 << 10;
@@ -37,7 +38,7 @@ impl Deciding {
             let doubtful = std::iter::once(0..text.len()).collect();
             return Self { doubtful, open: true, ..Self::default() };
         }
-        Self::of(&open::open_text(text, Path::new("/"), None), text)
+        Self::of(&open::open_text(text, Path::new("/"), &Empty), text)
     }
 
     /// Those of a program with its words. They stand nowhere.
@@ -45,7 +46,7 @@ impl Deciding {
         if words.iter().map(String::len).sum::<usize>() > MAX_TEXT {
             return Self { open: true, ..Self::default() };
         }
-        let deciding = Self::of(&open::open_words(words, "", Path::new("/"), None), "");
+        let deciding = Self::of(&open::open_words(words, "", Path::new("/"), &Empty), "");
         Self { doubtful: Vec::new(), ..deciding }
     }
 

@@ -10,19 +10,18 @@ use super::open;
 use super::pattern::{Exact, Pattern};
 use super::rules::ShellRule;
 use super::start::Start;
+use super::world::World;
 
 /// Whether a rule speaks about a command line: a denial about any program in it, any other rule about all of them.
 ///
 /// # Errors
 /// Fails if the line is not understood.
-pub fn rule_matches(rule: &ShellRule, text: &str, folder: &Path) -> Result<bool, String> {
-    let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
-    let home = home.as_deref();
-    let opened = open::open_text(text, folder, home);
+pub fn rule_matches(rule: &ShellRule, text: &str, folder: &Path, world: &dyn World) -> Result<bool, String> {
+    let opened = open::open_text(text, folder, world);
     let exact = if rule.exact { Exact::Yes } else { Exact::No };
     let pattern = Pattern::new(&rule.words, exact);
     if rule.approval == Approval::Deny {
-        let ways = Ways { base: folder, home };
+        let ways = Ways { base: folder, world };
         let denies = |start: &Start| {
             let used = start.used.as_ref();
             used.is_some_and(|used| match_deny::denies(&pattern, start, used, ways) == Denied::Yes)
@@ -34,7 +33,7 @@ pub fn rule_matches(rule: &ShellRule, text: &str, folder: &Path) -> Result<bool,
         return Err(why.clone());
     }
     let covers = |start: &Start| {
-        let case = |used| Case { start, used, home, base: folder, cwd: folder, inner: None };
+        let case = |used| Case { start, used, world, base: folder, cwd: folder, inner: None };
         let covered = start.used.as_ref().map(|used| match_words::covers(&pattern, 0, &case(used)));
         match covered {
             Some(Covered::Yes) => true,

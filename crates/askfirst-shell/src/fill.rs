@@ -5,6 +5,7 @@ mod likeness;
 mod printed;
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 pub(super) use likeness::Likeness;
@@ -17,6 +18,7 @@ use super::lists;
 use super::paths::{self, Repository};
 use super::programs;
 use super::programs::used::{Used, Yields};
+use super::world::World;
 
 /// So many parts that may be nothing may a command have: every choice of them is tried.
 const MOST_DOUBTFUL: usize = 4;
@@ -44,7 +46,7 @@ const NUMBERS: [&str; 13] = [
 /// Fills words of one line.
 pub(super) struct Filler<'a> {
     pub(super) line: &'a Line,
-    pub(super) home: Option<&'a Path>,
+    pub(super) world: &'a dyn World,
     pub(super) folders: &'a [PathBuf],
     /// The same as the line says it.
     pub(super) own: Option<&'a [Folder]>,
@@ -226,7 +228,7 @@ impl Filler<'_> {
                 }
             }
             // What is there by another number or hash than the one that stands in for it may be anything.
-            if !counts && likeness.is_there(self.folders) {
+            if !counts && likeness.is_there(self.folders, self.world) {
                 filled.words.push(word.clone());
                 continue;
             }
@@ -260,7 +262,7 @@ impl Filler<'_> {
                 return told("0".to_owned());
             }
             let folder = match (name, self.folders) {
-                ("HOME", _) => self.home,
+                ("HOME", _) => self.world.home(),
                 ("PWD", [folder]) if !self.linked => Some(folder.as_path()),
                 (_, _) => None,
             };
@@ -322,11 +324,11 @@ impl Filler<'_> {
             Yields::Paths => {
                 let tops = tops(&used);
                 let plain = super::secrets::sought(&filled.words).is_none()
-                    && lists::is_plain(&filled.words, &used, self.folders);
+                    && lists::is_plain(&filled.words, &used, self.folders, self.world);
                 // Bash leaves NUL out, and names run together.
                 let plain =
                     plain && lists::parts_by_nul(&filled.words, &used) == (unknown.taken == Taken::Record);
-                let tame = plain && !self.folders.is_empty() && fill_is_tame(&tops, self.folders, self.home);
+                let tame = plain && !self.folders.is_empty() && fill_is_tame(&tops, self.folders, self.world);
                 if tame { Told::Below(tops) } else { Told::Nothing }
             }
         }
@@ -334,9 +336,11 @@ impl Filler<'_> {
 
     /// Whether the branch that is checked out begins as an option does: one that was cloned may.
     fn is_on_dashes(&self) -> bool {
-        self.folders.iter().any(|folder| match paths::repository(folder) {
+        self.folders.iter().any(|folder| match paths::repository(folder, self.world) {
             Repository::At(top) => {
-                std::fs::read(top.join(".git/HEAD")).is_ok_and(|head| head.starts_with(b"ref: refs/heads/-"))
+                const DASHED: &[u8] = b"ref: refs/heads/-";
+                let head = self.world.read(&top.join(".git/HEAD"), DASHED.len() as u64);
+                head.is_some_and(|head| head == DASHED)
             }
             Repository::None | Repository::WorkTree(..) | Repository::Odd(_) => false,
         })
@@ -345,7 +349,7 @@ impl Filler<'_> {
     /// The folder that a command prints.
     fn folder(&self, used: &Used) -> Option<PathBuf> {
         let [folder] = self.folders else { return None };
-        let folders = paths::entered_all(std::slice::from_ref(folder), &used.folders, self.home);
+        let folders = paths::entered_all(std::slice::from_ref(folder), &used.folders, self.world);
         let folder = folders.first()?;
         // Further words would be printed too.
         let alone = used.operands.is_empty()
@@ -355,7 +359,7 @@ impl Filler<'_> {
         match used.program.as_str() {
             _ if !alone => None,
             "pwd" if !self.linked => Some(folder.clone()),
-            "git" => match paths::repository(folder) {
+            "git" => match paths::repository(folder, self.world) {
                 Repository::At(at) | Repository::WorkTree(at, _) => Some(at),
                 Repository::None | Repository::Odd(_) => None,
             },
@@ -370,19 +374,16 @@ const TAME: [&str; 10] = ["cat", "chmod", "cp", "head", "jq", "mv", "rm", "tail"
 const MOST_NAMES: usize = 10_000;
 
 /// The words with `*.log` as `./*.log`, where no name of the folder begins with a dash.
-pub(super) fn dashless<'w>(words: &'w [Word], folders: &[PathBuf]) -> Cow<'w, [Word]> {
+pub(super) fn dashless<'w>(words: &'w [Word], folders: &[PathBuf], world: &dyn World) -> Cow<'w, [Word]> {
     let wild = |word: &Word| matches!(word.pieces.first(), Some(Piece::Glob(_)));
     let tame = words.first().and_then(Word::literal).is_some_and(|name| TAME.contains(&name));
     if !tame || !words.iter().any(wild) || folders.is_empty() {
         return Cow::Borrowed(words);
     }
     let plain = folders.iter().all(|folder| {
-        let Ok(entries) = std::fs::read_dir(folder) else { return false };
-        let mut names = entries.take(MOST_NAMES + 1).enumerate();
-        names.all(|(at, entry)| {
-            at < MOST_NAMES
-                && entry.is_ok_and(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"-"))
-        })
+        let listing = world.list(folder, MOST_NAMES).filter(|listing| !listing.is_cut());
+        let dashed = |name: &OsStr| name.as_encoded_bytes().starts_with(b"-");
+        listing.is_some_and(|listing| !listing.iter().any(|(name, _)| dashed(name)))
     });
     if !plain {
         return Cow::Borrowed(words);
@@ -463,16 +464,16 @@ pub(super) fn tops(used: &Used) -> Vec<Word> {
 }
 
 /// Whether no name below these places could be taken for an option, or for several words.
-pub(super) fn fill_is_tame(tops: &[Word], folders: &[PathBuf], home: Option<&Path>) -> bool {
+pub(super) fn fill_is_tame(tops: &[Word], folders: &[PathBuf], world: &dyn World) -> bool {
     let mut left = super::reach::MAX_WALK;
     folders.iter().all(|folder| {
-        tops.iter().all(|top| match paths::named(top, folder, home) {
+        tops.iter().all(|top| match paths::named(top, folder, world) {
             paths::Named::Unknown(_) => false,
             paths::Named::Places(places) => places.iter().all(|place| {
                 let odd = |c: char| c.is_whitespace() || c.is_control() || "\\'\"".contains(c);
                 !place.text.starts_with('-')
                     && !place.text.contains(odd)
-                    && super::reach::names_are_tame(&place.real, &mut left)
+                    && super::reach::names_are_tame(&place.real, &mut left, world)
             }),
         })
     })

@@ -2,7 +2,8 @@
 //!
 //! A line is read into every program that it would start ([`Script`]). Each program is judged by the rules, the roots
 //! and the facts in its program table ([`ShellPolicy::judge`]); the strictest result decides ([`Judged`]). A line that
-//! this crate cannot understand is never allowed. It starts nothing and knows nothing of prompts or config files.
+//! this crate cannot understand is never allowed. It starts nothing and knows nothing of prompts or config files. It does
+//! no I/O of its own: the caller hands in the file system as a [`World`].
 
 mod aliases;
 mod deciding;
@@ -31,6 +32,7 @@ mod start;
 mod touched;
 mod variables;
 mod verdict;
+mod world;
 
 pub use deciding::Deciding;
 pub use examples::rule_matches;
@@ -41,3 +43,4 @@ pub use roots::{Governed, Roots};
 pub use rules::{BadPattern, Layer, LayerValues, ShellRule};
 pub use script::{Script, ShellPolicy};
 pub use start::Start;
+pub use world::{Empty, FileInfo, FileKind, Link, Listing, World};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::line::tree::{Piece, Word};
 use super::paths::{self, Repository, word_text};
 use super::programs::used::{Given, Operand, Used};
+use super::world::World;
 
 /// Options with which nothing but paths is printed, by program.
 const PLAIN: &[(&[&str], &[&str])] = &[
@@ -93,13 +94,13 @@ const LISTING: [&str; 4] = ["diff", "diff-tree", "ls-files", "ls-tree"];
 const PRINTING: [&str; 8] = ["-exec", "-fls", "-fprint", "-files0", "-ls", "-ok", "-printf", "-D"];
 
 /// Whether a program prints paths, and nothing else whatever happens.
-pub(super) fn is_plain(words: &[Word], used: &Used, folders: &[PathBuf]) -> bool {
+pub(super) fn is_plain(words: &[Word], used: &Used, folders: &[PathBuf], world: &dyn World) -> bool {
     if !used.nested.is_empty() || words.iter().any(Word::is_unknown) {
         return false;
     }
     // Names that git prints begin in another folder, or at the top of the repository.
     let below = |sub: &str| used.subs.iter().any(|it| it.name == sub) && !words.iter().any(is_relative);
-    let top = |folder: &PathBuf| paths::repository(folder) == Repository::At(folder.clone());
+    let top = |folder: &PathBuf| paths::repository(folder, world) == Repository::At(folder.clone());
     let elsewhere = (below("diff") || below("diff-tree")) && !folders.iter().all(top);
     if used.program == "git" && (!used.folders.is_empty() || elsewhere) {
         return false;

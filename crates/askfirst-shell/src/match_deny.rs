@@ -13,6 +13,7 @@ use super::pattern::{Exact, Pattern, PatternWord};
 use super::programs::used::{Given, Known, Lifts, Role, Used};
 use super::real::{plain, real};
 use super::start::Start;
+use super::world::World;
 
 /// What a denial makes of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,11 +27,11 @@ pub(super) enum Denied {
 }
 
 /// Where paths of a pattern begin.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Ways<'a> {
     /// The folder of the config.
     pub(super) base: &'a Path,
-    pub(super) home: Option<&'a Path>,
+    pub(super) world: &'a dyn World,
 }
 
 /// Holds a denial against a command, and against the script that it runs.
@@ -45,7 +46,8 @@ fn denies_words(pattern: &Pattern, start: &Start, used: &Used, ways: Ways<'_>) -
     let (Some(program), Some(first)) = (pattern.words.first(), start.words.first()) else {
         return Denied::No;
     };
-    let linked = start.folders.iter().filter_map(|folder| linked(used.path.as_deref()?, folder)).next();
+    let linked =
+        start.folders.iter().filter_map(|folder| linked(used.path.as_deref()?, folder, ways.world)).next();
     let by_link = linked.is_some_and(|name| program.glob.matches(&name, Reach::Anything));
     if !by_link && !program_matches(program, used, first) {
         return Denied::No;
@@ -68,7 +70,7 @@ fn denies_words(pattern: &Pattern, start: &Start, used: &Used, ways: Ways<'_>) -
                 said = said.min(has);
                 rest.next();
             }
-            None => said = said.min(has_option(word, start, used)),
+            None => said = said.min(has_option(word, start, used, ways.world)),
         }
     }
     said.min(has_words(&words, pattern.exact, start, used, ways))
@@ -126,9 +128,9 @@ fn is_version(name: &str, own: &str) -> bool {
 
 /// The names that a denial may know a program by: its own, without a version, that of the file behind a link, and
 /// those of the programs that would run the same script.
-pub(super) fn names_of(used: &Used, folders: &[PathBuf]) -> Vec<String> {
+pub(super) fn names_of(used: &Used, folders: &[PathBuf], world: &dyn World) -> Vec<String> {
     let own = used.program.as_str();
-    let linked = folders.iter().filter_map(|folder| linked(used.path.as_deref()?, folder));
+    let linked = folders.iter().filter_map(|folder| linked(used.path.as_deref()?, folder, world));
     let mut names: Vec<String> = linked.collect();
     let version = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
     let major = own.split('.').next().unwrap_or(own).trim_end_matches('-');
@@ -141,8 +143,8 @@ pub(super) fn names_of(used: &Used, folders: &[PathBuf]) -> Vec<String> {
 }
 
 /// The name of the file that a program's path leads to.
-fn linked(path: &str, folder: &Path) -> Option<String> {
-    let real = real(&folder.join(path))?;
+fn linked(path: &str, folder: &Path, world: &dyn World) -> Option<String> {
+    let real = real(&folder.join(path), world)?;
     real.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
@@ -177,9 +179,9 @@ fn loose(word: &Word) -> Option<Glob> {
     word.has_glob().then(|| Glob::new(&glob_text(word)))
 }
 
-fn has_option(wanted: &PatternWord, start: &Start, used: &Used) -> Denied {
+fn has_option(wanted: &PatternWord, start: &Start, used: &Used, world: &dyn World) -> Denied {
     if wanted.head == "--" {
-        return names_file(start);
+        return names_file(start, world);
     }
     if start.words.iter().skip(1).any(|word| word.literal() == wanted.glob.plain() && !wanted.is_wild()) {
         return Denied::Yes;
@@ -229,10 +231,10 @@ fn has_option(wanted: &PatternWord, start: &Start, used: &Used) -> Denied {
 }
 
 /// `git checkout -- x` is about files, also where the dashes are left out.
-fn names_file(start: &Start) -> Denied {
+fn names_file(start: &Start, world: &dyn World) -> Denied {
     let words = start.words.iter().skip(1);
     let dashes = words.clone().any(|word| word.literal() == Some("--"));
-    let there = |text: &str| start.folders.iter().any(|folder| folder.join(text).symlink_metadata().is_ok());
+    let there = |text: &str| start.folders.iter().any(|folder| world.exists(&folder.join(text)));
     let file = words.clone().filter_map(Word::literal).any(|text| !text.is_empty() && there(text));
     if dashes || file { Denied::Yes } else { Denied::No }
 }
@@ -396,16 +398,16 @@ fn says(pattern: &PatternWord, at: usize, start: &Start, used: &Used, ways: Ways
 
 /// Whether a path leads to what a denial names, whatever it is called and wherever the command runs.
 fn names(pattern: &PatternWord, word: &Word, folder: &Path, ways: Ways<'_>) -> Denied {
-    let Named::Places(places) = paths::named(word, folder, ways.home) else { return Denied::Perhaps };
+    let Named::Places(places) = paths::named(word, folder, ways.world) else { return Denied::Perhaps };
     if pattern.is_wild() {
         return Denied::No;
     }
-    let heads: Vec<PathBuf> = match (pattern.head.strip_prefix("~/"), ways.home) {
+    let heads: Vec<PathBuf> = match (pattern.head.strip_prefix("~/"), ways.world.home()) {
         (Some(rest), Some(home)) => vec![home.join(rest)],
         (_, _) => vec![folder.join(&pattern.head), ways.base.join(&pattern.head)],
     };
     let one = |place: &paths::Place, head: &PathBuf| {
-        let meant = real(head).unwrap_or_else(|| plain(head.to_owned()));
+        let meant = real(head, ways.world).unwrap_or_else(|| plain(head.to_owned()));
         if place.real == meant || place.plain == plain(head.to_owned()) {
             Denied::Yes
         } else if meant.starts_with(&place.real) {

@@ -15,6 +15,7 @@ use super::programs::used::{Class, Known, Lifts, Role, Used};
 use super::real::real;
 use super::start::{Kind, Start};
 use super::variables::{self, Standing};
+use super::world::World;
 
 /// Folders whose programs go by their plain name.
 const FOLDERS: [&str; 5] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
@@ -36,7 +37,7 @@ pub(super) enum Covered {
 pub(super) struct Case<'a> {
     pub(super) start: &'a Start,
     pub(super) used: &'a Used,
-    pub(super) home: Option<&'a Path>,
+    pub(super) world: &'a dyn World,
     /// Where paths of a pattern begin.
     pub(super) base: &'a Path,
     /// Where a pattern's bare names are: the folder that the call begins in.
@@ -143,8 +144,11 @@ fn base_of<'a>(word: &PatternWord, case: &Case<'a>) -> &'a Path {
 
 /// Whether it runs in this folder.
 fn is_at(base: &Path, case: &Case<'_>) -> bool {
-    let own = real(base);
-    case.start.folders.iter().all(|folder| folder == base || (own.is_some() && real(folder) == own))
+    let own = real(base, case.world);
+    case.start
+        .folders
+        .iter()
+        .all(|folder| folder == base || (own.is_some() && real(folder, case.world) == own))
 }
 
 fn program_matches(pattern: &PatternWord, case: &Case<'_>, word: &Word) -> bool {
@@ -252,7 +256,7 @@ fn address(word: &Word, case: &Case<'_>) -> Option<String> {
         return Some(text.to_owned());
     }
     let own = word_text(word);
-    let same = |folder: &PathBuf| paths::texts(word, folder, case.home).is_ok_and(|texts| texts == [&*own]);
+    let same = |folder: &PathBuf| paths::texts(word, folder, case.world).is_ok_and(|texts| texts == [&*own]);
     let folders = &case.start.folders;
     (word.has_glob() && !folders.is_empty() && folders.iter().all(same)).then(|| own.into_owned())
 }
@@ -270,7 +274,7 @@ fn is_tame_address(rest: &str) -> bool {
 /// Whether a path matches by its text, and stays under what the pattern names once it is resolved.
 fn matches_path(pattern: &PatternWord, word: &Word, case: &Case<'_>) -> bool {
     !case.start.folders.is_empty()
-        && case.start.folders.iter().all(|folder| match paths::named(word, folder, case.home) {
+        && case.start.folders.iter().all(|folder| match paths::named(word, folder, case.world) {
             Named::Unknown(_) => false,
             Named::Places(places) => places.iter().all(|place| {
                 let text = tidy(&place.text);
@@ -298,10 +302,10 @@ fn matches_path(pattern: &PatternWord, word: &Word, case: &Case<'_>) -> bool {
                         (glob, base_of(pattern, case).join(above))
                     }
                 };
-                let parent = base.parent().and_then(real);
+                let parent = base.parent().and_then(|parent| real(parent, case.world));
                 let base = match (pattern.is_wild(), base.file_name(), parent) {
                     (false, Some(name), Some(parent)) => Some(parent.join(name)),
-                    (_, _, _) => real(&base),
+                    (_, _, _) => real(&base, case.world),
                 };
                 fits && base.is_some_and(|base| place.real.starts_with(base))
             }),

@@ -26,6 +26,7 @@ use super::programs;
 use super::programs::used::{Class, Fed, Given, Nested, Used, Yields};
 use super::secrets::sought;
 use super::start::{Kind, Opened, Start, Target, exported, is_defined, printed, shown};
+use super::world::World;
 
 /// So deep are commands inside commands looked at.
 const MAX_DEPTH: usize = 16;
@@ -58,9 +59,9 @@ struct Setting<'a> {
 }
 
 /// Opens a command line.
-pub(super) fn open_text(text: &str, folder: &Path, home: Option<&Path>) -> Opened {
+pub(super) fn open_text(text: &str, folder: &Path, world: &dyn World) -> Opened {
     let mut opener =
-        Opener { home, opened: Opened::default(), words: 0, wild: 0, entered: RefCell::default() };
+        Opener { world, opened: Opened::default(), words: 0, wild: 0, entered: RefCell::default() };
     opener.text(&Setting {
         text,
         within: None,
@@ -75,9 +76,9 @@ pub(super) fn open_text(text: &str, folder: &Path, home: Option<&Path>) -> Opene
 }
 
 /// Opens a program with its words, without a shell.
-pub(super) fn open_words(words: &[String], text: &str, folder: &Path, home: Option<&Path>) -> Opened {
+pub(super) fn open_words(words: &[String], text: &str, folder: &Path, world: &dyn World) -> Opened {
     let mut opener =
-        Opener { home, opened: Opened::default(), words: 0, wild: 0, entered: RefCell::default() };
+        Opener { world, opened: Opened::default(), words: 0, wild: 0, entered: RefCell::default() };
     if words.len() > MAX_WORDS {
         opener.gap(0..text.len(), TOO_MANY_WORDS);
         return opener.opened;
@@ -99,7 +100,7 @@ pub(super) fn open_words(words: &[String], text: &str, folder: &Path, home: Opti
 }
 
 struct Opener<'a> {
-    home: Option<&'a Path>,
+    world: &'a dyn World,
     opened: Opened,
     words: usize,
     wild: usize,
@@ -152,10 +153,10 @@ impl Opener<'_> {
         let (folders, linked) = self.folders(setting, line, command);
         let here = Setting { folders: Arc::clone(&folders), linked, ..setting.clone() };
         let own = command.folders.as_deref();
-        let filler = Filler { line, home: self.home, folders: &folders, own, linked };
+        let filler = Filler { line, world: self.world, folders: &folders, own, linked };
         let filled = filler.fill(&command.words);
         let others = filler.others(&command.words, &filled);
-        let doubt = too_doubtful(&filled, command).or_else(|| falls_apart(command, &folders, self.home));
+        let doubt = too_doubtful(&filled, command).or_else(|| falls_apart(command, &folders, self.world));
         let Filled { words, below, some_name, .. } = filled;
         let targets = command.redirections.iter().map(|redirection| {
             let (word, below) = filler.target(&redirection.target);
@@ -212,7 +213,7 @@ impl Opener<'_> {
             start.redirections.is_empty() && start.used.as_ref().is_none_or(|used| used.class == Class::Reads)
         };
         let words = if self.opened.starts.iter().all(reads) {
-            dashless(&part.words, &setting.folders)
+            dashless(&part.words, &setting.folders, self.world)
         } else {
             Cow::Borrowed(part.words.as_slice())
         };
@@ -434,7 +435,7 @@ impl Opener<'_> {
                 let command = unfiltered(line, *from).ok_or_else(unknown)?;
                 let (folders, linked) = self.folders(setting, line, command);
                 let own = command.folders.as_deref();
-                let filler = Filler { line, home: self.home, folders: &folders, own, linked };
+                let filler = Filler { line, world: self.world, folders: &folders, own, linked };
                 let filled = filler.fill(&command.words);
                 if let Some(name) = sought(&filled.words) {
                     return Err(format!(
@@ -454,13 +455,13 @@ impl Opener<'_> {
                     && filled.words.iter().all(|word| !word.is_unknown())
                 {
                     // Any number is to a program what this one is, unless it is a name.
-                    if Likeness::of_number().is_there(&folders) {
+                    if Likeness::of_number().is_there(&folders, self.world) {
                         return Err(unknown());
                     }
                     place(inner, vec![Word::text("1", 0..0)]);
                     return Ok(());
                 }
-                let listed = here && lists::is_plain(&filled.words, &source, &folders);
+                let listed = here && lists::is_plain(&filled.words, &source, &folders, self.world);
                 (source, listed, folders)
             }
             Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown => return Err(unknown()),
@@ -469,7 +470,7 @@ impl Opener<'_> {
             return Err(unknown());
         }
         let tops: Vec<Word> = tops(&source);
-        if !fill_is_tame(&tops, &folders, self.home) {
+        if !fill_is_tame(&tops, &folders, self.world) {
             return Err(format!(
                 "`{}` adds names that may hold blanks or begin with a dash, or are too many to look at",
                 used.program

@@ -8,13 +8,16 @@ use std::path::{Path, PathBuf};
 
 use super::glob::{Glob, Reach};
 use super::line::tree::{Piece, Word};
-use super::real::{plain, real, real_in};
+use super::real::{plain, real};
+use super::world::{FileKind, World};
 
 /// How many folders are followed at once.
 pub(super) const MOST_FOLDERS: usize = 32;
 
 /// So many names are looked at for one wildcard.
 const MAX_NAMES: usize = 4_000;
+/// The file `.git` of a work tree is shorter than so many bytes.
+const MAX_POINTER: u64 = 4_096;
 /// So many places may one word name.
 const MAX_PLACES: usize = 1_000;
 
@@ -39,7 +42,7 @@ pub(super) enum Named {
 
 /// The texts that a word may stand for: one, or one for each name that its wildcards match. Nothing if that cannot be
 /// told.
-pub(super) fn texts(word: &Word, folder: &Path, home: Option<&Path>) -> Result<Vec<String>, String> {
+pub(super) fn texts(word: &Word, folder: &Path, world: &dyn World) -> Result<Vec<String>, String> {
     if let Some(text) = plainly(word) {
         return Ok(vec![text.to_owned()]);
     }
@@ -61,7 +64,7 @@ pub(super) fn texts(word: &Word, folder: &Path, home: Option<&Path>) -> Result<V
                 bare.push_str(text);
             }
             Piece::Home => {
-                let home = home.and_then(Path::to_str).ok_or("the home folder is not known")?;
+                let home = world.home().and_then(Path::to_str).ok_or("the home folder is not known")?;
                 glob.push_str(&as_glob(home));
                 bare.push_str(home);
             }
@@ -74,12 +77,12 @@ pub(super) fn texts(word: &Word, folder: &Path, home: Option<&Path>) -> Result<V
     if wild && ["[:", "[.", "[="].iter().any(|class| glob.contains(class)) {
         return Err("its wildcards have a class that is not looked at".to_owned());
     }
-    let found = if wild { expand(&glob, folder)? } else { Vec::new() };
+    let found = if wild { expand(&glob, folder, world)? } else { Vec::new() };
     Ok(if found.is_empty() { vec![bare] } else { found })
 }
 
 /// The names on the disk that a wildcard matches.
-fn expand(glob: &str, folder: &Path) -> Result<Vec<String>, String> {
+fn expand(glob: &str, folder: &Path, world: &dyn World) -> Result<Vec<String>, String> {
     let too_many = || "its wildcards match too much to look at".to_owned();
     let mut found: Vec<String> = vec![if glob.starts_with('/') { "/".to_owned() } else { String::new() }];
     let mut looked = 0;
@@ -98,21 +101,19 @@ fn expand(glob: &str, folder: &Path) -> Result<Vec<String>, String> {
                 next.push(join(name));
                 continue;
             }
-            let Ok(entries) = std::fs::read_dir(folder.join(if head.is_empty() { "." } else { &head }))
-            else {
-                continue;
-            };
-            for entry in entries.flatten() {
+            let at = folder.join(if head.is_empty() { "." } else { &head });
+            let Some(listing) = world.list(&at, MAX_NAMES + 1 - looked) else { continue };
+            for (name, _) in listing.iter() {
                 looked += 1;
                 if looked > MAX_NAMES {
                     return Err(too_many());
                 }
-                let Ok(name) = entry.file_name().into_string() else {
+                let Some(name) = name.to_str() else {
                     return Err("a name in its folder is not UTF-8".to_owned());
                 };
                 let hidden = name.starts_with('.') && !part.starts_with('.');
-                if !hidden && matcher.matches(&name, Reach::Anything) {
-                    next.push(join(&name));
+                if !hidden && matcher.matches(name, Reach::Anything) {
+                    next.push(join(name));
                 }
             }
         }
@@ -121,7 +122,7 @@ fn expand(glob: &str, folder: &Path) -> Result<Vec<String>, String> {
             return Err(too_many());
         }
     }
-    found.retain(|path| folder.join(path).symlink_metadata().is_ok());
+    found.retain(|path| world.exists(&folder.join(path)));
     found.sort();
     Ok(found)
 }
@@ -143,19 +144,19 @@ pub(super) fn word_text(word: &Word) -> Cow<'_, str> {
 }
 
 /// The places that a word names, from a folder that no link leads to.
-pub(super) fn named(word: &Word, folder: &Path, home: Option<&Path>) -> Named {
+pub(super) fn named(word: &Word, folder: &Path, world: &dyn World) -> Named {
     let place = |text: String| {
         if text.contains('\0') {
             return Err("a path has a NUL byte".to_owned());
         }
-        match real_in(folder, Path::new(&text)) {
+        match world.resolve(folder, Path::new(&text)) {
             Some(real) => Ok(Place { plain: plain(folder.join(&text)), real, text }),
             None => Err(format!("`{text}` goes in circles")),
         }
     };
     let places = match plainly(word) {
         Some(text) => place(text.to_owned()).map(|place| vec![place]),
-        None => texts(word, folder, home).and_then(|texts| texts.into_iter().map(place).collect()),
+        None => texts(word, folder, world).and_then(|texts| texts.into_iter().map(place).collect()),
     };
     places.map_or_else(Named::Unknown, Named::Places)
 }
@@ -166,13 +167,13 @@ fn plainly(word: &Word) -> Option<&str> {
 }
 
 /// The folder after a `cd`. The shell takes `..` by the text, the kernel by where links lead: they must agree.
-pub(super) fn entered(word: &Word, folder: &Path, home: Option<&Path>) -> Result<PathBuf, String> {
-    match named(word, folder, home) {
+pub(super) fn entered(word: &Word, folder: &Path, world: &dyn World) -> Result<PathBuf, String> {
+    match named(word, folder, world) {
         Named::Unknown(why) => Err(why),
         Named::Places(places) => match places.as_slice() {
             [place] => {
                 let climbs = place.text.split('/').any(|part| part == "..");
-                if climbs && real(&place.plain).as_ref() != Some(&place.real) {
+                if climbs && real(&place.plain, world).as_ref() != Some(&place.real) {
                     return Err(format!("`{}` climbs out of a link", place.text));
                 }
                 Ok(place.real.clone())
@@ -183,16 +184,16 @@ pub(super) fn entered(word: &Word, folder: &Path, home: Option<&Path>) -> Result
 }
 
 /// Whether a word leads to a folder by a link. The shell then takes `..`, and says where it is, by the text.
-pub(super) fn leads_by_link(word: &Word, folder: &Path, home: Option<&Path>) -> bool {
-    match named(word, folder, home) {
+pub(super) fn leads_by_link(word: &Word, folder: &Path, world: &dyn World) -> bool {
+    match named(word, folder, world) {
         Named::Unknown(_) => true,
         Named::Places(places) => places.iter().any(|place| place.plain != place.real),
     }
 }
 
 /// Whether a wildcard may match a name on the disk.
-pub(super) fn finds(glob: &str, folder: &Path) -> bool {
-    expand(glob, folder).map_or(true, |found| !found.is_empty())
+pub(super) fn finds(glob: &str, folder: &Path, world: &dyn World) -> bool {
+    expand(glob, folder, world).map_or(true, |found| !found.is_empty())
 }
 
 /// A text as a wildcard that matches only itself.
@@ -221,22 +222,22 @@ pub(super) enum Repository {
 }
 
 /// Looks for the repository as git does: from the folder upwards.
-pub(super) fn repository(folder: &Path) -> Repository {
+pub(super) fn repository(folder: &Path, world: &dyn World) -> Repository {
     let mut path = PathBuf::with_capacity(folder.as_os_str().len() + "/objects".len());
     path.push(folder);
     loop {
         path.push(".git");
-        if let Ok(about) = path.symlink_metadata() {
+        if let Some(info) = world.info(&path) {
             let at = path.parent().unwrap_or(folder);
-            if about.is_dir() {
+            if info.kind == FileKind::Folder {
                 return Repository::At(at.to_owned());
             }
-            return work_tree(at, &path).unwrap_or_else(|| Repository::Odd(at.to_owned()));
+            return work_tree(at, &path, world).unwrap_or_else(|| Repository::Odd(at.to_owned()));
         }
         path.set_file_name("HEAD");
-        let head = path.symlink_metadata().is_ok();
+        let head = world.exists(&path);
         path.pop();
-        if head && path.join("objects").is_dir() && path.join("refs").is_dir() {
+        if head && world.is_folder(&path.join("objects")) && world.is_folder(&path.join("refs")) {
             return Repository::Odd(path);
         }
         if !path.pop() {
@@ -245,31 +246,31 @@ pub(super) fn repository(folder: &Path) -> Repository {
     }
 }
 
-fn work_tree(at: &Path, git: &Path) -> Option<Repository> {
-    let small = git.symlink_metadata().is_ok_and(|about| about.is_file() && about.len() < 4_096);
-    if !small {
+fn work_tree(at: &Path, git: &Path, world: &dyn World) -> Option<Repository> {
+    let info = world.info(git)?;
+    if info.kind != FileKind::File || info.length >= MAX_POINTER {
         return None;
     }
-    let text = std::fs::read_to_string(git).ok()?;
-    let target = real(&at.join(text.strip_prefix("gitdir:")?.trim()))?;
+    let text = world.read_text(git, MAX_POINTER)?;
+    let target = real(&at.join(text.strip_prefix("gitdir:")?.trim()), world)?;
     let trees = target.parent().filter(|trees| trees.file_name().is_some_and(|name| name == "worktrees"))?;
     let own = trees.parent().filter(|own| own.file_name().is_some_and(|name| name == ".git"))?;
     Some(Repository::WorkTree(at.to_owned(), own.parent()?.to_owned()))
 }
 
 /// The folders that a word leads into: one, or each that a wildcard finds.
-pub(super) fn entered_each(word: &Word, folder: &Path, home: Option<&Path>) -> Result<Vec<PathBuf>, String> {
+pub(super) fn entered_each(word: &Word, folder: &Path, world: &dyn World) -> Result<Vec<PathBuf>, String> {
     if !word.pieces.contains(&Piece::one_word()) {
-        return entered(word, folder, home).map(|folder| vec![folder]);
+        return entered(word, folder, world).map(|folder| vec![folder]);
     }
-    match named(word, folder, home) {
+    match named(word, folder, world) {
         Named::Unknown(why) => Err(why),
         Named::Places(places) if places.len() > MOST_FOLDERS => {
             Err(format!("`{}` is more folders than are looked at", word_text(word)))
         }
         Named::Places(places) => {
             let found: Vec<PathBuf> =
-                places.into_iter().map(|place| place.real).filter(|real| real.is_dir()).collect();
+                places.into_iter().map(|place| place.real).filter(|real| world.is_folder(real)).collect();
             if found.is_empty() { Err(format!("`{}` is no folder", word_text(word))) } else { Ok(found) }
         }
     }
@@ -279,12 +280,12 @@ pub(super) fn entered_each(word: &Word, folder: &Path, home: Option<&Path>) -> R
 pub(super) fn entered_all<'f>(
     folders: &'f [PathBuf],
     words: &[Word],
-    home: Option<&Path>,
+    world: &dyn World,
 ) -> Cow<'f, [PathBuf]> {
     let mut found = Cow::Borrowed(folders);
     for word in words {
         let next: Result<Vec<Vec<PathBuf>>, String> =
-            found.iter().map(|folder| entered_each(word, folder, home)).collect();
+            found.iter().map(|folder| entered_each(word, folder, world)).collect();
         match next {
             Ok(next) => found = Cow::Owned(next.concat()),
             Err(_) => return Cow::Owned(Vec::new()),

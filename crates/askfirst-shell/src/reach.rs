@@ -13,6 +13,7 @@ use super::programs::used::Role;
 use super::real::real;
 use super::roots::Roots;
 use super::secrets::is_secret;
+use super::world::{FileKind, World};
 
 /// So many names below a folder are looked at.
 pub(super) const MAX_WALK: usize = 10_000;
@@ -91,6 +92,7 @@ pub enum Masked {
 
 /// The roots, and what holds outside them.
 pub(super) struct Reach<'a> {
+    pub(super) world: &'a dyn World,
     pub(super) roots: &'a dyn Roots,
     pub(super) outside: Approval,
     pub(super) outside_origin: Option<&'a Because>,
@@ -185,7 +187,7 @@ impl<'a> Reach<'a> {
         if touch == Touch::WriteAll {
             if self.roots.places().iter().any(|root| root.starts_with(real)) {
                 raise(format!("`{text}` is a root, or has one in it"));
-            } else if real.join(".git").symlink_metadata().is_ok() {
+            } else if self.world.exists(&real.join(".git")) {
                 raise(format!("`{text}` has a repository in it"));
             } else if holds_protected(real) {
                 raise(format!("what is never written lies in `{text}`"));
@@ -199,7 +201,9 @@ impl<'a> Reach<'a> {
             return;
         }
         let mut left = self.left.get();
-        let found = walk(real, Links::Lead, &mut left, &mut |path| self.never(path, Touch::Read).is_some());
+        let found = walk(self.world, real, Links::Lead, &mut left, &mut |path| {
+            self.never(path, Touch::Read).is_some()
+        });
         self.left.set(left);
         match found {
             Walked::Found(path) => {
@@ -229,7 +233,7 @@ impl<'a> Reach<'a> {
     /// Whether something below a folder usually holds secrets, or there is too much to tell.
     pub(super) fn has_secrets(&self, top: &Path) -> bool {
         let mut left = self.left.get();
-        let walked = walk(top, Links::Names, &mut left, &mut |path| is_secret(path));
+        let walked = walk(self.world, top, Links::Names, &mut left, &mut |path| is_secret(path));
         self.left.set(left);
         !matches!(walked, Walked::Nothing)
     }
@@ -242,18 +246,18 @@ impl<'a> Reach<'a> {
     /// Whether whatever lies in a place is never read.
     pub(super) fn is_never_read_below(&self, place: &Place) -> bool {
         !self.roots.reads_all()
-            && !place.real.is_file()
+            && !self.world.is_file(&place.real)
             && self.never(&place.real.join("x"), Touch::Read).is_some()
     }
 
     /// Whether something in a place is never read, by the names that it has there.
     pub(super) fn has_never_read(&self, place: &Place) -> bool {
-        if self.roots.reads_all() || !place.real.is_dir() {
+        if self.roots.reads_all() || !self.world.is_folder(&place.real) {
             return false;
         }
         let mut left = self.left.get();
         let never = &mut |path: &Path| self.never(path, Touch::Read).is_some();
-        let walked = walk(&place.real, Links::Names, &mut left, never);
+        let walked = walk(self.world, &place.real, Links::Names, &mut left, never);
         self.left.set(left);
         self.is_never_read_below(place) || !matches!(walked, Walked::Nothing)
     }
@@ -262,7 +266,7 @@ impl<'a> Reach<'a> {
     pub(super) fn protected_below(&self, top: &Path, fits: &dyn Fn(&OsStr) -> bool) -> Option<String> {
         let mut left = self.left.get();
         let mut why = None;
-        let walked = walk(top, Links::Names, &mut left, &mut |path| {
+        let walked = walk(self.world, top, Links::Names, &mut left, &mut |path| {
             let named = path.file_name().is_some_and(fits);
             why = if named { self.never(path, Touch::Write) } else { None };
             why.is_some()
@@ -283,11 +287,13 @@ impl<'a> Reach<'a> {
             ["/usr", "/bin", "/lib", "/lib64", "/nix/store"].iter().any(|top| led.starts_with(top))
         };
         let python = |path: &Path| {
-            path.ancestors().nth(2).is_some_and(|environment| environment.join("pyvenv.cfg").is_file())
+            path.ancestors()
+                .nth(2)
+                .is_some_and(|environment| self.world.is_file(&environment.join("pyvenv.cfg")))
         };
-        let walked = walk(top, Links::Names, &mut left, &mut |path| {
+        let walked = walk(self.world, top, Links::Names, &mut left, &mut |path| {
             let away = |led: &PathBuf| self.root_of(led).is_none() && !system(led);
-            path.is_symlink() && real(path).as_ref().is_some_and(away) && !python(path)
+            self.world.is_link(path) && real(path, self.world).as_ref().is_some_and(away) && !python(path)
         });
         self.left.set(left);
         match walked {
@@ -304,9 +310,11 @@ impl<'a> Reach<'a> {
             return false;
         }
         let mut left = self.left.get();
-        let walked = walk(top, Links::Names, &mut left, &mut |path| {
-            let led = || real(path).filter(|led| self.root_of(led).is_some() && !led.is_dir());
-            let away = path.is_symlink() && led().is_none_or(|led| self.never(&led, Touch::Write).is_some());
+        let walked = walk(self.world, top, Links::Names, &mut left, &mut |path| {
+            let inside = |led: &PathBuf| self.root_of(led).is_some() && !self.world.is_folder(led);
+            let led = || real(path, self.world).filter(inside);
+            let away =
+                self.world.is_link(path) && led().is_none_or(|led| self.never(&led, Touch::Write).is_some());
             away || holds_protected(path) || self.never(path, Touch::Write).is_some()
         });
         self.left.set(left);
@@ -326,7 +334,7 @@ impl<'a> Reach<'a> {
         if let Some((_, found)) = seen.iter().find(|(at, _)| same(at, folder)) {
             return Rc::clone(found);
         }
-        let found = Rc::new(repository(folder));
+        let found = Rc::new(repository(folder, self.world));
         if seen.len() < MAX_SEEN {
             seen.push((folder.to_owned(), Rc::clone(&found)));
         }
@@ -385,24 +393,30 @@ enum Links {
 }
 
 /// Looks at everything below a folder.
-fn walk(top: &Path, links: Links, left: &mut usize, wanted: &mut dyn FnMut(&Path) -> bool) -> Walked {
+fn walk(
+    world: &dyn World,
+    top: &Path,
+    links: Links,
+    left: &mut usize,
+    wanted: &mut dyn FnMut(&Path) -> bool,
+) -> Walked {
     let mut folders = vec![top.to_owned()];
     let mut entered: Vec<PathBuf> = Vec::new();
     while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-        for entry in entries.flatten() {
+        let Some(listing) = world.list(&folder, *left + 1) else { continue };
+        for (name, kind) in listing.iter() {
             let Some(fewer) = left.checked_sub(1) else { return Walked::TooMuch };
             *left = fewer;
-            let path = entry.path();
+            let path = folder.join(name);
             if wanted(&path) {
                 return Walked::Found(path);
             }
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
+            if kind == FileKind::Folder {
                 folders.push(path);
-            } else if kind.is_symlink() && links == Links::Lead {
-                let Some(led) = real(&path).filter(|led| !wanted(led)) else { return Walked::Found(path) };
-                if !led.starts_with(top) && !entered.contains(&led) && led.is_dir() {
+            } else if kind == FileKind::Link && links == Links::Lead {
+                let led = real(&path, world).filter(|led| !wanted(led));
+                let Some(led) = led else { return Walked::Found(path) };
+                if !led.starts_with(top) && !entered.contains(&led) && world.is_folder(&led) {
                     entered.push(led.clone());
                     folders.push(led);
                 }
@@ -413,13 +427,13 @@ fn walk(top: &Path, links: Links, left: &mut usize, wanted: &mut dyn FnMut(&Path
 }
 
 /// Whether no name below a folder has blanks or wildcards in it, and none directly in it begins with a dash.
-pub(super) fn names_are_tame(top: &Path, left: &mut usize) -> bool {
+pub(super) fn names_are_tame(top: &Path, left: &mut usize, world: &dyn World) -> bool {
     let odd = |path: &Path| {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return true };
         let letter = |c: char| c.is_whitespace() || c.is_control() || "*?[]\\'\"".contains(c);
         name.starts_with('-') || name.contains(letter)
     };
-    match walk(top, Links::Names, left, &mut |path| odd(path)) {
+    match walk(world, top, Links::Names, left, &mut |path| odd(path)) {
         Walked::Nothing => true,
         Walked::Found(_) | Walked::TooMuch => false,
     }

@@ -2,22 +2,21 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{CWD, readlinkat_raw};
+use super::world::{Link, World};
 
 /// So many links are followed.
 const MAX_LINKS: usize = 40;
 
 /// Where an absolute path leads. Nothing if it goes in circles.
-pub(super) fn real(path: &Path) -> Option<PathBuf> {
-    real_in(Path::new("/"), path)
+pub(super) fn real(path: &Path, world: &dyn World) -> Option<PathBuf> {
+    world.resolve(Path::new("/"), path)
 }
 
-/// Where a path leads from a folder on whose own way there is no link.
-pub(super) fn real_in(folder: &Path, path: &Path) -> Option<PathBuf> {
+/// Follows a path link by link, from a folder on whose own way there is no link.
+pub(super) fn follow<W: World + ?Sized>(world: &W, folder: &Path, path: &Path) -> Option<PathBuf> {
     let mut at = PathBuf::with_capacity(folder.as_os_str().len() + path.as_os_str().len() + 1);
     at.push(folder);
     let mut left = path.components();
@@ -36,13 +35,14 @@ pub(super) fn real_in(folder: &Path, path: &Path) -> Option<PathBuf> {
             }
             Component::Normal(name) => {
                 at.push(name);
-                match if gone { continue } else { led(&at) } {
-                    Ok(target) => {
+                match if gone { continue } else { world.link(&at) } {
+                    Link::To(target) => {
                         at.pop();
                         let rest = parts(&target).into_iter().chain(parts(left.as_path()));
-                        return followed(at, rest.collect());
+                        return followed(world, at, rest.collect());
                     }
-                    Err(error) => gone = error.kind() == ErrorKind::NotFound,
+                    Link::NoLink => {}
+                    Link::Missing => gone = true,
                 }
             }
         }
@@ -51,7 +51,7 @@ pub(super) fn real_in(folder: &Path, path: &Path) -> Option<PathBuf> {
 }
 
 /// Where the rest of a way leads after its first link.
-fn followed(mut at: PathBuf, mut left: VecDeque<Part>) -> Option<PathBuf> {
+fn followed<W: World + ?Sized>(world: &W, mut at: PathBuf, mut left: VecDeque<Part>) -> Option<PathBuf> {
     let mut links = 1;
     while let Some(part) = left.pop_front() {
         let name = match part {
@@ -66,7 +66,7 @@ fn followed(mut at: PathBuf, mut left: VecDeque<Part>) -> Option<PathBuf> {
             Part::Name(name) => name,
         };
         at.push(&name);
-        let Ok(target) = led(&at) else { continue };
+        let Link::To(target) = world.link(&at) else { continue };
         links += 1;
         if links > MAX_LINKS {
             return None;
@@ -77,12 +77,6 @@ fn followed(mut at: PathBuf, mut left: VecDeque<Part>) -> Option<PathBuf> {
         }
     }
     Some(at)
-}
-
-/// Where a link leads. Most names are no link, and that is told without room for an answer.
-fn led(path: &Path) -> std::io::Result<PathBuf> {
-    readlinkat_raw(CWD, path, &mut [0_u8])?;
-    std::fs::read_link(path)
 }
 
 /// The same, taken by its text alone.

@@ -26,9 +26,6 @@ pub trait Roots {
     /// The folder of the config.
     fn folder(&self) -> &Path;
 
-    /// The home folder of the user.
-    fn home(&self) -> Option<&Path>;
-
     /// The root that governs a place without links.
     fn governs<'p>(&self, real: &'p Path) -> Option<Governed<'_, 'p>>;
 

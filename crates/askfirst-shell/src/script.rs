@@ -13,6 +13,7 @@ use crate::roots::Roots;
 use crate::rules::Layer;
 use crate::start::Opened;
 use crate::verdict::Judge;
+use crate::world::World;
 
 /// A command line, or a program with its words, read into everything that it would start.
 #[derive(Debug)]
@@ -25,17 +26,17 @@ pub struct Script {
 impl Script {
     /// Reads a command line that runs in `folder`.
     #[must_use]
-    pub fn of_line(text: &str, folder: &Path, home: Option<&Path>) -> Self {
-        let folder = real::real(folder).unwrap_or_else(|| folder.to_owned());
-        let opened = open::open_text(text, &folder, home);
+    pub fn of_line(text: &str, folder: &Path, world: &dyn World) -> Self {
+        let folder = real::real(folder, world).unwrap_or_else(|| folder.to_owned());
+        let opened = open::open_text(text, &folder, world);
         Self { text: text.to_owned(), folder, opened }
     }
 
     /// Reads a program with its words, which no shell sees. `text` is how a shell would read them.
     #[must_use]
-    pub fn of_words(words: &[String], text: &str, folder: &Path, home: Option<&Path>) -> Self {
-        let folder = real::real(folder).unwrap_or_else(|| folder.to_owned());
-        let opened = open::open_words(words, text, &folder, home);
+    pub fn of_words(words: &[String], text: &str, folder: &Path, world: &dyn World) -> Self {
+        let folder = real::real(folder, world).unwrap_or_else(|| folder.to_owned());
+        let opened = open::open_words(words, text, &folder, world);
         Self { text: text.to_owned(), folder, opened }
     }
 }
@@ -52,15 +53,16 @@ pub struct ShellPolicy {
 }
 
 impl ShellPolicy {
-    /// Judges a command line on the roots as they are now.
+    /// Judges a command line on the file system and the roots as they are now.
     #[must_use]
-    pub fn judge(&self, script: Script, roots: &dyn Roots, masked: Masked) -> Judged {
+    pub fn judge(&self, script: Script, world: &dyn World, roots: &dyn Roots, masked: Masked) -> Judged {
         let layers = std::iter::once(&self.main).chain(&self.floors);
         let outside =
             layers.filter_map(|layer| Some((layer.outside_roots?, layer.origin("shell.outside_roots"))));
         let (outside, outside_origin) =
             outside.max_by_key(|(approval, _)| *approval).unwrap_or((Approval::Required, None));
         let reach = Reach {
+            world,
             roots,
             outside,
             outside_origin,
@@ -70,7 +72,7 @@ impl ShellPolicy {
         };
         let Script { text, folder, opened } = script;
         let (main, floors, network) = (&self.main, self.floors.as_slice(), self.network);
-        let judge = Judge { main, floors, reach, home: roots.home(), cwd: &folder, network };
+        let judge = Judge { main, floors, reach, cwd: &folder, network };
         judge.judge(&text, opened)
     }
 }

@@ -10,7 +10,7 @@ mod steered;
 mod submodules;
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use askfirst::Approval;
 
@@ -22,6 +22,7 @@ use super::programs::used::{Class, Known, Role, Used};
 use super::reach::{Reach, Reached, Touch};
 use super::secrets::is_secret;
 use super::start::{Kind, Start, Target};
+use super::world::World;
 use sorts::{COPYING, FILLING, INTERPRETERS, SAYING, SENDING, SWEEPING, UNPACKING};
 
 /// How many names of a folder are looked at.
@@ -58,8 +59,8 @@ pub(super) struct Touched<'a> {
 }
 
 /// Looks at everything that a command touches.
-pub(super) fn touched<'a>(start: &'a Start, reach: &'a Reach<'a>, home: Option<&'a Path>) -> Touched<'a> {
-    let mut looker = Looker { start, reach, home, touched: Touched::default() };
+pub(super) fn touched<'a>(start: &'a Start, reach: &'a Reach<'a>) -> Touched<'a> {
+    let mut looker = Looker { start, reach, world: reach.world, touched: Touched::default() };
     looker.folder();
     if let (Some(used), Kind::Program) = (&start.used, start.kind) {
         looker.program(used);
@@ -86,7 +87,7 @@ pub(super) fn touched<'a>(start: &'a Start, reach: &'a Reach<'a>, home: Option<&
 struct Looker<'a> {
     start: &'a Start,
     reach: &'a Reach<'a>,
-    home: Option<&'a Path>,
+    world: &'a dyn World,
     touched: Touched<'a>,
 }
 
@@ -147,7 +148,7 @@ impl<'a> Looker<'a> {
     }
 
     fn paths(&mut self, used: &Used) {
-        let folders = entered_all(&self.start.folders, &used.folders, self.home);
+        let folders = entered_all(&self.start.folders, &used.folders, self.world);
         // Where a `cd` leads counts only for what runs there.
         let moves = used.program == "cd" && used.path.is_none();
         for word in used.folders.iter().filter(|_| !moves) {
@@ -266,7 +267,7 @@ impl<'a> Looker<'a> {
     /// Under another name nobody sees what it holds.
     fn renamed(&mut self, word: &Word, folders: &[PathBuf]) {
         for folder in folders {
-            let Named::Places(places) = paths::named(word, folder, self.home) else { continue };
+            let Named::Places(places) = paths::named(word, folder, self.world) else { continue };
             for place in places.iter().filter(|place| self.reach.has_never_read(place)) {
                 self.ask(format!("`{}` gets another name, and something in it is never read", place.text));
             }
@@ -281,7 +282,7 @@ impl<'a> Looker<'a> {
 
     fn runs(&mut self, word: &Word, folders: &[PathBuf]) {
         for folder in folders {
-            if let Named::Places(places) = paths::named(word, folder, self.home) {
+            if let Named::Places(places) = paths::named(word, folder, self.world) {
                 self.touched.run.extend(places.into_iter().map(|place| place.real));
             }
         }
@@ -295,7 +296,7 @@ impl<'a> Looker<'a> {
                     self.comes_about(word, folder);
                 }
             }
-            match paths::named(word, folder, self.home) {
+            match paths::named(word, folder, self.world) {
                 Named::Unknown(why) => self.ask(why),
                 Named::Places(places) => {
                     let before = self.touched.reasons.len();
@@ -363,7 +364,7 @@ impl<'a> Looker<'a> {
             if target.way != Way::Read && target.word.has_glob() {
                 self.comes_about(&target.word, folder);
             }
-            match paths::named(&target.word, folder, self.home) {
+            match paths::named(&target.word, folder, self.world) {
                 Named::Unknown(why) => return Reason::new(Approval::Required, why),
                 Named::Places(places) => {
                     // Each round of a loop may read another one.

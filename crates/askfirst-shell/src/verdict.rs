@@ -31,7 +31,6 @@ pub(super) struct Judge<'a> {
     pub(super) main: &'a Layer,
     pub(super) floors: &'a [Layer],
     pub(super) reach: Reach<'a>,
-    pub(super) home: Option<&'a Path>,
     /// The folder that the call begins in.
     pub(super) cwd: &'a Path,
     pub(super) network: bool,
@@ -61,7 +60,7 @@ impl Judge<'_> {
         if before.has_something() && opened.repeats() {
             // What comes behind in the text may come before in time.
             for ((row, start), (_, touched)) in judged.rows.iter_mut().zip(&opened.starts).zip(&heard) {
-                row.reasons.extend(before.hinders(start, touched, Order::Any));
+                row.reasons.extend(before.hinders(start, touched, Order::Any, self.reach.world));
             }
         }
         streams::print_on(&opened.starts, &heard, &mut judged.rows);
@@ -125,8 +124,8 @@ impl Judge<'_> {
         judged: &mut Judged,
         before: &mut Before,
     ) -> (Row, Speaks, Touched<'s>) {
-        let mut touched = touched::touched(start, &self.reach, self.home);
-        touched.reasons.extend(before.hinders(start, &touched, Order::Before));
+        let mut touched = touched::touched(start, &self.reach);
+        touched.reasons.extend(before.hinders(start, &touched, Order::Before, self.reach.world));
         before.note(start, &mut touched);
         judged.basis.append(&mut touched.places);
         judged.writes.append(&mut touched.writes);
@@ -340,11 +339,11 @@ impl<'a> Look<'a> {
         let rules = if start.words.first().is_some_and(|word| word.literal().is_none()) {
             layer.all_denies().map(|rule| (0, rule)).collect()
         } else {
-            let names = match_deny::names_of(used, &start.folders);
+            let names = match_deny::names_of(used, &start.folders, self.judge.reach.world);
             let looked = |name: &String| layer.denies(name, table.then_some(words.clone()));
             names.iter().flat_map(looked).collect::<Vec<_>>()
         };
-        let ways = Ways { base: self.judge.reach.roots.folder(), home: self.judge.home };
+        let ways = Ways { base: self.judge.reach.roots.folder(), world: self.judge.reach.world };
         let held =
             rules.into_iter().map(|(_, rule)| (match_deny::denies(&rule.pattern, start, used, ways), rule));
         held.filter(|(denied, _)| *denied > Denied::No).max_by_key(|(denied, _)| *denied)
@@ -443,7 +442,7 @@ impl<'a> Look<'a> {
         let roots = self.judge.reach.roots;
         let paths = rule.pattern.words.iter().any(|word| word.head.contains('/'));
         let base = if paths { roots.base(self.judge.cwd) } else { roots.folder() };
-        let case = Case { start, used, home: self.judge.home, base, cwd: self.judge.cwd, inner };
+        let case = Case { start, used, world: self.judge.reach.world, base, cwd: self.judge.cwd, inner };
         match_words::covers(&rule.pattern, from, &case)
     }
 

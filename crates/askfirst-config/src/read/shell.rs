@@ -4,6 +4,7 @@ use askfirst::Approval;
 use askfirst::when::Glob;
 
 use super::{Reader, approval, count, duration, risk, size, text, texts};
+use crate::disk::Disk;
 use crate::node::Node;
 use crate::quote::{meant, quoted};
 use crate::settings::{Limits, SandboxConfig, ShellConfig};
@@ -127,11 +128,11 @@ impl Reader<'_> {
     /// Examples are held against the rule as commands are, by the shell tool itself.
     fn examples(&mut self, node: Option<&Node>, rule: &ShellRule) {
         let Some(node) = node else { return };
-        let folder = self.base.folder.clone();
+        let (folder, disk) = (self.base.folder.clone(), Disk::new(self.base.home.clone()));
         for (key, wanted) in [("match", true), ("not_match", false)] {
             for item in node.get(key).map(Node::items).unwrap_or_default() {
                 let Some(example) = item.as_text() else { continue };
-                let found = match rule_matches(rule, example, &folder) {
+                let found = match rule_matches(rule, example, &folder, &disk) {
                     Ok(found) => found,
                     Err(why) => {
                         let message = format!("`{}` is not understood: {}", quoted(example), quoted(&why));

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use super::super::paths;
+use super::super::world::World;
 
 /// A word as a wildcard: stand-ins match whatever may stand in their place.
 #[derive(Debug, Default)]
@@ -40,14 +41,14 @@ impl Likeness {
     }
 
     /// Whether there is something of such a name. A path may begin behind a sign too: `--file=x`, `@x`, `-Cx`.
-    pub(in super::super) fn is_there(&self, folders: &[PathBuf]) -> bool {
+    pub(in super::super) fn is_there(&self, folders: &[PathBuf], world: &dyn World) -> bool {
         let Some(last) = self.last else { return false };
         let short = (self.glob.starts_with('-') && !self.glob.starts_with("--")).then_some(2);
         let signs = self.glob.match_indices(['=', ':', '@', ',']).map(|(at, _)| at + 1);
         let mut starts = signs.chain(short).chain([0]).filter(|at| *at <= last);
         starts.any(|at| {
             let path = self.glob.get(at..).unwrap_or_default();
-            folders.iter().any(|folder| paths::finds(path, folder))
+            folders.iter().any(|folder| paths::finds(path, folder, world))
         })
     }
 }

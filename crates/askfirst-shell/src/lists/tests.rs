@@ -3,11 +3,12 @@
 use super::is_plain;
 use crate::line;
 use crate::programs;
+use crate::world::Empty;
 
 fn plain(text: &str) -> bool {
     let line = line::read(text);
     let words = &line.commands.first().expect("a command").words;
-    is_plain(words, &programs::used(words), &[])
+    is_plain(words, &programs::used(words), &[], &Empty)
 }
 
 #[test]

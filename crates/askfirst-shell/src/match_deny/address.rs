@@ -100,7 +100,7 @@ fn named(host: &str) -> Option<String> {
     let host = decoded(host, |_| true).to_lowercase();
     let host = host.strip_suffix('.').unwrap_or(&host);
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    let six = inner.and_then(|inner| inner.parse::<std::net::Ipv6Addr>().ok());
+    let six = inner.and_then(|inner| inner.parse::<core::net::Ipv6Addr>().ok());
     let four = six.map_or_else(|| number(host), |six| six.to_ipv4_mapped());
     let own = six.is_some_and(|six| six.is_loopback())
         || four.is_some_and(|four| four.is_loopback() || four.is_unspecified());
@@ -113,7 +113,7 @@ fn named(host: &str) -> Option<String> {
 }
 
 /// `0x7f.1`, `2130706433`: an address as old programs read it.
-fn number(host: &str) -> Option<std::net::Ipv4Addr> {
+fn number(host: &str) -> Option<core::net::Ipv4Addr> {
     let part = |text: &str| match (text.strip_prefix("0x"), text.strip_prefix('0')) {
         (Some(hex), _) => u32::from_str_radix(hex, 16).ok(),
         (None, Some(octal)) if !octal.is_empty() => u32::from_str_radix(octal, 8).ok(),
@@ -125,7 +125,7 @@ fn number(host: &str) -> Option<std::net::Ipv4Addr> {
     for (at, head) in heads.iter().enumerate() {
         value |= u32::from(u8::try_from(*head).ok()?) << (24 - 8 * at);
     }
-    Some(std::net::Ipv4Addr::from(value | last))
+    Some(core::net::Ipv4Addr::from(value | last))
 }
 
 /// A path without `.`, `..` and doubled slashes, and with plain letters where they are written as numbers.

@@ -48,15 +48,15 @@ impl Opener<'_> {
                     for at in &here {
                         let folders = std::slice::from_ref(at);
                         let filler =
-                            Filler { line, home: self.home, folders, own: Some(&own), linked: by_link };
+                            Filler { line, world: self.world, folders, own: Some(&own), linked: by_link };
                         let word = filler.one(word);
                         // Where it stands by the text is not where it stands.
                         let elsewhere = by_link && !word.prefix().starts_with('/');
-                        match paths::entered_each(&word, at, self.home) {
+                        match paths::entered_each(&word, at, self.world) {
                             Ok(entered) if !elsewhere => next.extend(entered),
                             Ok(_) | Err(_) => return nowhere(),
                         }
-                        linked |= paths::leads_by_link(&word, at, self.home);
+                        linked |= paths::leads_by_link(&word, at, self.world);
                     }
                     (here, by_link) = (next, linked);
                 }
@@ -79,7 +79,7 @@ impl Opener<'_> {
 
     /// The folders after those that options name (`git -C x`).
     pub(super) fn after(&self, folders: &Arc<[PathBuf]>, words: &[Word]) -> Arc<[PathBuf]> {
-        match entered_all(folders, words, self.home) {
+        match entered_all(folders, words, self.world) {
             Cow::Borrowed(_) => Arc::clone(folders),
             Cow::Owned(entered) => entered.into(),
         }

@@ -9,6 +9,7 @@ use super::super::paths;
 use super::super::programs::used::{Effect, Nested, Role, Used};
 use super::super::secrets::{included, secrets};
 use super::super::start::{Kind, Target};
+use super::super::world::World;
 
 /// One command before it is looked at.
 #[derive(Clone)]
@@ -157,15 +158,14 @@ fn prints(command: &Command) -> bool {
 }
 
 /// Why a command cannot be judged that is given such names: those on the disk with blanks or wildcards in them become others.
-pub(super) fn falls_apart(command: &Command, folders: &[PathBuf], home: Option<&Path>) -> Option<String> {
+pub(super) fn falls_apart(command: &Command, folders: &[PathBuf], world: &dyn World) -> Option<String> {
     let odd = |folder: &Path, name: &str| {
-        name.contains(|c: char| c.is_whitespace() || "*?[".contains(c))
-            && folder.join(name).symlink_metadata().is_ok()
+        name.contains(|c: char| c.is_whitespace() || "*?[".contains(c)) && world.exists(&folder.join(name))
     };
     let mut words = command.loose.iter().filter(|_| is_given_loose(command));
     let apart = words.any(|word| {
         folders.iter().any(|folder| {
-            let names = paths::texts(word, folder, home).unwrap_or_default();
+            let names = paths::texts(word, folder, world).unwrap_or_default();
             names.iter().any(|name| odd(folder, name))
         })
     });

@@ -1,9 +1,14 @@
 //! Links are followed as the kernel follows them.
 
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::{plain, real};
+use super::plain;
+use crate::world::tests::TestDisk;
+
+fn real(path: &Path) -> Option<PathBuf> {
+    super::real(path, &TestDisk)
+}
 
 #[test]
 fn links_are_followed_also_to_what_is_not_there_yet() {

@@ -33,8 +33,8 @@ impl Looker<'_> {
             return;
         }
         for folder in folders {
-            let Named::Places(places) = paths::named(word, folder, self.home) else { continue };
-            for place in places.iter().filter(|place| place.real.is_dir()) {
+            let Named::Places(places) = paths::named(word, folder, self.world) else { continue };
+            for place in places.iter().filter(|place| self.world.is_folder(&place.real)) {
                 match self.reach.leads_outside(&place.real) {
                     Some(true) => {
                         self.ask(format!(

@@ -33,7 +33,7 @@ impl Looker<'_> {
         if !keeper && used.class != Class::Runs && !installs {
             return;
         }
-        let folders = entered_all(&self.start.folders, &used.folders, self.home);
+        let folders = entered_all(&self.start.folders, &used.folders, self.world);
         let mut looked = folders.to_vec();
         if keeper {
             self.touched.kept.clone_from(&looked);
@@ -41,7 +41,7 @@ impl Looker<'_> {
         if !keeper {
             for (path, folder) in used.paths.iter().flat_map(|path| folders.iter().map(move |at| (path, at)))
             {
-                if let Named::Places(places) = paths::named(&path.word, folder, self.home) {
+                if let Named::Places(places) = paths::named(&path.word, folder, self.world) {
                     looked.extend(places.into_iter().map(|place| place.real));
                 }
             }
@@ -69,8 +69,8 @@ impl Looker<'_> {
         });
         let named = texts.filter(|text| !text.is_empty() && !text.starts_with('-') && !text.contains(' '));
         let places = named.flat_map(|text| folders.iter().map(move |folder| (text, folder.join(text))));
-        let there = places.filter(|(text, place)| text.contains('/') || place.symlink_metadata().is_ok());
-        there.filter_map(|(_, place)| real(&place)).collect()
+        let there = places.filter(|(text, place)| text.contains('/') || self.world.exists(place));
+        there.filter_map(|(_, place)| real(&place, self.world)).collect()
     }
 
     /// The repository that a place belongs to, if it is none of the roots' own.
@@ -96,7 +96,7 @@ impl Looker<'_> {
     pub(super) fn remotes(&mut self, used: &Used) {
         let subs: Vec<&str> = used.subs.iter().map(|sub| sub.name.as_str()).collect();
         if used.program == "gh" && subs == ["repo", "clone"] && used.operands.len() == 1 {
-            let folders = entered_all(&self.start.folders, &used.folders, self.home);
+            let folders = entered_all(&self.start.folders, &used.folders, self.world);
             let word = used.operands.first().and_then(|operand| self.start.words.get(operand.word));
             word.map(word_text).iter().for_each(|text| self.falls_beside(text, &folders));
         }
@@ -124,7 +124,7 @@ impl Looker<'_> {
         let Some(place) = place else { return };
         let words: Vec<Word> =
             used.operands.iter().filter_map(|operand| self.start.words.get(operand.word)).cloned().collect();
-        let folders = entered_all(&self.start.folders, &used.folders, self.home);
+        let folders = entered_all(&self.start.folders, &used.folders, self.world);
         for (at, word) in words.iter().enumerate() {
             let text = word_text(word);
             if text.split_once("::").is_some_and(|(helper, _)| is_name(helper)) {
@@ -159,7 +159,7 @@ impl Looker<'_> {
         if host.contains(':') {
             return false;
         }
-        let there = |folder: &PathBuf| folder.join(text).symlink_metadata().is_ok();
+        let there = |folder: &PathBuf| self.world.exists(&folder.join(text));
         text.starts_with(['/', '.', '~']) || text.contains('/') || folders.iter().any(there)
     }
 
@@ -191,10 +191,10 @@ impl Looker<'_> {
         let Some((before, path)) = text.split_once('@').filter(|(_, path)| !path.is_empty()) else { return };
         let marks = before.is_empty() || before.ends_with('=') || before.starts_with('-');
         for folder in folders.iter().filter(|_| marks) {
-            let Named::Places(places) = paths::named(&Word::text(path, 0..0), folder, self.home) else {
+            let Named::Places(places) = paths::named(&Word::text(path, 0..0), folder, self.world) else {
                 continue;
             };
-            for place in places.iter().filter(|place| place.real.symlink_metadata().is_ok()) {
+            for place in places.iter().filter(|place| self.world.exists(&place.real)) {
                 self.place(place, Touch::Read);
             }
         }
@@ -237,7 +237,7 @@ impl Looker<'_> {
 
     /// Whether a path lies in the root that the command runs in.
     fn is_beside(&self, path: &Path) -> bool {
-        let Some(place) = real(path) else { return false };
+        let Some(place) = real(path, self.world) else { return false };
         let root = self.reach.root_of(&place);
         let here = &self.start.folders;
         root.is_some() && !here.is_empty() && here.iter().all(|folder| self.reach.root_of(folder) == root)
@@ -325,7 +325,7 @@ impl Looker<'_> {
             None => &*text,
         };
         for folder in folders {
-            let Named::Places(places) = paths::named(&Word::text(path, 0..0), folder, self.home) else {
+            let Named::Places(places) = paths::named(&Word::text(path, 0..0), folder, self.world) else {
                 continue;
             };
             for place in places {

@@ -8,6 +8,7 @@ use crate::orders::QUERIED;
 use crate::paths::{self, Named, entered_all, word_text};
 use crate::programs::used::{PathUse, Used};
 use crate::reach::Touch;
+use crate::world::FileKind;
 
 /// Programs that read the files which a list names.
 const SUMS: [&str; 9] =
@@ -93,6 +94,11 @@ const MODULES: &[&str] = &[
 ];
 
 impl Looker<'_> {
+    /// The length of a regular file, links followed.
+    fn length(&self, path: &Path) -> Option<u64> {
+        self.world.info_behind(path).filter(|info| info.kind == FileKind::File).map(|info| info.length)
+    }
+
     /// Files that a list of checksums names are read too.
     pub(super) fn listed(&mut self, used: &Used) {
         let checks = used.options.iter().any(|given| given.names.iter().any(|name| name == "--check"));
@@ -106,15 +112,14 @@ impl Looker<'_> {
         }
         let folders = &self.start.folders;
         for (path, folder) in used.paths.iter().flat_map(|path| folders.iter().map(move |at| (path, at))) {
-            let Named::Places(places) = paths::named(&path.word, folder, self.home) else { continue };
+            let Named::Places(places) = paths::named(&path.word, folder, self.world) else { continue };
             for place in places {
-                let small =
-                    place.real.metadata().is_ok_and(|about| about.is_file() && about.len() <= MOST_BYTES);
-                if !small && place.real.symlink_metadata().is_ok() {
+                let small = self.length(&place.real).is_some_and(|length| length <= MOST_BYTES);
+                if !small && self.world.exists(&place.real) {
                     self.ask(format!("the files that `{}` lists are not known", place.text));
                     continue;
                 }
-                let text = std::fs::read_to_string(&place.real).unwrap_or_default();
+                let text = self.world.read_text(&place.real, MOST_BYTES).unwrap_or_default();
                 for name in text.lines().filter_map(listed_name) {
                     self.one(&Word::text(name, 0..0), Touch::Read, std::slice::from_ref(folder));
                 }
@@ -131,14 +136,13 @@ impl Looker<'_> {
         let words: Vec<Word> = sent.map(|target| target.word.clone()).collect();
         let folders = self.start.folders.clone();
         for (word, folder) in words.iter().flat_map(|word| folders.iter().map(move |at| (word, at))) {
-            let Named::Places(places) = paths::named(word, folder, self.home) else { continue };
+            let Named::Places(places) = paths::named(word, folder, self.world) else { continue };
             for place in places.iter().filter(|place| !place.plain.starts_with("/dev")) {
                 // What the line itself brings there counts as what runs.
                 self.touched.run.push(place.real.clone());
                 // Nor is it known what will be there.
-                let about = place.real.metadata();
-                let small = about.is_ok_and(|about| about.is_file() && about.len() <= MOST_PATCH);
-                let text = if small { std::fs::read_to_string(&place.real).ok() } else { None };
+                let small = self.length(&place.real).is_some_and(|length| length <= MOST_PATCH);
+                let text = if small { self.world.read_text(&place.real, MOST_PATCH) } else { None };
                 if text.is_none_or(|text| has_orders(&text)) {
                     self.ask(format!("`{}` may hold orders that start others", place.text));
                 }
@@ -157,19 +161,18 @@ impl Looker<'_> {
         let operands = used.operands.iter().filter_map(|operand| self.start.words.get(operand.word));
         let words: Vec<Word> =
             streams.chain(operands).chain(used.paths.iter().map(|path| &path.word)).cloned().collect();
-        let folders = entered_all(&self.start.folders, &used.folders, self.home);
+        let folders = entered_all(&self.start.folders, &used.folders, self.world);
         for (word, folder) in words.iter().flat_map(|word| folders.iter().map(move |at| (word, at))) {
-            let Named::Places(places) = paths::named(word, folder, self.home) else { continue };
+            let Named::Places(places) = paths::named(word, folder, self.world) else { continue };
             for place in places {
-                let size =
-                    place.real.metadata().ok().filter(|about| about.is_file()).map(|about| about.len());
+                let size = self.length(&place.real);
                 self.touched.judged_by.push(place.real.clone());
                 let Some(size) = size else { continue };
                 if size > MOST_PATCH {
                     self.ask(format!("`{}` is too long to look for what it writes", place.text));
                     continue;
                 }
-                let text = std::fs::read(&place.real).unwrap_or_default();
+                let text = self.world.read(&place.real, MOST_PATCH).unwrap_or_default();
                 let text = String::from_utf8_lossy(&text);
                 self.patch(&text, folder);
             }
@@ -203,7 +206,7 @@ impl Looker<'_> {
             let (Some(folder), Some(file)) = (folder.literal(), file.literal()) else { continue };
             let name = file.trim_end_matches('/').rsplit('/').next().unwrap_or(file);
             let inside = Word::text(format!("{folder}/{name}"), 0..0);
-            if self.start.folders.iter().any(|at| at.join(folder).is_dir()) {
+            if self.start.folders.iter().any(|at| self.world.is_folder(&at.join(folder))) {
                 self.one(&inside, Touch::Read, &self.start.folders);
             }
         }
@@ -231,9 +234,8 @@ impl Looker<'_> {
         }
         for folder in self.start.folders.iter() {
             self.touched.judged_by.extend(MODULES.iter().map(|module| folder.join(module)));
-            let names =
-                std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
-            let taken = names.filter_map(|name| name.into_string().ok()).find(|name| {
+            let listing = self.world.list(folder, usize::MAX).unwrap_or_default();
+            let taken = listing.iter().filter_map(|(name, _)| name.to_str()).find(|name| {
                 let stem = name.split('.').next().unwrap_or(name);
                 MODULES.contains(&stem)
             });

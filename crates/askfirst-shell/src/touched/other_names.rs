@@ -12,6 +12,7 @@ use super::super::programs::used::{Class, Role, Used};
 use super::super::reach::Touch;
 use super::super::real::real;
 use super::super::secrets::is_secret;
+use super::super::world::{FileKind, World};
 use super::sorts::{ENDING, SENDING};
 use super::{Doubtful, Looker, MOST_NAMES};
 
@@ -43,7 +44,7 @@ impl Looker<'_> {
         let Some(text) = word.literal() else { return };
         for ending in *endings {
             let name = format!("{text}{ending}");
-            if folders.iter().any(|folder| folder.join(&name).symlink_metadata().is_ok()) {
+            if folders.iter().any(|folder| self.world.exists(&folder.join(&name))) {
                 self.one(&Word::text(name, word.span.clone()), touch, folders);
             }
         }
@@ -98,7 +99,7 @@ impl Looker<'_> {
         let parts = texts.iter().flat_map(|text| text.split([':', '=', ',', ';', '"', '\'']));
         for part in parts.filter(|part| !part.is_empty() && !part.contains(char::is_whitespace)) {
             for folder in folders {
-                let Named::Places(places) = paths::named(&Word::text(part, 0..0), folder, self.home) else {
+                let Named::Places(places) = paths::named(&Word::text(part, 0..0), folder, self.world) else {
                     continue;
                 };
                 for place in places {
@@ -119,7 +120,7 @@ impl Looker<'_> {
         let apart = |c: char| c.is_whitespace() || ":=,;\"'@{}()[]<>|".contains(c);
         for part in text.split(apart).filter(|part| !part.is_empty() && part.len() < text.len()) {
             for folder in folders {
-                let named = paths::named(&Word::text(part, 0..0), folder, self.home);
+                let named = paths::named(&Word::text(part, 0..0), folder, self.world);
                 let Named::Places(places) = named else { continue };
                 for place in places.iter().filter(|place| self.reach.is_never_read(place)) {
                     self.place(place, Touch::Read);
@@ -131,7 +132,7 @@ impl Looker<'_> {
     /// What is copied or moved into a folder comes to lie there under its own name, and a folder's content under theirs.
     pub(super) fn falls_into(&mut self, used: &Used, target: usize, folders: &[PathBuf]) {
         let places = |word: &Word| {
-            let named = folders.iter().map(|folder| paths::named(word, folder, self.home));
+            let named = folders.iter().map(|folder| paths::named(word, folder, self.world));
             let known = named.filter_map(|named| match named {
                 Named::Places(places) => Some(places),
                 Named::Unknown(_) => None,
@@ -139,7 +140,8 @@ impl Looker<'_> {
             known.flatten().map(|place| place.real.clone()).collect::<Vec<_>>()
         };
         let Some(path) = used.paths.get(target) else { return };
-        let into: Vec<PathBuf> = places(&path.word).into_iter().filter(|real| real.is_dir()).collect();
+        let into: Vec<PathBuf> =
+            places(&path.word).into_iter().filter(|real| self.world.is_folder(real)).collect();
         let others = used.paths.iter().enumerate().filter(|(index, _)| *index != target);
         let mut why = Vec::new();
         // What comes from another machine has the last name of its address, or any.
@@ -151,22 +153,24 @@ impl Looker<'_> {
             let never = into.iter().find_map(|folder| self.reach.never_in(folder, name.as_ref()));
             why.extend(never.map(|found| format!("it may write `{name}`: {found}")));
             let any = matches!(name, "" | "." | "..") || name.contains(['*', '?', '[']);
-            if any && into.iter().any(|folder| folder.join(".git").symlink_metadata().is_ok()) {
+            if any && into.iter().any(|folder| self.world.exists(&folder.join(".git"))) {
                 why.push("what comes from there may have any name, and the project lies here".to_owned());
             }
         }
         for real in others.flat_map(|(_, other)| places(&other.word)) {
-            let content = std::fs::read_dir(&real).into_iter().flatten().flatten().take(MOST_NAMES);
-            let names = content.map(|entry| entry.file_name()).chain(real.file_name().map(ToOwned::to_owned));
+            let content = self.world.list(&real, MOST_NAMES).unwrap_or_default();
+            let names = content.iter().map(|(name, _)| name).chain(real.file_name());
             let own = real.file_name().unwrap_or_default();
             for name in names {
                 // Others put what they copy in place of a link.
                 let mut links =
-                    into.iter().flat_map(|folder| [folder.join(&name), folder.join(own).join(&name)]);
-                if matches!(used.program.as_str(), "cp" | "scp") && links.any(|place| place.is_symlink()) {
+                    into.iter().flat_map(|folder| [folder.join(name), folder.join(own).join(name)]);
+                if matches!(used.program.as_str(), "cp" | "scp")
+                    && links.any(|place| self.world.is_link(&place))
+                {
                     why.push(format!("a link `{}` lies there, and is followed", name.to_string_lossy()));
                 }
-                let found = into.iter().find_map(|folder| self.reach.never_in(folder, &name));
+                let found = into.iter().find_map(|folder| self.reach.never_in(folder, name));
                 why.extend(found.map(|found| format!("it may write `{}`: {found}", name.to_string_lossy())));
             }
         }
@@ -184,21 +188,21 @@ impl Looker<'_> {
             Some(_) | None => word.clone(),
         };
         for folder in folders {
-            let Named::Places(places) = paths::named(&word, folder, self.home) else {
+            let Named::Places(places) = paths::named(&word, folder, self.world) else {
                 if doubtful == Doubtful::Any {
                     self.ask(format!("`{text}` is not known before it runs"));
                 }
                 continue;
             };
             for place in places {
-                let there = place.real.symlink_metadata().is_ok();
+                let there = self.world.exists(&place.real);
                 let out = || self.reach.root_of(&place.real).is_none();
                 let looks = || place.text.contains('/') && !place.text.contains("://");
                 let counts = match doubtful {
                     Doubtful::Any => there || (looks() && out()),
                     Doubtful::IfThere => there,
                 };
-                if counts && doubtful == Doubtful::Any && place.real.is_dir() {
+                if counts && doubtful == Doubtful::Any && self.world.is_folder(&place.real) {
                     // Nobody knows how deep it looks.
                     self.place(&place, Touch::ReadAll);
                 } else if counts || self.reach.is_never_read(&place) {
@@ -217,7 +221,7 @@ impl Looker<'_> {
     /// A folder that goes to another machine, with what usually holds secrets in it.
     pub(super) fn sent_away(&mut self, word: &Word, folders: &[PathBuf]) {
         for folder in folders {
-            let Named::Places(places) = paths::named(word, folder, self.home) else { continue };
+            let Named::Places(places) = paths::named(word, folder, self.world) else { continue };
             for place in places.iter().filter(|place| self.reach.has_secrets(&place.real)) {
                 self.ask(format!(
                     "it sends all of `{}`, and files in it are named as those that hold secrets",
@@ -229,10 +233,11 @@ impl Looker<'_> {
 
     /// Whether all that lies below these places may be written as they may.
     pub(super) fn alike(&self, word: &Word, folders: &[PathBuf]) -> bool {
-        folders.iter().all(|folder| match paths::named(word, folder, self.home) {
+        folders.iter().all(|folder| match paths::named(word, folder, self.world) {
             Named::Unknown(_) => false,
             Named::Places(places) => places.iter().all(|place| {
-                place.real.is_file() || (place.real.is_dir() && self.reach.below_is_alike(&place.real))
+                let real = &place.real;
+                self.world.is_file(real) || (self.world.is_folder(real) && self.reach.below_is_alike(real))
             }),
         })
     }
@@ -248,12 +253,12 @@ impl Looker<'_> {
         };
         let mut found = Vec::new();
         for folder in folders {
-            let Named::Places(places) = paths::named(&link.word, folder, self.home) else {
+            let Named::Places(places) = paths::named(&link.word, folder, self.world) else {
                 return folders.to_vec();
             };
             for place in places {
                 found.extend(place.real.parent().map(Path::to_owned));
-                found.extend(Some(place.real).filter(|real| real.is_dir()));
+                found.extend(Some(place.real).filter(|real| self.world.is_folder(real)));
             }
         }
         found
@@ -302,14 +307,14 @@ impl Looker<'_> {
         }
         let Some((head, _)) = before.rsplit_once('/') else { return };
         let rest = head.strip_prefix('~').filter(|_| word.pieces.first() == Some(&Piece::Home));
-        let at = match (rest, self.home) {
+        let at = match (rest, self.world.home()) {
             (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
             (_, _) if head.is_empty() => PathBuf::from("/"),
             (_, _) => folder.join(head),
         };
         let climbs = rest.is_some() || head.is_empty() || head.starts_with('/');
         let within = |real: &Path| !climbs && real.starts_with(folder);
-        if let Some(real) = real(&at).filter(|real| !within(real)) {
+        if let Some(real) = real(&at, self.world).filter(|real| !within(real)) {
             self.place(&Place { text: head.to_owned(), plain: at, real }, Touch::Names);
         }
     }
@@ -317,7 +322,7 @@ impl Looker<'_> {
     /// What is moved, copied or linked may lead elsewhere under its new name.
     pub(super) fn makes(&mut self, used: &Used, target: usize, folders: &[PathBuf]) {
         let places = |word: &Word| -> Vec<Place> {
-            let named = folders.iter().map(|folder| paths::named(word, folder, self.home));
+            let named = folders.iter().map(|folder| paths::named(word, folder, self.world));
             let known = named.filter_map(|named| match named {
                 Named::Places(places) => Some(places),
                 Named::Unknown(_) => None,
@@ -327,7 +332,9 @@ impl Looker<'_> {
         let Some(path) = used.paths.get(target) else { return };
         let mut others = used.paths.iter().enumerate().filter(|(index, _)| *index != target);
         let leads = matches!(used.program.as_str(), "link" | "ln")
-            || others.any(|(_, other)| places(&other.word).iter().any(|place| leads_away(&place.plain)));
+            || others.any(|(_, other)| {
+                places(&other.word).iter().any(|place| leads_away(&place.plain, self.world))
+            });
         if leads {
             let made = places(&path.word);
             self.touched.made.extend(made.into_iter().map(|place| place.real));
@@ -342,18 +349,18 @@ pub(super) fn is_cut(word: &Word) -> bool {
 }
 
 /// Whether something is a link, or has links or repositories in it, or too much to tell.
-fn leads_away(path: &Path) -> bool {
+fn leads_away(path: &Path, world: &dyn World) -> bool {
     let (mut left, mut looked) = (vec![path.to_owned()], 0);
     while let Some(path) = left.pop() {
         looked += 1;
-        let Ok(about) = path.symlink_metadata() else { continue };
+        let Some(info) = world.info(&path) else { continue };
         let repository = looked > 1 && path.file_name().is_some_and(|name| name == ".git");
-        if about.is_symlink() || repository || looked > MOST_NAMES {
+        if info.kind == FileKind::Link || repository || looked > MOST_NAMES {
             return true;
         }
-        if about.is_dir() {
-            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
-            left.extend(entries.map(|entry| entry.path()));
+        if info.kind == FileKind::Folder {
+            let content = world.list(&path, MOST_NAMES + 1).unwrap_or_default();
+            left.extend(content.iter().map(|(name, _)| path.join(name)));
         }
     }
     false

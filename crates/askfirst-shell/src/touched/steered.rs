@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::Looker;
 use crate::programs::used::{Class, Used};
+use crate::world::{FileKind, World};
 
 /// A file that a program looks for, and the words in it by which something is loaded; with none its being there is enough.
 type Steering = (&'static str, &'static [&'static str]);
@@ -49,18 +50,18 @@ impl Looker<'_> {
         let looked = inside.iter().flat_map(|folder| files.iter().map(move |(name, _)| folder.join(name)));
         self.touched.judged_by.extend(looked);
         let mut found = inside.into_iter().flat_map(|folder| files.iter().map(move |file| (folder, file)));
-        let found = found.find(|(folder, (name, words))| loads(&folder.join(name), words));
+        let found = found.find(|(folder, (name, words))| loads(&folder.join(name), words, self.world));
         if let Some((_, (name, _))) = found {
             self.ask(format!("`{name}` of the project may say what `{program}` loads"));
         }
     }
 }
 
-fn loads(path: &Path, words: &[&str]) -> bool {
-    let Ok(about) = path.symlink_metadata() else { return false };
-    if words.is_empty() || !about.is_file() || about.len() > MOST {
+fn loads(path: &Path, words: &[&str], world: &dyn World) -> bool {
+    let Some(info) = world.info(path) else { return false };
+    if words.is_empty() || info.kind != FileKind::File || info.length > MOST {
         return true;
     }
-    let text = std::fs::read(path).unwrap_or_default();
+    let text = world.read(path, MOST).unwrap_or_default();
     words.iter().any(|word| memchr::memmem::find(&text, word.as_bytes()).is_some())
 }

@@ -12,6 +12,7 @@ use crate::line::tree::Piece;
 use crate::paths;
 use crate::programs::is_python;
 use crate::programs::used::Given;
+use crate::world::World;
 
 /// Files that say what builds, tests and scripts of a project run.
 const STEERING: [&str; 61] = [
@@ -173,7 +174,13 @@ impl Before {
     }
 
     /// What hinders a program that uses such things.
-    pub(super) fn hinders(&self, start: &Start, touched: &Touched, order: Order) -> Option<Reason> {
+    pub(super) fn hinders(
+        &self,
+        start: &Start,
+        touched: &Touched,
+        order: Order,
+        world: &dyn World,
+    ) -> Option<Reason> {
         let mut uses = touched.read.iter().chain(&touched.kept);
         // What runs at the same time as itself is not counted against it.
         let copies = |used: &Used| !matches!(used.program.as_str(), "mkdir" | "rm" | "tee" | "touch");
@@ -196,23 +203,23 @@ impl Before {
             .any(|path| self.made.iter().any(|made| (inside || path != made) && path.starts_with(made)))
         {
             "it writes into what this line moves or copies there, and that may lead elsewhere"
-        } else if touched.kept.iter().any(|folder| self.may_bring_repository(folder)) {
+        } else if touched.kept.iter().any(|folder| self.may_bring_repository(folder, world)) {
             "this line may bring a repository there, whose config can run programs"
         } else if self.unpacked && !touched.kept.is_empty() {
             "this line may replace the repository's own settings before"
         } else if touched.judged_by.iter().any(|path| self.may_bring(path)) {
             "it was judged by files that this line may bring or change before"
-        } else if self.replaced && touched.read.iter().any(|path| !path.is_dir()) {
+        } else if self.replaced && touched.read.iter().any(|path| !world.is_folder(path)) {
             "it reads what this line may put a link in place of"
         } else if touched.read.iter().any(|path| below(path, &self.restored)) {
             "it reads what this line brings back, and that may be a link"
         } else if follows && touched.written.iter().any(|path| below(path, &self.restored)) {
             "it writes what this line brings back, and that may be a link"
-        } else if self.replaced && follows && touched.written.iter().any(|path| !path.is_dir()) {
+        } else if self.replaced && follows && touched.written.iter().any(|path| !world.is_folder(path)) {
             "it writes what this line may put a link in place of"
         } else if touched.run.iter().any(|path| below(path, &self.filled)) {
             "it runs what this line itself writes"
-        } else if self.brought && touched.run.iter().any(|path| !path.exists()) {
+        } else if self.brought && touched.run.iter().any(|path| world.info_behind(path).is_none()) {
             "it runs a file that is not there yet, and this line may bring it"
         } else if self.replaced && !tool && !touched.run.is_empty() {
             "it runs a file that this line may replace before"
@@ -298,10 +305,10 @@ impl Before {
     }
 
     /// Whether a folder may become a repository of its own before: it has none, and what is there may change.
-    fn may_bring_repository(&self, folder: &Path) -> bool {
+    fn may_bring_repository(&self, folder: &Path, world: &dyn World) -> bool {
         let named = || self.restored.iter().any(|restored| folder.starts_with(restored));
-        let comes = self.replaced || (self.ran && folder.symlink_metadata().is_err()) || named();
-        comes && folder.join(".git").symlink_metadata().is_err()
+        let comes = self.replaced || (self.ran && !world.exists(folder)) || named();
+        comes && !world.exists(&folder.join(".git"))
     }
 }
 

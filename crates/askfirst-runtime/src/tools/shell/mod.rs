@@ -19,7 +19,7 @@ use askfirst::{
     Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Because, Fact, Invocation, Shown,
     ToolDefinition, ToolError, Toolset,
 };
-use askfirst_config::{Config, LayerRole};
+use askfirst_config::{Config, Disk, LayerRole};
 use askfirst_files::{FilesError, Ground, Roots, Sightings};
 pub use askfirst_shell::Masked;
 use askfirst_shell::{Judged, Layer, Script, ShellPolicy};
@@ -48,6 +48,7 @@ pub struct ShellToolset(Arc<Inner>);
 struct Inner {
     policy: ShellPolicy,
     roots: Roots,
+    disk: Disk,
     masked: Masked,
     sightings: Sightings,
     runner: Runner,
@@ -80,9 +81,11 @@ impl ShellToolset {
             floors: floors.collect::<Result<_, _>>()?,
             network: shell.network,
         };
+        let roots = Roots::new(config)?;
         Ok(Self(Arc::new(Inner {
             policy,
-            roots: Roots::new(config)?,
+            disk: Disk::new(roots.home().map(ToOwned::to_owned)),
+            roots,
             masked,
             sightings: Sightings::default(),
             runner: Runner::new(shell, launcher),
@@ -94,16 +97,16 @@ impl ShellToolset {
 impl Inner {
     /// Judges the command of a call.
     fn judge(&self, wish: &Wish) -> Judged {
-        let (home, folder) = (self.roots.home(), self.roots.folder());
+        let folder = self.roots.folder();
         let folder = match wish.folder.as_os_str().is_empty() {
             true => folder.to_owned(),
             false => folder.join(&wish.folder),
         };
         let script = match &wish.what {
-            What::Line => Script::of_line(&wish.text, &folder, home),
-            What::Words(words) => Script::of_words(words, &wish.text, &folder, home),
+            What::Line => Script::of_line(&wish.text, &folder, &self.disk),
+            What::Words(words) => Script::of_words(words, &wish.text, &folder, &self.disk),
         };
-        self.policy.judge(script, &Ground::new(&self.roots), self.masked)
+        self.policy.judge(script, &self.disk, &Ground::new(&self.roots), self.masked)
     }
 
     fn assess(&self, call: &ApprovalContext, wish: &Wish) -> Assessment {
