@@ -1,4 +1,4 @@
-//! Every value in force, and where it comes from.
+//! Lists every effective value of a config and its origin.
 
 mod named;
 
@@ -9,21 +9,21 @@ use std::time::Duration;
 use askfirst::Because;
 
 use super::keys::{KEYS, Kind};
-use super::quote::quoted;
+use super::quote::escape;
 use super::settings::{Config, Fallback, Layer, OnDenial, PathConfig, PathMode, Settings, SyncRule, Tier};
 
-/// One value in force.
+/// One effective value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectiveLine {
-    /// The key: `shell.network`, `tools.send_email`, …
+    /// The key, such as `shell.network` or `tools.send_email`.
     pub key: String,
     /// The value, on one line.
     pub value: String,
-    /// File and line, or `default`.
+    /// `FILE:LINE`, or `default`.
     pub from: String,
 }
 
-/// Every value in force, in the order of the keys.
+/// Lists every effective value, in the order of the table of keys.
 #[must_use]
 pub fn effective(config: &Config) -> Vec<EffectiveLine> {
     let main = &config.main;
@@ -41,9 +41,10 @@ pub fn effective(config: &Config) -> Vec<EffectiveLine> {
             "tools" => lines.extend(named::tools(main)),
             "mcp" => lines.extend(named::servers(main.mcp.values())),
             path => {
-                let named = path.contains(['*', '[']);
-                let group = matches!(key.kind, Kind::Section | Kind::Named | Kind::Sections | Kind::Cases);
-                if !named && !group {
+                let is_named = path.contains(['*', '[']);
+                let is_group =
+                    matches!(key.kind, Kind::Section | Kind::NameMap | Kind::SectionList | Kind::Cases);
+                if !is_named && !is_group {
                     lines.extend(plain_line(main, path, key.default));
                 }
             }
@@ -73,7 +74,7 @@ fn plain_line(main: &Settings, key: &str, default: &str) -> Option<EffectiveLine
     Some(line(key, value, from))
 }
 
-fn place(origin: &Because) -> String {
+fn location(origin: &Because) -> String {
     match (&origin.file, origin.line) {
         (Some(file), Some(line)) => format!("{file}:{line}"),
         (Some(file), None) => file.to_string(),
@@ -89,7 +90,7 @@ fn root_line(name: &str, root: &PathConfig) -> EffectiveLine {
     let approval = &root.approval;
     let mut value = format!(
         "{}, {mode}, read: {}, write: {}, attach: {}",
-        quoted(&root.root.display().to_string()),
+        escape(&root.root.display().to_string()),
         approval.read,
         approval.write,
         approval.attach
@@ -98,16 +99,16 @@ fn root_line(name: &str, root: &PathConfig) -> EffectiveLine {
         let _ = write!(value, ", suffixes: {}", list(&root.suffixes));
     }
     if let Some(bytes) = root.max_file_bytes {
-        let _ = write!(value, ", max_file_bytes: {}", size(bytes));
+        let _ = write!(value, ", max_file_bytes: {}", format_size(bytes));
     }
-    line(&format!("sandbox.paths.{name}"), value, place(&root.origin))
+    line(&format!("sandbox.paths.{name}"), value, location(&root.origin))
 }
 
-/// What a floor says, each key behind the name of its layer: the same key may stand above.
+/// Lists the rules of a floor. Each key starts with the name of the layer, because main may have the same key.
 fn floor_lines(floor: &Settings, layer: &str) -> Vec<EffectiveLine> {
     let mut lines = Vec::new();
     if let Some((approval, Some(origin))) = floor.rules.default_approval() {
-        lines.push(line("default_approval", approval.as_str(), place(origin)));
+        lines.push(line("default_approval", approval.as_str(), location(origin)));
     }
     lines.extend(floor.shell.iter().flat_map(|shell| named::rules(&shell.rules)));
     lines.extend(named::tools(floor));
@@ -118,7 +119,7 @@ fn floor_lines(floor: &Settings, layer: &str) -> Vec<EffectiveLine> {
     lines
 }
 
-/// The value of a plain key in words; nothing where it is left to its default.
+/// Formats the value of a key, or returns `None` if the key has its default.
 pub(crate) fn plain_value(settings: &Settings, key: &str) -> Option<String> {
     let (sandbox, shell) = (&settings.sandbox, settings.shell.as_ref());
     let limits = shell.map(|shell| &shell.limits);
@@ -130,15 +131,15 @@ pub(crate) fn plain_value(settings: &Settings, key: &str) -> Option<String> {
             OnDenial::Return => "return".to_owned(),
             OnDenial::Stop => "stop".to_owned(),
         }),
-        "approval_timeout" => settings.approval_timeout.map(time),
-        "memory.expire" => settings.memory_expire.map(time),
+        "approval_timeout" => settings.approval_timeout.map(format_duration),
+        "memory.expire" => settings.memory_expire.map(format_duration),
         "prompt.preview_lines" => settings.preview_lines.map(|lines| lines.to_string()),
         "ledger.sync" => Some(match settings.ledger.sync {
             SyncRule::Asked => "asked".to_owned(),
             SyncRule::Always => "always".to_owned(),
         }),
-        "ledger.rotate" => settings.ledger.rotate.map(size),
-        "ledger.path" => settings.ledger.path.as_ref().map(|path| quoted(&path.display().to_string())),
+        "ledger.rotate" => settings.ledger.rotate.map(format_size),
+        "ledger.path" => settings.ledger.path.as_ref().map(|path| escape(&path.display().to_string())),
         "secrets.args" => words(&settings.secrets.args),
         "secrets.env" => words(&settings.secrets.env),
         "sandbox.never_read" => words(&sandbox.never_read),
@@ -161,12 +162,12 @@ pub(crate) fn plain_value(settings: &Settings, key: &str) -> Option<String> {
         "shell.known_read_only" => shell.map(|shell| shell.known_read_only.to_string()),
         "shell.outside_roots" => shell.map(|shell| shell.outside_roots.to_string()),
         "shell.network" => shell.map(|shell| shell.network.to_string()),
-        "shell.limits.wall" => limits.map(|limits| time(limits.wall)),
-        "shell.limits.cpu" => limits.map(|limits| time(limits.cpu)),
-        "shell.limits.memory" => limits.map(|limits| size(limits.memory)),
+        "shell.limits.wall" => limits.map(|limits| format_duration(limits.wall)),
+        "shell.limits.cpu" => limits.map(|limits| format_duration(limits.cpu)),
+        "shell.limits.memory" => limits.map(|limits| format_size(limits.memory)),
         "shell.limits.processes" => limits.map(|limits| limits.processes.to_string()),
-        "shell.limits.file" => limits.map(|limits| size(limits.file)),
-        "shell.limits.output" => limits.map(|limits| size(limits.output)),
+        "shell.limits.file" => limits.map(|limits| format_size(limits.file)),
+        "shell.limits.output" => limits.map(|limits| format_size(limits.output)),
         "shell.env.pass" => shell.map(|shell| list(&shell.env_pass)),
         "shell.dangerous_patterns" => {
             let patterns =
@@ -179,16 +180,16 @@ pub(crate) fn plain_value(settings: &Settings, key: &str) -> Option<String> {
 }
 
 fn list(texts: &[String]) -> String {
-    format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
+    format!("[{}]", texts.iter().map(|text| escape(text)).collect::<Vec<_>>().join(", "))
 }
 
 fn paths(paths: &[PathBuf]) -> String {
     list(&paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>())
 }
 
-/// A time in the largest unit that holds it exactly.
-pub(crate) fn time(time: Duration) -> String {
-    let millis = time.as_millis();
+/// Formats a duration in the largest unit that represents it exactly.
+pub(crate) fn format_duration(duration: Duration) -> String {
+    let millis = duration.as_millis();
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
     match units.into_iter().find(|(_, unit)| millis >= *unit && millis.is_multiple_of(*unit)) {
         Some((name, unit)) => format!("{}{name}", millis / unit),
@@ -196,8 +197,8 @@ pub(crate) fn time(time: Duration) -> String {
     }
 }
 
-/// A size in the largest unit that holds it exactly.
-pub(crate) fn size(bytes: u64) -> String {
+/// Formats a size in the largest unit that represents it exactly.
+pub(crate) fn format_size(bytes: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     match units.into_iter().find(|(_, shift)| bytes >> shift > 0 && bytes.trailing_zeros() >= *shift) {
         Some((name, shift)) => format!("{}{name}", bytes >> shift),

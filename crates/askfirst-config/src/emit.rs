@@ -1,35 +1,35 @@
-//! A tree as YAML again. What was not rewritten is copied as it was written; comments stay beside their values.
+//! Writes a tree as YAML. Copies the text of values that were not rewritten, and keeps all comments.
 
 use super::node::{Entry, Node, Style, Value};
 use super::scalar;
 
-/// The text of a tree that was read from `text`.
+/// Writes a tree that was read from `text`.
 pub(crate) fn emit(root: &Node, text: &str) -> String {
-    let mut emitting = Emitting { text, out: String::new() };
+    let mut emitter = Emitter { text, out: String::new() };
     match &root.value {
         Value::Map(entries) if !entries.is_empty() => {
-            if let Some(header) = &root.notes.header {
-                emitting.line(0, header);
+            if let Some(header) = &root.comments.header {
+                emitter.line(0, header);
             }
-            emitting.map(entries, 0, false);
+            emitter.map(entries, 0, false);
         }
         Value::Map(_) | Value::List(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {
-            let flow = emitting.flow(root);
-            emitting.line(0, &flow);
+            let flow = emitter.flow(root);
+            emitter.line(0, &flow);
         }
     }
-    for comment in &root.notes.below {
-        emitting.line(0, comment);
+    for comment in &root.comments.below {
+        emitter.line(0, comment);
     }
-    emitting.out
+    emitter.out
 }
 
-struct Emitting<'a> {
+struct Emitter<'a> {
     text: &'a str,
     out: String,
 }
 
-impl Emitting<'_> {
+impl Emitter<'_> {
     fn line(&mut self, indent: usize, text: &str) {
         if !text.is_empty() {
             self.out.push_str(&" ".repeat(indent));
@@ -48,7 +48,7 @@ impl Emitting<'_> {
             let key = self.key(entry);
             self.out.push_str(&key);
             self.out.push(':');
-            self.value(&entry.value, indent, self.same_column(entry, indent));
+            self.value(&entry.value, indent, self.is_same_column(entry, indent));
         }
     }
 
@@ -58,14 +58,14 @@ impl Emitting<'_> {
             self.out.push_str(&" ".repeat(indent));
             self.out.push('-');
             match &item.value {
-                Value::Map(entries) if self.as_block(item) => {
-                    match &item.notes.header {
+                Value::Map(entries) if self.is_block(item) => {
+                    match &item.comments.header {
                         Some(header) => {
                             self.out.push_str(&format!(" {header}\n"));
                             self.map(entries, indent + 2, false);
                         }
                         None => {
-                            let above = entries.first().map(|entry| entry.value.notes.above.clone());
+                            let above = entries.first().map(|entry| entry.value.comments.above.clone());
                             let above = above.unwrap_or_default();
                             if above.is_empty() {
                                 self.out.push(' ');
@@ -90,34 +90,34 @@ impl Emitting<'_> {
         }
     }
 
-    /// What stands behind a key or a dash, up to the end of its last line.
+    /// Writes the value after a key or a dash, up to the end of its last line.
     fn value(&mut self, node: &Node, indent: usize, same_column: bool) {
         if let Some(copy) = self.copy(node, same_column) {
-            // A block begins on a line of its own; its first line keeps the indentation that it had.
+            // A block starts on a new line, and its first line keeps its indentation.
             if node.style == Style::Block {
                 let header =
-                    node.notes.header.as_ref().map(|header| format!(" {header}")).unwrap_or_default();
+                    node.comments.header.as_ref().map(|header| format!(" {header}")).unwrap_or_default();
                 self.out.push_str(&header);
                 self.out.push('\n');
-                let start = node.place.span.start;
-                let column = usize::try_from(node.place.column).unwrap_or(1).saturating_sub(1);
+                let start = node.position.span.start;
+                let column = usize::try_from(node.position.column).unwrap_or(1).saturating_sub(1);
                 let lines =
-                    self.text.get(start.saturating_sub(column)..node.place.span.end).unwrap_or_default();
+                    self.text.get(start.saturating_sub(column)..node.position.span.end).unwrap_or_default();
                 self.out.push_str(lines);
             } else if !copy.is_empty() {
                 self.out.push(' ');
                 self.out.push_str(&copy);
             }
-            // A comment beside the sign of a text of lines was copied with it.
+            // The copy of a block scalar already includes the comment after its header.
             return self.right(last_right(node));
         }
         match &node.value {
-            Value::Map(entries) if self.as_block(node) => {
+            Value::Map(entries) if self.is_block(node) => {
                 self.header(node);
                 self.map(entries, indent + 2, false);
                 self.below(node, indent + 2);
             }
-            Value::List(items) if self.as_block(node) => {
+            Value::List(items) if self.is_block(node) => {
                 self.header(node);
                 self.list(items, indent + 2);
                 self.below(node, indent + 2);
@@ -131,13 +131,13 @@ impl Emitting<'_> {
                 let flow = self.flow(node);
                 self.out.push(' ');
                 self.out.push_str(&flow);
-                self.right(node.notes.right.as_deref());
+                self.right(node.comments.right.as_deref());
             }
         }
     }
 
     fn header(&mut self, node: &Node) {
-        for comment in node.notes.header.iter().chain(&node.notes.right) {
+        for comment in node.comments.header.iter().chain(&node.comments.right) {
             self.out.push(' ');
             self.out.push_str(comment);
         }
@@ -153,41 +153,43 @@ impl Emitting<'_> {
     }
 
     fn above(&mut self, node: &Node, indent: usize) {
-        if node.notes.blank_above && !self.out.is_empty() && !self.out.ends_with("\n\n") {
+        if node.comments.blank_above && !self.out.is_empty() && !self.out.ends_with("\n\n") {
             self.out.push('\n');
         }
-        for comment in &node.notes.above {
+        for comment in &node.comments.above {
             self.line(indent, comment);
         }
     }
 
     fn below(&mut self, node: &Node, indent: usize) {
-        for comment in &node.notes.below {
+        for comment in &node.comments.below {
             self.line(indent, comment);
         }
     }
 
-    /// Whether a collection is written by indentation. One in brackets is too, if a comment stands in it.
-    fn as_block(&self, node: &Node) -> bool {
-        let filled = match &node.value {
+    /// Returns true if a map or list is written with indentation: it was before, or it contains comments.
+    fn is_block(&self, node: &Node) -> bool {
+        let is_filled = match &node.value {
             Value::Map(entries) => !entries.is_empty(),
             Value::List(items) => !items.is_empty(),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => false,
         };
-        filled && (node.style == Style::Block || comments_inside(node))
+        is_filled && (node.style == Style::Block || has_comments_inside(node))
     }
 
-    fn same_column(&self, entry: &Entry, indent: usize) -> bool {
+    fn is_same_column(&self, entry: &Entry, indent: usize) -> bool {
         entry.source.is_some() && usize::try_from(entry.at.column).is_ok_and(|column| column == indent + 1)
     }
 
-    /// The text of a value that was not rewritten. On several lines it can be copied only where it stood.
+    /// Returns the text of a value that was not rewritten.
+    ///
+    /// A text of several lines can be copied only to the same column.
     fn copy(&self, node: &Node, same_column: bool) -> Option<String> {
-        let text = self.text.get(untouched(node)?)?;
-        let one_line = !text.contains('\n') && node.style == Style::Flow;
-        // The comments above a block's first child stand before its text.
-        let whole = node.style != Style::Block || first_child_is_bare(node);
-        ((one_line && !comments_inside(node)) || (same_column && whole)).then(|| text.to_owned())
+        let text = self.text.get(unchanged_bytes(node)?)?;
+        let is_one_line = !text.contains('\n') && node.style == Style::Flow;
+        // The text of a block does not include the comments above its first child.
+        let is_complete = node.style != Style::Block || is_first_child_uncommented(node);
+        ((is_one_line && !has_comments_inside(node)) || (same_column && is_complete)).then(|| text.to_owned())
     }
 
     fn key(&self, entry: &Entry) -> String {
@@ -218,37 +220,39 @@ impl Emitting<'_> {
     }
 }
 
-fn first_child_is_bare(node: &Node) -> bool {
+fn is_first_child_uncommented(node: &Node) -> bool {
     let first = match &node.value {
         Value::Map(entries) => entries.first().map(|entry| &entry.value),
         Value::List(items) => items.first(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => None,
     };
-    first.is_none_or(|first| first.notes.above.is_empty())
+    first.is_none_or(|first| first.comments.above.is_empty())
 }
 
-/// The bytes of a value in which nothing was rewritten.
-fn untouched(node: &Node) -> Option<std::ops::Range<usize>> {
-    let below = match &node.value {
+/// Returns the bytes of a value, or `None` if the value or anything in it was rewritten.
+fn unchanged_bytes(node: &Node) -> Option<std::ops::Range<usize>> {
+    let is_unchanged_below = match &node.value {
         Value::Map(entries) => {
-            entries.iter().all(|entry| entry.source.is_some() && untouched(&entry.value).is_some())
+            entries.iter().all(|entry| entry.source.is_some() && unchanged_bytes(&entry.value).is_some())
         }
-        Value::List(items) => items.iter().all(|item| untouched(item).is_some()),
+        Value::List(items) => items.iter().all(|item| unchanged_bytes(item).is_some()),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => true,
     };
-    node.source.clone().filter(|_| below)
+    node.source.clone().filter(|_| is_unchanged_below)
 }
 
-fn comments_inside(node: &Node) -> bool {
-    let noted = |child: &Node| child.notes.has_comments() || comments_inside(child);
+fn has_comments_inside(node: &Node) -> bool {
+    let has_comments = |child: &Node| child.comments.has_comments() || has_comments_inside(child);
     match &node.value {
-        Value::Map(entries) => node.notes.header.is_some() || entries.iter().any(|entry| noted(&entry.value)),
-        Value::List(items) => node.notes.header.is_some() || items.iter().any(noted),
+        Value::Map(entries) => {
+            node.comments.header.is_some() || entries.iter().any(|entry| has_comments(&entry.value))
+        }
+        Value::List(items) => node.comments.header.is_some() || items.iter().any(has_comments),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => false,
     }
 }
 
-/// The comment behind the last line of a value.
+/// Returns the comment after the last line of a value.
 fn last_right(node: &Node) -> Option<&str> {
     let last = match &node.value {
         Value::Map(entries) => entries.last().map(|entry| &entry.value),
@@ -257,19 +261,19 @@ fn last_right(node: &Node) -> Option<&str> {
     };
     match last.filter(|_| node.style == Style::Block) {
         Some(last) => last_right(last),
-        None if node.style == Style::Lines => None,
-        None => node.notes.right.as_deref(),
+        None if node.style == Style::BlockScalar => None,
+        None => node.comments.right.as_deref(),
     }
 }
 
-/// A text as a scalar: bare where every reader takes it as text, else in double quotes.
+/// Writes a text as a scalar: in double quotes unless every YAML parser reads the bare word as text.
 fn scalar_text(text: &str) -> String {
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    let bare = text.chars().all(word)
+    let is_bare = text.chars().all(word)
         && text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '.' | '/' | '_'))
-        && matches!(scalar::plain(text), Value::Text(_))
+        && matches!(scalar::parse_plain(text), Value::Text(_))
         && !["yes", "no", "on", "off", "y", "n", "true", "false", "null"]
             .contains(&text.to_lowercase().as_str())
         && text != ".";
-    if bare { text.to_owned() } else { serde_json::Value::from(text).to_string() }
+    if is_bare { text.to_owned() } else { serde_json::Value::from(text).to_string() }
 }

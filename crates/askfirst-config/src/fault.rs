@@ -1,28 +1,28 @@
-//! What is wrong with a config, where, and what to do about it.
+//! Errors and warnings about a config: the message, its position in the file, and a hint.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// One fault or warning.
+/// One error or warning about a config.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The file.
+    /// The path of the config file.
     pub file: PathBuf,
-    /// The whole text of the file.
+    /// The complete text of the file.
     pub source: Arc<str>,
-    /// The bytes that it is about.
+    /// The byte range of the text that is wrong.
     pub span: std::ops::Range<usize>,
-    /// The line, counted from 1.
+    /// The line number, starting at 1.
     pub line: u32,
-    /// The column, counted from 1 in characters.
+    /// The column number in characters, starting at 1.
     pub column: u32,
-    /// What is wrong.
+    /// The message: one line that says what is wrong.
     pub message: String,
-    /// What to do about it.
+    /// Advice on how to fix it.
     pub hint: Option<String>,
 }
 
-/// Every fault of the files.
+/// All errors of all config files.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct Faults(pub Vec<Fault>);

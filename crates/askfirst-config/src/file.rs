@@ -1,6 +1,7 @@
-//! Stage one: the text of a config becomes a tree with places. It knows YAML and its dangers, and no keys.
+//! First stage of reading a config: parses YAML text into a tree with positions.
 //!
-//! A syntax error ends it, for there is no tree then. A duplicate key does not: it is noted, and the rest is read.
+//! This module knows YAML and its dangers, but no keys.
+//! It stops at a syntax error. It reports a duplicate key and continues.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,72 +9,75 @@ use std::ops::Range;
 use serde_saphyr::granit_parser::{Event, Options, Parser, ScalarStyle, Span, StrInput, StructureStyle};
 
 use super::fault::Fault;
-use super::node::{Entry, Node, Notes, Place, Source, Style, Value};
-use super::quote::quoted;
+use super::node::{Comments, Entry, Node, Position, Source, Style, Value};
+use super::quote::escape;
 use super::scalar;
 
-/// The largest text that is read.
+/// The maximum size of a config in bytes.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
-/// The deepest nesting that is read.
+/// The maximum number of nested levels.
 pub(crate) const MAX_DEPTH: usize = 32;
-/// The most values that are read.
+/// The maximum number of values in a config.
 pub(crate) const MAX_VALUES: usize = 100_000;
-/// The most values that aliases may repeat.
+/// The maximum number of values that aliases may repeat.
 pub(crate) const MAX_REPEATED: usize = 10_000;
 
-/// Up to so many keys of one map are looked through one by one.
+/// A map with more keys than this uses a hash map to find duplicates.
 const FEW: usize = 8;
 
-/// What a text is made of.
+/// The result of parsing a text.
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) root: Node,
     pub(crate) comments: Vec<Comment>,
-    /// Whether something is written once and meant twice.
-    pub(crate) aliases: bool,
-    /// Duplicate keys.
+    /// Whether the text uses YAML aliases.
+    pub(crate) has_aliases: bool,
+    /// The errors about duplicate keys.
     pub(crate) faults: Vec<Fault>,
 }
 
-/// One comment, with its `#`.
+/// One comment, including its `#`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Comment {
     pub(crate) text: String,
     pub(crate) start: usize,
 }
 
-/// Takes bytes as text.
+/// Decodes the bytes of a config file as UTF-8.
 pub(crate) fn decode(file: &std::path::Path, bytes: &[u8]) -> Result<Source, Fault> {
     let empty = Source::new(file, "");
     if bytes.len() > MAX_BYTES {
-        return Err(empty.fault(&Place::start(), "the file is larger than 1 MiB"));
+        return Err(empty.fault(&Position::start(), TOO_LARGE));
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
             let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
             let source = Source::new(file, &String::from_utf8_lossy(good));
-            let place = Place::of_byte(&source.text, source.text.len());
-            return Err(source.fault(&place, "the file is not UTF-8"));
+            let position = Position::of_byte(&source.text, source.text.len());
+            return Err(source.fault(&position, "the file is not valid UTF-8"));
         }
     };
     Ok(Source::new(file, text))
 }
 
-/// Reads a text into a tree.
+const TOO_LARGE: &str = "the file is larger than 1 MiB";
+
+/// Parses a text into a tree.
 pub(crate) fn parse(source: &Source) -> Result<Tree, Fault> {
     if source.text.len() > MAX_BYTES {
-        return Err(source.fault(&Place::start(), "the file is larger than 1 MiB"));
+        return Err(source.fault(&Position::start(), TOO_LARGE));
     }
-    let refused = |c: char| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || c == '\u{FFFE}';
-    if let Some((at, bad)) = source.text.char_indices().find(|(_, c)| refused(*c)) {
-        let place = Place::of_byte(&source.text, at);
-        return Err(source.fault(&place, format!("`{}` is not allowed here", bad.escape_unicode())));
+    let is_forbidden = |c: char| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || c == '\u{FFFE}';
+    if let Some((at, bad)) = source.text.char_indices().find(|(_, c)| is_forbidden(*c)) {
+        let position = Position::of_byte(&source.text, at);
+        let message = format!("the character `{}` is not allowed", bad.escape_unicode());
+        return Err(source.fault(&position, message));
     }
     let mut options = Options::default();
-    // A long comment is no danger in a text of this size.
+    // The limit on the size of the text also limits the comments.
     options.max_buffered_comment_events = MAX_BYTES;
-    let mut reading = Reading {
+    let mut builder = TreeBuilder {
         source,
         parser: Parser::new_from_str_with_options(&source.text, options),
         anchors: HashMap::new(),
@@ -81,25 +85,26 @@ pub(crate) fn parse(source: &Source) -> Result<Tree, Fault> {
         faults: Vec::new(),
         values: 0,
         repeated: 0,
-        aliases: false,
+        has_aliases: false,
     };
-    let root = reading.document()?;
-    let Reading { comments, faults, aliases, .. } = reading;
-    Ok(Tree { root, comments, aliases, faults })
+    let root = builder.document()?;
+    let TreeBuilder { comments, faults, has_aliases, .. } = builder;
+    Ok(Tree { root, comments, has_aliases, faults })
 }
 
-struct Reading<'a> {
+struct TreeBuilder<'a> {
     source: &'a Source,
     parser: Parser<'a, StrInput<'a>>,
     anchors: HashMap<usize, Node>,
     comments: Vec<Comment>,
     faults: Vec<Fault>,
     values: usize,
+    /// The number of values that aliases have repeated so far.
     repeated: usize,
-    aliases: bool,
+    has_aliases: bool,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> TreeBuilder<'a> {
     fn document(&mut self) -> Result<Node, Fault> {
         let mut root = None;
         loop {
@@ -109,17 +114,18 @@ impl<'a> Reading<'a> {
                 Event::StreamStart | Event::DocumentEnd => {}
                 Event::DocumentStart(..) => {
                     if root.is_some() {
-                        let fault = self.source.fault(&self.place(&span), "a second document begins here");
-                        return Err(with_hint(fault, "a config is one document, so remove `---`"));
+                        let message = "a second YAML document starts here";
+                        let fault = self.source.fault(&self.position(&span), message);
+                        return Err(with_hint(fault, "remove the `---` line: a config is a single document"));
                     }
                 }
                 event => root = Some(self.node(event, &span, 0)?),
             }
         }
-        Ok(root.unwrap_or_else(|| Node::made(Value::Null, &Place::start())))
+        Ok(root.unwrap_or_else(|| Node::generated(Value::Null, &Position::start())))
     }
 
-    /// The next event that is not a comment.
+    /// Returns the next event that is not a comment, and collects the comments before it.
     fn next(&mut self) -> Result<(Event<'a>, Span), Fault> {
         loop {
             match self.parser.next_event() {
@@ -133,57 +139,59 @@ impl<'a> Reading<'a> {
                 Some(Ok(found)) => return Ok(found),
                 Some(Err(error)) => {
                     let marker = error.marker();
-                    let place = Place {
+                    let position = Position {
                         span: range_at(&self.source.text, marker.byte_offset().unwrap_or_default()),
                         line: fit(marker.line()),
                         column: fit(marker.col() + 1),
                     };
-                    let message = format!("this is not YAML: {}", quoted(&error.info()));
-                    return Err(self.source.fault(&place, message));
+                    let message = format!("invalid YAML: {}", escape(&error.info()));
+                    return Err(self.source.fault(&position, message));
                 }
             }
         }
     }
 
-    fn place(&self, span: &Span) -> Place {
+    fn position(&self, span: &Span) -> Position {
         let span_bytes = span.byte_range().unwrap_or_default();
         let line = fit(span.start.line().max(1));
-        Place { span: span_bytes, line, column: fit(span.start.col() + 1) }
+        Position { span: span_bytes, line, column: fit(span.start.col() + 1) }
     }
 
     fn node(&mut self, event: Event<'a>, span: &Span, depth: usize) -> Result<Node, Fault> {
-        let place = self.place(span);
+        let position = self.position(span);
         if depth > MAX_DEPTH {
-            return Err(self.source.fault(&place, format!("nested deeper than {MAX_DEPTH}")));
+            return Err(self.source.fault(&position, format!("nested more than {MAX_DEPTH} levels deep")));
         }
         self.values += 1;
         if self.values > MAX_VALUES {
-            return Err(self.source.fault(&place, format!("there are more than {MAX_VALUES} values")));
+            return Err(self.source.fault(&position, format!("the file has more than {MAX_VALUES} values")));
         }
         let (anchor, tagged, node) = match event {
-            Event::Alias(anchor) => return self.repeat(anchor, place, depth),
+            Event::Alias(anchor) => return self.repeat(anchor, position, depth),
             Event::Scalar(text, style, anchor, tag) => {
                 let node = match style {
-                    ScalarStyle::Plain => self.made(scalar::plain(&text), place, Style::Flow),
+                    ScalarStyle::Plain => self.build(scalar::parse_plain(&text), position, Style::Flow),
                     ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
-                        self.made(Value::Text(text.into_owned()), place, Style::Flow)
+                        self.build(Value::Text(text.into_owned()), position, Style::Flow)
                     }
-                    ScalarStyle::Literal | ScalarStyle::Folded => self.lines(text.into_owned(), place),
+                    ScalarStyle::Literal | ScalarStyle::Folded => {
+                        self.block_scalar(text.into_owned(), position)
+                    }
                 };
                 (anchor, tag.is_some(), node)
             }
             Event::SequenceStart(style, anchor, tag) => {
-                let node = self.list(place, style, depth)?;
+                let node = self.list(position, style, depth)?;
                 (anchor, tag.is_some(), node)
             }
             Event::MappingStart(style, anchor, tag) => {
-                let node = self.map(place, style, depth)?;
+                let node = self.map(position, style, depth)?;
                 (anchor, tag.is_some(), node)
             }
-            _ => return Err(self.source.fault(&place, "this is not YAML")),
+            _ => return Err(self.source.fault(&position, "invalid YAML")),
         };
         if tagged {
-            return Err(self.source.fault(&node.place, "tags are not read here"));
+            return Err(self.source.fault(&node.position, "YAML tags are not supported"));
         }
         if anchor > 0 {
             self.anchors.insert(anchor, node.clone());
@@ -191,83 +199,90 @@ impl<'a> Reading<'a> {
         Ok(node)
     }
 
-    fn made(&self, value: Value, mut place: Place, style: Style) -> Node {
-        // Some spans run on over the line break behind them.
-        let text = self.source.text.get(place.span.clone()).unwrap_or_default();
-        place.span.end = place.span.start + text.trim_end().len();
-        let source = Some(place.span.clone());
-        Node { value, place, style, source, notes: Notes::default() }
+    fn build(&self, value: Value, mut position: Position, style: Style) -> Node {
+        // The parser's span may include the line break after the value.
+        let text = self.source.text.get(position.span.clone()).unwrap_or_default();
+        position.span.end = position.span.start + text.trim_end().len();
+        let source = Some(position.span.clone());
+        Node { value, position, style, source, comments: Comments::default() }
     }
 
-    /// A text of lines. The parser says where they are, and not where the sign before them is.
-    fn lines(&self, text: String, mut place: Place) -> Node {
-        let end = self.source.text.get(place.span.clone()).unwrap_or_default().trim_end().len();
-        place.span.end = place.span.start + end;
-        // Blanks at the end of a line belong to it.
-        let behind = self.source.text.get(place.span.end..).unwrap_or_default();
+    /// Builds the node of a block scalar. The parser's span omits the `|` or `>` before the lines.
+    fn block_scalar(&self, text: String, mut position: Position) -> Node {
+        let end = self.source.text.get(position.span.clone()).unwrap_or_default().trim_end().len();
+        position.span.end = position.span.start + end;
+        // Spaces at the end of the last line belong to the text.
+        let behind = self.source.text.get(position.span.end..).unwrap_or_default();
         let line_end = behind.find('\n');
         let blanks = behind.get(..line_end.unwrap_or(behind.len())).unwrap_or_default();
         if blanks.trim().is_empty() {
-            place.span.end += blanks.len();
+            position.span.end += blanks.len();
         }
-        let sign = sign_before(&self.source.text, place.span.start);
-        if let Some(sign) = &sign {
-            let between = self.source.text.get(sign.start..place.span.start).unwrap_or_default();
-            place.line = place.line.saturating_sub(fit(between.matches('\n').count()));
-            place.column = fit(column_of(&self.source.text, sign.start));
-            place.span.start = sign.start;
+        let header = block_header_before(&self.source.text, position.span.start);
+        if let Some(header) = &header {
+            let between = self.source.text.get(header.start..position.span.start).unwrap_or_default();
+            position.line = position.line.saturating_sub(fit(between.matches('\n').count()));
+            position.column = fit(column_of(&self.source.text, header.start));
+            position.span.start = header.start;
         }
-        // Where lines are kept that are not there to be seen, or the last one has no end, a copy would not be the same.
-        let keeps = |sign: &&Range<usize>| {
-            let sign = self.source.text.get((*sign).clone()).unwrap_or_default();
-            !sign.contains('+') && line_end.is_some()
+        // A copy could differ if `+` keeps the blank lines at the end, or if the last line has no line break.
+        let can_copy = |header: &&Range<usize>| {
+            let header = self.source.text.get((*header).clone()).unwrap_or_default();
+            !header.contains('+') && line_end.is_some()
         };
-        let source = sign.as_ref().filter(keeps).map(|_| place.span.clone());
-        Node { value: Value::Text(text), place, style: Style::Lines, source, notes: Notes::default() }
+        let source = header.as_ref().filter(can_copy).map(|_| position.span.clone());
+        Node {
+            value: Value::Text(text),
+            position,
+            style: Style::BlockScalar,
+            source,
+            comments: Comments::default(),
+        }
     }
 
-    fn list(&mut self, place: Place, style: StructureStyle, depth: usize) -> Result<Node, Fault> {
+    fn list(&mut self, position: Position, style: StructureStyle, depth: usize) -> Result<Node, Fault> {
         let mut items = Vec::new();
         loop {
             let (event, span) = self.next()?;
             if event == Event::SequenceEnd {
-                let end = items.last().map_or(place.span.end, |item: &Node| item.place.span.end);
-                return Ok(self.collection(Value::List(items), place, style, &span, end));
+                let end = items.last().map_or(position.span.end, |item: &Node| item.position.span.end);
+                return Ok(self.collection(Value::List(items), position, style, &span, end));
             }
             items.push(self.node(event, &span, depth + 1)?);
         }
     }
 
-    fn map(&mut self, place: Place, style: StructureStyle, depth: usize) -> Result<Node, Fault> {
+    fn map(&mut self, position: Position, style: StructureStyle, depth: usize) -> Result<Node, Fault> {
         let mut entries: Vec<Entry> = Vec::with_capacity(1);
         let mut lines: HashMap<String, u32> = HashMap::new();
-        let mut end = place.span.end;
+        let mut end = position.span.end;
         loop {
             let (event, span) = self.next()?;
             if event == Event::MappingEnd {
-                return Ok(self.collection(Value::Map(entries), place, style, &span, end));
+                return Ok(self.collection(Value::Map(entries), position, style, &span, end));
             }
-            let at = self.place(&span);
+            let at = self.position(&span);
             let Event::Scalar(key, _, 0, None) = event else {
-                let fault = self.source.fault(&at, "a key must be a plain word");
+                let fault = self.source.fault(&at, "a key must be plain text");
                 return Err(with_hint(fault, "lists, maps, aliases and tags cannot be keys"));
             };
             let key = key.into_owned();
             if key == "<<" {
-                let fault = self.source.fault(&at, "the merge key `<<` is not read");
-                return Err(with_hint(fault, "write the keys out"));
+                let fault = self.source.fault(&at, "the merge key `<<` is not supported");
+                return Err(with_hint(fault, "copy the keys into this map"));
             }
             let (event, span) = self.next()?;
             let value = self.node(event, &span, depth + 1)?;
-            end = value.place.span.end.max(at.span.end);
+            end = value.position.span.end.max(at.span.end);
             let first = match entries.len() {
                 0..=FEW => entries.iter().find(|entry| entry.key == key).map(|entry| entry.at.line),
                 _ => lines.get(&key).copied(),
             };
             if let Some(first) = first {
-                let message = format!("the key `{}` stands twice", quoted(&key));
+                let message = format!("duplicate key `{}`", escape(&key));
                 let fault = self.source.fault(&at, message);
-                self.faults.push(with_hint(fault, format!("it stands first in line {first}")));
+                self.faults
+                    .push(with_hint(fault, format!("remove one of the two; the first is on line {first}")));
                 continue;
             }
             if entries.len() == FEW {
@@ -284,7 +299,7 @@ impl<'a> Reading<'a> {
     fn collection(
         &self,
         value: Value,
-        place: Place,
+        position: Position,
         style: StructureStyle,
         close: &Span,
         last: usize,
@@ -293,30 +308,30 @@ impl<'a> Reading<'a> {
             StructureStyle::Flow => (Style::Flow, close.byte_range().map_or(last, |range| range.end)),
             StructureStyle::Block => (Style::Block, last),
         };
-        let end = end.max(place.span.start);
-        let mut node = self.made(value, Place { span: place.span.start..end, ..place }, style);
-        // Blanks at the end of the last line may belong to a text.
-        let cut = self.source.text.get(node.place.span.end..end).unwrap_or_default();
-        node.place.span.end += cut.len() - cut.trim_start_matches([' ', '\t']).len();
-        node.source = Some(node.place.span.clone());
+        let end = end.max(position.span.start);
+        let mut node = self.build(value, Position { span: position.span.start..end, ..position }, style);
+        // Spaces at the end of the last line may belong to a block scalar.
+        let cut = self.source.text.get(node.position.span.end..end).unwrap_or_default();
+        node.position.span.end += cut.len() - cut.trim_start_matches([' ', '\t']).len();
+        node.source = Some(node.position.span.clone());
         node
     }
 
-    fn repeat(&mut self, anchor: usize, place: Place, depth: usize) -> Result<Node, Fault> {
-        self.aliases = true;
+    fn repeat(&mut self, anchor: usize, position: Position, depth: usize) -> Result<Node, Fault> {
+        self.has_aliases = true;
         let Some(found) = self.anchors.get(&anchor) else {
-            return Err(self.source.fault(&place, "the alias stands inside of what it names"));
+            return Err(self.source.fault(&position, "the alias refers to a value that contains it"));
         };
         self.repeated = self.repeated.saturating_add(found.size());
         if self.repeated > MAX_REPEATED || depth + found.height() > MAX_DEPTH {
-            return Err(self.source.fault(&place, "aliases repeat too much"));
+            return Err(self.source.fault(&position, "the aliases expand to too much data"));
         }
-        Ok(Node { place, source: None, ..found.clone() })
+        Ok(Node { position, source: None, ..found.clone() })
     }
 }
 
-/// The `|` or `>` before a text of lines, with what belongs to it. A comment may follow it on its line.
-fn sign_before(text: &str, lines: usize) -> Option<Range<usize>> {
+/// Finds the header of a block scalar: the `|` or `>` with its indicators. A comment may follow the header.
+fn block_header_before(text: &str, lines: usize) -> Option<Range<usize>> {
     let before = text.get(..lines)?.trim_end();
     let start = before.rfind('\n').map_or(0, |end| end + 1);
     let line = before.get(start..)?;
@@ -341,7 +356,7 @@ fn with_hint(mut fault: Fault, hint: impl Into<String>) -> Fault {
 }
 
 fn range_at(text: &str, at: usize) -> Range<usize> {
-    Place::of_byte(text, at).span
+    Position::of_byte(text, at).span
 }
 
 fn fit(n: usize) -> u32 {

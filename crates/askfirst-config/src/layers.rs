@@ -1,4 +1,4 @@
-//! Which files speak, in which role, and how they are put together. Each file is read once and resolved alone.
+//! Finds the config files, reads each once, and merges them according to their layers.
 
 use std::path::{Path, PathBuf};
 
@@ -8,90 +8,91 @@ use super::fault::{Fault, Faults};
 use super::file;
 use super::floors;
 use super::merge;
-use super::node::{Place, Source};
-use super::own;
-use super::places::{self, Found, Places};
+use super::node::{Position, Source};
+use super::own_files;
+use super::places::{self, BROKEN_LINK, Places, RawConfig};
 use super::read::{Base, folder_of};
 use super::settings::{Config, ConfigFile, Layer, Settings};
 use super::text;
 use super::trust;
 
-/// The name of a project's config.
+/// The file name of a project config.
 pub const PROJECT_FILE: &str = "askfirst.yaml";
 
-/// What to load.
+/// Which config files to load.
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
-    /// The file given by `--config`: it replaces project and user, and is trusted.
+    /// The `--config` file. It replaces the project config and the user config, and it is trusted.
     pub explicit: Option<PathBuf>,
-    /// The folder that the project's config is looked for in, and above.
+    /// The folder in which the search for a project config starts. The search continues in the folders above.
     pub folder: PathBuf,
-    /// Where everything else is.
+    /// The paths of the other config files and of the state folder.
     pub places: Places,
 }
 
-/// Whether a project's config counts as trusted.
+/// Whether to treat a project config as trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectTrust {
-    /// As the user has said by `askfirst trust`.
+    /// Trust it if the user has run `askfirst trust` for this content.
     AsRecorded,
-    /// As if the user had said so: to see what it would loosen.
+    /// Trust it, to see what trusting it would loosen.
     Assumed,
-    /// As if the user had not.
+    /// Do not trust it.
     Withheld,
 }
 
-/// Loads everything that is in force.
+/// Loads and merges the config files of all layers.
 ///
 /// # Errors
-/// Fails with every fault of every file. Then nothing may run.
+/// Fails with all errors of all files. The caller must then run nothing.
 pub fn load(options: &LoadOptions) -> Result<Config, Faults> {
     load_with(options, ProjectTrust::AsRecorded)
 }
 
-/// The same, with a say about the project's trust.
+/// Loads and merges the config files of all layers, with an explicit choice about trusting the project config.
 ///
 /// # Errors
-/// As [`load`].
+/// Fails with all errors of all files. The caller must then run nothing.
 pub fn load_with(options: &LoadOptions, trust: ProjectTrust) -> Result<Config, Faults> {
-    let mut loading = Loading::new(options);
-    loading.managed();
+    let mut loader = Loader::new(options);
+    loader.load_managed();
     match &options.explicit {
-        Some(path) => loading.explicit(path),
+        Some(path) => loader.load_explicit(path),
         None => {
-            loading.user();
-            loading.project(trust);
+            loader.load_user();
+            loader.load_project(trust);
         }
     }
-    loading.finish()
+    loader.finish()
 }
 
-/// A config given by a program as data. Unknown keys under a tool go to the override; only the managed file is
-/// looked at beside it. Paths are relative to the folder of `options`.
+/// Loads a config that a program passes as JSON, together with the managed config.
+///
+/// Unknown keys of a tool are passed to the override. Paths are relative to the folder in `options`.
 ///
 /// # Errors
-/// Fails with every fault of the data and of the managed file.
+/// Fails with all errors of the JSON and of the managed config.
 pub fn from_json(value: &serde_json::Value, options: &LoadOptions) -> Result<Config, Faults> {
-    let mut loading = Loading::new(options);
-    loading.managed();
+    let mut loader = Loader::new(options);
+    loader.load_managed();
     let source = Source::new("config given by the program", "");
-    let base = Base { folder: loading.folder.clone(), home: options.places.home.clone() };
-    match text::dict(value, &source, &base) {
+    let base = Base { folder: loader.folder.clone(), home: options.places.home.clone() };
+    match text::read_dict(value, &source, &base) {
         Ok((settings, warnings)) => {
-            loading.warnings.extend(warnings);
-            loading.flag = Some(settings);
+            loader.warnings.extend(warnings);
+            loader.flag = Some(settings);
             let bytes = askfirst::json::canonical(value);
-            loading.parts.push([b"data".to_vec(), Vec::new(), bytes.into_bytes()]);
+            loader.parts.push([b"data".to_vec(), Vec::new(), bytes.into_bytes()]);
         }
-        Err(Faults(faults)) => loading.faults.extend(faults),
+        Err(Faults(faults)) => loader.faults.extend(faults),
     }
-    loading.finish()
+    loader.finish()
 }
 
-/// The nearest project config, here or above.
+/// Finds the nearest project config, in a folder or in one above it.
 ///
 /// # Errors
-/// Fails if a folder cannot be looked at.
+/// Fails if a folder cannot be inspected.
 pub fn find_project(folder: &Path) -> std::io::Result<Option<PathBuf>> {
     for above in folder.ancestors() {
         let path = above.join(PROJECT_FILE);
@@ -106,7 +107,7 @@ pub fn find_project(folder: &Path) -> std::io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-struct Loading<'a> {
+struct Loader<'a> {
     options: &'a LoadOptions,
     folder: PathBuf,
     user: Option<Settings>,
@@ -114,13 +115,14 @@ struct Loading<'a> {
     flag: Option<Settings>,
     floors: Vec<Settings>,
     files: Vec<ConfigFile>,
+    /// The data that the digest covers: layer, path and content of each file.
     parts: Vec<[Vec<u8>; 3]>,
     warnings: Vec<Fault>,
     faults: Vec<Fault>,
     not_offered: Vec<String>,
 }
 
-impl<'a> Loading<'a> {
+impl<'a> Loader<'a> {
     fn new(options: &'a LoadOptions) -> Self {
         let folder = std::path::absolute(&options.folder).unwrap_or_else(|_| options.folder.clone());
         Self {
@@ -138,125 +140,124 @@ impl<'a> Loading<'a> {
         }
     }
 
-    fn managed(&mut self) {
+    fn load_managed(&mut self) {
         let path = self.options.places.managed.clone();
-        let Some(found) = self.fetch(&path) else { return };
-        self.refuse_if_open(&path, &found);
-        if let Some(settings) = self.read(&path, &found, Layer::Managed) {
-            self.floor(settings, Layer::Managed);
+        let Some(raw) = self.fetch(&path) else { return };
+        self.refuse_other_writers(&path, &raw);
+        if let Some(settings) = self.read(&path, &raw, Layer::Managed) {
+            self.add_floor(settings, Layer::Managed);
         }
     }
 
-    fn user(&mut self) {
+    fn load_user(&mut self) {
         let path = self.options.places.user.clone();
-        let Some(found) = self.fetch(&path) else { return };
-        self.refuse_if_open(&path, &found);
-        self.user = self.read(&path, &found, Layer::User);
+        let Some(raw) = self.fetch(&path) else { return };
+        self.refuse_other_writers(&path, &raw);
+        self.user = self.read(&path, &raw, Layer::User);
     }
 
-    fn explicit(&mut self, path: &Path) {
-        let Some(found) = self.fetch(path) else {
+    fn load_explicit(&mut self, path: &Path) {
+        let Some(raw) = self.fetch(path) else {
             if self.faults.is_empty() {
-                self.faults.push(fault_about(path, "there is no such file"));
+                self.faults.push(fault_about(path, "no such file"));
             }
             return;
         };
-        if let Some(reason) = &found.open_to {
-            self.warnings.push(fault_about(path, &format!("this config may not be yours alone: {reason}")));
+        if let Some(reason) = &raw.other_writers {
+            self.warnings.push(fault_about(path, &format!("other users can change this config: {reason}")));
         }
-        self.flag = self.read(path, &found, Layer::Flag);
+        self.flag = self.read(path, &raw, Layer::Flag);
         self.folder = real_folder(path);
     }
 
-    fn project(&mut self, trust: ProjectTrust) {
+    fn load_project(&mut self, trust: ProjectTrust) {
         let path = match find_project(&self.folder) {
             Ok(Some(path)) => path,
             Ok(None) => return,
             Err(error) => {
                 let path = self.folder.join(PROJECT_FILE);
-                let message = format!("the project's config cannot be looked for: {}", error.kind());
+                let message = format!("cannot search for the project config: {}", error.kind());
                 return self.faults.push(fault_about(&path, &message));
             }
         };
         let places = &self.options.places;
         let real = path.canonicalize().ok();
-        let same = |other: &Path| real.is_some() && other.canonicalize().ok() == real;
-        if same(&places.managed) || same(&places.user) {
+        let is_same = |other: &Path| real.is_some() && other.canonicalize().ok() == real;
+        if is_same(&places.managed) || is_same(&places.user) {
             return;
         }
-        let Some(found) = self.fetch(&path) else {
+        let Some(raw) = self.fetch(&path) else {
             if self.faults.is_empty() {
-                self.faults.push(fault_about(&path, "the link leads nowhere"));
+                self.faults.push(fault_about(&path, BROKEN_LINK));
             }
             return;
         };
-        let layer = self.trust_of(&path, &found, trust);
-        let Some(settings) = self.read(&path, &found, layer) else { return };
+        let layer = self.project_layer(&path, &raw, trust);
+        let Some(settings) = self.read(&path, &raw, layer) else { return };
         if layer == Layer::Project {
             self.folder = real_folder(&path);
             self.project = Some(settings);
         } else {
-            self.floor(settings, layer);
+            self.add_floor(settings, layer);
         }
     }
 
-    /// The digest that is looked up is that of the bytes that are read.
-    fn trust_of(&mut self, path: &Path, found: &Found, trust: ProjectTrust) -> Layer {
-        if let Some(reason) = &found.open_to {
+    /// Returns the layer of a project config. Trust is looked up for the same bytes that are read.
+    fn project_layer(&mut self, path: &Path, raw: &RawConfig, trust: ProjectTrust) -> Layer {
+        if let Some(reason) = &raw.other_writers {
             let message = format!("this config cannot be trusted: {reason}");
             let mut fault = fault_about(path, &message);
-            fault.hint = Some("until only you can write it, it can only make things stricter".to_owned());
+            let hint = "make it writable by you alone; until then it can only make things stricter";
+            fault.hint = Some(hint.to_owned());
             self.warnings.push(fault);
             return Layer::UntrustedProject;
         }
-        let trusted = match trust {
+        let is_trusted = match trust {
             ProjectTrust::Assumed => true,
             ProjectTrust::Withheld => false,
-            ProjectTrust::AsRecorded => {
-                trust::is_trusted(&self.options.places, path, Digest::of(&found.bytes))
-            }
+            ProjectTrust::AsRecorded => trust::is_trusted(&self.options.places, path, Digest::of(&raw.bytes)),
         };
-        if trusted {
+        if is_trusted {
             return Layer::Project;
         }
         let mut fault = fault_about(path, "this config is not trusted, so it can only make things stricter");
-        fault.hint = Some("look at it, then run `askfirst trust`".to_owned());
+        fault.hint = Some("review it, then run `askfirst trust`".to_owned());
         self.warnings.push(fault);
         Layer::UntrustedProject
     }
 
-    fn floor(&mut self, mut settings: Settings, layer: Layer) {
+    fn add_floor(&mut self, mut settings: Settings, layer: Layer) {
         self.not_offered.extend(floors::disarm(&mut settings, layer));
         self.floors.push(settings);
     }
 
-    fn fetch(&mut self, path: &Path) -> Option<Found> {
+    fn fetch(&mut self, path: &Path) -> Option<RawConfig> {
         places::fetch(path).unwrap_or_else(|message| {
             self.faults.push(fault_about(path, &message));
             None
         })
     }
 
-    fn refuse_if_open(&mut self, path: &Path, found: &Found) {
-        if let Some(reason) = &found.open_to {
-            let mut fault = fault_about(path, &format!("this config cannot be relied on: {reason}"));
-            fault.hint = Some("take away the right to write it from everybody else".to_owned());
+    fn refuse_other_writers(&mut self, path: &Path, raw: &RawConfig) {
+        if let Some(reason) = &raw.other_writers {
+            let mut fault = fault_about(path, &format!("this config is not safe to use: {reason}"));
+            fault.hint = Some("remove write access for all other users".to_owned());
             self.faults.push(fault);
         }
     }
 
-    fn read(&mut self, path: &Path, found: &Found, layer: Layer) -> Option<Settings> {
-        let digest = Digest::of(&found.bytes);
+    fn read(&mut self, path: &Path, raw: &RawConfig, layer: Layer) -> Option<Settings> {
+        let digest = Digest::of(&raw.bytes);
         self.files.push(ConfigFile { path: path.to_path_buf(), layer, digest });
-        // However the path was typed, the digest is the same.
+        // The digest covers the real path, so it does not depend on how the user typed the path.
         let folder = real_folder(path);
-        let place = path.file_name().map_or_else(|| folder.clone(), |name| folder.join(name));
-        let place = place.into_os_string().into_encoded_bytes();
-        self.parts.push([layer.as_str().as_bytes().to_vec(), place, found.bytes.clone()]);
+        let real = path.file_name().map_or_else(|| folder.clone(), |name| folder.join(name));
+        let real = real.into_os_string().into_encoded_bytes();
+        self.parts.push([layer.as_str().as_bytes().to_vec(), real, raw.bytes.clone()]);
         let base = Base { folder, home: self.options.places.home.clone() };
-        let read = file::decode(path, &found.bytes)
+        let read = file::decode(path, &raw.bytes)
             .map_err(|fault| Faults(vec![fault]))
-            .and_then(|source| text::settings(&source, &base));
+            .and_then(|source| text::read_file(&source, &base));
         match read {
             Ok((settings, warnings)) => {
                 self.warnings.extend(warnings);
@@ -273,16 +274,16 @@ impl<'a> Loading<'a> {
         if !self.faults.is_empty() {
             return Err(Faults(self.faults));
         }
-        let spoken = match (self.user, self.project) {
+        let merged = match (self.user, self.project) {
             (Some(user), Some(project)) => merge::overlay(user, project),
             (user, project) => project.or(user).unwrap_or_default(),
         };
-        let mut main = self.flag.unwrap_or(spoken);
+        let mut main = self.flag.unwrap_or(merged);
         for floor in &self.floors {
             floors::tighten(&mut main, floor);
         }
         let files = self.files.iter().map(|file| file.path.as_path());
-        own::protect(&mut main, &self.options.places.state, files);
+        own_files::protect(&mut main, &self.options.places.state, files);
         let parts = self.parts.iter().flatten().map(Vec::as_slice);
         Ok(Config {
             main,
@@ -297,10 +298,12 @@ impl<'a> Loading<'a> {
 }
 
 fn fault_about(path: &Path, message: &str) -> Fault {
-    Source::new(path, "").fault(&Place::start(), message)
+    Source::new(path, "").fault(&Position::start(), message)
 }
 
-/// The folder of a file, as the file is reached: a link to a config elsewhere does not move what it is relative to.
+/// Returns the real folder that contains a config file.
+///
+/// If the file is a link, this is the folder of the link, because paths in the config are relative to it.
 fn real_folder(path: &Path) -> PathBuf {
     let folder = folder_of(path);
     folder.canonicalize().unwrap_or(folder)

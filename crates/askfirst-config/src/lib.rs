@@ -1,4 +1,4 @@
-//! The config: read in two stages, every fault at once, then merged layer by layer.
+//! Reads `askfirst.yaml`: checks a config file, reports all of its errors at once, and merges the layers.
 
 mod check;
 mod comments;
@@ -16,7 +16,7 @@ mod migrate;
 mod node;
 mod offer;
 mod older;
-mod own;
+mod own_files;
 mod places;
 #[cfg(test)]
 mod properties;
@@ -36,7 +36,7 @@ pub use disk::Disk;
 pub use effective::{EffectiveLine, effective};
 pub use fault::{Fault, Faults};
 pub use layers::{LoadOptions, PROJECT_FILE, ProjectTrust, find_project, from_json, load, load_with};
-pub use migrate::{Migrated, migrate};
+pub use migrate::{Migration, Migration as Migrated, migrate};
 pub use places::Places;
 pub use schema::schema;
 pub use settings::*;

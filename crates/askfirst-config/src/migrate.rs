@@ -1,4 +1,4 @@
-//! Rewrites the older spellings of a text. Comments and the order of keys stay; what is not old is not touched.
+//! Rewrites the older spellings in a config text. Keeps comments, the order of keys, and everything else.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,30 +7,30 @@ use super::comments;
 use super::emit;
 use super::fault::{Fault, Faults};
 use super::file::{self, Comment};
-use super::node::{Entry, Node, Place, Source, Value};
+use super::node::{Entry, Node, Position, Source, Value};
 use super::older;
-use super::read::Dialect;
+use super::read::{Dialect, MISSING_VERSION};
 
-/// A text in today's spelling.
+/// The result of rewriting a config text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Migrated {
-    /// The text.
+pub struct Migration {
+    /// The rewritten text.
     pub text: String,
-    /// What was rewritten.
+    /// One warning for each spelling that was rewritten.
     pub changes: Vec<Fault>,
 }
 
-/// Rewrites the older spellings of a config's text. A text without any comes back as it is.
+/// Rewrites the older spellings in a config text. Returns a text without older spellings unchanged.
 ///
 /// # Errors
-/// Fails if the text is not YAML, has a key twice, says something in two spellings that cannot be joined, or uses
-/// aliases where something would have to be rewritten.
-pub fn migrate(text: &str, file: &Path) -> Result<Migrated, Faults> {
+/// Fails if the text is not valid YAML, or if it has duplicate keys.
+/// Also fails if two spellings of one setting cannot be merged, or if a rewritten text has aliases.
+pub fn migrate(text: &str, file: &Path) -> Result<Migration, Faults> {
     if text.contains("\r\n") {
         let migrated = migrate(&text.replace("\r\n", "\n"), file)?;
         let text =
             if migrated.changes.is_empty() { text.to_owned() } else { migrated.text.replace('\n', "\r\n") };
-        return Ok(Migrated { text, ..migrated });
+        return Ok(Migration { text, ..migrated });
     }
     let source = Source::new(file, text);
     let mut tree = file::parse(&source).map_err(|fault| Faults(vec![fault]))?;
@@ -42,14 +42,14 @@ pub fn migrate(text: &str, file: &Path) -> Result<Migrated, Faults> {
     let mut changes = rewritten.warnings;
     let mut root = tree.root;
     if root.get("version").is_none() && (root.is_map() || root.is_null()) {
-        let mut fault = source.fault(&Place::start(), "there is no `version`");
-        fault.hint = Some("write `version: 1`".to_owned());
+        let mut fault = source.fault(&Position::start(), MISSING_VERSION);
+        fault.hint = Some("add `version: 1`".to_owned());
         changes.insert(0, fault);
         add_version(&mut root);
     }
-    if tree.aliases && !changes.is_empty() {
-        let mut fault = source.fault(&Place::start(), "a text with aliases cannot be rewritten");
-        fault.hint = Some("write out what the aliases name".to_owned());
+    if tree.has_aliases && !changes.is_empty() {
+        let mut fault = source.fault(&Position::start(), "cannot rewrite a config that uses YAML aliases");
+        fault.hint = Some("replace each alias with the value it refers to".to_owned());
         faults.push(fault);
     }
     if !faults.is_empty() {
@@ -57,55 +57,56 @@ pub fn migrate(text: &str, file: &Path) -> Result<Migrated, Faults> {
         return Err(Faults(faults));
     }
     if changes.is_empty() {
-        return Ok(Migrated { text: text.to_owned(), changes });
+        return Ok(Migration { text: text.to_owned(), changes });
     }
     let mut new = emit::emit(&root, &source.text);
     let broken = || {
-        let mut fault = source.fault(&Place::start(), "this text cannot be rewritten without breaking it");
-        fault.hint = Some("correct what `askfirst effective` says about it first".to_owned());
+        let mut fault =
+            source.fault(&Position::start(), "cannot rewrite this config without changing its meaning");
+        fault.hint = Some("first fix the errors that `askfirst effective` reports".to_owned());
         Faults(vec![fault])
     };
     let kept = file::parse(&Source::new(file, &new)).map_err(|_| broken())?;
-    // The comments of something that is no longer there are kept below.
-    for comment in lost(written, kept.comments) {
+    // Comments whose value is gone are added at the end.
+    for comment in lost_comments(written, kept.comments) {
         new.push_str(&comment);
         new.push('\n');
     }
     match file::parse(&Source::new(file, &new)) {
         Ok(tree) if tree.faults.is_empty() && tree.root.to_json() == root.to_json() => {
-            Ok(Migrated { text: new, changes })
+            Ok(Migration { text: new, changes })
         }
         Ok(_) | Err(_) => Err(broken()),
     }
 }
 
-/// The comments that are not in a text any more.
-fn lost(written: Vec<Comment>, kept: Vec<Comment>) -> Vec<String> {
-    let mut there: HashMap<String, usize> = HashMap::new();
+/// Returns the comments of the old text that the new text does not have.
+fn lost_comments(written: Vec<Comment>, kept: Vec<Comment>) -> Vec<String> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
     for comment in kept {
-        *there.entry(comment.text).or_default() += 1;
+        *counts.entry(comment.text).or_default() += 1;
     }
     let mut missing: Vec<String> = Vec::new();
     for comment in written {
-        match there.get_mut(&comment.text) {
+        match counts.get_mut(&comment.text) {
             Some(count @ 1..) => *count -= 1,
             Some(_) | None => missing.push(comment.text),
         }
     }
-    // Two that stand on one line now are one.
+    // Two comments that moved to the same line are one comment in the new text.
     let mut joined: Vec<String> =
-        there.into_iter().flat_map(|(text, count)| std::iter::repeat_n(text, count)).collect();
-    missing.retain(|comment| !joined.iter_mut().any(|text| take_out(text, comment)));
+        counts.into_iter().flat_map(|(text, count)| std::iter::repeat_n(text, count)).collect();
+    missing.retain(|comment| !joined.iter_mut().any(|text| remove_from_line(text, comment)));
     missing
 }
 
-/// Takes a comment out of those that stand on one line. Says whether it was one of them.
-fn take_out(joined: &mut String, comment: &str) -> bool {
+/// Removes a comment from a line of joined comments. Returns true if the line contained it.
+fn remove_from_line(joined: &mut String, comment: &str) -> bool {
     let rest = joined.match_indices(comment).find_map(|(at, _)| {
         let (before, after) = (joined.get(..at)?, joined.get(at + comment.len()..)?);
-        let begins = before.is_empty() || before.ends_with(' ');
-        let ends = after.is_empty() || after.starts_with(" #");
-        (begins && ends).then(|| format!("{}{after}", before.trim_end()).trim().to_owned())
+        let is_start = before.is_empty() || before.ends_with(' ');
+        let is_end = after.is_empty() || after.starts_with(" #");
+        (is_start && is_end).then(|| format!("{}{after}", before.trim_end()).trim().to_owned())
     });
     rest.map(|rest| *joined = rest).is_some()
 }
@@ -114,16 +115,16 @@ fn add_version(root: &mut Node) {
     if root.is_null() {
         root.value = Value::Map(Vec::new());
     }
-    let place = Place::start();
-    let mut value = Node::made(Value::Number(1.into()), &place);
+    let position = Position::start();
+    let mut value = Node::generated(Value::Number(1.into()), &position);
     if let Some(entries) = root.entries_mut() {
-        // What stands apart from the first key is about the whole file.
+        // Comments that a blank line separates from the first key describe the whole file.
         if let Some(first) = entries.first_mut()
-            && let Some(blank) = first.value.notes.above.iter().rposition(String::is_empty)
+            && let Some(blank) = first.value.comments.above.iter().rposition(String::is_empty)
         {
-            value.notes.above = first.value.notes.above.drain(..=blank).collect();
+            value.comments.above = first.value.comments.above.drain(..=blank).collect();
         }
-        entries.insert(0, Entry { key: "version".to_owned(), at: place, source: None, value });
+        entries.insert(0, Entry { key: "version".to_owned(), at: position, source: None, value });
     }
 }
 

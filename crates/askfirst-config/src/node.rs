@@ -1,4 +1,6 @@
-//! A config as it is written: a tree in which every key and value knows its place. It knows nothing of meaning.
+//! The tree of a config text: keys and values with their positions and comments.
+//!
+//! The tree holds the syntax of a config. It knows nothing about the meaning of keys.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -7,9 +9,9 @@ use std::sync::Arc;
 use serde_json::Number;
 
 use super::fault::Fault;
-use super::quote::quoted;
+use super::quote::escape;
 
-/// A text and the name of the file that it stands in.
+/// The text of a config and the path of its file.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     pub(crate) file: PathBuf,
@@ -21,34 +23,34 @@ impl Source {
         Self { file: file.into(), text: text.into() }
     }
 
-    pub(crate) fn fault(&self, place: &Place, message: impl Into<String>) -> Fault {
+    pub(crate) fn fault(&self, position: &Position, message: impl Into<String>) -> Fault {
         Fault {
             file: self.file.clone(),
             source: Arc::clone(&self.text),
-            span: place.span.clone(),
-            line: place.line,
-            column: place.column,
+            span: position.span.clone(),
+            line: position.line,
+            column: position.column,
             message: message.into(),
             hint: None,
         }
     }
 }
 
-/// Where something stands.
+/// The position of a key or value in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Position {
     pub(crate) span: Range<usize>,
     pub(crate) line: u32,
     pub(crate) column: u32,
 }
 
-impl Place {
-    /// The beginning of a text.
+impl Position {
+    /// The position of the first byte of a text.
     pub(crate) fn start() -> Self {
         Self { span: 0..0, line: 1, column: 1 }
     }
 
-    /// The place of one byte of a text.
+    /// The position of the character that contains the byte `at`.
     pub(crate) fn of_byte(text: &str, at: usize) -> Self {
         let mut at = at.min(text.len());
         while !text.is_char_boundary(at) {
@@ -63,35 +65,37 @@ impl Place {
     }
 }
 
-/// How a collection is written.
+/// How a value is written in YAML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// `[…]` and `{…}`, and every scalar but those of lines.
+    /// `[…]`, `{…}`, or a scalar that is not a block scalar.
     Flow,
-    /// A text of lines behind `|` or `>`.
-    Lines,
-    /// By indentation.
+    /// A text on several lines after `|` or `>`.
+    BlockScalar,
+    /// A map or list written with indentation.
     Block,
 }
 
-/// One value.
+/// One value of the tree.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
     pub(crate) value: Value,
-    pub(crate) place: Place,
+    pub(crate) position: Position,
     pub(crate) style: Style,
-    /// The bytes that it was read from; nothing once it has been rewritten.
+    /// The bytes that the value was read from, or `None` once it has been rewritten.
     pub(crate) source: Option<Range<usize>>,
-    pub(crate) notes: Notes,
+    pub(crate) comments: Comments,
 }
 
-/// The comments around a value or, in a map, around its whole entry. Most have none, and take no room for it.
+/// The comments around a value or, in a map, around its whole entry.
+///
+/// Most values have no comments, so the lines are allocated only when needed.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Notes(Option<Box<Lines>>);
+pub(crate) struct Comments(Option<Box<CommentLines>>);
 
-/// The lines of comments.
+/// The comment lines around one value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Lines {
+pub(crate) struct CommentLines {
     pub(crate) blank_above: bool,
     pub(crate) above: Vec<String>,
     pub(crate) header: Option<String>,
@@ -99,7 +103,7 @@ pub(crate) struct Lines {
     pub(crate) below: Vec<String>,
 }
 
-/// What a value is.
+/// The content of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Null,
@@ -110,24 +114,31 @@ pub(crate) enum Value {
     Map(Vec<Entry>),
 }
 
-/// One key with its value.
+/// One key of a map with its value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) key: String,
-    pub(crate) at: Place,
-    /// The bytes of the key; nothing once it has been renamed.
+    /// The position of the key.
+    pub(crate) at: Position,
+    /// The bytes of the key, or `None` once it has been renamed.
     pub(crate) source: Option<Range<usize>>,
     pub(crate) value: Node,
 }
 
 impl Node {
-    /// A value that stands in no text. Faults about it point at `place`.
-    pub(crate) fn made(value: Value, place: &Place) -> Self {
-        Self { value, place: place.clone(), style: Style::Flow, source: None, notes: Notes::default() }
+    /// Creates a value that is not in the text. Errors about it point to `position`.
+    pub(crate) fn generated(value: Value, position: &Position) -> Self {
+        Self {
+            value,
+            position: position.clone(),
+            style: Style::Flow,
+            source: None,
+            comments: Comments::default(),
+        }
     }
 
-    pub(crate) fn text(text: impl Into<String>, place: &Place) -> Self {
-        Self::made(Value::Text(text.into()), place)
+    pub(crate) fn text(text: impl Into<String>, position: &Position) -> Self {
+        Self::generated(Value::Text(text.into()), position)
     }
 
     pub(crate) fn block(mut self) -> Self {
@@ -186,12 +197,12 @@ impl Node {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// The value under keys, one below the other.
+    /// Returns the value at a path of keys, such as `["memory", "expire"]`.
     pub(crate) fn at(&self, path: &[&str]) -> Option<&Node> {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// The entries, to be changed: the node counts as rewritten.
+    /// Returns the entries for editing, and marks the node as rewritten.
     pub(crate) fn entries_mut(&mut self) -> Option<&mut Vec<Entry>> {
         match &mut self.value {
             Value::Map(entries) => {
@@ -202,7 +213,7 @@ impl Node {
         }
     }
 
-    /// The values below, without counting the node as rewritten: they say so themselves.
+    /// Returns the child values for editing. Does not mark the node itself as rewritten.
     pub(crate) fn children_mut(&mut self) -> Box<dyn Iterator<Item = &mut Node> + '_> {
         match &mut self.value {
             Value::Map(entries) => Box::new(entries.iter_mut().map(|entry| &mut entry.value)),
@@ -211,7 +222,7 @@ impl Node {
         }
     }
 
-    /// The value under a key, to be changed by its own means.
+    /// Returns the value of a key for editing. Does not mark the node itself as rewritten.
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         match &mut self.value {
             Value::Map(entries) => {
@@ -221,38 +232,38 @@ impl Node {
         }
     }
 
-    /// Takes an entry out.
+    /// Removes an entry and returns it.
     pub(crate) fn take(&mut self, key: &str) -> Option<Entry> {
         let at = self.entries().iter().position(|entry| entry.key == key)?;
         Some(self.entries_mut()?.remove(at))
     }
 
-    /// Puts a value under a key: in its place if the key is there, else at the end.
+    /// Sets the value of a key. Keeps the key's place in the map, or adds the key at the end.
     pub(crate) fn put(&mut self, key: &str, value: Node) {
         let Some(entries) = self.entries_mut() else { return };
         match entries.iter_mut().find(|entry| entry.key == key) {
             Some(entry) => {
-                let notes = std::mem::take(&mut entry.value.notes);
+                let comments = std::mem::take(&mut entry.value.comments);
                 entry.value = value;
-                entry.value.notes.join(notes);
+                entry.value.comments.join(comments);
             }
             None => {
-                let at = value.place.clone();
+                let at = value.position.clone();
                 entries.push(Entry { key: key.to_owned(), at, source: None, value });
             }
         }
     }
 
-    /// Takes all comments out of it.
-    pub(crate) fn silence(&mut self) {
-        self.notes = Notes::default();
-        self.children_mut().for_each(Self::silence);
+    /// Removes all comments from the node and everything below it.
+    pub(crate) fn remove_comments(&mut self) {
+        self.comments = Comments::default();
+        self.children_mut().for_each(Self::remove_comments);
     }
 
-    /// What it is, in words.
+    /// Names the type of the value for a message.
     pub(crate) fn kind(&self) -> &'static str {
         match self.value {
-            Value::Null => "nothing",
+            Value::Null => "null",
             Value::Bool(_) => "a boolean",
             Value::Number(_) => "a number",
             Value::Text(_) => "text",
@@ -261,7 +272,7 @@ impl Node {
         }
     }
 
-    /// How deep it is.
+    /// Returns the number of levels from this node down to its deepest value.
     pub(crate) fn height(&self) -> usize {
         match &self.value {
             Value::List(items) => 1 + items.iter().map(Self::height).max().unwrap_or_default(),
@@ -270,7 +281,7 @@ impl Node {
         }
     }
 
-    /// How many values it is made of.
+    /// Counts the values in this node, including the node itself.
     pub(crate) fn size(&self) -> usize {
         match &self.value {
             Value::List(items) => 1 + items.iter().map(Self::size).sum::<usize>(),
@@ -279,7 +290,7 @@ impl Node {
         }
     }
 
-    /// The same as JSON.
+    /// Converts the node to JSON, without positions and comments.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         match &self.value {
             Value::Null => serde_json::Value::Null,
@@ -293,7 +304,7 @@ impl Node {
         }
     }
 
-    /// The tree of a JSON value, which has no places.
+    /// Builds a tree from JSON. All positions point to the start of the text.
     pub(crate) fn from_json(value: &serde_json::Value) -> Self {
         let value = match value {
             serde_json::Value::Null => Value::Null,
@@ -305,29 +316,29 @@ impl Node {
                 map.iter()
                     .map(|(key, value)| Entry {
                         key: key.clone(),
-                        at: Place::start(),
+                        at: Position::start(),
                         source: None,
                         value: Self::from_json(value),
                     })
                     .collect(),
             ),
         };
-        Self::made(value, &Place::start())
+        Self::generated(value, &Position::start())
     }
 
-    /// One line that says what it is, for people.
+    /// Writes the value on one line for a message.
     pub(crate) fn brief(&self) -> String {
         match &self.value {
             Value::Null => "null".to_owned(),
             Value::Bool(yes) => yes.to_string(),
             Value::Number(number) => number.to_string(),
-            Value::Text(text) => quoted(text),
+            Value::Text(text) => escape(text),
             Value::List(items) => {
                 let items: Vec<String> = items.iter().map(Self::brief).collect();
                 format!("[{}]", items.join(", "))
             }
             Value::Map(entries) => {
-                let entry = |entry: &Entry| format!("{}: {}", quoted(&entry.key), entry.value.brief());
+                let entry = |entry: &Entry| format!("{}: {}", escape(&entry.key), entry.value.brief());
                 let entries: Vec<String> = entries.iter().map(entry).collect();
                 format!("{{ {} }}", entries.join(", "))
             }
@@ -335,30 +346,35 @@ impl Node {
     }
 }
 
-impl std::ops::Deref for Notes {
-    type Target = Lines;
+impl std::ops::Deref for Comments {
+    type Target = CommentLines;
 
-    fn deref(&self) -> &Lines {
-        static NONE: Lines =
-            Lines { blank_above: false, above: Vec::new(), header: None, right: None, below: Vec::new() };
+    fn deref(&self) -> &CommentLines {
+        static NONE: CommentLines = CommentLines {
+            blank_above: false,
+            above: Vec::new(),
+            header: None,
+            right: None,
+            below: Vec::new(),
+        };
         self.0.as_deref().unwrap_or(&NONE)
     }
 }
 
-impl std::ops::DerefMut for Notes {
-    fn deref_mut(&mut self) -> &mut Lines {
+impl std::ops::DerefMut for Comments {
+    fn deref_mut(&mut self) -> &mut CommentLines {
         self.0.get_or_insert_default()
     }
 }
 
-impl PartialEq for Notes {
+impl PartialEq for Comments {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl Notes {
-    /// Adds the comments of something that is no longer there.
+impl Comments {
+    /// Adds the comments of a value that was removed.
     pub(crate) fn join(&mut self, other: Self) {
         let Some(other) = other.0 else { return };
         let mine = &mut **self;

@@ -1,4 +1,4 @@
-//! Where configs and state lie on this machine, and whether somebody else could have written them.
+//! Finds the config files and the state folder on this machine, and checks who else can write a config.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Read as _};
@@ -7,22 +7,24 @@ use std::path::{Path, PathBuf};
 
 use super::file::MAX_BYTES;
 
-/// The places that a config is looked for in. A test brings its own.
+/// The paths of the config files and of the state folder. A test sets its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
-    /// The system's config.
+    /// The managed config, which the administrator of the machine writes.
     pub managed: PathBuf,
-    /// The user's own config.
+    /// The user's config.
     pub user: PathBuf,
-    /// The folder for ledger, pins, sockets and trust.
+    /// The folder for the audit log, pins, sockets and trust.
     pub state: PathBuf,
-    /// The user's home.
+    /// The user's home folder.
     pub home: Option<PathBuf>,
 }
 
 impl Places {
-    /// The usual places of this machine and user. Without a home they are where nothing can be, so that nothing
-    /// is read from or written to a place that somebody else might own.
+    /// Returns the default paths for this machine and user.
+    ///
+    /// Without a home folder, the user's paths are below `/dev/null`, where no file can exist.
+    /// So askfirst never uses a folder that another user might own.
     #[must_use]
     pub fn from_env() -> Self {
         let absolute =
@@ -42,69 +44,72 @@ impl Places {
     }
 }
 
-/// A file's bytes, read once, and what is known about who can write it.
+/// The content of a config file, and who else can write that file.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct RawConfig {
     pub(crate) bytes: Vec<u8>,
-    /// Who else can write it, in words.
-    pub(crate) open_to: Option<String>,
+    /// A sentence that says which other users can write the file or replace it.
+    pub(crate) other_writers: Option<String>,
 }
 
-/// Reads a file; nothing if it is not there. A link that leads nowhere is there.
-pub(crate) fn fetch(path: &Path) -> Result<Option<Found>, String> {
-    // Without blocking, so that a pipe in the place of a file cannot hold us.
+/// Reads a config file. Returns `None` if there is no file, and an error for a broken link.
+pub(crate) fn fetch(path: &Path) -> Result<Option<RawConfig>, String> {
+    // Without blocking: opening a named pipe must not make askfirst wait.
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return if leads_nowhere(path) { Err("the link leads nowhere".to_owned()) } else { Ok(None) };
+            return if is_broken_link(path) { Err(BROKEN_LINK.to_owned()) } else { Ok(None) };
         }
-        Err(error) => return Err(format!("it cannot be opened: {}", error.kind())),
+        Err(error) => return Err(format!("cannot open the file: {}", error.kind())),
     };
-    let meta = file.metadata().map_err(|error| format!("it cannot be looked at: {}", error.kind()))?;
+    let meta = file.metadata().map_err(|error| format!("cannot inspect the file: {}", error.kind()))?;
     if !meta.is_file() {
-        return Err("it is not a file".to_owned());
+        return Err("this is not a regular file".to_owned());
     }
     let bytes =
-        read_some(file, meta.len()).map_err(|error| format!("it cannot be read: {}", error.kind()))?;
-    Ok(Some(Found { bytes, open_to: open_to(&meta, path) }))
+        read_limited(file, meta.len()).map_err(|error| format!("cannot read the file: {}", error.kind()))?;
+    Ok(Some(RawConfig { bytes, other_writers: other_writers(&meta, path) }))
 }
 
-/// Whether what is there of a path ends in a link to nothing.
-fn leads_nowhere(path: &Path) -> bool {
-    let there = path.ancestors().find(|above| above.symlink_metadata().is_ok());
-    there.is_some_and(|above| above.is_symlink() && above.metadata().is_err())
+/// The error message for a config file that is a broken link.
+pub(crate) const BROKEN_LINK: &str = "broken link: its target does not exist";
+
+/// Returns true if the existing part of a path ends in a link whose target does not exist.
+fn is_broken_link(path: &Path) -> bool {
+    let existing = path.ancestors().find(|above| above.symlink_metadata().is_ok());
+    existing.is_some_and(|above| above.is_symlink() && above.metadata().is_err())
 }
 
-fn read_some(file: File, size: u64) -> std::io::Result<Vec<u8>> {
-    // One byte more than is allowed, so that too much is seen and not cut.
+fn read_limited(file: File, size: u64) -> std::io::Result<Vec<u8>> {
+    // Reads one byte more than allowed. The caller then sees that the file is too large.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(MAX_BYTES).min(MAX_BYTES) + 1);
     file.take(u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn open_to(meta: &Metadata, path: &Path) -> Option<String> {
+fn other_writers(meta: &Metadata, path: &Path) -> Option<String> {
     if let Some(who) = writable_by(meta) {
-        return Some(format!("the file can be written by {who}"));
+        return Some(format!("the file is writable by {who}"));
     }
     let real = path.canonicalize().ok();
     let folder = real.as_deref().and_then(Path::parent).and_then(|folder| folder.metadata().ok());
     match folder {
-        None => Some("its folder cannot be looked at".to_owned()),
+        None => Some("its folder cannot be inspected".to_owned()),
         // In a sticky folder only the owner can replace the file.
         Some(folder) if folder.mode() & 0o1000 != 0 => None,
-        Some(folder) => writable_by(&folder).map(|who| format!("its folder can be written by {who}")),
+        Some(folder) => writable_by(&folder).map(|who| format!("its folder is writable by {who}")),
     }
 }
 
-/// Who else can write something: another owner, everybody, or a group that is not the user's own.
+/// Returns who else can write a file or folder: another owner, everyone, or a group other than the user's own.
 pub(crate) fn writable_by(meta: &Metadata) -> Option<&'static str> {
     let me = rustix::process::geteuid().as_raw();
     let own_group = meta.gid() == meta.uid() || meta.gid() == 0;
     if meta.uid() != me && meta.uid() != 0 {
-        Some("another user, who owns it")
+        Some("another user, its owner")
     } else if meta.mode() & 0o002 != 0 {
-        Some("everybody")
+        Some("everyone")
     } else if meta.mode() & 0o020 != 0 && !own_group {
         Some("its group")
     } else {

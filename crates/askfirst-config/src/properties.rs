@@ -1,4 +1,4 @@
-//! Properties of whole configs: a floor never loosens a verdict, and trust only matters where it is given.
+//! Property tests of merged configs: a floor never loosens a verdict, and `loosens` reports what trust loosens.
 
 use askfirst::{ApprovalContext, Args, Assessment, Walls, judge};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use super::layers::{ProjectTrust, load_with};
 use super::loosens::loosens;
 use super::testing::World;
 
-fn word() -> impl Strategy<Value = &'static str> {
+fn approval() -> impl Strategy<Value = &'static str> {
     prop_oneof![Just("none"), Just("once_per_session"), Just("required"), Just("human"), Just("deny")]
 }
 
@@ -16,9 +16,9 @@ fn entry() -> impl Strategy<Value = String> {
     let name =
         prop_oneof![Just("a"), Just("b"), Just("shell"), Just("\"a*\""), Just("\"*b\""), Just("\"*\"")];
     let value = prop_oneof![
-        word().prop_map(|word| format!("{{ approval: {word} }}")),
-        word().prop_map(|word| format!("{{ approval: {word}, when: {{ x: 1 }} }}")),
-        (word(), word()).prop_map(|(one, two)| {
+        approval().prop_map(|word| format!("{{ approval: {word} }}")),
+        approval().prop_map(|word| format!("{{ approval: {word}, when: {{ x: 1 }} }}")),
+        (approval(), approval()).prop_map(|(one, two)| {
             format!("[ {{ approval: {one}, when: {{ x: [1, \"y*\"] }} }}, {{ approval: {two} }} ]")
         }),
         Just("{}".to_owned()),
@@ -29,7 +29,7 @@ fn entry() -> impl Strategy<Value = String> {
 }
 
 prop_compose! {
-    fn config()(default in prop::option::of(word()), entries in prop::collection::vec(entry(), 0..4)) -> String {
+    fn config()(default in prop::option::of(approval()), entries in prop::collection::vec(entry(), 0..4)) -> String {
         let mut seen = Vec::new();
         let entries: String = entries
             .into_iter()
@@ -49,7 +49,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_floor_never_loosens_a_verdict_and_trust_never_unsaid(user in config(), project in config(), managed in config()) {
+    fn floor_never_loosens_and_trust_reports_what_it_loosens(user in config(), project in config(), managed in config()) {
         let world = World::new();
         world.write("home/.config/askfirst/askfirst.yaml", &user);
         let alone = world.load().unwrap();
@@ -60,7 +60,7 @@ proptest! {
         let trusted_above = load_with(&world.options(), ProjectTrust::Assumed).unwrap();
         std::fs::remove_file(world.path("etc/askfirst.yaml")).unwrap();
         let trusted = load_with(&world.options(), ProjectTrust::Assumed).unwrap();
-        let said = loosens(&untrusted, &trusted);
+        let reported = loosens(&untrusted, &trusted);
         for tool in ["a", "ab", "b", "shell", "z"] {
             for args in [json!({}), json!({ "x": 1 }), json!({ "x": "yz" })] {
                 let args: Args = args.as_object().unwrap().clone();
@@ -72,7 +72,8 @@ proptest! {
                     prop_assert!(of(&untrusted) >= of(&alone));
                     prop_assert!(of(&both) >= of(&untrusted));
                     prop_assert!(of(&trusted_above) >= of(&trusted));
-                    prop_assert!(of(&trusted) >= of(&alone) || !said.is_empty(), "{tool} is milder, unsaid");
+                    let is_reported = !reported.is_empty();
+                    prop_assert!(of(&trusted) >= of(&alone) || is_reported, "{tool}: looser, but not reported");
                 }
             }
         }

@@ -1,12 +1,12 @@
-//! The user's words in a message: short, on one line, and with nothing that a screen would obey.
+//! Makes user input safe for a message: short, on one line, and without characters that control a terminal.
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-/// The most characters of a word that a message shows.
+/// A message shows at most this many characters of a text.
 const LONGEST: usize = 120;
 
-/// A text that is safe in a message.
-pub(crate) fn quoted(text: &str) -> String {
+/// Escapes control characters and shortens a long text.
+pub(crate) fn escape(text: &str) -> String {
     if text.len() <= LONGEST && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
         return text.to_owned();
     }
@@ -34,9 +34,9 @@ pub(crate) fn quoted(text: &str) -> String {
     out
 }
 
-/// A list of words as `` `a`, `b` or `c` ``.
-pub(crate) fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    let words: Vec<String> = words.into_iter().map(|word| format!("`{}`", quoted(word))).collect();
+/// Joins words as `` `a`, `b` or `c` ``.
+pub(crate) fn join_or<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let words: Vec<String> = words.into_iter().map(|word| format!("`{}`", escape(word))).collect();
     match words.split_last() {
         Some((last, [])) => last.clone(),
         Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
@@ -44,8 +44,8 @@ pub(crate) fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// The word that was probably meant.
-pub(crate) fn meant<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// Finds the known word that is closest to a misspelled one, if any is close.
+pub(crate) fn find_closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What a single word means: numbers, booleans, durations and sizes, strictly.
+//! Strict parsers for scalars: numbers, booleans, durations and sizes.
 
 use std::time::Duration;
 
@@ -6,20 +6,21 @@ use serde_json::Number;
 
 use super::node::Value;
 
-/// The type of a word that stands without quotes. Only `true` and `false` are booleans, and only plain decimal
-/// numbers are numbers: what another reader might take for something else stays text, and is refused where
-/// something else is wanted.
-pub(crate) fn plain(text: &str) -> Value {
+/// Parses a scalar that is written without quotes.
+///
+/// Only `true` and `false` are booleans, and only decimal numbers are numbers. YAML parsers disagree about words
+/// such as `yes` and `010`. They stay text here, so a key that needs another type rejects them.
+pub(crate) fn parse_plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" => return Value::Null,
         "true" => return Value::Bool(true),
         "false" => return Value::Bool(false),
         _ => {}
     }
-    number(text).map_or_else(|| Value::Text(text.to_owned()), Value::Number)
+    parse_number(text).map_or_else(|| Value::Text(text.to_owned()), Value::Number)
 }
 
-fn number(text: &str) -> Option<Number> {
+fn parse_number(text: &str) -> Option<Number> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, rest) = digits.split_at_checked(digits.find(['.', 'e', 'E']).unwrap_or(digits.len()))?;
     let leading_zero = whole.len() > 1 && whole.starts_with('0');
@@ -34,9 +35,9 @@ fn number(text: &str) -> Option<Number> {
     exact.then(|| text.parse::<f64>().ok().and_then(Number::from_f64)).flatten()
 }
 
-/// Reads `10m`, `8h`, `30s`, `1d`, `500ms`.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
-    let (count, unit) = counted(text)?;
+/// Parses a duration such as `10m`, `8h`, `30s`, `1d` or `500ms`.
+pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
+    let (count, unit) = split_unit(text)?;
     match unit {
         "ms" => Some(Duration::from_millis(count)),
         "s" => Some(Duration::from_secs(count)),
@@ -47,9 +48,9 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
     }
 }
 
-/// Reads `64MiB`, `10MB`, `4GiB`, `512B`.
-pub(crate) fn size(text: &str) -> Option<u64> {
-    let (count, unit) = counted(text)?;
+/// Parses a size in bytes such as `64MiB`, `10MB`, `4GiB` or `512B`.
+pub(crate) fn parse_size(text: &str) -> Option<u64> {
+    let (count, unit) = split_unit(text)?;
     let factor: u64 = match unit {
         "" | "B" => 1,
         "KiB" => 1 << 10,
@@ -65,7 +66,7 @@ pub(crate) fn size(text: &str) -> Option<u64> {
     count.checked_mul(factor)
 }
 
-fn counted(text: &str) -> Option<(u64, &str)> {
+fn split_unit(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (count, unit) = text.split_at_checked(end)?;
     Some((count.parse().ok()?, unit.trim_start_matches(' ')))

@@ -1,4 +1,4 @@
-//! The JSON Schema of a config, for editors, made from the table of keys.
+//! Builds the JSON Schema of a config from the table of keys. Editors use it to complete and check a config.
 
 mod narrow;
 
@@ -7,27 +7,27 @@ use serde_json::{Map, Value, json};
 
 use super::keys::{self, Key, Kind};
 
-/// The schema.
+/// Returns the JSON Schema of a config.
 #[must_use]
 pub fn schema() -> Value {
-    let mut root = keys::find("").map_or_else(|| json!({}), of);
+    let mut root = keys::find("").map_or_else(|| json!({}), key_schema);
     if let Some(map) = root.as_object_mut() {
         map.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
         map.insert("title".to_owned(), "askfirst.yaml".into());
         map.insert(
             "$comment".to_owned(),
-            "Older spellings, which are read with a warning, do not stand here.".into(),
+            "This schema omits the older spellings, which askfirst accepts with a warning.".into(),
         );
     }
     root
 }
 
-fn of(key: &Key) -> Value {
-    let mut schema = kind(key);
+fn key_schema(key: &Key) -> Value {
+    let mut schema = kind_schema(key);
     if let Some(map) = schema.as_object_mut() {
         let doc = match key.default {
             "" => key.doc.to_owned(),
-            default => format!("{} Left out: `{default}`.", key.doc),
+            default => format!("{} Default: `{default}`.", key.doc),
         };
         map.insert("description".to_owned(), doc.into());
         narrow::narrow(key.path, map);
@@ -35,16 +35,18 @@ fn of(key: &Key) -> Value {
     schema
 }
 
-fn kind(key: &Key) -> Value {
-    let texts = |item: Value| json!({ "type": "array", "items": item });
+fn kind_schema(key: &Key) -> Value {
+    let list_of = |item: Value| json!({ "type": "array", "items": item });
     match key.kind {
         Kind::Section => section(key.path),
-        Kind::Named => json!({
+        Kind::NameMap => json!({
             "type": ["object", "null"],
             "propertyNames": { "minLength": 1 },
-            "additionalProperties": keys::find(&format!("{}.*", key.path)).map(of),
+            "additionalProperties": keys::find(&format!("{}.*", key.path)).map(key_schema),
         }),
-        Kind::Sections => texts(keys::find(&format!("{}[]", key.path)).map(of).unwrap_or_default()),
+        Kind::SectionList => {
+            list_of(keys::find(&format!("{}[]", key.path)).map(key_schema).unwrap_or_default())
+        }
         Kind::Cases => cases(key.path),
         Kind::Version => json!({ "const": 1 }),
         Kind::Approval => json!({ "enum": Approval::ALL.map(Approval::as_str) }),
@@ -54,7 +56,7 @@ fn kind(key: &Key) -> Value {
             json!({ "enum": words })
         }
         Kind::Word(words) => json!({ "enum": words }),
-        Kind::Words(words) => texts(json!({ "enum": words })),
+        Kind::Words(words) => list_of(json!({ "enum": words })),
         Kind::Bool => json!({ "type": "boolean" }),
         Kind::Count => json!({ "type": "integer", "minimum": 1, "maximum": u64::MAX }),
         Kind::Duration => {
@@ -66,10 +68,10 @@ fn kind(key: &Key) -> Value {
         ] }),
         Kind::Text => json!({ "type": "string" }),
         Kind::Path => narrow::path(),
-        Kind::Texts | Kind::Globs => texts(json!({ "type": "string" })),
-        Kind::Paths => texts(narrow::path()),
-        Kind::Ignores => texts(narrow::ignore_rule()),
-        Kind::EnvNames => texts(json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" })),
+        Kind::Texts | Kind::Globs => list_of(json!({ "type": "string" })),
+        Kind::Paths => list_of(narrow::path()),
+        Kind::PathRules => list_of(narrow::path_rule()),
+        Kind::EnvNames => list_of(json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" })),
         Kind::When => json!({
             "type": "object",
             "additionalProperties": {
@@ -78,30 +80,32 @@ fn kind(key: &Key) -> Value {
                 "minItems": 1,
             },
         }),
-        Kind::Scalars => texts(json!({ "type": ["string", "number", "boolean"] })),
+        Kind::Scalars => list_of(json!({ "type": ["string", "number", "boolean"] })),
         Kind::Anything => json!({ "type": ["object", "null"] }),
     }
 }
 
 fn section(path: &str) -> Value {
     let properties: Map<String, Value> =
-        keys::below(path).map(|(name, key)| (name.to_owned(), of(key))).collect();
+        keys::below(path).map(|(name, key)| (name.to_owned(), key_schema(key))).collect();
     json!({ "type": ["object", "null"], "properties": properties, "additionalProperties": false })
 }
 
-/// One case, or several. A program is a single one, and what belongs to it needs it.
+/// Builds the schema of one case or a list of cases.
+///
+/// Only a single case may have `command`, and the keys in `COMMAND_KEYS` need it.
 fn cases(path: &str) -> Value {
-    const OF_A_PROGRAM: [&str; 2] = ["args", "about"];
-    let (mut alone, mut listed) = (section(path), section(path));
-    if let Some(map) = alone.as_object_mut() {
+    const COMMAND_KEYS: [&str; 2] = ["args", "about"];
+    let (mut single, mut item) = (section(path), section(path));
+    if let Some(map) = single.as_object_mut() {
         let needs: Map<String, Value> =
-            OF_A_PROGRAM.iter().map(|key| ((*key).to_owned(), json!(["command"]))).collect();
+            COMMAND_KEYS.iter().map(|key| ((*key).to_owned(), json!(["command"]))).collect();
         map.insert("dependentRequired".to_owned(), needs.into());
     }
-    if let Some(known) = listed.get_mut("properties").and_then(Value::as_object_mut) {
-        known.retain(|key, _| key != "command" && !OF_A_PROGRAM.contains(&key.as_str()));
+    if let Some(known) = item.get_mut("properties").and_then(Value::as_object_mut) {
+        known.retain(|key, _| key != "command" && !COMMAND_KEYS.contains(&key.as_str()));
     }
-    json!({ "anyOf": [alone, { "type": "array", "items": listed }] })
+    json!({ "anyOf": [single, { "type": "array", "items": item }] })
 }
 
 #[cfg(test)]

@@ -1,42 +1,46 @@
-//! The shape of the program: what a config means once it has been read.
+//! The settings that a config file defines, after it has been read and checked.
+
+mod tools;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use askfirst::{Approval, Args, Because, Digest, Rules};
+use askfirst::{Approval, Because, Digest, Rules};
 use askfirst_shell::{LayerValues, ShellRule};
 
-/// Everything that is in force.
+pub use tools::{ArgKind, ArgSpec, AskBy, CommandTool, McpServer, Upstream};
+
+/// The merged config of all layers.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The layer that speaks: user and trusted project joined, or the file given by a flag.
+    /// The settings that decide: the user's and the trusted project's, or those of the `--config` file.
     pub main: Settings,
-    /// Layers that can only make it stricter: managed, and a project that is not trusted.
+    /// The layers that can only make things stricter: managed, and an untrusted project.
     pub floors: Vec<Settings>,
-    /// The files it was made from.
+    /// The config files.
     pub files: Vec<ConfigFile>,
-    /// Older spellings and other things to say once.
+    /// Warnings, such as those about older spellings.
     pub warnings: Vec<super::fault::Fault>,
-    /// The digest of all of it.
+    /// The digest of all config files and their layers.
     pub digest: Digest,
-    /// The folder that a call without a folder of its own runs in.
+    /// The working directory of a call that has no `cwd`.
     pub folder: PathBuf,
-    /// What a floor would have granted but does not, with the reason.
+    /// What the floors define but may not grant, such as a root. Each line gives the reason.
     pub not_offered: Vec<String>,
 }
 
-/// How long a question waits where no config says it.
+/// How long a request waits for an answer, unless the config sets `approval_timeout`.
 pub const DEFAULT_APPROVAL_TIMEOUT: Duration = Duration::from_secs(600);
-/// How long a decision is remembered where no config says it.
+/// How long a decision is remembered, unless the config sets `memory.expire`.
 pub const DEFAULT_MEMORY_EXPIRE: Duration = Duration::from_secs(8 * 3_600);
-/// How many lines are shown where no config says it.
+/// How many lines a prompt shows at first, unless the config sets `prompt.preview_lines`.
 pub const DEFAULT_PREVIEW_LINES: usize = 50;
-/// At what size a ledger file ends where no config says it.
+/// The size in bytes at which the audit log starts a new file, unless the config sets `ledger.rotate`.
 pub const DEFAULT_ROTATE: u64 = 64 << 20;
 
 impl Config {
-    /// The config of one layer, without files and floors.
+    /// Creates a config from the settings of one layer, without files and floors.
     #[must_use]
     pub fn alone(main: Settings, folder: impl Into<PathBuf>) -> Self {
         Self {
@@ -50,26 +54,27 @@ impl Config {
         }
     }
 
-    /// The floors that speak about commands, strictest of all wins. Their defaults count only where
-    /// [`Settings::says`] so.
+    /// Returns the floors that have a `shell` section. The strictest floor wins.
+    ///
+    /// A floor's value counts only if [`Settings::is_set`] returns true for its key.
     pub fn shell_floors(&self) -> impl Iterator<Item = (&Settings, &ShellConfig)> {
         self.floors.iter().filter_map(|floor| Some((floor, floor.shell.as_ref()?)))
     }
 }
 
-/// One file of the config.
+/// One config file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFile {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What it counts as.
+    /// The role of the file.
     pub layer: Layer,
-    /// The digest of its bytes.
+    /// The digest of its content.
     pub digest: Digest,
 }
 
 impl Layer {
-    /// The layer in words.
+    /// Describes the layer for a person.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -82,66 +87,72 @@ impl Layer {
     }
 }
 
-/// What a file counts as.
+/// The role of a config file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
-    /// The system's: a floor under everything.
+    /// The config of the machine's administrator. It can only make things stricter.
     Managed,
-    /// The user's own.
+    /// The user's config.
     User,
-    /// A project's, trusted.
+    /// The config of a project that the user trusts.
     Project,
-    /// A project's, not trusted: it can only make things stricter.
+    /// The config of a project that the user does not trust. It can only make things stricter.
     UntrustedProject,
-    /// Given by a flag.
+    /// The file that `--config` names.
     Flag,
 }
 
 /// The settings of one layer.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// What a person's no does to the run.
+    /// What happens to the run when a person refuses a call.
     pub on_denial: OnDenial,
-    /// How long a question waits; nothing means the default.
+    /// How long a request waits for an answer, or `None` for the default.
     pub approval_timeout: Option<Duration>,
-    /// How long a decision is remembered.
+    /// How long a decision is remembered, or `None` for the default.
     pub memory_expire: Option<Duration>,
-    /// How many lines are shown before the rest scrolls.
+    /// How many lines a prompt shows at first, or `None` for the default.
     pub preview_lines: Option<usize>,
-    /// The record.
+    /// The audit log.
     pub ledger: LedgerConfig,
-    /// What counts as secret besides what is found by its shape.
+    /// Which values are secret, in addition to those that askfirst detects by their shape.
     pub secrets: SecretsConfig,
-    /// Roots and walls.
+    /// The roots and the OS sandbox.
     pub sandbox: SandboxConfig,
-    /// The shell tool; without it, the tool is not offered.
+    /// The shell tool. Without this section the tool is not offered.
     pub shell: Option<ShellConfig>,
-    /// Rules about tools by name.
+    /// The rules for tools, by tool name.
     pub rules: Rules,
-    /// Programs as tools.
+    /// The tools that run a program, by tool name.
     pub commands: BTreeMap<String, CommandTool>,
-    /// If set, only these custom tools are offered.
+    /// If set, the only custom tools that are offered.
     pub only_tools: Option<Vec<String>>,
-    /// MCP servers.
+    /// The MCP servers, by name.
     pub mcp: BTreeMap<String, McpServer>,
-    /// Which plain keys (`shell.network`, not those under a name) are given, with what and where.
+    /// The keys that the config sets, with value and origin. Contains no keys below a user-defined name.
     pub origins: BTreeMap<String, Origin>,
 }
 
 impl Settings {
-    /// Whether a plain key such as `shell.default.approval` is given, and not left to its default.
+    /// Returns true if the config sets a key such as `shell.default.approval` instead of leaving it out.
     #[must_use]
-    pub fn says(&self, key: &str) -> bool {
+    pub fn is_set(&self, key: &str) -> bool {
         self.origins.contains_key(key)
     }
 
-    /// Where the config gives a plain value, or that it is a default.
+    /// Calls [`Settings::is_set`]; kept for callers that use the earlier name.
+    #[must_use]
+    pub fn says(&self, key: &str) -> bool {
+        self.is_set(key)
+    }
+
+    /// Returns the origin of a value: a line of a config file, or the default.
     fn because(&self, key: &'static str, value: Approval) -> Because {
-        let given = self.origins.get(key).and_then(|origin| {
+        let line = self.origins.get(key).and_then(|origin| {
             let (file, line) = origin.from.rsplit_once(':')?;
             Some((file.to_owned(), line.parse().ok()?))
         });
-        match given {
+        match line {
             Some((file, line)) => Because {
                 rule: key.into(),
                 file: Some(file.into()),
@@ -153,92 +164,92 @@ impl Settings {
     }
 }
 
-/// What is given for a key, and where.
+/// The value of a key and the line that sets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// The value as it is written, on one line.
+    /// The value as the config writes it, on one line.
     pub value: String,
-    /// File and line, or files and lines.
+    /// `FILE:LINE`. For a merged list, the lines of all files, separated by commas.
     pub from: String,
 }
 
-/// What a person's no does to the run.
+/// What happens to the run when a person refuses a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum OnDenial {
-    /// The agent is told and goes on.
+    /// The agent gets the refusal and continues.
     #[default]
     Return,
     /// The run ends.
     Stop,
 }
 
-/// How the record is kept.
+/// The settings of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LedgerConfig {
-    /// What is synced to the disk.
+    /// Which entries are synced to disk.
     pub sync: SyncRule,
-    /// At what size a new file is begun.
+    /// The size in bytes at which a new file starts, or `None` for the default.
     pub rotate: Option<u64>,
-    /// Where, if not in the usual place.
+    /// The path of the log, or `None` for the default path.
     pub path: Option<PathBuf>,
 }
 
-/// What is synced to the disk.
+/// Which entries of the audit log are synced to disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum SyncRule {
-    /// What was asked or denied.
+    /// Entries about calls that needed approval or were denied.
     #[default]
     Asked,
-    /// Everything.
+    /// All entries.
     Always,
 }
 
-/// What counts as secret.
+/// Which values are secret.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SecretsConfig {
-    /// Globs of argument names.
+    /// Globs for the names of arguments with secret values.
     pub args: Vec<String>,
-    /// Globs of environment variables whose values are secret.
+    /// Globs for the names of environment variables with secret values.
     pub env: Vec<String>,
 }
 
-/// Roots, what is never touched in them, and the walls.
+/// The roots, the paths in them that are never read or written, and the OS sandbox.
 #[derive(Debug, Clone, Default)]
 pub struct SandboxConfig {
     /// The roots by name.
     pub paths: BTreeMap<String, PathConfig>,
-    /// Never read, and so never written: gitignore rules.
+    /// Gitignore rules for paths that are never read and never written.
     pub never_read: Vec<String>,
-    /// Never written: gitignore rules.
+    /// Gitignore rules for paths that are never written.
     pub never_write: Vec<String>,
-    /// Whether walls are demanded; nothing means that they are used where they hold.
+    /// Whether the OS sandbox is required. `None` means that it is used where it works.
     pub require_os_sandbox: Option<bool>,
-    /// What happens where demanded walls do not hold.
+    /// What happens if the OS sandbox is required but does not work.
     pub os_sandbox_fallback: Fallback,
-    /// The weakest tier that counts as walls.
+    /// The weakest accepted tier of the OS sandbox.
     pub os_sandbox_min: Tier,
-    /// Takes away from what the roots grant.
+    /// Removes access that the roots grant to processes.
     pub os_profile: Option<OSProfile>,
 }
 
-/// One root.
+/// The settings of one root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathConfig {
-    /// The folder, absolute.
+    /// The absolute path of the folder.
     pub root: PathBuf,
-    /// Whether it can be written.
+    /// Whether tools may write in the folder.
     pub mode: PathMode,
-    /// The suffixes of files that the file tools touch; none means all.
+    /// The file suffixes that the file tools accept. An empty list accepts all.
     pub suffixes: Vec<String>,
-    /// The size of files that the file tools touch.
+    /// The size in bytes of the largest file that the file tools accept.
     pub max_file_bytes: Option<u64>,
-    /// What is asked about.
+    /// The approval values of the root.
     pub approval: PathApproval,
-    /// Where it stands.
+    /// The line of the config that defines the root.
     pub origin: Because,
 }
 
-/// Whether a root can be written.
+/// Whether tools may write in a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum PathMode {
     /// Read only.
@@ -248,14 +259,14 @@ pub enum PathMode {
     Rw,
 }
 
-/// What is asked about in a root.
+/// The approval values of a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathApproval {
-    /// Reading.
+    /// The approval for reading a file.
     pub read: Approval,
-    /// Everything that changes something.
+    /// The approval for every operation that changes something.
     pub write: Approval,
-    /// Handing a file to somebody else.
+    /// The approval for passing a file to another worker or model.
     pub attach: Approval,
 }
 
@@ -265,55 +276,55 @@ impl Default for PathApproval {
     }
 }
 
-/// What happens where demanded walls do not hold.
+/// What happens if the OS sandbox is required but does not work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fallback {
-    /// Nothing starts.
+    /// askfirst does not start.
     #[default]
     FailFast,
-    /// Tools that start processes refuse.
+    /// askfirst starts, and refuses calls to tools that start processes.
     RefuseTools,
 }
 
-/// How much walls hold.
+/// How much the OS sandbox enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Tier {
-    /// Landlock and seccomp alone.
+    /// Landlock and seccomp only.
     ContentOnly,
-    /// Everything.
+    /// All mechanisms.
     #[default]
     Full,
 }
 
-/// What a process may touch; a key left out restricts nothing.
+/// The only access that processes may have. A key that is `None` restricts nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OSProfile {
-    /// Readable paths.
+    /// The only paths that processes may read.
     pub read: Option<Vec<PathBuf>>,
-    /// Writable paths.
+    /// The only paths that processes may write.
     pub write: Option<Vec<PathBuf>>,
-    /// Whether the network is there.
+    /// Whether processes may use the network.
     pub network: Option<bool>,
 }
 
-/// The shell tool.
+/// The settings of the shell tool.
 #[derive(Debug, Clone)]
 pub struct ShellConfig {
-    /// What no rule speaks for.
+    /// The approval for commands that no rule covers.
     pub default: Approval,
-    /// Commands proven only to read readable roots.
+    /// The approval for commands that are proven to only read readable roots.
     pub known_read_only: Approval,
-    /// A path outside every root.
+    /// The approval for commands that use a path outside every root.
     pub outside_roots: Approval,
-    /// Whether the network is there.
+    /// Whether commands may use the network.
     pub network: bool,
-    /// Limits of a process.
+    /// The limits of a process.
     pub limits: Limits,
-    /// Environment variables that are passed on.
+    /// The environment variables that commands get.
     pub env_pass: Vec<String>,
     /// The rules, in order.
     pub rules: Vec<ShellRule>,
-    /// Regular expressions that force `required` even over a rule (an older spelling).
+    /// Regular expressions. A command that matches one needs at least `required`, even if a rule allows it.
     pub dangerous_patterns: Vec<(String, Because)>,
 }
 
@@ -332,33 +343,33 @@ impl Default for ShellConfig {
     }
 }
 
-/// Whether the defaults of a layer count.
+/// The role of a layer, which decides whether its defaults count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerRole {
-    /// The layer that decides: its defaults count.
+    /// The layer that decides. Its defaults count.
     Main,
-    /// A layer that can only make things stricter: only the values in its file count.
+    /// A layer that can only make things stricter. Only the values in its file count.
     Floor,
 }
 
 impl ShellConfig {
-    /// The values of a layer in the form that the shell analysis takes.
+    /// Returns the values of a layer in the form that the shell analysis needs.
     #[must_use]
     pub fn layer(&self, settings: &Settings, role: LayerRole) -> LayerValues {
-        // Without a value of its own, reading is never treated more strictly than commands that no rule covers.
-        let given = settings.says("shell.known_read_only");
-        let reading = if given { self.known_read_only } else { self.known_read_only.min(self.default) };
-        let said =
-            |key: &str, value: Approval| (role == LayerRole::Main || settings.says(key)).then_some(value);
+        // An unset `known_read_only` is never stricter than the default for commands.
+        let is_set = settings.is_set("shell.known_read_only");
+        let reading = if is_set { self.known_read_only } else { self.known_read_only.min(self.default) };
+        let value =
+            |key: &str, value: Approval| (role == LayerRole::Main || settings.is_set(key)).then_some(value);
         let values = [
             ("shell.default.approval", self.default),
             ("shell.known_read_only", reading),
             ("shell.outside_roots", self.outside_roots),
         ];
         LayerValues {
-            default: said("shell.default.approval", self.default),
-            known_read_only: said("shell.known_read_only", reading),
-            outside_roots: said("shell.outside_roots", self.outside_roots),
+            default: value("shell.default.approval", self.default),
+            known_read_only: value("shell.known_read_only", reading),
+            outside_roots: value("shell.outside_roots", self.outside_roots),
             origins: values.map(|(key, value)| (key, settings.because(key, value))).into(),
             rules: self.rules.clone(),
             dangerous_patterns: self.dangerous_patterns.clone(),
@@ -366,20 +377,20 @@ impl ShellConfig {
     }
 }
 
-/// Limits of a process.
+/// The limits of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// How long it may run.
     pub wall: Duration,
-    /// How much processor time it may use.
+    /// How much CPU time it may use.
     pub cpu: Duration,
-    /// Memory in bytes.
+    /// How many bytes of memory it may use.
     pub memory: u64,
-    /// Processes.
+    /// How many processes it may start.
     pub processes: u64,
-    /// The largest file in bytes.
+    /// The size in bytes of the largest file it may write.
     pub file: u64,
-    /// How much of each output stream is kept, in bytes.
+    /// How many bytes of each output stream askfirst keeps.
     pub output: u64,
 }
 
@@ -394,106 +405,4 @@ impl Default for Limits {
             output: 1 << 20,
         }
     }
-}
-
-/// A program as a tool.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CommandTool {
-    /// Its name.
-    pub name: String,
-    /// Program and arguments; `{name}` stands for an argument of the call.
-    pub command: Vec<String>,
-    /// What the model is told.
-    pub description: String,
-    /// The arguments.
-    pub args: BTreeMap<String, ArgSpec>,
-    /// The schemas as they are written, for the model.
-    pub schema: Args,
-    /// The folder of the file that it stands in.
-    pub folder: PathBuf,
-    /// Where it stands.
-    pub origin: Because,
-}
-
-impl CommandTool {
-    /// The JSON Schema of its arguments, for the model.
-    #[must_use]
-    pub fn input_schema(&self) -> serde_json::Value {
-        let required = self.args.iter().filter(|(_, arg)| !arg.optional).map(|(name, _)| name.as_str());
-        let required: Vec<&str> = required.collect();
-        serde_json::json!({
-            "type": "object",
-            "properties": self.schema,
-            "required": required,
-            "additionalProperties": false,
-        })
-    }
-}
-
-/// One argument of a program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ArgSpec {
-    /// Its type.
-    pub kind: ArgKind,
-    /// Whether it may be left out.
-    pub optional: bool,
-    /// The values that it may have; none means any.
-    pub one_of: Vec<String>,
-}
-
-/// The type of an argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ArgKind {
-    /// Text.
-    String,
-    /// A whole number.
-    Integer,
-    /// A number.
-    Number,
-    /// Yes or no.
-    Boolean,
-    /// A list of texts, which become one word each.
-    Strings,
-}
-
-/// An MCP server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct McpServer {
-    /// Its name.
-    pub name: String,
-    /// How it is reached.
-    pub upstream: Upstream,
-    /// Environment variables that are passed on.
-    pub env_pass: Vec<String>,
-    /// Whether tools that are denied are left out of lists.
-    pub hide_denied: bool,
-    /// Who is asked.
-    pub ask_by: Vec<AskBy>,
-    /// Where it stands.
-    pub origin: Because,
-}
-
-/// How an MCP server is reached.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Upstream {
-    /// By starting it.
-    Command(Vec<String>),
-    /// Over HTTP, with a token from a file.
-    Url {
-        /// The address.
-        url: String,
-        /// The file with the token.
-        token_file: Option<PathBuf>,
-    },
-}
-
-/// Who is asked about calls through the gateway.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AskBy {
-    /// The process's own terminal; if it has none, whoever runs `askfirst watch`.
-    Terminal,
-    /// Whoever runs `askfirst watch`.
-    Watch,
-    /// The client, by elicitation.
-    Elicitation,
 }

@@ -1,4 +1,4 @@
-//! What the tests of this room share: a folder of their own, and reports without its name.
+//! Test helpers: a temporary folder with configs, and reports that do not contain its name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::read::Base;
 use super::settings::{Config, Settings};
 use super::text;
 
-/// A folder with a home, a project and places of its own.
+/// A temporary folder with a home folder, a project, and folders for the managed config and the state.
 pub(crate) struct World {
     folder: tempfile::TempDir,
 }
@@ -57,26 +57,26 @@ impl World {
         Base { folder: self.path("project"), home: Some(self.path("home")) }
     }
 
-    /// Reads a text as if it lay in the project.
+    /// Reads a text as the config of the project.
     pub(crate) fn read(&self, yaml: &str) -> Result<(Settings, Vec<Fault>), Faults> {
-        text::settings(&Source::new("askfirst.yaml", yaml), &self.base())
+        text::read_file(&Source::new("askfirst.yaml", yaml), &self.base())
     }
 
-    /// A text with the folder's name taken out.
+    /// Replaces the path of the temporary folder by `[world]`.
     pub(crate) fn redact(&self, text: &str) -> String {
         text.replace(&self.folder.path().canonicalize().unwrap().display().to_string(), "[world]")
             .replace(&self.folder.path().display().to_string(), "[world]")
     }
 
-    /// The whole report about a text that must be refused.
+    /// Reads a text that must have errors, and returns all of them.
     pub(crate) fn faults(&self, yaml: &str) -> String {
         match self.read(yaml) {
-            Ok(_) => panic!("it was accepted: {yaml}"),
+            Ok(_) => panic!("accepted without errors: {yaml}"),
             Err(faults) => self.redact(&faults.to_string()),
         }
     }
 
-    /// The settings of a text that must be read.
+    /// Reads a text that must have no errors, and returns its settings.
     pub(crate) fn settings(&self, yaml: &str) -> Settings {
         match self.read(yaml) {
             Ok((settings, _)) => settings,
@@ -84,7 +84,7 @@ impl World {
         }
     }
 
-    /// The warnings about a text that must be read.
+    /// Reads a text that must have no errors, and returns its warnings.
     pub(crate) fn warnings(&self, yaml: &str) -> String {
         match self.read(yaml) {
             Ok((_, warnings)) => self.redact(&report(&warnings)),
@@ -97,7 +97,7 @@ pub(crate) fn report(faults: &[Fault]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Everything that settings say, for comparing; places in files are left out.
+/// Formats settings for a comparison, without line numbers.
 pub(crate) fn meaning(settings: &Settings) -> String {
     let mut settings = settings.clone();
     settings.origins.clear();
@@ -106,10 +106,10 @@ pub(crate) fn meaning(settings: &Settings) -> String {
     rules.sort();
     let default = format!("{:?}", settings.rules.default_approval().map(|(approval, _)| approval));
     settings.rules = askfirst::Rules::default();
-    without_places(&format!("{settings:#?}\n{default}\n{}", rules.join("\n")))
+    remove_line_numbers(&format!("{settings:#?}\n{default}\n{}", rules.join("\n")))
 }
 
-fn without_places(text: &str) -> String {
+fn remove_line_numbers(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find("line: Some(") {
@@ -121,7 +121,7 @@ fn without_places(text: &str) -> String {
     out
 }
 
-/// The config of the design, every key once.
+/// Returns an example config that uses almost every key.
 pub(crate) fn example() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/testing/example.yaml")).unwrap()
 }

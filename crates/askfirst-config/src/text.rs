@@ -1,4 +1,6 @@
-//! One text from bytes to settings: tree, older spellings, meaning. Every fault of it at once.
+//! Turns the text of one config into settings: parse it, rewrite older spellings, read it.
+//!
+//! It collects all errors of the text instead of stopping at the first.
 
 use super::fault::{Fault, Faults};
 use super::file;
@@ -7,25 +9,25 @@ use super::older;
 use super::read::{self, Base, Dialect};
 use super::settings::Settings;
 
-/// Reads the text of a file.
-pub(crate) fn settings(source: &Source, base: &Base) -> Result<(Settings, Vec<Fault>), Faults> {
+/// Reads the text of a config file. Returns the settings and the warnings.
+pub(crate) fn read_file(source: &Source, base: &Base) -> Result<(Settings, Vec<Fault>), Faults> {
     let tree = file::parse(source).map_err(|fault| Faults(vec![fault]))?;
-    meaning(tree.root, tree.faults, source, base, Dialect::File)
+    read_tree(tree.root, tree.faults, source, base, Dialect::File)
 }
 
-/// Reads a program's own data.
-pub(crate) fn dict(
+/// Reads a config that a program passes as JSON. Returns the settings and the warnings.
+pub(crate) fn read_dict(
     value: &serde_json::Value,
     source: &Source,
     base: &Base,
 ) -> Result<(Settings, Vec<Fault>), Faults> {
-    if let Some(message) = too_deep(value, 0) {
-        return Err(Faults(vec![source.fault(&super::node::Place::start(), message)]));
+    if let Some(message) = check_depth(value, 0) {
+        return Err(Faults(vec![source.fault(&super::node::Position::start(), message)]));
     }
-    meaning(Node::from_json(value), Vec::new(), source, base, Dialect::Dict)
+    read_tree(Node::from_json(value), Vec::new(), source, base, Dialect::Dict)
 }
 
-fn meaning(
+fn read_tree(
     mut root: Node,
     mut faults: Vec<Fault>,
     source: &Source,
@@ -46,13 +48,14 @@ fn meaning(
     Ok((read.settings, warnings))
 }
 
-fn too_deep(value: &serde_json::Value, depth: usize) -> Option<String> {
+/// Returns an error message if a value is nested too deeply.
+fn check_depth(value: &serde_json::Value, depth: usize) -> Option<String> {
     if depth > file::MAX_DEPTH {
-        return Some(format!("nested deeper than {}", file::MAX_DEPTH));
+        return Some(format!("nested more than {} levels deep", file::MAX_DEPTH));
     }
     match value {
-        serde_json::Value::Array(items) => items.iter().find_map(|item| too_deep(item, depth + 1)),
-        serde_json::Value::Object(map) => map.values().find_map(|item| too_deep(item, depth + 1)),
+        serde_json::Value::Array(items) => items.iter().find_map(|item| check_depth(item, depth + 1)),
+        serde_json::Value::Object(map) => map.values().find_map(|item| check_depth(item, depth + 1)),
         serde_json::Value::Null
         | serde_json::Value::Bool(_)
         | serde_json::Value::Number(_)

@@ -1,38 +1,41 @@
-//! Shell patterns as words.
+//! Splits a shell pattern into words.
 //!
-//! It knows quoting and wildcards, and nothing of what a pattern matches: the shell tool does.
+//! This module knows quoting and wildcards only. The shell analysis decides which commands a pattern matches.
 
-/// Why a text is not a list of words.
+/// The reason why a text is not a valid pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadWords {
-    /// There is no word.
+pub enum PatternError {
+    /// The pattern has no words.
     #[error("it is empty")]
     Empty,
     /// A quote is not closed.
-    #[error("the quote `{0}` is not closed")]
+    #[error("unclosed quote `{0}`")]
     OpenQuote(char),
-    /// A backslash has nothing to stand before.
-    #[error("it ends in a backslash")]
-    LooseBackslash,
-    /// The shell would act on this character.
-    #[error("the shell would act on `{0}`")]
-    Active(char),
+    /// The pattern ends with a backslash that escapes nothing.
+    #[error("it ends with a backslash")]
+    TrailingBackslash,
+    /// The pattern contains an unquoted character that is shell syntax.
+    #[error("`{0}` is shell syntax")]
+    ShellSyntax(char),
 }
 
-/// Reads a pattern: words quoted as in the shell. Each word is a glob; a wildcard that is quoted comes out with a
-/// backslash before it, and so do braces, which are not wildcards here.
+/// Splits a pattern into words, with quoting as in the shell.
+///
+/// Each word is a glob. The result has a backslash before each quoted wildcard.
+/// It also has one before each brace, because braces are not wildcards here.
 ///
 /// # Errors
-/// Fails on an empty pattern, an open quote, and anything that a shell would act on: a pattern is one command.
-pub fn pattern(text: &str) -> Result<Vec<String>, BadWords> {
+/// Fails if the pattern is empty, has an unclosed quote, or contains shell syntax. A pattern is a single command.
+pub fn pattern(text: &str) -> Result<Vec<String>, PatternError> {
     let words = split(text)?;
     let glob = |word: Word| {
         let mut out = String::new();
-        // The commands `[` and `[[` are no wildcards.
-        let test = word.len() <= 2 && word.iter().all(|(c, _)| *c == '[');
-        for (c, quoted) in word {
-            let wildcard = matches!(c, '*' | '?' | '[' | ']');
-            if (wildcard && (quoted == Quoted::Yes || test)) || matches!(c, '{' | '}' | '\\') {
+        // `[` and `[[` are commands here, not wildcards.
+        let is_test_command = word.len() <= 2 && word.iter().all(|(c, _)| *c == '[');
+        for (c, quoting) in word {
+            let is_wildcard = matches!(c, '*' | '?' | '[' | ']');
+            let is_literal = quoting == Quoting::Quoted || is_test_command;
+            if (is_wildcard && is_literal) || matches!(c, '{' | '}' | '\\') {
                 out.push('\\');
             }
             out.push(c);
@@ -43,14 +46,14 @@ pub fn pattern(text: &str) -> Result<Vec<String>, BadWords> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Quoted {
-    Yes,
-    No,
+enum Quoting {
+    Quoted,
+    Bare,
 }
 
-type Word = Vec<(char, Quoted)>;
+type Word = Vec<(char, Quoting)>;
 
-fn split(text: &str) -> Result<Vec<Word>, BadWords> {
+fn split(text: &str) -> Result<Vec<Word>, PatternError> {
     let mut words: Vec<Word> = Vec::new();
     let mut word: Option<Word> = None;
     let mut chars = text.chars();
@@ -60,44 +63,44 @@ fn split(text: &str) -> Result<Vec<Word>, BadWords> {
             '\'' => single(&mut chars, word.get_or_insert_default())?,
             '"' => double(&mut chars, word.get_or_insert_default())?,
             '\\' => {
-                let next = chars.next().ok_or(BadWords::LooseBackslash)?;
-                word.get_or_insert_default().push((next, Quoted::Yes));
+                let next = chars.next().ok_or(PatternError::TrailingBackslash)?;
+                word.get_or_insert_default().push((next, Quoting::Quoted));
             }
             ';' | '|' | '&' | '$' | '`' | '<' | '>' | '(' | ')' | '\n' | '\r' => {
-                return Err(BadWords::Active(c));
+                return Err(PatternError::ShellSyntax(c));
             }
-            '#' if word.is_none() => return Err(BadWords::Active(c)),
-            _ => word.get_or_insert_default().push((c, Quoted::No)),
+            '#' if word.is_none() => return Err(PatternError::ShellSyntax(c)),
+            _ => word.get_or_insert_default().push((c, Quoting::Bare)),
         }
     }
     words.extend(word);
-    if words.first().is_none_or(Vec::is_empty) { Err(BadWords::Empty) } else { Ok(words) }
+    if words.first().is_none_or(Vec::is_empty) { Err(PatternError::Empty) } else { Ok(words) }
 }
 
-fn single(chars: &mut std::str::Chars<'_>, word: &mut Word) -> Result<(), BadWords> {
+fn single(chars: &mut std::str::Chars<'_>, word: &mut Word) -> Result<(), PatternError> {
     for c in chars {
         if c == '\'' {
             return Ok(());
         }
-        word.push((c, Quoted::Yes));
+        word.push((c, Quoting::Quoted));
     }
-    Err(BadWords::OpenQuote('\''))
+    Err(PatternError::OpenQuote('\''))
 }
 
-fn double(chars: &mut std::str::Chars<'_>, word: &mut Word) -> Result<(), BadWords> {
+fn double(chars: &mut std::str::Chars<'_>, word: &mut Word) -> Result<(), PatternError> {
     while let Some(c) = chars.next() {
         match c {
             '"' => return Ok(()),
-            '\\' => match chars.next().ok_or(BadWords::OpenQuote('"'))? {
+            '\\' => match chars.next().ok_or(PatternError::OpenQuote('"'))? {
                 '\n' => {}
-                next @ ('"' | '\\' | '$' | '`') => word.push((next, Quoted::Yes)),
-                next => word.extend([('\\', Quoted::Yes), (next, Quoted::Yes)]),
+                next @ ('"' | '\\' | '$' | '`') => word.push((next, Quoting::Quoted)),
+                next => word.extend([('\\', Quoting::Quoted), (next, Quoting::Quoted)]),
             },
-            '$' | '`' => return Err(BadWords::Active(c)),
-            _ => word.push((c, Quoted::Yes)),
+            '$' | '`' => return Err(PatternError::ShellSyntax(c)),
+            _ => word.push((c, Quoting::Quoted)),
         }
     }
-    Err(BadWords::OpenQuote('"'))
+    Err(PatternError::OpenQuote('"'))
 }
 
 #[cfg(test)]

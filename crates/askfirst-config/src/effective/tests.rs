@@ -1,8 +1,8 @@
-//! Every value in force is listed with where it comes from.
+//! Tests that every effective value is listed with its origin.
 
 use std::time::Duration;
 
-use super::{effective, size, time};
+use super::{effective, format_duration, format_size};
 use crate::testing::{World, example};
 
 fn listed(world: &World) -> String {
@@ -14,13 +14,13 @@ fn listed(world: &World) -> String {
 }
 
 #[test]
-fn without_a_config_everything_is_a_default() {
+fn effective_without_a_config_lists_defaults() {
     let report = listed(&World::new());
     insta::assert_snapshot!(report);
 }
 
 #[test]
-fn every_value_says_where_it_comes_from() {
+fn effective_value_is_listed_with_its_origin() {
     let world = World::new();
     world.write(
         "home/.config/askfirst/askfirst.yaml",
@@ -32,7 +32,7 @@ fn every_value_says_where_it_comes_from() {
 }
 
 #[test]
-fn whatever_a_name_says_is_listed_and_no_key_twice() {
+fn named_entries_are_listed_completely_with_unique_keys() {
     let world = World::new();
     world.write(
         "home/.config/askfirst/askfirst.yaml",
@@ -60,12 +60,12 @@ fn whatever_a_name_says_is_listed_and_no_key_twice() {
 }
 
 #[test]
-fn times_and_sizes_are_written_as_they_are_read() {
+fn durations_and_sizes_are_formatted_as_they_are_parsed() {
     for text in ["500ms", "1500ms", "30s", "90s", "10m", "8h", "1d"] {
-        assert_eq!(time(crate::scalar::duration(text).unwrap()), text);
+        assert_eq!(format_duration(crate::scalar::parse_duration(text).unwrap()), text);
     }
-    assert_eq!(time(Duration::from_secs(3600)), "1h");
+    assert_eq!(format_duration(Duration::from_secs(3600)), "1h");
     for text in ["1B", "1KiB", "64MiB", "4GiB", "1000B"] {
-        assert_eq!(size(crate::scalar::size(text).unwrap()), text);
+        assert_eq!(format_size(crate::scalar::parse_size(text).unwrap()), text);
     }
 }

@@ -1,4 +1,4 @@
-//! Which file speaks when, and that a floor never loosens anything.
+//! Tests of the layers: which config file applies, and that a floor never loosens anything.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -27,7 +27,7 @@ fn trust_project(world: &World) {
 }
 
 #[test]
-fn without_any_config_everything_is_asked_about_and_nothing_is_offered() {
+fn missing_config_asks_about_everything_and_offers_nothing() {
     let world = World::new();
     let config = world.load().unwrap();
     assert_eq!(verdict(&config, "anything"), Verdict::Ask);
@@ -37,7 +37,7 @@ fn without_any_config_everything_is_asked_about_and_nothing_is_offered() {
 }
 
 #[test]
-fn an_untrusted_project_can_only_make_things_stricter() {
+fn untrusted_project_can_only_make_things_stricter() {
     let world = World::new();
     world.write(USER, "version: 1\ndefault_approval: required\ntools: { safe: { approval: none }, b: { approval: required } }\n");
     world.write(
@@ -59,7 +59,7 @@ fn an_untrusted_project_can_only_make_things_stricter() {
 }
 
 #[test]
-fn an_untrusted_project_hides_nothing() {
+fn untrusted_project_cannot_hide_arguments() {
     let world = World::new();
     world.write(USER, "version: 1\ntools: { pay: { description: \"Pay {to}\" } }\n");
     world.write(
@@ -80,8 +80,8 @@ fn an_untrusted_project_hides_nothing() {
     `secrets`: the project's config is not trusted
     ");
     let with = load_with(&world.options(), ProjectTrust::Assumed).unwrap();
-    let said = trust::loosens(&config, &with).join("\n");
-    assert!(said.contains("arguments like `*` are hidden on screen and in the record"), "{said}");
+    let lines = trust::loosens(&config, &with).join("\n");
+    assert!(lines.contains("arguments that match `*` are hidden on screen and in the audit log"), "{lines}");
     trust_project(&world);
     let config = world.load().unwrap();
     assert_eq!(hidden(&config), ["path", "to"]);
@@ -89,7 +89,7 @@ fn an_untrusted_project_hides_nothing() {
 }
 
 #[test]
-fn a_trusted_project_replaces_the_users_values() {
+fn trusted_project_replaces_user_values() {
     let world = World::new();
     world.write(USER, "version: 1\ndefault_approval: human\napproval_timeout: 1m\non_denial: stop\ntools: { a: { approval: deny }, b: { approval: none } }\nshell: { rules: [ { pattern: ls, approval: none } ], network: true, env: { pass: [A] } }\nsandbox: { never_read: [x] }\n");
     world.write(PROJECT, "version: 1\ndefault_approval: none\napproval_timeout: 5m\ntools: { a: { approval: none } }\nshell: { rules: [ { pattern: cat, approval: none } ], limits: { processes: 9 } }\nsandbox: { never_read: [y], paths: { here: { root: . } } }\n");
@@ -113,7 +113,7 @@ fn a_trusted_project_replaces_the_users_values() {
 }
 
 #[test]
-fn any_change_of_a_trusted_file_needs_trust_again() {
+fn changed_project_config_needs_trust_again() {
     let world = World::new();
     world.write(PROJECT, "version: 1\ndefault_approval: none\n");
     trust_project(&world);
@@ -127,7 +127,7 @@ fn any_change_of_a_trusted_file_needs_trust_again() {
 }
 
 #[test]
-fn the_same_bytes_elsewhere_are_not_trusted() {
+fn same_content_in_another_folder_is_not_trusted() {
     let world = World::new();
     world.write(PROJECT, "version: 1\ndefault_approval: none\n");
     trust_project(&world);
@@ -137,7 +137,7 @@ fn the_same_bytes_elsewhere_are_not_trusted() {
 }
 
 #[test]
-fn a_link_to_a_trusted_config_is_not_trusted_with_it() {
+fn link_to_a_trusted_config_is_not_trusted() {
     let world = World::new();
     world.write(
         PROJECT,
@@ -150,12 +150,12 @@ fn a_link_to_a_trusted_config_is_not_trusted_with_it() {
     let config = load(&options).unwrap();
     assert_eq!(verdict(&config, "a"), Verdict::Ask);
     assert!(config.main.sandbox.paths.is_empty());
-    // Trusted where it lies, it speaks for that folder.
+    // Once the link itself is trusted, the config applies to the folder of the link.
     let path = world.path("other/askfirst.yaml");
     trust::record(&world.places(), &path, Digest::of(fs::read(&path).unwrap())).unwrap();
     let config = load(&options).unwrap();
     assert_eq!(config.main.sandbox.paths["here"].root, world.path("other"));
-    // Led to other bytes, it is not trusted any more.
+    // A link to other content is not trusted.
     let evil = world.write("evil.yaml", "version: 1\ndefault_approval: none\n");
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink(evil, &path).unwrap();
@@ -163,7 +163,7 @@ fn a_link_to_a_trusted_config_is_not_trusted_with_it() {
 }
 
 #[test]
-fn an_untrusted_project_describes_no_call() {
+fn untrusted_project_cannot_describe_calls() {
     let world = World::new();
     world.write(USER, "version: 1\ntools: { pay: { approval: required } }\n");
     world.write(PROJECT, "version: 1\ntools: { pay: { description: \"harmless\" }, \"*\": { description: \"nothing to see\" } }\n");
@@ -179,7 +179,7 @@ fn an_untrusted_project_describes_no_call() {
 }
 
 #[test]
-fn the_managed_file_is_always_a_floor() {
+fn managed_config_is_always_a_floor() {
     let world = World::new();
     world.write(MANAGED, "version: 1\ntools: { rm: { approval: deny }, \"x*\": { approval: human } }\napproval_timeout: 30s\nledger: { sync: always }\nsandbox: { require_os_sandbox: true, os_sandbox_fallback: fail_fast, never_read: [.env] }\nsecrets: { args: [pin] }\n");
     let flag = world.write("flag.yaml", "version: 1\ndefault_approval: none\ntools: { rm: { approval: none }, xy: { approval: none } }\nsandbox: { require_os_sandbox: false, os_sandbox_fallback: refuse_tools }\napproval_timeout: 1h\n");
@@ -200,7 +200,7 @@ fn the_managed_file_is_always_a_floor() {
 }
 
 #[test]
-fn only_stricter_values_of_a_floor_take_effect() {
+fn floor_applies_only_stricter_values() {
     let world = World::new();
     world.write(USER, "version: 1\napproval_timeout: 1m\nmemory: { expire: 1h }\non_denial: stop\nledger: { sync: always }\nsandbox: { require_os_sandbox: true, os_sandbox_min: full, os_profile: { network: false, write: [./a] } }\nshell: { default: { approval: human }, network: false, limits: { memory: 1GiB }, rules: [ { pattern: ls, approval: none } ] }\n");
     world.write(PROJECT, "version: 1\napproval_timeout: 2m\nmemory: { expire: 2h }\non_denial: return\nledger: { sync: asked }\nsandbox: { require_os_sandbox: false, os_sandbox_min: content-only, os_profile: { network: true, write: [/] } }\nshell: { default: { approval: none }, network: true, limits: { memory: 2GiB, processes: 3 }, outside_roots: deny, rules: [ { pattern: ls, approval: deny }, { pattern: rm, approval: none } ] }\n");
@@ -225,7 +225,7 @@ fn only_stricter_values_of_a_floor_take_effect() {
 }
 
 #[test]
-fn a_floor_without_a_value_does_not_lengthen_a_default() {
+fn floor_with_longer_durations_keeps_the_defaults() {
     let world = World::new();
     world.write(PROJECT, "version: 1\napproval_timeout: 9d\nmemory: { expire: 9d }\n");
     let main = world.load().unwrap().main;
@@ -236,7 +236,7 @@ fn a_floor_without_a_value_does_not_lengthen_a_default() {
 }
 
 #[test]
-fn the_nearest_project_file_above_speaks_and_a_flag_replaces_it() {
+fn nearest_project_config_applies_unless_a_flag_replaces_it() {
     let world = World::new();
     world.write(PROJECT, "version: 1\ntools: { a: { approval: deny } }\n");
     let options = LoadOptions { folder: world.path("project/notes"), ..world.options() };
@@ -248,7 +248,7 @@ fn the_nearest_project_file_above_speaks_and_a_flag_replaces_it() {
 }
 
 #[test]
-fn a_file_that_others_can_write_is_not_relied_on() {
+fn config_that_others_can_write_is_rejected_or_untrusted() {
     let world = World::new();
     let open = |name: &str| fs::set_permissions(world.path(name), fs::Permissions::from_mode(0o666)).unwrap();
     world.write(PROJECT, "version: 1\ndefault_approval: none\n");
@@ -256,8 +256,8 @@ fn a_file_that_others_can_write_is_not_relied_on() {
     open(PROJECT);
     let config = world.load().unwrap();
     assert_eq!(verdict(&config, "a"), Verdict::Ask);
-    let said = world.redact(&report(&config.warnings));
-    assert!(said.contains("cannot be trusted: the file can be written by everybody"), "{said}");
+    let warnings = world.redact(&report(&config.warnings));
+    assert!(warnings.contains("cannot be trusted: the file is writable by everyone"), "{warnings}");
     let assumed = load_with(&world.options(), ProjectTrust::Assumed).unwrap();
     assert_eq!(verdict(&assumed, "a"), Verdict::Ask);
     fs::remove_file(world.path(PROJECT)).unwrap();
@@ -265,7 +265,7 @@ fn a_file_that_others_can_write_is_not_relied_on() {
         world.write(name, "version: 1\n");
         open(name);
         let faults = world.redact(&world.load().unwrap_err().to_string());
-        assert!(faults.contains("cannot be relied on: the file can be written by everybody"), "{faults}");
+        assert!(faults.contains("not safe to use: the file is writable by everyone"), "{faults}");
         fs::remove_file(world.path(name)).unwrap();
     }
     world.write(PROJECT, "version: 1\ndefault_approval: none\n");
@@ -275,23 +275,23 @@ fn a_file_that_others_can_write_is_not_relied_on() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_fault_and_never_skipped() {
+fn unreadable_config_is_an_error() {
     let world = World::new();
     fs::create_dir_all(world.path(PROJECT)).unwrap();
-    assert!(world.load().unwrap_err().to_string().contains("it is not a file"));
+    assert!(world.load().unwrap_err().to_string().contains("this is not a regular file"));
     fs::remove_dir(world.path(PROJECT)).unwrap();
     std::os::unix::fs::symlink("nowhere", world.path(PROJECT)).unwrap();
-    assert!(world.load().unwrap_err().to_string().contains("the link leads nowhere"));
+    assert!(world.load().unwrap_err().to_string().contains("broken link"));
     fs::remove_file(world.path(PROJECT)).unwrap();
     let options = LoadOptions { explicit: Some(world.path("gone.yaml")), ..world.options() };
-    assert!(load(&options).unwrap_err().to_string().contains("there is no such file"));
+    assert!(load(&options).unwrap_err().to_string().contains("no such file"));
     world.write(PROJECT, "version: 1\ntools: { a: { approval: maybe } }\n");
     world.write(USER, "version: 3\n");
     assert_eq!(world.load().unwrap_err().0.len(), 2);
 }
 
 #[test]
-fn the_digest_covers_bytes_and_layers() {
+fn digest_covers_content_and_layers() {
     let world = World::new();
     let none = world.load().unwrap().digest;
     world.write(PROJECT, "version: 1\n");
@@ -309,7 +309,7 @@ fn the_digest_covers_bytes_and_layers() {
 }
 
 #[test]
-fn data_of_a_program_hands_unknown_keys_to_the_override() {
+fn json_config_passes_unknown_keys_to_the_override() {
     let world = World::new();
     let value =
         json!({ "tools": { "shell_exec": { "safe_commands": ["ls"], "pre_approved": true, "mine": 1 } } });
@@ -323,27 +323,27 @@ fn data_of_a_program_hands_unknown_keys_to_the_override() {
 }
 
 #[test]
-fn what_is_there_and_leads_nowhere_is_a_fault() {
+fn broken_link_to_a_config_is_an_error() {
     for name in [MANAGED, USER, PROJECT] {
         let world = World::new();
         let path = world.write(name, "");
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("/nope/askfirst.yaml", &path).unwrap();
         let faults = world.load().unwrap_err().to_string();
-        assert!(faults.contains("the link leads nowhere"), "{name}: {faults}");
+        assert!(faults.contains("broken link: its target does not exist"), "{name}: {faults}");
     }
     let world = World::new();
     fs::create_dir_all(world.path("home/.config")).unwrap();
     std::os::unix::fs::symlink("/nope", world.path("home/.config/askfirst")).unwrap();
     let faults = world.load().unwrap_err().to_string();
-    assert!(faults.contains("the link leads nowhere"), "{faults}");
+    assert!(faults.contains("broken link: its target does not exist"), "{faults}");
     fs::remove_file(world.path("home/.config/askfirst")).unwrap();
     std::os::unix::fs::symlink(world.path("state"), world.path("home/.config/askfirst")).unwrap();
     assert!(world.load().is_ok());
 }
 
 #[test]
-fn the_digest_does_not_depend_on_how_a_path_is_typed() {
+fn digest_is_the_same_for_every_spelling_of_a_path() {
     let world = World::new();
     world.write("project/c.yaml", "version: 1\n");
     world.write("other/c.yaml", "version: 1\n");
@@ -359,7 +359,7 @@ fn the_digest_does_not_depend_on_how_a_path_is_typed() {
 }
 
 #[test]
-fn what_is_not_offered_is_denied_whoever_asks() {
+fn tool_that_is_not_offered_is_denied() {
     let world = World::new();
     world.write(
         USER,

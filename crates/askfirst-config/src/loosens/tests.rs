@@ -1,11 +1,11 @@
-//! Every key that can loosen something is told of, and every other is known not to.
+//! Tests that every key that can loosen something is reported, and that every other key cannot loosen anything.
 
 use super::loosens;
 use crate::keys::{KEYS, Kind};
 use crate::layers::{ProjectTrust, load_with};
 use crate::testing::World;
 
-fn said(user: &str, project: &str) -> Vec<String> {
+fn reported(user: &str, project: &str) -> Vec<String> {
     let world = World::new();
     world.write("home/.config/askfirst/askfirst.yaml", &format!("version: 1\n{user}\n"));
     world.write("project/askfirst.yaml", &format!("version: 1\n{project}\n"));
@@ -22,67 +22,67 @@ const SHELL: &str = "shell: { default: { approval: human }, known_read_only: den
 const TOOL: &str = "tools: { a: { approval: human, risk: irreversible, description: \"pay {to}\", exclude_keys: [pin], options: { limit: 1 } } }";
 const SERVERS: &str = "mcp: { g: { command: [g] }, u: { url: \"http://u\" } }";
 
-/// A key, what the user says, what the project says, and what is told of it.
+/// A key, the user config, the project config, and the line that reports the change.
 #[rustfmt::skip]
-const TOLD: &[(&str, &str, &str, &str)] = &[
-    ("default_approval", "", "default_approval: none", "tools that nobody speaks for: `none` instead of `required`"),
-    ("on_denial", "on_denial: stop", "on_denial: return", "a person's no no longer stops the run"),
-    ("approval_timeout", "", "approval_timeout: 1h", "questions wait 1h instead of 10m"),
+const REPORTED: &[(&str, &str, &str, &str)] = &[
+    ("default_approval", "", "default_approval: none", "tools without a rule: `none` instead of `required`"),
+    ("on_denial", "on_denial: stop", "on_denial: return", "the run continues after a person refuses a call"),
+    ("approval_timeout", "", "approval_timeout: 1h", "requests wait 1h for an answer instead of 10m"),
     ("memory.expire", "", "memory: { expire: 9h }", "decisions are remembered for 9h instead of 8h"),
-    ("prompt.preview_lines", "", "prompt: { preview_lines: 1 }", "1 line of what is asked about is shown at first instead of 50"),
-    ("ledger.sync", "ledger: { sync: always }", "ledger: { sync: asked }", "not every record is synced to the disk"),
-    ("ledger.path", "", "ledger: { path: ./x }", "the record is kept elsewhere"),
-    ("secrets.args", "", "secrets: { args: [x] }", "arguments like `x` are hidden on screen and in the record"),
-    ("secrets.env", "", "secrets: { env: [X] }", "values of variables like `X` are hidden on screen and in the record"),
-    ("sandbox.paths.*.root", "", "sandbox: { paths: { x: { root: . } } }", "`[world]/project` can be read"),
-    ("sandbox.paths.*.mode", "sandbox: { paths: { x: { root: ../../../project } } }", "sandbox: { paths: { x: { root: ., mode: rw } } }", "`[world]/project` can be written"),
-    ("sandbox.paths.*.suffixes", ROOT, "sandbox: { paths: { n: { root: ./notes } } }", "more kinds of files can be touched in `[world]/project/notes`"),
-    ("sandbox.paths.*.max_file_bytes", ROOT, "sandbox: { paths: { n: { root: ./notes } } }", "larger files can be touched in `[world]/project/notes`"),
+    ("prompt.preview_lines", "", "prompt: { preview_lines: 1 }", "the prompt shows 1 line at first instead of 50"),
+    ("ledger.sync", "ledger: { sync: always }", "ledger: { sync: asked }", "not every entry of the audit log is synced to disk"),
+    ("ledger.path", "", "ledger: { path: ./x }", "the audit log has another path"),
+    ("secrets.args", "", "secrets: { args: [x] }", "arguments that match `x` are hidden on screen and in the audit log"),
+    ("secrets.env", "", "secrets: { env: [X] }", "the values of environment variables that match `X` are hidden on screen and in the audit log"),
+    ("sandbox.paths.*.root", "", "sandbox: { paths: { x: { root: . } } }", "tools can read in `[world]/project`"),
+    ("sandbox.paths.*.mode", "sandbox: { paths: { x: { root: ../../../project } } }", "sandbox: { paths: { x: { root: ., mode: rw } } }", "tools can write in `[world]/project`"),
+    ("sandbox.paths.*.suffixes", ROOT, "sandbox: { paths: { n: { root: ./notes } } }", "files with more suffixes are allowed in `[world]/project/notes`"),
+    ("sandbox.paths.*.max_file_bytes", ROOT, "sandbox: { paths: { n: { root: ./notes } } }", "larger files are allowed in `[world]/project/notes`"),
     ("sandbox.paths.*.approval.read", ROOT, "sandbox: { paths: { n: { root: ./notes } } }", "reading in `[world]/project/notes`: `none` instead of `human`"),
     ("sandbox.paths.*.approval.write", ROOT, "sandbox: { paths: { n: { root: ./notes } } }", "writing in `[world]/project/notes`: `required` instead of `human`"),
     ("sandbox.paths.*.approval.attach", ROOT, "sandbox: { paths: { n: { root: ./notes } } }", "attaching from `[world]/project/notes`: `none` instead of `deny`"),
-    ("sandbox.require_os_sandbox", DEMANDED, "sandbox: { require_os_sandbox: false }", "processes may run without walls"),
-    ("sandbox.os_sandbox_fallback", DEMANDED, "sandbox: { os_sandbox_fallback: refuse_tools }", "where the walls that are demanded do not hold, everything but what needs them goes on"),
-    ("sandbox.os_sandbox_min", DEMANDED, "sandbox: { os_sandbox_min: content-only }", "weaker walls count as walls"),
-    ("sandbox.os_profile.read", CLOSED, "sandbox: { os_profile: { read: [/] } }", "`sandbox.os_profile.read` restricts to [/] instead of [[world]/project/notes]"),
-    ("sandbox.os_profile.write", CLOSED, "sandbox: { os_profile: { write: [/] } }", "`sandbox.os_profile.write` restricts to [/] instead of [[world]/project/notes]"),
-    ("sandbox.os_profile.network", CLOSED, "sandbox: { os_profile: { network: true } }", "`sandbox.os_profile.network` restricts to true instead of false"),
-    ("shell.default.approval", SHELL, "shell: { default: { approval: required } }", "commands that no rule speaks for: `required` instead of `human`"),
-    ("shell.known_read_only", SHELL, "shell: { known_read_only: none }", "commands known only to read: `none` instead of `deny`"),
+    ("sandbox.require_os_sandbox", DEMANDED, "sandbox: { require_os_sandbox: false }", "processes may run without the OS sandbox"),
+    ("sandbox.os_sandbox_fallback", DEMANDED, "sandbox: { os_sandbox_fallback: refuse_tools }", "if the required OS sandbox does not work, only tools that start processes are refused"),
+    ("sandbox.os_sandbox_min", DEMANDED, "sandbox: { os_sandbox_min: content-only }", "a weaker tier of the OS sandbox is accepted"),
+    ("sandbox.os_profile.read", CLOSED, "sandbox: { os_profile: { read: [/] } }", "`sandbox.os_profile.read` is [/] instead of [[world]/project/notes]"),
+    ("sandbox.os_profile.write", CLOSED, "sandbox: { os_profile: { write: [/] } }", "`sandbox.os_profile.write` is [/] instead of [[world]/project/notes]"),
+    ("sandbox.os_profile.network", CLOSED, "sandbox: { os_profile: { network: true } }", "`sandbox.os_profile.network` is true instead of false"),
+    ("shell.default.approval", SHELL, "shell: { default: { approval: required } }", "commands that no rule covers: `required` instead of `human`"),
+    ("shell.known_read_only", SHELL, "shell: { known_read_only: none }", "commands known to only read: `none` instead of `deny`"),
     ("shell.outside_roots", SHELL, "shell: { outside_roots: required }", "paths outside every root: `required` instead of `deny`"),
-    ("shell.network", SHELL, "shell: { network: true }", "commands have a network"),
-    ("shell.limits.wall", SHELL, "shell: { limits: { wall: 1d } }", "the limit `wall` of commands is higher"),
-    ("shell.limits.cpu", SHELL, "shell: { limits: { cpu: 1d } }", "the limit `cpu` of commands is higher"),
-    ("shell.limits.memory", SHELL, "shell: { limits: { memory: 1TiB } }", "the limit `memory` of commands is higher"),
-    ("shell.limits.processes", SHELL, "shell: { limits: { processes: 999 } }", "the limit `processes` of commands is higher"),
-    ("shell.limits.file", SHELL, "shell: { limits: { file: 1TiB } }", "the limit `file` of commands is higher"),
-    ("shell.limits.output", SHELL, "shell: { limits: { output: 1TiB } }", "the limit `output` of commands is higher"),
-    ("shell.env.pass", "", "shell: { env: { pass: [AWS_SECRET] } }", "commands see the environment variable `AWS_SECRET`"),
-    ("shell.rules[].pattern", SHELL, "shell: { rules: [ { pattern: ls, approval: none } ] }", "commands that begin with `ls`: `none`"),
-    ("shell.rules[].exact", SHELL, "shell: { rules: [ { pattern: ls, exact: true, approval: none } ] }", "commands that begin with `ls`: `none`"),
-    ("shell.rules[].approval", SHELL, "shell: { rules: [ { pattern: cat, approval: human } ] }", "commands that begin with `cat`: `human` instead of `deny`"),
-    ("shell.rules[].description", SHELL, "shell: { rules: [ { pattern: rm, approval: human, description: \"tidy up\" } ] }", "commands that begin with `rm` are described as `tidy up`"),
-    ("only_tools", "only_tools: [a]", "only_tools: [a, b]", "`b` is offered too"),
+    ("shell.network", SHELL, "shell: { network: true }", "commands may use the network"),
+    ("shell.limits.wall", SHELL, "shell: { limits: { wall: 1d } }", "the limit `wall` for commands is higher"),
+    ("shell.limits.cpu", SHELL, "shell: { limits: { cpu: 1d } }", "the limit `cpu` for commands is higher"),
+    ("shell.limits.memory", SHELL, "shell: { limits: { memory: 1TiB } }", "the limit `memory` for commands is higher"),
+    ("shell.limits.processes", SHELL, "shell: { limits: { processes: 999 } }", "the limit `processes` for commands is higher"),
+    ("shell.limits.file", SHELL, "shell: { limits: { file: 1TiB } }", "the limit `file` for commands is higher"),
+    ("shell.limits.output", SHELL, "shell: { limits: { output: 1TiB } }", "the limit `output` for commands is higher"),
+    ("shell.env.pass", "", "shell: { env: { pass: [AWS_SECRET] } }", "commands get the environment variable `AWS_SECRET`"),
+    ("shell.rules[].pattern", SHELL, "shell: { rules: [ { pattern: ls, approval: none } ] }", "commands that start with `ls`: `none`"),
+    ("shell.rules[].exact", SHELL, "shell: { rules: [ { pattern: ls, exact: true, approval: none } ] }", "commands that start with `ls`: `none`"),
+    ("shell.rules[].approval", SHELL, "shell: { rules: [ { pattern: cat, approval: human } ] }", "commands that start with `cat`: `human` instead of `deny`"),
+    ("shell.rules[].description", SHELL, "shell: { rules: [ { pattern: rm, approval: human, description: \"tidy up\" } ] }", "commands that start with `rm` are described as `tidy up`"),
+    ("only_tools", "only_tools: [a]", "only_tools: [a, b]", "the tool `b` is also offered"),
     ("tools.*.approval", TOOL, "tools: { a: { approval: none } }", "the tool `a`: `none`"),
     ("tools.*.risk", TOOL, "tools: { a: [ { approval: human, risk: low, when: { x: 1 } }, { approval: human, risk: irreversible } ] }", "the tool `a`: its risk is no longer `irreversible`"),
-    ("tools.*.description", "", "tools: { a: { description: \"show the date\" } }", "calls of the tool `a` are described as `show the date`"),
-    ("tools.*.description", TOOL, "tools: { a: { description: \"greet {to}\" } }", "calls of the tool `a` are described as `greet {to}`"),
-    ("tools.*.description", TOOL, "tools: { a: { approval: human } }", "calls of the tool `a` are no longer described as `pay {to}`"),
-    ("tools.*.exclude_keys", TOOL, "tools: { a: { exclude_keys: [to] } }", "`to` of the tool `a` is not recorded"),
-    ("tools.*.exclude_keys", TOOL, "tools: { a: { exclude_keys: [to] } }", "`pin` of the tool `a` is recorded"),
-    ("tools.*.when", TOOL, "tools: { a: { approval: human, when: { x: 1 } } }", "the tool `a`: less specific names or its own view where no condition holds"),
+    ("tools.*.description", "", "tools: { a: { description: \"show the date\" } }", "calls to the tool `a` are described as `show the date`"),
+    ("tools.*.description", TOOL, "tools: { a: { description: \"greet {to}\" } }", "calls to the tool `a` are described as `greet {to}`"),
+    ("tools.*.description", TOOL, "tools: { a: { approval: human } }", "calls to the tool `a` are no longer described as `pay {to}`"),
+    ("tools.*.exclude_keys", TOOL, "tools: { a: { exclude_keys: [to] } }", "the argument `to` of the tool `a` is not written to the audit log"),
+    ("tools.*.exclude_keys", TOOL, "tools: { a: { exclude_keys: [to] } }", "the argument `pin` of the tool `a` is written to the audit log"),
+    ("tools.*.when", TOOL, "tools: { a: { approval: human, when: { x: 1 } } }", "the tool `a`: if no condition matches, less specific rules or its own assessment apply"),
     ("tools.*.options", TOOL, "tools: { a: { approval: human, options: { limit: 9 } } }", "the tool `a` has other options"),
-    ("tools.*.command", "", "tools: { w: { command: [wc, x] } }", "the program `wc x` is offered as `w`"),
-    ("mcp.*.command", SERVERS, "mcp: { g: { command: [h, x] } }", "`h x` is started as the MCP server `g`"),
-    ("mcp.*.url", SERVERS, "mcp: { u: { url: \"http://v\" } }", "`http://v` is reached as the MCP server `u`"),
-    ("mcp.*.token_file", SERVERS, "mcp: { u: { url: \"http://u\", token_file: ./t } }", "the MCP server `u` is sent the token in `[world]/project/t`"),
-    ("mcp.*.env.pass", SERVERS, "mcp: { g: { command: [g], env: { pass: [AWS_SECRET] } } }", "the MCP server `g` sees the environment variable `AWS_SECRET`"),
-    ("mcp.*.hide_denied", SERVERS, "mcp: { g: { command: [g], hide_denied: true } }", "tools of the MCP server `g` that are denied are left out of its lists"),
-    ("mcp.*.ask_by", SERVERS, "mcp: { g: { command: [g], ask_by: [elicitation] } }", "calls of the MCP server `g` are asked about by `elicitation`"),
+    ("tools.*.command", "", "tools: { w: { command: [wc, x] } }", "the program `wc x` is offered as the tool `w`"),
+    ("mcp.*.command", SERVERS, "mcp: { g: { command: [h, x] } }", "the MCP server `g` runs `h x`"),
+    ("mcp.*.url", SERVERS, "mcp: { u: { url: \"http://v\" } }", "the MCP server `u` is at `http://v`"),
+    ("mcp.*.token_file", SERVERS, "mcp: { u: { url: \"http://u\", token_file: ./t } }", "the MCP server `u` gets the token in `[world]/project/t`"),
+    ("mcp.*.env.pass", SERVERS, "mcp: { g: { command: [g], env: { pass: [AWS_SECRET] } } }", "the MCP server `g` gets the environment variable `AWS_SECRET`"),
+    ("mcp.*.hide_denied", SERVERS, "mcp: { g: { command: [g], hide_denied: true } }", "the list of tools of the MCP server `g` omits those that are denied"),
+    ("mcp.*.ask_by", SERVERS, "mcp: { g: { command: [g], ask_by: [elicitation] } }", "requests about the MCP server `g` are answered by `elicitation`"),
 ];
 
-/// Keys that can make nothing looser, or nothing that another line does not tell.
-const CANNOT: &[&str] = &[
+/// The keys that cannot loosen anything, or only together with a key that is reported.
+const CANNOT_LOOSEN: &[&str] = &[
     "version",
     "ledger.rotate",
     "sandbox.never_read",
@@ -101,46 +101,46 @@ const CANNOT: &[&str] = &[
 ];
 
 #[test]
-fn whatever_a_key_can_loosen_is_said() {
-    for (key, user, project, sentence) in TOLD {
-        let said = said(user, project);
-        assert!(said.iter().any(|line| line == sentence), "{key}: {sentence} is not in {said:#?}");
+fn loosened_key_is_reported() {
+    for (key, user, project, expected) in REPORTED {
+        let lines = reported(user, project);
+        assert!(lines.iter().any(|line| line == expected), "{key}: {expected} is not in {lines:#?}");
     }
 }
 
 #[test]
-fn every_key_is_told_of_or_cannot_loosen() {
-    let group = |kind| matches!(kind, Kind::Section | Kind::Named | Kind::Sections | Kind::Cases);
+fn every_key_is_reported_or_cannot_loosen() {
+    let group = |kind| matches!(kind, Kind::Section | Kind::NameMap | Kind::SectionList | Kind::Cases);
     for key in KEYS.iter().filter(|key| !group(key.kind)) {
-        let told = TOLD.iter().any(|(told, ..)| *told == key.path);
-        assert!(told != CANNOT.contains(&key.path), "{}", key.path);
+        let is_reported = REPORTED.iter().any(|(reported, ..)| *reported == key.path);
+        assert!(is_reported != CANNOT_LOOSEN.contains(&key.path), "{}", key.path);
     }
 }
 
 #[test]
-fn what_cannot_loosen_is_not_told() {
+fn key_that_loosens_nothing_is_not_reported() {
     for project in [
         "ledger: { rotate: 1KiB }",
         "sandbox: { never_read: [x], never_write: [y] }",
         "shell: { dangerous_patterns: [rm], rules: [ { pattern: rm, approval: deny, risk: high } ] }",
         "prompt: { preview_lines: 99 }",
     ] {
-        assert_eq!(said(SHELL, project), Vec::<String>::new(), "{project}");
+        assert_eq!(reported(SHELL, project), Vec::<String>::new(), "{project}");
     }
 }
 
 #[test]
-fn what_overlaps_and_what_a_built_in_tool_says_itself_counts() {
+fn overlapping_globs_and_built_in_tools_are_compared() {
     assert_eq!(
-        said(
+        reported(
             "default_approval: none\ntools: { \"gh_*\": { approval: required } }",
             "tools: { \"*_delete\": { approval: none } }"
         ),
         ["the tool `*_delete`: `none`"]
     );
     assert_eq!(
-        said(ROOT, "tools: { write_file: { approval: required } }"),
+        reported(ROOT, "tools: { write_file: { approval: required } }"),
         ["the tool `write_file`: `required`"]
     );
-    assert_eq!(said(SHELL, "tools: { shell: { approval: human } }"), Vec::<String>::new());
+    assert_eq!(reported(SHELL, "tools: { shell: { approval: human } }"), Vec::<String>::new());
 }

@@ -1,10 +1,10 @@
-//! A migrated text says the same, says it without warnings, keeps its comments, and is not migrated twice.
+//! Tests that a migrated text has the same settings, has no warnings, keeps its comments, and stays as it is.
 
 use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::{Migrated, migrate};
+use super::{Migration, migrate};
 use crate::testing::{World, example, meaning, report};
 
 const OLD: &str = r#"# My config.
@@ -46,28 +46,28 @@ secrets: {args: [a,
 # the end
 "#;
 
-fn migrated(text: &str) -> Migrated {
+fn migrated(text: &str) -> Migration {
     migrate(text, Path::new("askfirst.yaml")).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
 #[test]
-fn a_migrated_text_keeps_its_comments_and_its_order() {
+fn migrated_text_keeps_comments_and_order() {
     insta::assert_snapshot!(migrated(OLD).text);
 }
 
 #[test]
-fn every_change_is_named_with_its_new_spelling() {
+fn migration_reports_each_new_spelling() {
     insta::assert_snapshot!(report(&migrated(OLD).changes));
 }
 
 #[test]
-fn a_text_without_older_spellings_comes_back_as_it_is() {
+fn text_without_older_spellings_is_unchanged() {
     let text = example();
     let same = migrated(&text);
     assert_eq!((same.text, same.changes), (text, Vec::new()));
 }
 
-/// Older spellings, each alone and some together.
+/// Configs with older spellings: each spelling alone, and some in combination.
 const CASES: &[&str] = &[
     OLD,
     "version: 1\ndefault_approval: true\n",
@@ -104,7 +104,7 @@ const CASES: &[&str] = &[
     "version: 1\ntools:\n  write_file:\n    description: |\n      Write {path}\n    safe_paths: [cache]\n    exclude_keys: [content]\n",
 ];
 
-/// Texts in every style, and what must stand in front of the lines of each.
+/// Generates texts in every YAML style.
 fn text() -> impl Strategy<Value = String> {
     let line = prop::sample::select(vec!["Send {to}", "true", "a: b", "- x", "12", "é \"q\" 'r'", "x  "]);
     let style = prop::sample::select(vec!["|", ">", "|-", ">-", "|+", ">+", "|2"]);
@@ -137,7 +137,7 @@ fn statement() -> impl Strategy<Value = String> {
 }
 
 prop_compose! {
-    /// A tool in older spellings, each key once.
+    /// Generates a tool with older spellings, without duplicate keys.
     fn tool(name: &'static str)(statements in prop::collection::vec(statement(), 1..6)) -> String {
         let key = |text: &str| text.split(':').next().unwrap_or_default().trim().to_owned();
         let mut seen = Vec::new();
@@ -154,7 +154,7 @@ prop_compose! {
 }
 
 #[test]
-fn a_migrated_text_reads_without_warnings_and_means_the_same() {
+fn migrated_text_has_the_same_settings_without_warnings() {
     let world = World::new();
     for text in CASES {
         let new = migrated(text).text;
@@ -165,7 +165,7 @@ fn a_migrated_text_reads_without_warnings_and_means_the_same() {
 }
 
 #[test]
-fn migrating_twice_changes_nothing_more() {
+fn second_migration_changes_nothing() {
     for text in CASES {
         let once = migrated(text);
         let twice = migrated(&once.text);
@@ -174,33 +174,33 @@ fn migrating_twice_changes_nothing_more() {
     }
 }
 
-/// How often a comment stands in a text.
-fn comments(text: &str, comment: &str) -> usize {
+/// Counts how often a text contains a comment.
+fn count_comment(text: &str, comment: &str) -> usize {
     let parts = text.lines().flat_map(|line| line.split(" #"));
     parts.filter(|part| part.trim_start_matches(['#', ' ']).trim_end() == comment).count()
 }
 
 fn assert_comments_stay(text: &str, new: &str) {
     for comment in text.lines().filter_map(|line| line.split_once('#')).map(|(_, comment)| comment.trim()) {
-        assert_eq!(comments(new, comment), comments(text, comment), "{comment}\n{text}\n{new}");
+        assert_eq!(count_comment(new, comment), count_comment(text, comment), "{comment}\n{text}\n{new}");
     }
 }
 
 #[test]
-fn no_comment_is_lost_or_doubled() {
+fn migration_neither_loses_nor_repeats_comments() {
     for text in CASES {
         assert_comments_stay(text, &migrated(text).text);
     }
 }
 
 #[test]
-fn what_is_not_old_is_not_touched() {
+fn migration_keeps_current_spellings_unchanged() {
     let text = "version: 1\ntools:\n  a:\n    description: |  # why\n      Send {to}\n      # no comment\n    allowed: false\n";
     assert_eq!(migrated(text).text, text.replace("allowed: false", "approval: deny"));
 }
 
 #[test]
-fn the_comments_of_safe_paths_go_along_with_them() {
+fn comments_of_safe_paths_move_with_them() {
     let text = CASES.iter().find(|text| text.contains("the safe ones")).unwrap();
     insta::assert_snapshot!(migrated(text).text);
 }
@@ -209,7 +209,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn however_it_is_written_a_migrated_text_says_the_same(
+    fn migration_of_any_style_keeps_the_settings(
         section in prop::sample::select(vec!["tools", "tool_configs", "custom_tools"]),
         (a, b) in (tool("write_file"), tool("b")),
     ) {
@@ -225,13 +225,13 @@ proptest! {
 }
 
 #[test]
-fn a_text_with_windows_line_ends_keeps_them() {
+fn migration_keeps_windows_line_endings() {
     let new = migrated("version: 1\r\ndefault_approval: false # no\r\n").text;
     assert_eq!(new, "version: 1\r\ndefault_approval: none  # no\r\n");
 }
 
 #[test]
-fn what_cannot_be_rewritten_safely_is_refused() {
+fn unsafe_migration_is_refused() {
     let refused = |text: &str| match migrate(text, Path::new("askfirst.yaml")) {
         Ok(new) => panic!("{}", new.text),
         Err(faults) => faults.to_string(),
@@ -243,7 +243,7 @@ fn what_cannot_be_rewritten_safely_is_refused() {
 }
 
 #[test]
-fn a_text_that_rewriting_would_break_is_left_alone() {
+fn migration_that_would_break_the_text_is_refused() {
     for text in [": :", ": :\n", "? :\n"] {
         assert!(migrate(text, Path::new("askfirst.yaml")).is_err(), "{text:?}");
     }

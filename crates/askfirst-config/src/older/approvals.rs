@@ -1,23 +1,24 @@
-//! Approvals as booleans and as actions.
+//! Rewrites approvals that are written as booleans or as actions.
 
 use askfirst::Approval;
 
-use super::{Older, approval_node, approval_of, rename, required_if};
+use super::{ReportedError, Rewriter, approval_node, approval_of, rename, required_if};
 use crate::node::{Node, Value};
-use crate::quote::one_of;
+use crate::quote::join_or;
 use crate::read::Dialect;
 
-pub(super) const OLD: [&str; 4] = ["approval_required", "allowed", "action", "pre_approved"];
+/// The older keys that set an approval.
+pub(super) const OLD_KEYS: [&str; 4] = ["approval_required", "allowed", "action", "pre_approved"];
 
-/// Whether an entry is about a tool, whose keys a program's own data may hand on.
+/// What an entry applies to. Only a tool entry may pass unknown keys to an override.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum About {
+enum Subject {
     Tool,
     Command,
 }
 
-impl Older<'_> {
-    /// Every place where an approval may stand, old and new.
+impl Rewriter<'_> {
+    /// Rewrites the approvals in all sections, old and new.
     pub(super) fn approvals(&mut self, root: &mut Node) {
         if let Some(node) = root.get_mut("default_approval") {
             self.boolean_word(node, "default_approval");
@@ -25,91 +26,91 @@ impl Older<'_> {
         for key in ["tools", "tool_configs", "custom_tools", "tool_rules"] {
             for entry in root.get_mut(key).into_iter().flat_map(Node::children_mut) {
                 match entry.value {
-                    Value::List(_) => entry.children_mut().for_each(|case| self.case(case, About::Tool)),
-                    Value::Map(_) => self.case(entry, About::Tool),
+                    Value::List(_) => entry.children_mut().for_each(|case| self.case(case, Subject::Tool)),
+                    Value::Map(_) => self.case(entry, Subject::Tool),
                     Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {}
                 }
             }
         }
         if let Some(node) = root.get_mut("shell_default") {
-            self.case(node, About::Command);
+            self.case(node, Subject::Command);
         }
         if let Some(node) = root.get_mut("shell_rules") {
-            node.children_mut().for_each(|rule| self.case(rule, About::Command));
+            node.children_mut().for_each(|rule| self.case(rule, Subject::Command));
         }
         if let Some(shell) = root.get_mut("shell") {
             if let Some(node) = shell.get_mut("default") {
-                self.case(node, About::Command);
+                self.case(node, Subject::Command);
             }
             if let Some(node) = shell.get_mut("rules") {
-                node.children_mut().for_each(|rule| self.case(rule, About::Command));
+                node.children_mut().for_each(|rule| self.case(rule, Subject::Command));
             }
         }
     }
 
-    /// A boolean where an approval belongs.
+    /// Rewrites a boolean that is used as an approval value.
     pub(super) fn boolean_word(&mut self, node: &mut Node, key: &str) {
         if let Some(yes) = node.as_bool() {
             let approval = required_if(yes);
-            self.warn(&node.place, &format!("{key}: {yes}"), &format!("{key}: {approval}"));
-            let notes = std::mem::take(&mut node.notes);
-            *node = approval_node(approval, &node.place);
-            node.notes = notes;
+            self.warn(&node.position, &format!("{key}: {yes}"), &format!("{key}: {approval}"));
+            let comments = std::mem::take(&mut node.comments);
+            *node = approval_node(approval, &node.position);
+            node.comments = comments;
         }
     }
 
-    /// One case: whatever speaks about approval becomes one `approval`, the strictest of it.
-    fn case(&mut self, node: &mut Node, about: About) {
+    /// Rewrites one case: all keys that set an approval become one `approval` with the strictest value.
+    fn case(&mut self, node: &mut Node, about: Subject) {
         if let Some(approval) = node.get_mut("approval") {
             self.boolean_word(approval, "approval");
         }
-        let mut said = Vec::new();
-        for key in OLD {
-            if key == "pre_approved" && about == About::Command {
+        let mut old_values = Vec::new();
+        for key in OLD_KEYS {
+            if key == "pre_approved" && about == Subject::Command {
                 continue;
             }
             let Some(entry) = node.entry(key).cloned() else { continue };
-            let Some(approval) = self.statement(&entry) else {
-                // It has been reported; it need not be unknown as well.
+            let Ok(approval) = self.old_approval(&entry) else {
+                // Removed, so that the reader does not report the key as unknown too.
                 node.take(key);
                 continue;
             };
             let old = format!("{key}: {}", entry.value.brief());
             match approval {
                 Some(approval) => self.warn(&entry.at, &old, &format!("approval: {approval}")),
-                None => self.warn_with(&entry.at, &old, "leave it out: `approval` alone decides".to_owned()),
+                None => self.warn_with(&entry.at, &old, "remove it: `approval` alone decides".to_owned()),
             }
-            said.push((key, approval));
+            old_values.push((key, approval));
         }
-        if said.is_empty() {
+        if old_values.is_empty() {
             return;
         }
-        let strictest = said.iter().filter_map(|(_, approval)| *approval).max();
+        let strictest = old_values.iter().filter_map(|(_, approval)| *approval).max();
         let kept = node.get("approval").map(|found| (found.is_null(), approval_of(found)));
         match (kept, strictest) {
-            // What is no approval is left for the check to report.
+            // The checker reports a value that is not an approval.
             (Some((false, None)), _) | (_, None) => {}
             (Some((true, _)), Some(Approval::None)) => {}
             (Some((false, Some(kept))), Some(strictest)) if kept >= strictest => {}
             (Some(_), Some(strictest)) => {
-                let place = node.place.clone();
-                node.put("approval", approval_node(strictest, &place));
+                let position = node.position.clone();
+                node.put("approval", approval_node(strictest, &position));
             }
-            (None, Some(strictest)) => self.in_place(node, &said, strictest),
+            (None, Some(strictest)) => self.replace_first(node, &old_values, strictest),
         }
-        if self.dialect == Dialect::File || about == About::Command {
-            for (key, _) in said {
-                let notes = node.take(key).map(|entry| entry.value.notes);
-                if let (Some(notes), Some(approval)) = (notes, node.get_mut("approval")) {
-                    approval.notes.join(notes);
+        if self.dialect == Dialect::File || about == Subject::Command {
+            for (key, _) in old_values {
+                let comments = node.take(key).map(|entry| entry.value.comments);
+                if let (Some(comments), Some(approval)) = (comments, node.get_mut("approval")) {
+                    approval.comments.join(comments);
                 }
             }
         }
     }
 
-    /// The new key where the first old one stands, with its comments.
-    fn in_place(&self, node: &mut Node, said: &[(&str, Option<Approval>)], approval: Approval) {
-        let first = node.entries().iter().find(|entry| said.iter().any(|(key, _)| *key == entry.key));
+    /// Replaces the first of the old keys by `approval`, and keeps its comments.
+    fn replace_first(&self, node: &mut Node, old_values: &[(&str, Option<Approval>)], approval: Approval) {
+        let first = node.entries().iter().find(|entry| old_values.iter().any(|(key, _)| *key == entry.key));
         let Some((key, at)) = first.map(|entry| (entry.key.clone(), entry.at.clone())) else { return };
         if self.dialect == Dialect::File {
             rename(node, &key, "approval");
@@ -117,27 +118,30 @@ impl Older<'_> {
         node.put("approval", approval_node(approval, &at));
     }
 
-    /// What stands where an approval belongs is none.
-    pub(super) fn no_approval(&mut self, node: &Node) {
-        let words = one_of(Approval::ALL.map(Approval::as_str));
+    /// Reports a value in an older section that is not an approval.
+    pub(super) fn invalid_approval(&mut self, node: &Node) {
+        let words = join_or(Approval::ALL.map(Approval::as_str));
         let message = format!("`approval` must be {words}, not `{}`", node.brief());
-        self.fault(&node.place, message, "this stands in an older section; see `approval`");
+        self.fault(&node.position, message, "an older section takes the same approval values as `tools`");
     }
 
-    /// What an old key says: nothing at all, nothing about approval, or an approval.
-    fn statement(&mut self, entry: &crate::node::Entry) -> Option<Option<Approval>> {
+    /// Returns the approval that an older key sets, or `None` if its value sets no approval.
+    ///
+    /// Reports an invalid value, and then returns an error.
+    fn old_approval(&mut self, entry: &crate::node::Entry) -> Result<Option<Approval>, ReportedError> {
+        let boolean = |this: &mut Self| this.boolean(entry).ok_or(ReportedError);
         match entry.key.as_str() {
-            "approval_required" => self.boolean(entry).map(|yes| Some(required_if(yes))),
-            "pre_approved" => self.boolean(entry).map(|yes| Some(required_if(!yes))),
-            "allowed" => self.boolean(entry).map(|yes| (!yes).then_some(Approval::Deny)),
+            "approval_required" => boolean(self).map(|yes| Some(required_if(yes))),
+            "pre_approved" => boolean(self).map(|yes| Some(required_if(!yes))),
+            "allowed" => boolean(self).map(|yes| (!yes).then_some(Approval::Deny)),
             _ => match entry.value.as_text() {
-                Some("deny") => Some(Some(Approval::Deny)),
-                Some("approve") => Some(Some(Approval::Required)),
+                Some("deny") => Ok(Some(Approval::Deny)),
+                Some("approve") => Ok(Some(Approval::Required)),
                 Some(_) | None => {
                     let message =
                         format!("`action` must be `approve` or `deny`, not `{}`", entry.value.brief());
-                    self.fault(&entry.value.place, message, "write `approval` instead");
-                    None
+                    self.fault(&entry.value.position, message, "use `approval` instead");
+                    Err(ReportedError)
                 }
             },
         }

@@ -1,7 +1,7 @@
-//! Older spellings, rewritten in the tree before it is read. Each is warned about with the new one beside it.
+//! Rewrites older spellings in the tree before it is read, with a warning that shows the new spelling.
 //!
-//! Where an old and a new spelling speak about the same thing, the stricter holds; where that cannot be told, it is
-//! a fault. Nothing here makes a config milder than it was.
+//! If an old and a new spelling set the same value, the stricter one wins.
+//! If neither is clearly stricter, that is an error. A rewrite never makes a config looser.
 
 mod approvals;
 mod roots;
@@ -11,64 +11,68 @@ mod tools;
 use askfirst::Approval;
 
 use super::fault::Fault;
-use super::node::{Entry, Node, Place, Source, Value};
-use super::quote::quoted;
+use super::node::{Entry, Node, Position, Source, Value};
+use super::quote::escape;
 use super::read::Dialect;
 
-/// What there is to say about a rewritten tree.
+/// The warnings and errors of a rewrite.
 #[derive(Debug, Default)]
-pub(crate) struct Rewritten {
+pub(crate) struct RewriteReport {
     pub(crate) warnings: Vec<Fault>,
     pub(crate) faults: Vec<Fault>,
 }
 
-/// Replaces every older spelling in a tree.
-pub(crate) fn rewrite(root: &mut Node, source: &Source, dialect: Dialect) -> Rewritten {
-    let mut older = Older { source, dialect, said: Rewritten::default() };
+/// Rewrites every older spelling in a tree.
+pub(crate) fn rewrite(root: &mut Node, source: &Source, dialect: Dialect) -> RewriteReport {
+    let mut rewriter = Rewriter { source, dialect, report: RewriteReport::default() };
     if root.is_map() {
-        older.words(root);
-        older.approvals(root);
-        older.names(root);
-        older.sections(root);
-        // What speaks about all roots comes after what each says by itself.
-        older.roots(root);
-        older.tool_rules(root);
-        older.tool_entries(root);
-        older.pre_approved(root);
+        rewriter.words(root);
+        rewriter.approvals(root);
+        rewriter.names(root);
+        rewriter.sections(root);
+        // The keys of a single root come first, then the keys that apply to all roots.
+        rewriter.roots(root);
+        rewriter.tool_rules(root);
+        rewriter.tool_entries(root);
+        rewriter.pre_approved(root);
     }
-    older.said.warnings.sort_by_key(|fault| (fault.line, fault.column));
-    older.said
+    rewriter.report.warnings.sort_by_key(|fault| (fault.line, fault.column));
+    rewriter.report
 }
 
-struct Older<'a> {
+/// Says that an error has been added to the report.
+#[derive(Debug)]
+struct ReportedError;
+
+struct Rewriter<'a> {
     source: &'a Source,
     dialect: Dialect,
-    said: Rewritten,
+    report: RewriteReport,
 }
 
-impl Older<'_> {
-    fn warn(&mut self, place: &Place, old: &str, new: &str) {
-        self.warn_with(place, old, format!("write `{new}`"));
+impl Rewriter<'_> {
+    fn warn(&mut self, position: &Position, old: &str, new: &str) {
+        self.warn_with(position, old, format!("write `{new}`"));
     }
 
-    fn warn_with(&mut self, place: &Place, old: &str, hint: String) {
-        let mut fault = self.source.fault(place, format!("`{}` is an older spelling", quoted(old)));
+    fn warn_with(&mut self, position: &Position, old: &str, hint: String) {
+        let mut fault = self.source.fault(position, format!("`{}` is an older spelling", escape(old)));
         fault.hint = Some(hint);
-        self.said.warnings.push(fault);
+        self.report.warnings.push(fault);
     }
 
-    fn fault(&mut self, place: &Place, message: impl Into<String>, hint: &str) {
-        let mut fault = self.source.fault(place, message);
+    fn fault(&mut self, position: &Position, message: impl Into<String>, hint: &str) {
+        let mut fault = self.source.fault(position, message);
         fault.hint = Some(hint.to_owned());
-        self.said.faults.push(fault);
+        self.report.faults.push(fault);
     }
 
-    /// A boolean that an older key must have.
+    /// Reads the boolean of an older key, and reports any other type.
     fn boolean(&mut self, entry: &Entry) -> Option<bool> {
         let found = entry.value.as_bool();
         if found.is_none() {
             let message = format!("`{}` must be `true` or `false`, not {}", entry.key, entry.value.kind());
-            self.fault(&entry.value.place, message, "this is an older spelling; see `approval`");
+            self.fault(&entry.value.position, message, "this is an older spelling; use `approval` instead");
         }
         found
     }
@@ -83,21 +87,21 @@ fn approval_of(node: &Node) -> Option<Approval> {
     Approval::ALL.into_iter().find(|approval| approval.as_str() == word)
 }
 
-fn approval_node(approval: Approval, place: &Place) -> Node {
-    Node::text(approval.as_str(), place)
+fn approval_node(approval: Approval, position: &Position) -> Node {
+    Node::text(approval.as_str(), position)
 }
 
-/// The section under a key, made if it is not there. Nothing if something else stands there.
-fn section<'a>(node: &'a mut Node, key: &str, place: &Place) -> Option<&'a mut Node> {
+/// Returns the map of a key, and creates it if the key is missing. Returns `None` for a value of another type.
+fn section<'a>(node: &'a mut Node, key: &str, position: &Position) -> Option<&'a mut Node> {
     match node.get(key).map(|found| &found.value) {
         Some(Value::Map(_)) => {}
-        None | Some(Value::Null) => node.put(key, Node::made(Value::Map(Vec::new()), place).block()),
+        None | Some(Value::Null) => node.put(key, Node::generated(Value::Map(Vec::new()), position).block()),
         Some(Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::List(_)) => return None,
     }
     node.get_mut(key)
 }
 
-/// Renames an entry where it stands.
+/// Renames a key without moving it.
 fn rename(node: &mut Node, old: &str, new: &str) {
     let Some(entries) = node.entries_mut() else { return };
     if let Some(entry) = entries.iter_mut().find(|entry| entry.key == old) {

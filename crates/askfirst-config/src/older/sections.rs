@@ -1,22 +1,22 @@
-//! Sections that have moved: `shell_default`, `shell_rules`, `custom_tools`, `tool_configs`, `pre_approved`.
+//! Rewrites sections that have moved: `shell_default`, `shell_rules`, `custom_tools`, `tool_configs`, `pre_approved`.
 
 use std::collections::HashMap;
 
 use askfirst::Approval;
 
-use super::{Older, approval_node, approval_of, rename, section};
+use super::{Rewriter, approval_node, approval_of, rename, section};
 use crate::node::{Entry, Node, Value};
-use crate::quote::quoted;
+use crate::quote::escape;
 use crate::read::Dialect;
 
-/// Names of tools that have changed.
-const RENAMED: [(&str, &str); 2] = [("shell_exec", "shell"), ("patch_file", "edit_file")];
+/// The old and new names of tools.
+const RENAMED_TOOLS: [(&str, &str); 2] = [("shell_exec", "shell"), ("patch_file", "edit_file")];
 
-impl Older<'_> {
+impl Rewriter<'_> {
     pub(super) fn sections(&mut self, root: &mut Node) {
         self.shell_part(root, "shell_default", "default");
         self.shell_part(root, "shell_rules", "rules");
-        self.offered(root);
+        self.custom_tool_list(root);
         self.tool_maps(root, "custom_tools");
         self.tool_maps(root, "tool_configs");
     }
@@ -26,15 +26,15 @@ impl Older<'_> {
         self.warn(&entry.at, old, &format!("shell: {{ {new}: … }}"));
         match root.get("shell").map(|shell| (shell.is_map() || shell.is_null(), shell.get(new).cloned())) {
             None => {
-                // The section stands where the old key stood.
-                let mut shell = Node::made(Value::Map(Vec::new()), &entry.at).block();
+                // The new section takes the place of the old key.
+                let mut shell = Node::generated(Value::Map(Vec::new()), &entry.at).block();
                 let mut value = moved(entry.value);
-                shell.notes.blank_above = std::mem::take(&mut value.notes.blank_above);
-                shell.notes.above = std::mem::take(&mut value.notes.above);
+                shell.comments.blank_above = std::mem::take(&mut value.comments.blank_above);
+                shell.comments.above = std::mem::take(&mut value.comments.above);
                 shell.put(new, value);
                 rename(root, old, "shell");
-                if let Some(place) = root.get_mut("shell") {
-                    *place = shell;
+                if let Some(section) = root.get_mut("shell") {
+                    *section = shell;
                 }
                 return;
             }
@@ -53,15 +53,15 @@ impl Older<'_> {
                 }
             }
             Some((true, Some(_))) => {
-                let hint = "join the two lists by hand: the first rule that matches speaks";
-                self.fault(&entry.at, "`shell_rules` stands beside `shell.rules`", hint);
+                let hint = "merge the two lists by hand; the first matching rule decides";
+                self.fault(&entry.at, "both `shell_rules` and `shell.rules` are set", hint);
             }
         }
         root.take(old);
     }
 
-    /// A list of tools: only these are offered, and nothing is said about their approval.
-    fn offered(&mut self, root: &mut Node) {
+    /// Rewrites a list in `custom_tools` to `only_tools`: only these tools are offered, and no approval is set.
+    fn custom_tool_list(&mut self, root: &mut Node) {
         let Some(Entry { at, value, .. }) = root.entry("custom_tools") else { return };
         if !matches!(value.value, Value::List(_)) {
             return;
@@ -69,7 +69,8 @@ impl Older<'_> {
         let at = at.clone();
         self.warn(&at, "custom_tools", "only_tools");
         if root.get("only_tools").is_some() {
-            self.fault(&at, "`custom_tools` stands beside `only_tools`", "join the two lists by hand");
+            let message = "both `custom_tools` and `only_tools` are set";
+            self.fault(&at, message, "merge the two lists by hand");
         }
         rename(root, "custom_tools", "only_tools");
     }
@@ -80,7 +81,7 @@ impl Older<'_> {
             let wanted = if old == "custom_tools" { "a list or a map" } else { "a map" };
             let message = format!("`{old}` must be {wanted}, not {}", entry.value.kind());
             root.take(old);
-            return self.fault(&entry.value.place, message, "write `tools: { NAME: { approval: … } }`");
+            return self.fault(&entry.value.position, message, "write `tools: { NAME: { approval: … } }`");
         }
         if self.dialect == Dialect::File {
             self.warn(&entry.at, old, "tools");
@@ -101,7 +102,7 @@ impl Older<'_> {
         }
     }
 
-    /// Adds an entry to a map of tools. Where one stands already, the stricter approval holds.
+    /// Adds an entry to a map of tools. If the tool already has an entry, the stricter approval wins.
     fn join(&mut self, tools: &mut Node, tool: Entry) {
         let Some(existing) = tools.get_mut(&tool.key) else {
             let mut value = tool.value;
@@ -109,12 +110,12 @@ impl Older<'_> {
             return tools.put(&tool.key, value);
         };
         if !(existing.is_map() && tool.value.is_map()) {
-            let message = format!("`{}` stands twice, once in an older section", quoted(&tool.key));
-            return self.fault(&tool.at, message, "join the two by hand under `tools`");
+            let message = format!("`{}` is set twice, once in an older section", escape(&tool.key));
+            return self.fault(&tool.at, message, MERGE_BY_HAND);
         }
         if existing.get("when").map(Node::to_json) != tool.value.get("when").map(Node::to_json) {
-            let message = format!("`{}` stands twice, with different conditions", quoted(&tool.key));
-            return self.fault(&tool.at, message, "join the two by hand under `tools`");
+            let message = format!("`{}` is set twice with different conditions", escape(&tool.key));
+            return self.fault(&tool.at, message, MERGE_BY_HAND);
         }
         for entry in tool.value.entries() {
             match (entry.key.as_str(), existing.get(&entry.key)) {
@@ -122,8 +123,8 @@ impl Older<'_> {
                 ("approval", Some(kept)) => {
                     let kept = (kept.is_null(), approval_of(kept));
                     match (kept, approval_of(&entry.value)) {
-                        (_, None) if !entry.value.is_null() => self.no_approval(&entry.value),
-                        // The tool's own view may be stricter than `none`, and nothing else.
+                        (_, None) if !entry.value.is_null() => self.invalid_approval(&entry.value),
+                        // The tool's own assessment can be stricter than `none`, but not than any other value.
                         ((_, Some(Approval::None)), None) => existing.put("approval", entry.value.clone()),
                         ((true, _), Some(old)) if old > Approval::None => {
                             existing.put("approval", approval_node(old, &entry.at));
@@ -136,19 +137,19 @@ impl Older<'_> {
                 }
                 (_, Some(kept)) if kept.to_json() == entry.value.to_json() => {}
                 (key, Some(_)) => {
-                    let message = format!("`{key}` of `{}` stands twice", quoted(&tool.key));
-                    self.fault(&entry.at, message, "join the two by hand under `tools`");
+                    let message = format!("`{key}` of `{}` is set twice", escape(&tool.key));
+                    self.fault(&entry.at, message, MERGE_BY_HAND);
                 }
             }
         }
     }
 
-    /// Tools by their new names. A program's own data keeps its names: they are its own tools.
+    /// Renames tools. Skips a [`Dialect::Dict`] config, because a program may have tools with the old names.
     pub(super) fn names(&mut self, root: &mut Node) {
         if self.dialect == Dialect::Dict {
             return;
         }
-        for (old, new) in RENAMED {
+        for (old, new) in RENAMED_TOOLS {
             for map in ["tools", "custom_tools", "tool_configs", "tool_rules"] {
                 let Some(tools) = root.get_mut(map) else { continue };
                 let Some(entry) = tools.entry(old).cloned() else { continue };
@@ -163,7 +164,7 @@ impl Older<'_> {
             for list in ["only_tools", "custom_tools", "pre_approved"] {
                 let items = root.get_mut(list).into_iter().flat_map(Node::children_mut);
                 for item in items.filter(|item| item.as_text() == Some(old)) {
-                    self.warn(&item.place, old, new);
+                    self.warn(&item.position, old, new);
                     item.value = Value::Text(new.to_owned());
                     item.source = None;
                 }
@@ -171,12 +172,12 @@ impl Older<'_> {
         }
     }
 
-    /// A list of tools that run without asking, unless something else is said about them.
+    /// Rewrites `pre_approved`: its tools run without asking unless the config sets another approval for them.
     pub(super) fn pre_approved(&mut self, root: &mut Node) {
         let Some(entry) = root.entry("pre_approved").cloned() else { return };
         if !matches!(entry.value.value, Value::List(_)) {
             let message = format!("`pre_approved` must be a list, not {}", entry.value.kind());
-            self.fault(&entry.value.place, message, "write `tools: { NAME: { approval: none } }`");
+            self.fault(&entry.value.position, message, "write `tools: { NAME: { approval: none } }`");
             root.take("pre_approved");
             return;
         }
@@ -188,19 +189,25 @@ impl Older<'_> {
         let Some(tools) = tools.entries_mut() else { return };
         for item in entry.value.items() {
             let Some(name) = item.as_text() else {
-                let message = format!("`pre_approved` must be a list of names, not of {}", item.kind());
-                self.fault(&item.place, message, "write `tools: { NAME: { approval: none } }`");
+                let message =
+                    format!("`pre_approved` must be a list of names, but it contains {}", item.kind());
+                self.fault(&item.position, message, "write `tools: { NAME: { approval: none } }`");
                 continue;
             };
-            let none = approval_node(Approval::None, &item.place);
+            let none = approval_node(Approval::None, &item.position);
             match places.get(name).and_then(|n| tools.get_mut(*n)) {
                 None => {
-                    let mut value = Node::made(Value::Map(Vec::new()), &item.place);
+                    let mut value = Node::generated(Value::Map(Vec::new()), &item.position);
                     value.put("approval", none);
                     places.insert(name.to_owned(), tools.len());
-                    tools.push(Entry { key: name.to_owned(), at: item.place.clone(), source: None, value });
+                    tools.push(Entry {
+                        key: name.to_owned(),
+                        at: item.position.clone(),
+                        source: None,
+                        value,
+                    });
                 }
-                // Several cases, or an approval of its own: that is as strict or stricter.
+                // An entry with several cases or with its own approval is never looser, so it stays unchanged.
                 Some(tool) if tool.value.is_map() && tool.value.get("approval").is_none() => {
                     tool.value.put("approval", none);
                 }
@@ -210,7 +217,10 @@ impl Older<'_> {
     }
 }
 
-/// A value that stands elsewhere now: its text can no longer be copied.
+/// The hint for two entries of one tool that cannot be merged automatically.
+const MERGE_BY_HAND: &str = "merge the two by hand under `tools`";
+
+/// Marks a map or list as moved, so that its text is written again instead of copied.
 fn moved(mut node: Node) -> Node {
     if matches!(node.value, Value::List(_) | Value::Map(_)) {
         node.source = None;

@@ -1,11 +1,12 @@
-//! Every older spelling in every section, alone and beside another: the strictest of what is said holds for the tool
-//! that is meant, and what was rewritten is not rewritten again.
+//! Tests of every older spelling in every section, alone and in combination.
+//!
+//! The strictest value wins, and a second rewrite changes nothing.
 
 use std::path::Path;
 
 use askfirst::Approval::{self, Deny, Human, None, OncePerSession, Required};
 
-use super::{Rewritten, rewrite};
+use super::{RewriteReport, rewrite};
 use crate::file;
 use crate::migrate::migrate;
 use crate::node::{Node, Source};
@@ -14,7 +15,7 @@ use crate::testing::{World, meaning};
 
 const SECTIONS: [&str; 4] = ["tools", "custom_tools", "tool_configs", "tool_rules"];
 const NAMES: [(&str, &str); 3] = [("a", "a"), ("shell_exec", "shell"), ("patch_file", "edit_file")];
-const SAID: [(&str, Approval); 9] = [
+const VALUES: [(&str, Approval); 9] = [
     ("{ approval: none }", None),
     ("{ approval: once_per_session }", OncePerSession),
     ("{ approval: human }", Human),
@@ -26,17 +27,17 @@ const SAID: [(&str, Approval); 9] = [
     ("{ allowed: false, approval: none }", Deny),
 ];
 
-fn rewritten(text: &str) -> (Node, Rewritten) {
+fn rewritten(text: &str) -> (Node, RewriteReport) {
     let source = Source::new("askfirst.yaml", text);
     let mut root = file::parse(&source).unwrap().root;
-    let said = rewrite(&mut root, &source, Dialect::File);
-    (root, said)
+    let report = rewrite(&mut root, &source, Dialect::File);
+    (root, report)
 }
 
-/// The approval that a text ends up with for a tool, once it is sure that one rewriting is enough.
+/// Reads the approval of a tool. Also checks that a second rewrite changes nothing.
 fn read(world: &World, text: &str, tool: &str) -> Option<Approval> {
-    let (root, said) = rewritten(text);
-    assert!(said.faults.is_empty(), "{text}: {:?}", said.faults);
+    let (root, report) = rewritten(text);
+    assert!(report.faults.is_empty(), "{text}: {:?}", report.faults);
     let mut again = root.clone();
     let twice = rewrite(&mut again, &Source::new("askfirst.yaml", text), Dialect::File);
     assert!(twice.warnings.is_empty() && twice.faults.is_empty(), "{text}: {twice:?}");
@@ -47,12 +48,12 @@ fn read(world: &World, text: &str, tool: &str) -> Option<Approval> {
 }
 
 #[test]
-fn each_section_speaks_for_the_tool_that_is_meant() {
+fn older_section_sets_the_approval_of_its_tool() {
     let world = World::new();
     for section in SECTIONS {
         for (old, new) in NAMES {
-            for (said, approval) in SAID {
-                let text = format!("version: 1\n{section}: {{ {old}: {said} }}\n");
+            for (value, approval) in VALUES {
+                let text = format!("version: 1\n{section}: {{ {old}: {value} }}\n");
                 assert_eq!(read(&world, &text, new), Some(approval), "{text}");
                 let migrated = migrate(&text, Path::new("askfirst.yaml")).unwrap().text;
                 let of = |text: &str| meaning(&world.settings(text));
@@ -65,14 +66,14 @@ fn each_section_speaks_for_the_tool_that_is_meant() {
 }
 
 #[test]
-fn of_two_sections_the_stricter_word_holds() {
+fn stricter_of_two_sections_wins() {
     let world = World::new();
     for (one, other) in SECTIONS.iter().flat_map(|one| SECTIONS.map(|other| (one, other))) {
         for (old, new) in NAMES {
-            for (said, approval) in SAID {
-                for (also, beside) in SAID.into_iter().filter(|_| *one != other) {
+            for (value, approval) in VALUES {
+                for (also, beside) in VALUES.into_iter().filter(|_| *one != other) {
                     let text =
-                        format!("version: 1\n{one}: {{ {old}: {said} }}\n{other}: {{ {new}: {also} }}\n");
+                        format!("version: 1\n{one}: {{ {old}: {value} }}\n{other}: {{ {new}: {also} }}\n");
                     assert_eq!(read(&world, &text, new), Some(approval.max(beside)), "{text}");
                 }
             }
@@ -89,16 +90,16 @@ fn of_two_sections_the_stricter_word_holds() {
 }
 
 #[test]
-fn rules_about_the_sandbox_are_heard_in_every_spelling() {
+fn sandbox_rules_are_rewritten_in_every_spelling() {
     let world = World::new();
-    let said = [("deny", Deny), ("human", Human)]
+    let value = [("deny", Deny), ("human", Human)]
         .into_iter()
-        .chain(SAID.into_iter().filter(|(said, _)| !said.contains("risk")));
-    for (said, approval) in said {
+        .chain(VALUES.into_iter().filter(|(value, _)| !value.contains("risk")));
+    for (value, approval) in value {
         for verb in ["read", "attach", "write", "edit", "delete", "create", "append", "move", "copy"] {
             for kept in ["", ", approval: false", ", write_approval: false, read_approval: false"] {
                 let text = format!(
-                    "version: 1\nsandbox: {{ paths: {{ n: {{ root: ., mode: rw{kept} }} }} }}\ntool_rules: {{ sandbox.{verb}: {said} }}\n"
+                    "version: 1\nsandbox: {{ paths: {{ n: {{ root: ., mode: rw{kept} }} }} }}\ntool_rules: {{ sandbox.{verb}: {value} }}\n"
                 );
                 read(&world, &text, "n");
                 let found = world.settings(&text).sandbox.paths["n"].approval;
@@ -114,7 +115,7 @@ fn rules_about_the_sandbox_are_heard_in_every_spelling() {
 }
 
 #[test]
-fn what_reads_is_asked_about_whatever_the_roots_said() {
+fn require_read_approval_overrides_looser_roots() {
     let world = World::new();
     for text in [
         "tools: { read_file: { require_read_approval: true } }\nsandbox: { paths: { n: { root: ., approval: false } } }\n",
@@ -128,7 +129,7 @@ fn what_reads_is_asked_about_whatever_the_roots_said() {
 }
 
 #[test]
-fn what_is_not_understood_in_an_older_section_is_a_fault() {
+fn invalid_older_section_is_an_error() {
     let world = World::new();
     let cases = [
         "tool_rules: { sandbox.write: { aproval: deny } }\n",
@@ -155,7 +156,7 @@ fn what_is_not_understood_in_an_older_section_is_a_fault() {
 }
 
 #[test]
-fn safe_paths_take_no_condition_away() {
+fn safe_paths_keep_other_conditions() {
     let settings =
         World::new().settings("version: 1\ntools: { a: { safe_paths: [./cache/], when: { to: bob } } }\n");
     let cases = settings.rules.exact("a").unwrap().cases();

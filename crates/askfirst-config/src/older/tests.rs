@@ -1,4 +1,4 @@
-//! Every older spelling means what it meant, and never something milder.
+//! Tests that every older spelling keeps its meaning and never becomes looser.
 
 use askfirst::{Approval, Case};
 
@@ -18,7 +18,7 @@ fn approval(yaml: &str) -> Option<Approval> {
 }
 
 #[test]
-fn booleans_and_actions_are_approvals() {
+fn booleans_and_actions_become_approvals() {
     for (old, new) in [
         ("{ approval: true }", Approval::Required),
         ("{ approval: false }", Approval::None),
@@ -36,7 +36,7 @@ fn booleans_and_actions_are_approvals() {
 }
 
 #[test]
-fn of_two_spellings_the_stricter_holds() {
+fn stricter_of_two_spellings_wins() {
     for (both, strictest) in [
         ("{ allowed: false, approval: none }", Approval::Deny),
         ("{ allowed: false, pre_approved: true }", Approval::Deny),
@@ -56,14 +56,14 @@ fn of_two_spellings_the_stricter_holds() {
 }
 
 #[test]
-fn every_case_of_a_list_is_rewritten() {
+fn each_case_of_a_list_is_rewritten() {
     let settings = read("tools: { a: [ { approval: false, when: { x: 1 } }, { allowed: false } ] }\n");
     let cases = settings.rules.exact("a").unwrap().cases();
     assert_eq!((cases[0].approval, cases[1].approval), (Some(Approval::None), Some(Approval::Deny)));
 }
 
 #[test]
-fn roots_have_approvals_as_booleans() {
+fn boolean_approvals_of_roots_are_rewritten() {
     let root = |yaml: &str| {
         let settings = read(&format!("sandbox: {{ paths: {{ n: {{ root: ., mode: rw, {yaml} }} }} }}\n"));
         let approval = settings.sandbox.paths["n"].approval;
@@ -82,7 +82,7 @@ fn roots_have_approvals_as_booleans() {
 }
 
 #[test]
-fn the_shell_had_sections_of_its_own() {
+fn older_shell_sections_are_rewritten() {
     let text = "shell_default:\n  allowed: false\n  approval_required: true\nshell_rules:\n  - pattern: git status\n    allowed: true\n    approval_required: false\n  - { pattern: rm, allowed: false }\n";
     let shell = read(text).shell.unwrap();
     assert_eq!(shell.default, Approval::Deny);
@@ -99,14 +99,14 @@ fn the_shell_had_sections_of_its_own() {
 }
 
 #[test]
-fn a_list_of_custom_tools_is_what_is_offered() {
+fn custom_tools_list_becomes_only_tools() {
     let settings = read("custom_tools: [calculate, patch_file]\n");
     assert_eq!(settings.only_tools, Some(vec!["calculate".to_owned(), "edit_file".to_owned()]));
     assert_eq!(settings.rules.entries().count(), 0);
 }
 
 #[test]
-fn maps_of_tools_become_one() {
+fn older_tool_maps_are_merged_into_tools() {
     let settings = read(
         "custom_tools: { a: { approval: required } }\ntool_configs: { b: { approval: none }, a: { approval: none } }\ntools: { c: {}, b: { approval: human } }\n",
     );
@@ -116,7 +116,7 @@ fn maps_of_tools_become_one() {
 }
 
 #[test]
-fn names_of_tools_are_the_new_ones() {
+fn older_tool_names_are_renamed() {
     let settings = read(
         "tools: { shell_exec: { approval: human }, patch_file: { approval: none }, edit_file: { approval: required } }\npre_approved: [shell_exec]\n",
     );
@@ -126,7 +126,7 @@ fn names_of_tools_are_the_new_ones() {
 }
 
 #[test]
-fn a_list_of_pre_approved_tools_softens_nothing_that_is_said() {
+fn pre_approved_list_loosens_no_explicit_approval() {
     let settings = read(
         "pre_approved: [a, b, c, d, e]\ntools:\n  b: { approval: required }\n  c: { risk: high }\n  d: [ { approval: human } ]\n  e: { approval: null }\n",
     );
@@ -138,7 +138,7 @@ fn a_list_of_pre_approved_tools_softens_nothing_that_is_said() {
 }
 
 #[test]
-fn tool_rules_about_the_sandbox_are_about_its_roots() {
+fn sandbox_tool_rules_become_root_approvals() {
     let text = "sandbox: { paths: { a: { root: ., mode: rw }, b: { root: ./notes, approval: { write: human } } } }\ntool_rules:\n  sandbox.write: { allowed: true, approval_required: false }\n  sandbox.read: { allowed: false }\n  worker_call: { approval_required: true }\n";
     let settings = read(text);
     let [a, b] = ["a", "b"].map(|name| settings.sandbox.paths[name].approval);
@@ -148,7 +148,7 @@ fn tool_rules_about_the_sandbox_are_about_its_roots() {
 }
 
 #[test]
-fn safe_commands_and_dangerous_patterns_are_about_the_shell() {
+fn command_lists_move_to_the_shell_section() {
     let text = "tool_configs:\n  shell_exec:\n    safe_commands: [ls, git log]\n    dangerous_patterns: ['\\brm\\b', '>']\nshell: { rules: [ { pattern: ls, approval: human } ] }\n";
     let settings = read(text);
     let shell = settings.shell.unwrap();
@@ -161,7 +161,7 @@ fn safe_commands_and_dangerous_patterns_are_about_the_shell() {
 }
 
 #[test]
-fn safe_paths_are_conditions_on_resolved_paths() {
+fn safe_paths_become_path_conditions() {
     use askfirst::when::Test;
     let settings = read("tools: { write_file: { safe_paths: [./cache/, notes], risk: high } }\n");
     let cases = settings.rules.exact("write_file").unwrap().cases();
@@ -180,7 +180,7 @@ fn safe_paths_are_conditions_on_resolved_paths() {
 }
 
 #[test]
-fn reading_could_be_asked_about_by_a_key_of_its_own() {
+fn require_read_approval_becomes_root_approval() {
     for text in [
         "tools: { read_file: { require_read_approval: true } }\nsandbox: { paths: { a: { root: . } } }\n",
         "sandbox: { require_read_approval: true, paths: { a: { root: . } } }\n",
@@ -190,7 +190,7 @@ fn reading_could_be_asked_about_by_a_key_of_its_own() {
 }
 
 #[test]
-fn what_cannot_be_told_is_a_fault() {
+fn ambiguous_older_spelling_is_an_error() {
     let world = World::new();
     let cases = [
         "tools: { a: { action: ask } }\n",
@@ -220,7 +220,7 @@ fn what_cannot_be_told_is_a_fault() {
 }
 
 #[test]
-fn an_older_spelling_is_named_with_its_new_one() {
+fn older_spelling_warns_with_the_new_one() {
     let world = World::new();
     assert_eq!(
         world.warnings("version: 1\ntools: { a: { allowed: false } }\n"),

@@ -1,16 +1,16 @@
-//! Keys that stood under a tool: `safe_commands`, `dangerous_patterns`, `safe_paths`, `require_read_approval`.
+//! Rewrites older keys of a tool: `safe_commands`, `dangerous_patterns`, `safe_paths`, `require_read_approval`.
 
 use askfirst::Approval;
 use askfirst::when::Glob;
 
-use super::{Older, approval_node, approval_of, required_if, section};
-use crate::node::{Entry, Node, Notes, Place, Value};
+use super::{Rewriter, approval_node, approval_of, required_if, section};
+use crate::node::{Comments, Entry, Node, Position, Value};
 use crate::read::Dialect;
 
-impl Older<'_> {
+impl Rewriter<'_> {
     pub(super) fn tool_entries(&mut self, root: &mut Node) {
         for key in ["safe_commands", "dangerous_patterns"] {
-            self.for_the_shell(root, key);
+            self.shell_list(root, key);
         }
         let Some(tools) = root.get_mut("tools") else { return };
         let mut readings = Vec::new();
@@ -34,8 +34,10 @@ impl Older<'_> {
         }
     }
 
-    /// Lists of commands stood under the shell tool, or beside it. A program's own data keeps them for its override.
-    fn for_the_shell(&mut self, root: &mut Node, key: &str) {
+    /// Moves a list of commands from the shell tool or from the top level to the section `shell`.
+    ///
+    /// Skips a [`Dialect::Dict`] config, because the program's override may use the list.
+    fn shell_list(&mut self, root: &mut Node, key: &str) {
         if self.dialect == Dialect::Dict {
             return;
         }
@@ -48,7 +50,8 @@ impl Older<'_> {
         for entry in [nested, root.take(key), in_section].into_iter().flatten() {
             if !matches!(entry.value.value, Value::List(_)) {
                 let message = format!("`{key}` must be a list, not {}", entry.value.kind());
-                self.fault(&entry.value.place, message, "this is an older spelling; see `shell.rules`");
+                let hint = "this is an older spelling; use `shell.rules` instead";
+                self.fault(&entry.value.position, message, hint);
                 continue;
             }
             match key {
@@ -56,7 +59,7 @@ impl Older<'_> {
                 _ => self.dangerous_patterns(root, entry),
             }
         }
-        // An entry that only held these says nothing any more, and an empty entry would be one more thing to read.
+        // Removes the tool's entry if it contained only this list.
         if let Some(tools) = root.get_mut("tools")
             && tools
                 .get("shell")
@@ -70,14 +73,14 @@ impl Older<'_> {
         self.warn(&entry.at, "safe_commands", "shell: { rules: [{ pattern: …, approval: none }] }");
         let Some(shell) = section(root, "shell", &entry.at) else { return };
         if shell.get("rules").is_none_or(Node::is_null) {
-            shell.put("rules", Node::made(Value::List(Vec::new()), &entry.at).block());
+            shell.put("rules", Node::generated(Value::List(Vec::new()), &entry.at).block());
         }
         let Some(rules) = shell.get_mut("rules") else { return };
         rules.source = None;
         for item in entry.value.items() {
-            let mut rule = Node::made(Value::Map(Vec::new()), &item.place);
+            let mut rule = Node::generated(Value::Map(Vec::new()), &item.position);
             rule.put("pattern", Node { source: None, ..item.clone() });
-            rule.put("approval", approval_node(Approval::None, &item.place));
+            rule.put("approval", approval_node(Approval::None, &item.position));
             if let Value::List(items) = &mut rules.value {
                 items.push(rule);
             }
@@ -98,7 +101,7 @@ impl Older<'_> {
         }
     }
 
-    /// `safe_paths` becomes two cases: those paths unasked, all others asked about.
+    /// Rewrites `safe_paths` to two cases: `none` for these paths, and `required` for all others.
     fn safe_paths(&mut self, tool: &mut Node) {
         let Some(entry) = tool.entry("safe_paths").cloned() else { return };
         self.warn(&entry.at, "safe_paths", "[{ approval: none, when: { path: … } }, { approval: required }]");
@@ -108,10 +111,10 @@ impl Older<'_> {
         let Some(paths) = self.path_tests(&entry) else { return };
         let condition = tool.get("when").cloned();
         if condition.as_ref().is_some_and(|when| when.get("path").is_some()) {
-            let message = "`safe_paths` stands beside a condition on `path`";
-            return self.fault(&entry.at, message, "join the two by hand: `when: { path: … }`");
+            let message = "`safe_paths` cannot be combined with a condition on `path`";
+            return self.fault(&entry.at, message, "merge the two by hand: `when: { path: … }`");
         }
-        // An approval beside it is as strict or stricter, and holds for those paths too.
+        // Any approval other than `none` is at least as strict, so it applies to the safe paths too.
         if tool.get("approval").is_some_and(|kept| approval_of(kept) != Some(Approval::None))
             || paths.is_empty()
         {
@@ -119,23 +122,23 @@ impl Older<'_> {
                 tool.put("approval", approval_node(Approval::Required, &entry.at));
             }
             if let Some(approval) = tool.get_mut("approval") {
-                approval.notes.join(entry.value.notes);
+                approval.comments.join(entry.value.comments);
             }
             return;
         }
         let none = tool.take("approval");
-        // What is no map is left for the check to report.
+        // The checker reports a condition that is not a map.
         let condition = condition.filter(Node::is_map).map(|when| Node { source: None, ..when });
-        let mut when = condition.unwrap_or_else(|| Node::made(Value::Map(Vec::new()), &entry.at));
-        when.put("path", Node::made(Value::List(paths), &entry.at));
-        when.notes.join(entry.value.notes);
-        let mut safe = Node { source: None, notes: Notes::default(), ..tool.clone() };
-        // What is said of both is said once.
+        let mut when = condition.unwrap_or_else(|| Node::generated(Value::Map(Vec::new()), &entry.at));
+        when.put("path", Node::generated(Value::List(paths), &entry.at));
+        when.comments.join(entry.value.comments);
+        let mut safe = Node { source: None, comments: Comments::default(), ..tool.clone() };
+        // The comments stay with the first case only.
         let mut other = safe.clone();
-        other.silence();
+        other.remove_comments();
         safe.put("approval", approval_node(Approval::None, &entry.at));
         if let (Some(none), Some(approval)) = (none, safe.get_mut("approval")) {
-            approval.notes.join(none.value.notes);
+            approval.comments.join(none.value.comments);
         }
         safe.put("when", when);
         other.put("approval", approval_node(Approval::Required, &entry.at));
@@ -147,22 +150,22 @@ impl Older<'_> {
     fn path_tests(&mut self, entry: &Entry) -> Option<Vec<Node>> {
         if !matches!(entry.value.value, Value::List(_)) {
             let message = format!("`safe_paths` must be a list, not {}", entry.value.kind());
-            self.fault(&entry.value.place, message, "write `when: { path: [./cache/] }`");
+            self.fault(&entry.value.position, message, "write `when: { path: [./cache/] }`");
             return None;
         }
         let mut tests = Vec::new();
         for item in entry.value.items() {
             match item.as_text() {
                 Some(text) if !text.is_empty() && Glob::is_plain(text) => {
-                    let mut below = below(text, &item.place);
+                    let mut below = below(text, &item.position);
                     if let Some(first) = below.first_mut() {
-                        first.notes = item.notes.clone();
+                        first.comments = item.comments.clone();
                     }
                     tests.extend(below);
                 }
                 _ => {
                     let message = format!("`{}` is not a plain path", item.brief());
-                    self.fault(&item.place, message, "write `when: { path: [./cache/] }`");
+                    self.fault(&item.position, message, "write `when: { path: [./cache/] }`");
                     return None;
                 }
             }
@@ -171,12 +174,12 @@ impl Older<'_> {
     }
 }
 
-/// The path itself and everything below, written so that it is tested with links followed.
-fn below(text: &str, place: &Place) -> Vec<Node> {
+/// Returns conditions for a path and everything below it, written so that the reader treats them as paths.
+fn below(text: &str, position: &Position) -> Vec<Node> {
     let anchored = ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start));
     let text = if anchored { text.to_owned() } else { format!("./{text}") };
     if text.ends_with('/') {
-        return vec![Node::text(text, place)];
+        return vec![Node::text(text, position)];
     }
-    vec![Node::text(text.clone(), place), Node::text(format!("{text}/"), place)]
+    vec![Node::text(text.clone(), position), Node::text(format!("{text}/"), position)]
 }

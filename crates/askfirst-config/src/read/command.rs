@@ -1,4 +1,4 @@
-//! Programs as tools: a command with placeholders, and the arguments that fill them.
+//! Reads a tool that runs a program: a command with placeholders, and the arguments that replace them.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use serde_json::Value as Json;
 
 use super::{Reader, text, texts};
 use crate::node::{Entry, Node, Value};
-use crate::quote::quoted;
+use crate::quote::escape;
 use crate::settings::{ArgKind, ArgSpec, CommandTool};
 
-/// Names that tools of our own have, which no program may take.
-pub(crate) const OWN_TOOLS: &[&str] = &[
+/// The names of the built-in tools. No other tool may have one of these names.
+pub(crate) const BUILT_IN_TOOLS: &[&str] = &[
     "shell",
     "exec",
     "worker_call",
@@ -38,7 +38,7 @@ impl Reader<'_> {
         let Some(command) = node.get("command") else {
             for key in ["args", "about"] {
                 if let Some(found) = node.entry(key) {
-                    self.fault(&found.at, format!("`{key}` is of no use without `command`"));
+                    self.fault(&found.at, format!("`{key}` has no effect without `command`"));
                 }
             }
             return None;
@@ -47,20 +47,25 @@ impl Reader<'_> {
         let args = self.args(node.get("args"));
         self.placeholders(command, &args);
         let words = texts(command);
-        let shown = quoted(&words.join(" "));
+        let shown = escape(&words.join(" "));
         let schema = node.get("args").map(Node::entries).unwrap_or_default().iter();
         let schema: Args = schema.map(|arg| (arg.key.clone(), arg_schema(&arg.value))).collect();
-        for (name, place) in
+        for (name, position) in
             node.get("args").map(Node::entries).unwrap_or_default().iter().map(|a| (&a.key, &a.at))
         {
             if !words.iter().any(|word| placeholders_of(word).any(|found| found == name)) {
-                let message = format!("the argument `{}` stands nowhere in `command`", quoted(name));
-                self.warn(place, message, format!("write `{{{}}}` where it belongs", quoted(name)));
+                let name = escape(name);
+                let message = format!("`command` does not use the argument `{name}`");
+                self.warn(
+                    position,
+                    message,
+                    format!("put `{{{name}}}` into `command`, or remove the argument"),
+                );
             }
         }
         Some(CommandTool {
             name: entry.key.clone(),
-            description: self.description_of(node).unwrap_or_else(|| format!("Runs `{shown}`.")),
+            description: self.about(node).unwrap_or_else(|| format!("Runs `{shown}`.")),
             command: words,
             args,
             schema,
@@ -71,18 +76,20 @@ impl Reader<'_> {
 
     fn command_name(&mut self, entry: &Entry) {
         let name = entry.key.as_str();
-        let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if !Glob::is_plain(name) {
-            self.fault(&entry.at, format!("`{}` is a glob, and a program needs a name", quoted(name)));
-        } else if OWN_TOOLS.contains(&name) || name.starts_with("mcp__") {
+            let message =
+                format!("`{}` is a glob, but a tool with `command` needs an exact name", escape(name));
+            self.fault(&entry.at, message);
+        } else if BUILT_IN_TOOLS.contains(&name) || name.starts_with("mcp__") {
             self.fault_with_hint(
                 &entry.at,
-                format!("`{}` is the name of another tool", quoted(name)),
-                "choose a name of its own",
+                format!("the tool name `{}` is reserved", escape(name)),
+                "choose another name",
             );
-        } else if !name.chars().all(fine) {
-            let message = format!("`{}` is not a name for a tool", quoted(name));
-            self.fault_with_hint(&entry.at, message, "use letters, digits, `_`, `-` and `.`");
+        } else if !name.chars().all(is_allowed) {
+            let message = format!("invalid tool name `{}`", escape(name));
+            self.fault_with_hint(&entry.at, message, "use only letters, digits, `_`, `-` and `.`");
         }
     }
 
@@ -98,12 +105,12 @@ impl Reader<'_> {
                 Some(_) | None => ArgKind::String,
             };
             if let Some(items) = spec.entry("items").filter(|_| kind != ArgKind::Strings) {
-                self.fault(&items.at, "`items` is for an array");
+                self.fault(&items.at, "`items` is valid only for an argument of type `array`");
             }
             let allowed = spec.get("enum").map(Node::items).unwrap_or_default();
-            for value in allowed.iter().filter(|value| !fits(value, kind)) {
-                let message = format!("`{}` is not of the argument's type", value.brief());
-                self.fault(&value.place, message);
+            for value in allowed.iter().filter(|value| !is_of_kind(value, kind)) {
+                let message = format!("`{}` does not match the argument's type", value.brief());
+                self.fault(&value.position, message);
             }
             let one_of =
                 allowed.iter().map(|value| value.as_text().map_or_else(|| value.brief(), str::to_owned));
@@ -118,29 +125,30 @@ impl Reader<'_> {
         if items.first().is_none_or(|program| program.as_text().is_some_and(str::is_empty))
             && matches!(command.value, Value::List(_))
         {
-            self.fault(&command.place, "the command names no program");
+            self.fault(&command.position, super::NO_PROGRAM);
         }
         for (n, item) in items.iter().enumerate() {
             let Some(word) = item.as_text() else { continue };
             let names: Vec<&str> = placeholders_of(word).collect();
             if let Some(name) = names.first().filter(|_| n == 0) {
-                let message = format!("the program cannot be an argument: `{{{}}}`", quoted(name));
-                self.fault_with_hint(&item.place, message, "a call must not choose what is started");
+                let message = format!("the program contains the placeholder `{{{}}}`", escape(name));
+                let hint = "write a fixed program: a call must not choose which program runs";
+                self.fault_with_hint(&item.position, message, hint);
             }
             for name in names {
                 match args.get(name) {
                     None => {
-                        let message = format!("`{{{}}}` has no argument", quoted(name));
+                        let message = format!("the placeholder `{{{}}}` has no argument", escape(name));
                         self.fault_with_hint(
-                            &item.place,
+                            &item.position,
                             message,
-                            format!("add `{}` under `args`", quoted(name)),
+                            format!("add `{}` under `args`", escape(name)),
                         );
                     }
                     Some(ArgSpec { kind: ArgKind::Strings, .. }) if word != format!("{{{name}}}") => {
                         let message =
-                            format!("`{{{}}}` is a list, so it must be a word of its own", quoted(name));
-                        self.fault(&item.place, message);
+                            format!("`{{{}}}` is a list, so it must be a separate word", escape(name));
+                        self.fault(&item.position, message);
                     }
                     Some(_) => {}
                 }
@@ -149,7 +157,7 @@ impl Reader<'_> {
     }
 }
 
-/// The names in braces; other braces stand for themselves.
+/// Returns the names in `{…}`. Braces around anything else are plain text.
 pub(crate) fn placeholders_of(word: &str) -> impl Iterator<Item = &str> {
     let names = word.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name));
     names.filter(|name| {
@@ -157,7 +165,7 @@ pub(crate) fn placeholders_of(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn fits(value: &Node, kind: ArgKind) -> bool {
+fn is_of_kind(value: &Node, kind: ArgKind) -> bool {
     match kind {
         ArgKind::String | ArgKind::Strings => value.as_text().is_some(),
         ArgKind::Integer => matches!(&value.value, Value::Number(number) if !number.is_f64()),
@@ -166,7 +174,7 @@ fn fits(value: &Node, kind: ArgKind) -> bool {
     }
 }
 
-/// The JSON Schema of one argument.
+/// Builds the JSON Schema of one argument.
 fn arg_schema(spec: &Node) -> Json {
     let mut schema = match spec.to_json() {
         Json::Object(map) => map,

@@ -1,10 +1,10 @@
-//! The section `mcp`: servers behind the gateway.
+//! Reads the section `mcp`: the servers behind the gateway.
 
 use std::collections::BTreeMap;
 
 use super::{Reader, text, texts};
 use crate::node::{Entry, Node, Value};
-use crate::quote::quoted;
+use crate::quote::escape;
 use crate::settings::{AskBy, McpServer, Upstream};
 
 impl Reader<'_> {
@@ -14,16 +14,17 @@ impl Reader<'_> {
     }
 
     fn server(&mut self, entry: &Entry) -> Option<McpServer> {
-        let (name, node) = (quoted(&entry.key), &entry.value);
+        let (name, node) = (escape(&entry.key), &entry.value);
         if !node.is_map() && !node.is_null() {
             return None;
         }
         if entry.key.contains("__") {
-            let message = format!("the server's name `{name}` contains `__`");
-            self.fault_with_hint(&entry.at, message, "`__` parts server and tool in `mcp__SERVER__TOOL`");
+            let message = format!("invalid server name `{name}`: it contains `__`");
+            let hint = "choose another name; `__` separates server and tool in `mcp__SERVER__TOOL`";
+            self.fault_with_hint(&entry.at, message, hint);
         } else if !entry.key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')) {
-            let message = format!("`{name}` is not a name for a server");
-            self.fault_with_hint(&entry.at, message, "use letters, digits, `_`, `-` and `.`");
+            let message = format!("invalid server name `{name}`");
+            self.fault_with_hint(&entry.at, message, "use only letters, digits, `_`, `-` and `.`");
         }
         let upstream = match (node.entry("command"), node.entry("url")) {
             (Some(command), None) => self.by_command(node, command)?,
@@ -40,11 +41,12 @@ impl Reader<'_> {
         };
         let ask_by = node.get("ask_by").map_or_else(|| vec![AskBy::Terminal], ask_by);
         if node.get("ask_by").is_some_and(|list| list.value == Value::List(Vec::new())) {
-            self.fault(&entry.at, format!("nobody could be asked about `{name}`: `ask_by` is empty"));
+            let message = format!("no one can approve calls to the server `{name}`: `ask_by` is empty");
+            self.fault(&entry.at, message);
         }
-        let says = match &upstream {
-            Upstream::Command(words) => format!("command: {}", quoted(&words.join(" "))),
-            Upstream::Url { url, .. } => format!("url: {}", quoted(url)),
+        let text = match &upstream {
+            Upstream::Command(words) => format!("command: {}", escape(&words.join(" "))),
+            Upstream::Url { url, .. } => format!("url: {}", escape(url)),
         };
         Some(McpServer {
             name: entry.key.clone(),
@@ -52,18 +54,18 @@ impl Reader<'_> {
             env_pass: node.at(&["env", "pass"]).map(texts).unwrap_or_default(),
             hide_denied: node.get("hide_denied").and_then(Node::as_bool).unwrap_or(false),
             ask_by,
-            origin: self.because(&format!("mcp.{name}"), &entry.at, says),
+            origin: self.because(&format!("mcp.{name}"), &entry.at, text),
         })
     }
 
     fn by_command(&mut self, node: &Node, command: &Entry) -> Option<Upstream> {
         if let Some(token) = node.entry("token_file") {
-            self.fault(&token.at, "`token_file` is for a server with `url`");
+            self.fault(&token.at, "`token_file` is valid only for a server with `url`");
         }
         let words = texts(&command.value);
         if words.first().is_none_or(String::is_empty) {
             if matches!(command.value.value, Value::List(_)) {
-                self.fault(&command.value.place, "the command names no program");
+                self.fault(&command.value.position, super::NO_PROGRAM);
             }
             return None;
         }
@@ -72,23 +74,24 @@ impl Reader<'_> {
 
     fn by_url(&mut self, node: &Node, url: &Entry) -> Option<Upstream> {
         if let Some(env) = node.entry("env") {
-            self.fault(&env.at, "`env` is for a server with `command`");
+            self.fault(&env.at, "`env` is valid only for a server with `command`");
         }
         let address = url.value.as_text()?;
         let rest = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://"));
         let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
         if host.is_some_and(|host| host.contains('@')) {
-            // Not repeated in the message: what stands before the `@` may be a secret.
+            // The message does not repeat the URL, because the part before the `@` may be a secret.
             self.fault_with_hint(
-                &url.value.place,
-                "the address holds a user name or password",
-                "put the secret into a file, and name it as `token_file`",
+                &url.value.position,
+                "the URL contains a user name or password",
+                "put the secret in a file and set `token_file` to its path",
             );
             return None;
         }
         if host.is_none_or(str::is_empty) || address.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            let message = format!("`{}` is not an address", quoted(address));
-            self.fault_with_hint(&url.value.place, message, "it begins with `http://` or `https://`");
+            let message = format!("invalid URL `{}`", escape(address));
+            let hint = "write a URL that starts with `http://` or `https://`";
+            self.fault_with_hint(&url.value.position, message, hint);
         }
         let token_file = node.get("token_file").and_then(|node| self.path(node));
         Some(Upstream::Url { url: address.to_owned(), token_file })

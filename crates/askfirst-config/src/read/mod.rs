@@ -1,4 +1,4 @@
-//! Stage two: the tree becomes settings, and every fault of the file is collected. It never stops at the first.
+//! Second stage of reading a config: turns the tree into settings and collects all errors.
 
 mod command;
 mod mcp;
@@ -8,7 +8,8 @@ mod shell;
 mod tools;
 mod when;
 
-pub(crate) use command::OWN_TOOLS;
+pub(crate) use command::BUILT_IN_TOOLS;
+pub(crate) use tools::OWN_ASSESSMENT;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,52 +19,58 @@ use askfirst::{Approval, Because, Risk, Rules};
 use super::check;
 use super::fault::Fault;
 use super::keys::{KEYS, Kind};
-use super::node::{Node, Place, Source, Value};
+use super::node::{Node, Position, Source, Value};
 use super::scalar;
 use super::settings::{OnDenial, Origin, Settings, SyncRule};
 
-/// Where a config comes from.
+/// The source of a config, which decides how unknown keys of a tool are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// A file: what is not known is a fault.
+    /// A file. An unknown key is an error.
     File,
-    /// A program's own data: unknown keys under a tool go to the override.
+    /// Data that a program passes. Unknown keys of a tool are passed to the override.
     Dict,
 }
 
-/// What paths are relative to.
+/// The folders that the paths in a config are relative to.
 #[derive(Debug, Clone)]
 pub(crate) struct Base {
     pub(crate) folder: PathBuf,
     pub(crate) home: Option<PathBuf>,
 }
 
-/// What a file says, and what there is to say about it.
+/// The settings of a config, with its warnings and errors.
 #[derive(Debug)]
-pub(crate) struct Read {
+pub(crate) struct ReadResult {
     pub(crate) settings: Settings,
     pub(crate) warnings: Vec<Fault>,
     pub(crate) faults: Vec<Fault>,
 }
 
-/// Reads a tree in which the older spellings have been replaced.
-pub(crate) fn read(root: &Node, source: &Source, base: &Base, dialect: Dialect) -> Read {
+/// Reads a tree. The caller has already replaced the older spellings.
+pub(crate) fn read(root: &Node, source: &Source, base: &Base, dialect: Dialect) -> ReadResult {
     let faults = check::check(root, source, dialect);
     let file = source.file.display().to_string().into();
     let mut reader = Reader { source, file, base, dialect, faults, warnings: Vec::new() };
     if root.get("version").is_none() && dialect == Dialect::File {
-        reader.warn(&Place::start(), "there is no `version`", "write `version: 1` at the top");
+        reader.warn(&Position::start(), MISSING_VERSION, "add `version: 1` at the top");
     }
     let settings = reader.settings(root);
     let Reader { mut faults, warnings, .. } = reader;
     faults.sort_by_key(|fault| (fault.line, fault.column));
     faults.dedup_by(|a, b| (a.line, a.column, &a.message) == (b.line, b.column, &b.message));
-    Read { settings, warnings, faults }
+    ReadResult { settings, warnings, faults }
 }
+
+/// The warning about a config without a version.
+pub(crate) const MISSING_VERSION: &str = "missing key `version`";
+
+/// The error about an empty `command`.
+const NO_PROGRAM: &str = "`command` names no program";
 
 struct Reader<'a> {
     source: &'a Source,
-    /// The name of the file, as reasons give it.
+    /// The path of the config file, as shown in reasons.
     file: std::sync::Arc<str>,
     base: &'a Base,
     dialect: Dialect,
@@ -72,25 +79,25 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn fault(&mut self, place: &Place, message: impl Into<String>) {
-        self.faults.push(self.source.fault(place, message));
+    fn fault(&mut self, position: &Position, message: impl Into<String>) {
+        self.faults.push(self.source.fault(position, message));
     }
 
-    fn fault_with_hint(&mut self, place: &Place, message: impl Into<String>, hint: impl Into<String>) {
-        let mut fault = self.source.fault(place, message);
+    fn fault_with_hint(&mut self, position: &Position, message: impl Into<String>, hint: impl Into<String>) {
+        let mut fault = self.source.fault(position, message);
         fault.hint = Some(hint.into());
         self.faults.push(fault);
     }
 
-    fn warn(&mut self, place: &Place, message: impl Into<String>, hint: impl Into<String>) {
-        let mut fault = self.source.fault(place, message);
+    fn warn(&mut self, position: &Position, message: impl Into<String>, hint: impl Into<String>) {
+        let mut fault = self.source.fault(position, message);
         fault.hint = Some(hint.into());
         self.warnings.push(fault);
     }
 
-    fn because(&self, rule: &str, place: &Place, text: impl Into<std::sync::Arc<str>>) -> Because {
+    fn because(&self, rule: &str, position: &Position, text: impl Into<std::sync::Arc<str>>) -> Because {
         let (file, line) = match self.dialect {
-            Dialect::File => (Some(std::sync::Arc::clone(&self.file)), Some(place.line)),
+            Dialect::File => (Some(std::sync::Arc::clone(&self.file)), Some(position.line)),
             Dialect::Dict => (None, None),
         };
         Because { rule: rule.into(), file, line, text: text.into() }
@@ -129,19 +136,20 @@ impl Reader<'_> {
         match Rules::new(default, entries) {
             Ok(rules) => settings.rules = rules,
             Err(e) => {
-                let place = root.entry("tools").map_or_else(Place::start, |entry| entry.at.clone());
-                self.fault(&place, e.to_string());
+                let position = root.entry("tools").map_or_else(Position::start, |entry| entry.at.clone());
+                self.fault(&position, e.to_string());
             }
         }
         settings.origins = self.origins(root);
         settings
     }
 
-    /// Which plain keys are given, with what and where.
+    /// Collects the keys that the config sets. Skips keys below a user-defined name.
     fn origins(&self, root: &Node) -> std::collections::BTreeMap<String, Origin> {
         let plain = KEYS.iter().filter(|key| {
-            let leaf = !matches!(key.kind, Kind::Section | Kind::Named | Kind::Sections | Kind::Cases);
-            leaf && key.path != "version" && !key.path.contains(['*', '['])
+            let is_leaf =
+                !matches!(key.kind, Kind::Section | Kind::NameMap | Kind::SectionList | Kind::Cases);
+            is_leaf && key.path != "version" && !key.path.contains(['*', '['])
         });
         plain
             .filter_map(|key| {
@@ -171,12 +179,12 @@ fn count(node: Option<&Node>) -> Option<u64> {
 }
 
 fn duration(node: Option<&Node>) -> Option<Duration> {
-    text(node).and_then(scalar::duration)
+    text(node).and_then(scalar::parse_duration)
 }
 
 fn size(node: Option<&Node>) -> Option<u64> {
     match &node?.value {
-        Value::Text(text) => scalar::size(text),
+        Value::Text(text) => scalar::parse_size(text),
         Value::Number(number) => number.as_u64(),
         Value::Null | Value::Bool(_) | Value::List(_) | Value::Map(_) => None,
     }
@@ -192,7 +200,7 @@ fn risk(node: Option<&Node>) -> Option<Risk> {
     [Risk::Low, Risk::High, Risk::Irreversible].into_iter().find(|risk| risk.as_str() == word)
 }
 
-/// The folder of a file.
+/// Returns the folder that contains a file.
 pub(crate) fn folder_of(file: &Path) -> PathBuf {
     match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),

@@ -1,4 +1,6 @@
-//! Paths in a config: relative to its file, with `~` for home. It follows links only where that is asked for.
+//! Resolves the paths in a config: relative to its file, with `~` for the home folder.
+//!
+//! A function follows links only if its documentation says so.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -7,23 +9,23 @@ use askfirst::when::Glob;
 
 use super::Reader;
 use crate::node::Node;
-use crate::quote::quoted;
+use crate::quote::escape;
 
-/// So many links lead somewhere at the most, as the system has it.
-const MOST_LINKS: usize = 40;
+/// The maximum number of links in one path. Linux has the same limit.
+const MAX_LINKS: usize = 40;
 
 impl Reader<'_> {
-    /// The absolute path that a text names, links not followed.
+    /// Returns the absolute path that a text names, without following links.
     pub(super) fn path(&mut self, node: &Node) -> Option<PathBuf> {
         let text = node.as_text()?;
         if text.is_empty() {
-            self.fault(&node.place, "the path is empty");
+            self.fault(&node.position, "the path is empty");
             return None;
         }
         match self.absolute(text) {
             Ok(path) => Some(path),
             Err(message) => {
-                self.fault(&node.place, message);
+                self.fault(&node.position, message);
                 None
             }
         }
@@ -31,27 +33,29 @@ impl Reader<'_> {
 
     fn absolute(&self, text: &str) -> Result<PathBuf, String> {
         if text == "~" || text.starts_with("~/") {
-            let home = self.base.home.as_deref().ok_or("`~` is used, but there is no home folder")?;
+            let home = self.base.home.as_deref().ok_or("cannot expand `~`: the home folder is unknown")?;
             return Ok(clean(&home.join(text.trim_start_matches('~').trim_start_matches('/'))));
         }
         if text.starts_with('~') {
-            return Err(format!("`{}`: the home of another user cannot be named by `~`", quoted(text)));
+            let text = escape(text);
+            return Err(format!("cannot expand `{text}`: `~` works only for your own home folder"));
         }
         Ok(clean(&self.base.folder.join(text)))
     }
 
-    /// The glob of absolute paths that a text names, with the links of its fixed part followed.
+    /// Returns a glob for absolute paths. Follows the links in the part before the first wildcard.
     pub(super) fn path_glob(&self, text: &str) -> Result<Glob, String> {
         let fixed = Glob::literal_prefix(text);
-        // The last whole folder before the first wildcard.
+        // The fixed part ends after the last complete folder before the first wildcard.
         let cut =
             if fixed.len() == text.len() { text.len() } else { fixed.rfind('/').map_or(0, |at| at + 1) };
         let (fixed, wild) = text.split_at_checked(cut).unwrap_or((text, ""));
         if wild.split('/').any(|part| part == "..") {
-            return Err(format!("`{}`: `..` cannot stand behind a wildcard", quoted(text)));
+            return Err(format!("invalid path `{}`: `..` cannot follow a wildcard", escape(text)));
         }
         let folder = follow(&self.absolute(fixed)?);
-        let folder = folder.to_str().ok_or_else(|| format!("`{}` is not UTF-8", quoted(text)))?;
+        let folder =
+            folder.to_str().ok_or_else(|| format!("the path `{}` is not valid UTF-8", escape(text)))?;
         let mut glob = globset::escape(&folder.trim_end_matches('/').replace('\\', "\\\\"));
         match (wild, text.ends_with('/')) {
             ("", true) => glob.push_str("/**"),
@@ -63,11 +67,11 @@ impl Reader<'_> {
                 glob.push_str(if below { "**" } else { "" });
             }
         }
-        Glob::new(&glob).map_err(|error| quoted(&error.to_string()))
+        Glob::new(&glob).map_err(|error| escape(&error.to_string()))
     }
 }
 
-/// The path without `.`, and without `..` where what stands before is no link to elsewhere.
+/// Removes `.` and `..` from a path. Follows the links before each `..`.
 fn clean(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -83,7 +87,7 @@ fn clean(path: &Path) -> PathBuf {
     out
 }
 
-/// The path with the links of its existing part followed.
+/// Follows the links in the part of a path that exists.
 pub(crate) fn follow(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
         if let Ok(real) = ancestor.canonicalize() {
@@ -94,8 +98,8 @@ pub(crate) fn follow(path: &Path) -> PathBuf {
     path.to_path_buf()
 }
 
-/// The first link on the way to a path that lies in such a folder. What cannot be looked at is no link.
-pub(super) fn link_on_the_way(path: &Path, inside: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+/// Finds the first link on a path whose own folder passes `is_inside`. A path that cannot be inspected is no link.
+pub(super) fn find_link(path: &Path, is_inside: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let names = |path: &Path| -> Vec<OsString> { path.iter().rev().map(OsString::from).collect() };
     let (mut at, mut left) = (PathBuf::new(), names(path));
     let mut links = 0;
@@ -110,10 +114,10 @@ pub(super) fn link_on_the_way(path: &Path, inside: impl Fn(&Path) -> bool) -> Op
             continue;
         };
         links += 1;
-        if inside(&at) || links > MOST_LINKS {
+        if is_inside(&at) || links > MAX_LINKS {
             return Some(next);
         }
-        // What is absolute begins anew by itself.
+        // An absolute target starts with `/`, which replaces the path so far.
         left.extend(names(&to));
     }
     None

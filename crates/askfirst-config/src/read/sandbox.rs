@@ -1,11 +1,11 @@
-//! The section `sandbox`: roots, what is never touched, and the walls.
+//! Reads the section `sandbox`: the roots, the paths that are never read or written, and the OS sandbox.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::{Reader, approval, size, text, texts};
 use crate::node::{Entry, Node};
-use crate::quote::quoted;
+use crate::quote::escape;
 use crate::settings::{Fallback, OSProfile, PathApproval, PathConfig, PathMode, SandboxConfig, Tier};
 
 impl Reader<'_> {
@@ -44,7 +44,7 @@ impl Reader<'_> {
         let mut paths = Vec::new();
         for item in node?.items() {
             let Some(path) = self.path(item) else { continue };
-            self.check_link("the path", item, &path, &writable);
+            self.refuse_link("the path", item, &path, &writable);
             paths.push(super::paths::follow(&path));
         }
         Some(paths)
@@ -56,39 +56,41 @@ impl Reader<'_> {
         for entry in node.map(Node::entries).unwrap_or_default() {
             let Some(root) = self.root(entry) else { continue };
             if let Some(other) = names.insert(root.root.clone(), entry.key.clone()) {
-                let message = format!("`{}` is the same folder as `{}`", quoted(&entry.key), quoted(&other));
-                self.fault_with_hint(&entry.at, message, "a folder is one root, so join the two");
+                let (name, other) = (escape(&entry.key), escape(&other));
+                let message = format!("the roots `{other}` and `{name}` are the same folder");
+                self.fault_with_hint(&entry.at, message, "merge the two into one root");
             }
             roots.insert(entry.key.clone(), root);
         }
         for entry in node.map(Node::entries).unwrap_or_default() {
-            self.check_way(entry, &roots);
+            self.refuse_linked_root(entry, &roots);
         }
         roots
     }
 
-    /// A root must not be reached by a link that lies in a root which can be written: whoever writes there would choose
-    /// what the root is.
-    fn check_way(&mut self, entry: &Entry, roots: &BTreeMap<String, PathConfig>) {
+    /// Reports a root that is reached through a link in a writable root.
+    ///
+    /// A tool that can write there could replace the link and so choose another folder as the root.
+    fn refuse_linked_root(&mut self, entry: &Entry, roots: &BTreeMap<String, PathConfig>) {
         let Some(root) = entry.value.get("root").filter(|_| roots.contains_key(&entry.key)) else { return };
         let Some(path) = self.path(root) else { return };
         let others = roots.iter().filter(|(name, other)| **name != entry.key && other.mode == PathMode::Rw);
         let others: Vec<&PathConfig> = others.map(|(_, other)| other).collect();
-        self.check_link("the root", root, &path, &others);
+        self.refuse_link("the root", root, &path, &others);
     }
 
-    /// What a link leads to that lies in one of these is up to whoever writes there.
-    fn check_link(&mut self, what: &str, node: &Node, path: &Path, writable: &[&PathConfig]) {
-        let found = super::paths::link_on_the_way(path, |folder| {
+    /// Reports a path that is reached through a link in one of the writable roots.
+    fn refuse_link(&mut self, what: &str, node: &Node, path: &Path, writable: &[&PathConfig]) {
+        let link = super::paths::find_link(path, |folder| {
             writable.iter().any(|root| folder.starts_with(&root.root))
         });
-        if let Some(link) = found {
+        if let Some(link) = link {
             let message = format!(
-                "{what} `{}` is reached by the link `{}`, which lies in a root that can be written",
+                "{what} `{}` is reached through the link `{}`, which is in a writable root",
                 node.brief(),
-                quoted(&link.display().to_string())
+                escape(&link.display().to_string())
             );
-            self.fault_with_hint(&node.place, message, "name the folder itself");
+            self.fault_with_hint(&node.position, message, "write the path without the link");
         }
     }
 
@@ -100,8 +102,8 @@ impl Reader<'_> {
         let Some(root) = node.get("root") else {
             self.fault_with_hint(
                 &entry.at,
-                format!("the root `{}` has no `root`", quoted(&entry.key)),
-                "name its folder",
+                format!("the root `{}` has no key `root`", escape(&entry.key)),
+                "add `root:` with the path of its folder",
             );
             return None;
         };
@@ -110,13 +112,13 @@ impl Reader<'_> {
         let path = match path.canonicalize() {
             Ok(path) => path,
             Err(error) => {
-                let message = format!("the root `{shown}` does not exist: {}", reason(&error));
-                self.fault_with_hint(&root.place, message, "make the folder, or name another");
+                let message = format!("cannot open the root `{shown}`: {}", cause(&error));
+                self.fault_with_hint(&root.position, message, "create the folder, or correct the path");
                 return None;
             }
         };
         if !path.is_dir() {
-            self.fault(&root.place, format!("the root `{shown}` is not a folder"));
+            self.fault(&root.position, format!("the root `{shown}` is not a folder"));
             return None;
         }
         let mode = match text(node.get("mode")) {
@@ -124,7 +126,7 @@ impl Reader<'_> {
             _ => PathMode::Ro,
         };
         let word = if mode == PathMode::Rw { "rw" } else { "ro" };
-        let rule = format!("sandbox.paths.{}", quoted(&entry.key));
+        let rule = format!("sandbox.paths.{}", escape(&entry.key));
         Some(PathConfig {
             root: path,
             mode,
@@ -139,17 +141,18 @@ impl Reader<'_> {
         let Some(node) = node else { return Vec::new() };
         if matches!(&node.value, crate::node::Value::List(items) if items.is_empty()) {
             self.fault_with_hint(
-                &node.place,
-                "the list of suffixes is empty",
-                "leave `suffixes` out for all files",
+                &node.position,
+                "`suffixes` is empty",
+                "remove `suffixes` to allow all files",
             );
         }
         for item in node.items() {
             let bad =
                 item.as_text().filter(|text| !text.starts_with('.') || text.len() < 2 || text.contains('/'));
             if let Some(text) = bad {
-                let message = format!("`{}` is not a suffix", quoted(text));
-                self.fault_with_hint(&item.place, message, "a suffix begins with a dot, such as `.md`");
+                let message = format!("invalid suffix `{}`", escape(text));
+                let hint = "write a suffix with its dot, such as `.md`";
+                self.fault_with_hint(&item.position, message, hint);
             }
         }
         texts(node)
@@ -167,8 +170,8 @@ fn path_approval(node: Option<&Node>) -> PathApproval {
     }
 }
 
-/// The cause of an error without the number of the system.
-pub(super) fn reason(error: &std::io::Error) -> String {
+/// Describes the cause of an I/O error without its number.
+pub(super) fn cause(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "no such folder".to_owned(),
         kind => kind.to_string(),

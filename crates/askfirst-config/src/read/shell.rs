@@ -1,4 +1,4 @@
-//! The section `shell`: rules about commands, and the examples that test them.
+//! Reads the section `shell`: rules for commands, and the examples that test them.
 
 use askfirst::Approval;
 use askfirst::when::Glob;
@@ -6,7 +6,7 @@ use askfirst::when::Glob;
 use super::{Reader, approval, count, duration, risk, size, text, texts};
 use crate::disk::Disk;
 use crate::node::Node;
-use crate::quote::{meant, quoted};
+use crate::quote::{escape, find_closest};
 use crate::settings::{Limits, SandboxConfig, ShellConfig};
 use crate::words;
 use askfirst_shell::ShellRule;
@@ -36,24 +36,24 @@ impl Reader<'_> {
     fn dangerous(&mut self, n: usize, item: &Node) -> Option<(String, askfirst::Because)> {
         let text = item.as_text()?;
         if text.is_empty() {
-            self.fault(&item.place, "an empty expression matches every command");
+            self.fault(&item.position, "empty regular expression: it would match every command");
             return None;
         }
-        // Read as it will be used: over bytes, with the letters of ASCII.
+        // The shell analysis builds the expression with the same options.
         let built = regex::bytes::RegexBuilder::new(text).unicode(false).size_limit(1 << 20).build();
         if let Err(error) = built {
-            let reason = match error {
+            let cause = match error {
                 regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),
                 error => {
                     let text = error.to_string();
-                    quoted(text.lines().last().unwrap_or_default().trim_start_matches("error: "))
+                    escape(text.lines().last().unwrap_or_default().trim_start_matches("error: "))
                 }
             };
-            self.fault(&item.place, format!("`{}` is not a regular expression: {reason}", quoted(text)));
+            self.fault(&item.position, format!("invalid regular expression `{}`: {cause}", escape(text)));
             return None;
         }
         let rule = format!("shell.dangerous_patterns[{n}]");
-        Some((text.to_owned(), self.because(&rule, &item.place, "approval: required")))
+        Some((text.to_owned(), self.because(&rule, &item.position, "approval: required")))
     }
 
     fn rule(&mut self, n: usize, node: &Node, sandbox: &SandboxConfig) -> Option<ShellRule> {
@@ -61,36 +61,37 @@ impl Reader<'_> {
             return None;
         }
         let Some(pattern) = node.get("pattern") else {
-            self.fault_with_hint(&node.place, "the rule has no `pattern`", "write `pattern: \"git status\"`");
+            let hint = "add a pattern, such as `pattern: \"git status\"`";
+            self.fault_with_hint(&node.position, "the rule has no `pattern`", hint);
             return None;
         };
         let written = pattern.as_text()?;
         let words = match words::pattern(written) {
             Ok(words) => words,
             Err(error) => {
-                let message = format!("`{}` is not a pattern: {error}", quoted(written));
+                let message = format!("invalid pattern `{}`: {error}", escape(written));
                 let hint = match error {
-                    words::BadWords::Active(_) => {
-                        "a pattern is one command; put what is meant as it stands in single quotes"
+                    words::PatternError::ShellSyntax(_) => {
+                        "write one command per pattern, or put literal characters in single quotes"
                     }
-                    words::BadWords::Empty => "write the words that a command begins with",
-                    words::BadWords::OpenQuote(_) | words::BadWords::LooseBackslash => {
-                        "quote as in the shell"
+                    words::PatternError::Empty => "write the words that a command starts with",
+                    words::PatternError::OpenQuote(_) | words::PatternError::TrailingBackslash => {
+                        "quote words as in the shell"
                     }
                 };
-                self.fault_with_hint(&pattern.place, message, hint);
+                self.fault_with_hint(&pattern.position, message, hint);
                 return None;
             }
         };
         for word in &words {
             if let Err(error) = Glob::new(word) {
-                self.fault(&pattern.place, quoted(&error.to_string()));
+                self.fault(&pattern.position, escape(&error.to_string()));
             }
         }
         let approval = approval(node.get("approval")).unwrap_or(Approval::Required);
         let exact = node.get("exact").and_then(Node::as_bool).unwrap_or(false);
         self.sandbox_paths(node.get("sandbox_paths"), sandbox);
-        let text_of_rule = format!("pattern: {}, approval: {approval}", quoted(written));
+        let text_of_rule = format!("pattern: {}, approval: {approval}", escape(written));
         let rule = ShellRule {
             pattern: written.to_owned(),
             words,
@@ -99,7 +100,7 @@ impl Reader<'_> {
             description: text(node.get("description")).map(str::to_owned),
             risk: risk(node.get("risk")),
             sandbox_paths: node.get("sandbox_paths").map(texts).unwrap_or_default(),
-            origin: self.because(&format!("shell.rules[{n}]"), &node.place, text_of_rule),
+            origin: self.because(&format!("shell.rules[{n}]"), &node.position, text_of_rule),
         };
         self.examples(node.get("examples"), &rule);
         Some(rule)
@@ -108,41 +109,43 @@ impl Reader<'_> {
     fn sandbox_paths(&mut self, node: Option<&Node>, sandbox: &SandboxConfig) {
         let Some(node) = node else { return };
         if node.items().is_empty() && matches!(node.value, crate::node::Value::List(_)) {
-            self.fault(&node.place, "the rule could never hold: `sandbox_paths` is empty");
+            self.fault(&node.position, "the rule can never match: `sandbox_paths` is empty");
         }
         for item in node.items() {
             let Some(name) = item.as_text().filter(|name| !sandbox.paths.contains_key(*name)) else {
                 continue;
             };
-            let mut fault = self.source.fault(&item.place, format!("there is no root `{}`", quoted(name)));
+            let mut fault = self.source.fault(&item.position, format!("unknown root `{}`", escape(name)));
             let known = || sandbox.paths.keys().map(String::as_str);
-            fault.hint = Some(match meant(name, known()) {
+            fault.hint = Some(match find_closest(name, known()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if sandbox.paths.is_empty() => "roots stand under `sandbox.paths`".to_owned(),
-                None => format!("the roots are {}", quoted(&known().collect::<Vec<_>>().join(", "))),
+                None if sandbox.paths.is_empty() => "define the roots under `sandbox.paths`".to_owned(),
+                None => format!("known roots: {}", escape(&known().collect::<Vec<_>>().join(", "))),
             });
             self.faults.push(fault);
         }
     }
 
-    /// Examples are held against the rule as commands are, by the shell tool itself.
+    /// Tests the examples of a rule with the same analysis that checks commands.
     fn examples(&mut self, node: Option<&Node>, rule: &ShellRule) {
         let Some(node) = node else { return };
         let (folder, disk) = (self.base.folder.clone(), Disk::new(self.base.home.clone()));
         for (key, wanted) in [("match", true), ("not_match", false)] {
             for item in node.get(key).map(Node::items).unwrap_or_default() {
                 let Some(example) = item.as_text() else { continue };
-                let found = match rule_matches(rule, example, &folder, &disk) {
-                    Ok(found) => found,
-                    Err(why) => {
-                        let message = format!("`{}` is not understood: {}", quoted(example), quoted(&why));
-                        self.fault(&item.place, message);
+                let matches = match rule_matches(rule, example, &folder, &disk) {
+                    Ok(matches) => matches,
+                    Err(cause) => {
+                        let message =
+                            format!("cannot parse the example `{}`: {}", escape(example), escape(&cause));
+                        self.fault(&item.position, message);
                         continue;
                     }
                 };
-                if found != wanted {
+                if matches != wanted {
                     let verb = if wanted { "does not match" } else { "matches" };
-                    self.fault(&item.place, format!("the rule {verb} its example `{}`", quoted(example)));
+                    let message = format!("the rule {verb} its `{key}` example `{}`", escape(example));
+                    self.fault(&item.position, message);
                 }
             }
         }

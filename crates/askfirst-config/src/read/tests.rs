@@ -1,4 +1,4 @@
-//! What each key means, and what a file cannot say.
+//! Tests of the meaning of each key.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::settings::*;
 use crate::testing::{World, example, report};
 
 #[test]
-fn the_config_of_the_design_reads_without_warnings() {
+fn example_config_is_read_without_warnings() {
     let world = World::new();
     let (settings, warnings) = world.read(&example()).unwrap_or_else(|faults| panic!("{faults}"));
     assert_eq!(report(&warnings), "");
@@ -67,7 +67,7 @@ fn the_config_of_the_design_reads_without_warnings() {
 }
 
 #[test]
-fn what_is_left_out_means_what_the_design_says() {
+fn omitted_keys_have_the_documented_defaults() {
     let world = World::new();
     let settings =
         world.settings("version: 1\nsandbox: { paths: { a: { root: ., approval: { read: human } } } }\n");
@@ -83,7 +83,7 @@ fn what_is_left_out_means_what_the_design_says() {
 }
 
 #[test]
-fn an_empty_entry_is_the_tools_own_view() {
+fn empty_tool_entry_keeps_the_tools_own_assessment() {
     let world = World::new();
     for entry in ["{}", "", "{ approval: null }", "[{}]"] {
         let settings = world.settings(&format!("version: 1\ntools:\n  a: {entry}\n"));
@@ -93,14 +93,14 @@ fn an_empty_entry_is_the_tools_own_view() {
 }
 
 #[test]
-fn a_deny_with_a_condition_may_stand_behind_everything() {
+fn conditional_deny_may_follow_an_unconditional_case() {
     let world = World::new();
     let text = "version: 1\ntools: { a: [ { approval: none }, { approval: deny, when: { x: 1 } } ] }\n";
     assert_eq!(world.settings(text).rules.exact("a").unwrap().cases().len(), 2);
 }
 
 #[test]
-fn conditions_are_values_globs_or_paths() {
+fn condition_is_a_value_a_glob_or_a_path() {
     use askfirst::when::Test;
     let world = World::new();
     std::fs::create_dir_all(world.path("elsewhere/deep")).unwrap();
@@ -139,13 +139,13 @@ fn conditions_are_values_globs_or_paths() {
 }
 
 #[test]
-fn a_path_condition_takes_its_folder_literally() {
+fn path_condition_escapes_the_config_folder() {
     let world = World::new();
     let folder = world.path("odd [x] {y} \\z");
     std::fs::create_dir_all(folder.join("a")).unwrap();
     let base = crate::read::Base { folder: folder.clone(), home: None };
     let source = crate::node::Source::new("f", "version: 1\ntools: { t: { when: { p: ./a/ } } }\n");
-    let (settings, _) = crate::text::settings(&source, &base).unwrap();
+    let (settings, _) = crate::text::read_file(&source, &base).unwrap();
     let test = &settings.rules.exact("t").unwrap().cases()[0].when[0].any_of[0];
     let askfirst::when::Test::Path(glob) = test else { panic!("{test:?}") };
     assert!(glob.is_match(folder.join("a/b/c").to_str().unwrap()));
@@ -153,7 +153,7 @@ fn a_path_condition_takes_its_folder_literally() {
 }
 
 #[test]
-fn roots_are_followed_to_where_they_are() {
+fn root_that_is_a_link_is_resolved() {
     let world = World::new();
     std::os::unix::fs::symlink(world.path("home"), world.path("project/link")).unwrap();
     let settings = world.settings(
@@ -166,7 +166,7 @@ fn roots_are_followed_to_where_they_are() {
 }
 
 #[test]
-fn a_program_has_arguments_with_types() {
+fn command_tool_has_typed_arguments() {
     let world = World::new();
     let text = r#"version: 1
 tools:
@@ -191,17 +191,17 @@ tools:
 }
 
 #[test]
-fn an_argument_without_a_place_is_a_warning() {
+fn unused_argument_is_a_warning() {
     let world = World::new();
     let text = "version: 1\ntools: { a: { command: [x], args: { y: {} } } }\n";
     assert_eq!(
         world.warnings(text),
-        "askfirst.yaml:2:37: the argument `y` stands nowhere in `command`\nhint: write `{y}` where it belongs"
+        "askfirst.yaml:2:37: `command` does not use the argument `y`\nhint: put `{y}` into `command`, or remove the argument"
     );
 }
 
 #[test]
-fn a_root_is_not_reached_by_a_link_in_a_root_that_can_be_written() {
+fn root_behind_a_link_in_a_writable_root_is_an_error() {
     let world = World::new();
     std::fs::create_dir_all(world.path("elsewhere/b")).unwrap();
     std::fs::create_dir_all(world.path("project/a/real")).unwrap();
@@ -216,14 +216,14 @@ fn a_root_is_not_reached_by_a_link_in_a_root_that_can_be_written() {
     for inner in ["a/link", "a/link/b", "../way/b", "a/real/../link/b"] {
         let faults = read("rw", inner);
         assert!(
-            faults.iter().any(|fault| fault.to_string().contains("is reached by the link")),
+            faults.iter().any(|fault| fault.to_string().contains("is reached through the link")),
             "{inner}: {faults:?}"
         );
     }
     assert_eq!(read("rw", "a/real"), []);
     assert_eq!(read("rw", "../elsewhere/b"), []);
     assert_eq!(read("ro", "a/link/b"), []);
-    // Nor is what a profile names.
+    // The same applies to the paths of a profile.
     let profile = |mode: &str, path: &str| {
         let text = format!(
             "version: 1\nsandbox:\n  paths:\n    p: {{ root: ., mode: {mode} }}\n  os_profile: {{ write: [{path}] }}\n"
@@ -240,7 +240,7 @@ fn a_root_is_not_reached_by_a_link_in_a_root_that_can_be_written() {
 }
 
 #[test]
-fn what_is_denied_below_a_folder_is_denied_for_the_folder_too() {
+fn deny_below_a_folder_also_covers_the_folder() {
     use askfirst::when::Test;
     let world = World::new();
     let tests = |approval: &str, path: &str| {

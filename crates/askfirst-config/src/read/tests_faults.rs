@@ -1,8 +1,8 @@
-//! Every kind of fault, as it is reported.
+//! Tests of the message and hint of every config error.
 
 use crate::testing::World;
 
-/// The reports about several texts, one below the other.
+/// Reads several texts and returns their errors.
 fn reports(cases: &[&str]) -> String {
     let world = World::new();
     std::fs::write(world.path("project/file"), "").unwrap();
@@ -12,7 +12,7 @@ fn reports(cases: &[&str]) -> String {
 }
 
 #[test]
-fn all_faults_of_a_file_are_reported_at_once() {
+fn all_errors_of_a_file_are_reported_at_once() {
     let world = World::new();
     let report = world.faults(
         r#"version: 2
@@ -46,7 +46,7 @@ mcp:
 }
 
 #[test]
-fn unknown_keys_are_named_with_what_was_meant() {
+fn unknown_key_is_reported_with_a_suggestion() {
     let report = reports(&[
         "shel: {}\n",
         "xyzzy: 1\n",
@@ -64,7 +64,7 @@ fn unknown_keys_are_named_with_what_was_meant() {
 }
 
 #[test]
-fn wrong_types_are_named_with_a_hint() {
+fn wrong_type_is_reported_with_a_hint() {
     let report = reports(&[
         "tools: []\n",
         "tools: { a: required }\n",
@@ -95,7 +95,7 @@ fn wrong_types_are_named_with_a_hint() {
 }
 
 #[test]
-fn bad_values_are_named() {
+fn invalid_value_is_reported() {
     let report = reports(&[
         "sandbox: { paths: { a: { root: ./gone } } }\n",
         "sandbox: { paths: { a: { root: ./file } } }\n",
@@ -118,7 +118,7 @@ fn bad_values_are_named() {
 }
 
 #[test]
-fn bad_shell_rules_are_named() {
+fn invalid_shell_rule_is_reported() {
     let report = reports(&[
         "shell: { rules: [ { approval: none } ] }\n",
         "shell: { rules: [ { pattern: \"\" } ] }\n",
@@ -138,7 +138,7 @@ fn bad_shell_rules_are_named() {
 }
 
 #[test]
-fn bad_tools_are_named() {
+fn invalid_tool_is_reported() {
     let report = reports(&[
         "tools: { a: { description: \"Send {body}\", exclude_keys: [body] } }\n",
         "tools: { a: [ { approval: none }, { approval: human } ] }\n",
@@ -168,7 +168,7 @@ fn bad_tools_are_named() {
 }
 
 #[test]
-fn bad_servers_are_named() {
+fn invalid_server_is_reported() {
     let report = reports(&[
         "mcp: { a__b: { command: [x] } }\n",
         "mcp: { \"a b\": { command: [x] } }\n",
@@ -186,11 +186,11 @@ fn bad_servers_are_named() {
 }
 
 #[test]
-fn a_missing_version_is_a_warning_and_another_one_a_fault() {
+fn missing_version_warns_and_wrong_version_is_an_error() {
     let world = World::new();
     assert_eq!(
         world.warnings("default_approval: none\n"),
-        "askfirst.yaml:1:1: there is no `version`\nhint: write `version: 1` at the top"
+        "askfirst.yaml:1:1: missing key `version`\nhint: add `version: 1` at the top"
     );
     for version in ["2", "\"1\"", "1.0", "true", ""] {
         assert!(world.read(&format!("version: {version}\n")).is_err(), "{version}");
@@ -198,13 +198,13 @@ fn a_missing_version_is_a_warning_and_another_one_a_fault() {
 }
 
 #[test]
-fn what_was_probably_meant_is_never_milder() {
+fn suggested_approval_is_never_looser() {
     let world = World::new();
     let hint = |word: &str| {
         let report = world.faults(&format!("version: 1\ntools: {{ a: {{ approval: {word} }} }}\n"));
         report.split_once("\nhint: did you mean `").map(|(_, hint)| hint.trim_end_matches("`?").to_owned())
     };
-    for (word, meant) in [
+    for (word, suggested) in [
         ("no", Some("deny")),
         ("off", Some("deny")),
         ("never", Some("deny")),
@@ -226,12 +226,12 @@ fn what_was_probably_meant_is_never_milder() {
         ("not", None),
         ("maybe", None),
     ] {
-        assert_eq!(hint(word).as_deref(), meant, "{word}");
+        assert_eq!(hint(word).as_deref(), suggested, "{word}");
     }
 }
 
 #[test]
-fn a_hint_says_what_can_be_written() {
+fn hint_shows_the_correct_spelling() {
     let report = reports(&[
         "tools: { a: none }\n",
         "tools: { a: no }\n",

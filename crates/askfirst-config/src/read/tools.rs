@@ -1,4 +1,4 @@
-//! The section `tools`: entries by name or glob, each of one case or several.
+//! Reads the section `tools`: entries by name or glob, each with one case or several.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 use super::{Dialect, Reader, approval, risk, text, texts};
 use crate::keys;
 use crate::node::{Entry, Node, Value};
-use crate::quote::quoted;
+use crate::quote::escape;
 use crate::settings::CommandTool;
 
 impl Reader<'_> {
@@ -21,10 +21,10 @@ impl Reader<'_> {
             if !Glob::is_plain(&entry.key)
                 && let Err(error) = Glob::new(&entry.key)
             {
-                self.fault(&entry.at, quoted(&error.to_string()));
+                self.fault(&entry.at, escape(&error.to_string()));
                 continue;
             }
-            let rule = format!("tools.{}", quoted(&entry.key));
+            let rule = format!("tools.{}", escape(&entry.key));
             let cases = match &entry.value.value {
                 Value::List(items) => self.cases(&rule, items),
                 Value::Map(_) | Value::Null => {
@@ -47,33 +47,33 @@ impl Reader<'_> {
                 if let Some(found) = item.entry(key) {
                     self.fault_with_hint(
                         &found.at,
-                        format!("`{key}` cannot stand in a list of cases"),
-                        "a program is a single entry",
+                        format!("`{key}` is not allowed in a list of cases"),
+                        "write a tool with `command` as a single map",
                     );
                 }
             }
-            let case = self.case(item, &format!("{rule}[{n}]"), &item.place);
-            let denies_by_condition = case.approval == Some(Approval::Deny) && !case.when.is_empty();
+            let case = self.case(item, &format!("{rule}[{n}]"), &item.position);
+            let is_conditional_deny = case.approval == Some(Approval::Deny) && !case.when.is_empty();
             if let Some(at) =
-                cases.iter().position(|case| case.when.is_empty()).filter(|_| !denies_by_condition)
+                cases.iter().position(|case| case.when.is_empty()).filter(|_| !is_conditional_deny)
             {
-                let message = format!("this case is never reached: `{}[{at}]` has no `when`", quoted(rule));
-                self.fault_with_hint(&item.place, message, "put the case without `when` last");
+                let message = format!("this case is never reached: `{}[{at}]` has no `when`", escape(rule));
+                self.fault_with_hint(&item.position, message, "put the case without `when` last");
             }
             cases.push(case);
         }
         cases
     }
 
-    fn case(&mut self, node: &Node, rule: &str, place: &crate::node::Place) -> Case {
+    fn case(&mut self, node: &Node, rule: &str, position: &crate::node::Position) -> Case {
         let approval = approval(node.get("approval"));
-        let mut says = match approval {
+        let mut text = match approval {
             Some(approval) => format!("approval: {approval}"),
-            None => "the tool's own view".to_owned(),
+            None => OWN_ASSESSMENT.to_owned(),
         };
         if let Some(when) = node.get("when").map(Node::entries).filter(|when| !when.is_empty()) {
-            let fields: Vec<String> = when.iter().map(|entry| quoted(&entry.key)).collect();
-            says.push_str(&format!(", when: {}", fields.join(", ")));
+            let fields: Vec<String> = when.iter().map(|entry| escape(&entry.key)).collect();
+            text.push_str(&format!(", when: {}", fields.join(", ")));
         }
         let exclude_keys = node.get("exclude_keys").map(texts).unwrap_or_default();
         Case {
@@ -83,7 +83,7 @@ impl Reader<'_> {
             description: self.template(node, &exclude_keys),
             exclude_keys,
             options: self.options(node),
-            ..Case::new(approval, self.because(rule, place, says))
+            ..Case::new(approval, self.because(rule, position, text))
         }
     }
 
@@ -93,38 +93,44 @@ impl Reader<'_> {
         let names: Vec<String> = template.names().map(str::to_owned).collect();
         for name in names {
             if exclude_keys.contains(&name) {
-                let message =
-                    format!("the description names `{}`, which `exclude_keys` keeps out", quoted(&name));
-                self.fault_with_hint(&description.place, message, "take it out of one of the two");
+                let name = escape(&name);
+                let message = format!("the description uses `{name}`, but `exclude_keys` excludes it");
+                let hint = format!("remove `{name}` from the description or from `exclude_keys`");
+                self.fault_with_hint(&description.position, message, hint);
             } else if let Some(args) = node.get("args").filter(|_| node.get("command").is_some()) {
                 if args.entry(&name).is_none() {
-                    let message = format!("the description names `{}`, which is no argument", quoted(&name));
-                    self.fault(&description.place, message);
+                    self.fault(&description.position, not_an_argument(&name));
                 }
             } else if node.get("command").is_some() {
-                let message = format!("the description names `{}`, which is no argument", quoted(&name));
-                self.fault(&description.place, message);
+                self.fault(&description.position, not_an_argument(&name));
             }
         }
         Some(template)
     }
 
-    /// What an override gets: `options`, and from a program's own data every key as it was given, but for ours.
+    /// Returns the options for an override: the key `options`, and the unknown keys of a [`Dialect::Dict`] entry.
     fn options(&self, node: &Node) -> Map<String, Json> {
         let mut options = match node.get("options").map(Node::to_json) {
             Some(Json::Object(map)) => map,
             Some(_) | None => Map::new(),
         };
         if self.dialect == Dialect::Dict {
-            let ours = |entry: &&Entry| keys::child("tools.*", &entry.key).is_some();
-            for entry in node.entries().iter().filter(|entry| !ours(entry)) {
+            let is_known = |entry: &&Entry| keys::child("tools.*", &entry.key).is_some();
+            for entry in node.entries().iter().filter(|entry| !is_known(entry)) {
                 options.entry(entry.key.clone()).or_insert_with(|| entry.value.to_json());
             }
         }
         options
     }
 
-    pub(super) fn description_of(&self, node: &Node) -> Option<String> {
+    pub(super) fn about(&self, node: &Node) -> Option<String> {
         text(node.get("about")).map(str::to_owned)
     }
+}
+
+/// The text of a rule that leaves the approval to the tool.
+pub(crate) const OWN_ASSESSMENT: &str = "the tool's own assessment";
+
+fn not_an_argument(name: &str) -> String {
+    format!("the description uses `{}`, which is not an argument", escape(name))
 }

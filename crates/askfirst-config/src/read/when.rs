@@ -1,11 +1,11 @@
-//! Conditions on arguments: plain values, globs, and paths.
+//! Reads `when`: conditions on arguments as plain values, globs or paths.
 
 use askfirst::Approval;
 use askfirst::when::{Condition, Glob, Test};
 
 use super::Reader;
 use crate::node::{Node, Value};
-use crate::quote::quoted;
+use crate::quote::escape;
 
 impl Reader<'_> {
     pub(super) fn when(&mut self, node: Option<&Node>, approval: Option<Approval>) -> Vec<Condition> {
@@ -34,12 +34,14 @@ impl Reader<'_> {
         } else if Glob::is_plain(text) {
             Ok(Test::Exact(text.into()))
         } else {
-            Glob::new(text).map(Test::Glob).map_err(|error| quoted(&error.to_string()))
+            Glob::new(text).map(Test::Glob).map_err(|error| escape(&error.to_string()))
         };
-        test.map_err(|message| self.fault(&node.place, message)).ok()
+        test.map_err(|message| self.fault(&node.position, message)).ok()
     }
 
-    /// What is denied below a folder is denied for the folder too: who moves it away moves what is in it.
+    /// Returns a test for the folder itself if a denied path means everything below that folder.
+    ///
+    /// Otherwise a call could move the folder and thereby everything in it.
     fn folder_itself(&self, node: &Node) -> Option<Test> {
         let below = node.as_text().filter(|text| is_path(text) && text.ends_with('/'))?;
         let folder = match below.trim_end_matches('/') {

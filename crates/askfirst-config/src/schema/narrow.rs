@@ -1,25 +1,25 @@
-//! What a key demands besides its kind, as far as a schema can say it. It is never stricter than the reader.
+//! Adds the constraints of single keys to the schema. The schema is never stricter than the reader.
 
 use serde_json::{Map, Value, json};
 
-/// What Rust counts as white space, in a class of characters.
+/// The characters that Rust counts as white space, for a character class.
 const BLANK: &str = r"\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000";
-/// What controls a screen, in a class of characters.
+/// The control characters, for a character class.
 const CONTROL: &str = r"\u0000-\u001f\u007f-\u009f";
 
-/// A path: not empty, and not in the home of another user.
+/// Returns the schema of a path: not empty, and not in another user's home folder.
 pub(super) fn path() -> Value {
     json!({ "type": "string", "pattern": "^([^~]|~$|~/)" })
 }
 
-/// A gitignore rule that names something, takes nothing back and does not climb.
-pub(super) fn ignore_rule() -> Value {
-    let nothing = format!("^[{BLANK}]*(!|/*[{BLANK}]*$)");
-    let climbs = format!(r"(^[{BLANK}]*|/)\.\.(/|[{BLANK}]*$)");
-    json!({ "type": "string", "not": { "pattern": format!("{nothing}|{climbs}") } })
+/// Returns the schema of a path rule: it names something, and has neither a leading `!` nor `..`.
+pub(super) fn path_rule() -> Value {
+    let empty_or_negated = format!("^[{BLANK}]*(!|/*[{BLANK}]*$)");
+    let has_parent = format!(r"(^[{BLANK}]*|/)\.\.(/|[{BLANK}]*$)");
+    json!({ "type": "string", "not": { "pattern": format!("{empty_or_negated}|{has_parent}") } })
 }
 
-/// Adds what a key demands.
+/// Adds the constraints of one key.
 pub(super) fn narrow(path: &str, schema: &mut Map<String, Value>) {
     let more = match path {
         "sandbox.paths.*" => json!({ "type": "object", "required": ["root"] }),
@@ -49,7 +49,7 @@ pub(super) fn narrow(path: &str, schema: &mut Map<String, Value>) {
     schema.extend(more.as_object().cloned().unwrap_or_default());
 }
 
-/// `items` is for an array, and the values of `enum` are of the argument's type.
+/// Returns the constraints of an argument: only an array has `items`, and `enum` values have the argument's type.
 fn argument() -> Value {
     let is = |kinds: &[&str]| json!({ "properties": { "type": { "enum": kinds } }, "required": ["type"] });
     let values = |kind: &str| json!({ "properties": { "enum": { "items": { "type": kind } } } });

@@ -1,4 +1,4 @@
-//! The schema on disk is the one that the table makes.
+//! Tests that the schema file is up to date, and that schema and reader accept the same configs.
 
 use std::fs;
 use std::path::Path;
@@ -11,9 +11,9 @@ use crate::keys::{self, KEYS, Kind};
 use crate::node::Source;
 use crate::testing::{World, example};
 
-/// Write it anew with `UPDATE_SCHEMA=1 cargo test -p askfirst-runtime schema`.
+/// To update the file, run `UPDATE_SCHEMA=1 cargo test -p askfirst-config schema`.
 #[test]
-fn the_schema_on_disk_is_fresh() {
+fn schema_file_matches_the_table_of_keys() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/askfirst.schema.json");
     let fresh = format!("{:#}\n", schema());
     if std::env::var_os("UPDATE_SCHEMA").is_some() {
@@ -21,11 +21,11 @@ fn the_schema_on_disk_is_fresh() {
         fs::write(&path, &fresh).unwrap();
     }
     let kept = fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == fresh, "docs/askfirst.schema.json is not what the table of keys makes");
+    assert!(kept == fresh, "docs/askfirst.schema.json is out of date: run this test with UPDATE_SCHEMA=1");
 }
 
 #[test]
-fn every_key_stands_in_the_schema() {
+fn every_key_is_in_the_schema() {
     let text = schema().to_string();
     for key in KEYS.iter().filter(|key| !key.path.is_empty()) {
         assert!(text.contains(&key.doc.replace('"', "\\\"")), "{}", key.path);
@@ -33,20 +33,20 @@ fn every_key_stands_in_the_schema() {
 }
 
 #[test]
-fn every_key_stands_below_another() {
+fn every_key_has_a_parent_section() {
     for key in KEYS.iter().filter(|key| !key.path.is_empty()) {
         let parent =
             key.path.strip_suffix("[]").or_else(|| key.path.rsplit_once('.').map(|(parent, _)| parent));
         let parent = keys::find(parent.unwrap_or_default()).unwrap_or_else(|| panic!("{}", key.path));
         assert!(
-            matches!(parent.kind, Kind::Section | Kind::Named | Kind::Sections | Kind::Cases),
-            "{} stands below a value",
+            matches!(parent.kind, Kind::Section | Kind::NameMap | Kind::SectionList | Kind::Cases),
+            "{} is below a value",
             key.path
         );
     }
 }
 
-/// Whether a value is what a schema says. A word of the schema that is not known here is a fault of this test.
+/// Returns true if a value matches a schema. Panics at a schema keyword that this function does not know.
 fn valid(schema: &Value, value: &Value) -> bool {
     let holds = |(word, says): (&String, &Value)| {
         let list = || says.as_array().unwrap().iter();
@@ -193,7 +193,7 @@ const BAD: &[&str] = &[
 ];
 
 #[test]
-fn the_schema_is_as_strict_as_the_reader_and_not_stricter() {
+fn schema_accepts_exactly_what_the_reader_accepts() {
     let world = World::new();
     let schema = schema();
     let both = |text: &str| {

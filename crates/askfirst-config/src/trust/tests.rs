@@ -1,11 +1,11 @@
-//! Trust is kept safely, and what it loosens is said.
+//! Tests that trust is stored safely, and that everything it loosens is reported.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use askfirst::Digest;
 
-use super::{TrustFault, as_if_trusted, is_trusted, loosens, record};
+use super::{TrustError, is_trusted, load_as_if_trusted, loosens, record};
 use crate::layers::{ProjectTrust, load_with};
 use crate::testing::World;
 
@@ -17,7 +17,7 @@ fn mode(path: std::path::PathBuf) -> u32 {
 }
 
 #[test]
-fn trust_is_written_for_the_user_alone() {
+fn trust_file_is_private_to_the_user() {
     let world = World::new();
     let path = world.write(PROJECT, "version: 1\n");
     let digest = Digest::of("version: 1\n");
@@ -31,7 +31,7 @@ fn trust_is_written_for_the_user_alone() {
 }
 
 #[test]
-fn trust_is_by_the_real_path() {
+fn trust_is_stored_for_the_real_path() {
     let world = World::new();
     let path = world.write(PROJECT, "version: 1\n");
     std::os::unix::fs::symlink(world.path("project"), world.path("link")).unwrap();
@@ -40,7 +40,7 @@ fn trust_is_by_the_real_path() {
 }
 
 #[test]
-fn a_store_that_is_broken_or_open_trusts_nothing() {
+fn invalid_or_exposed_trust_file_trusts_nothing() {
     let world = World::new();
     let path = world.write(PROJECT, "version: 1\n");
     let digest = Digest::of("version: 1\n");
@@ -58,7 +58,7 @@ fn a_store_that_is_broken_or_open_trusts_nothing() {
         fs::write(&store, &bad).unwrap();
         assert!(!is_trusted(&world.places(), &path, digest), "{bad}");
         assert!(
-            matches!(record(&world.places(), &path, digest), Err(TrustFault::Unreadable { .. })),
+            matches!(record(&world.places(), &path, digest), Err(TrustError::Unreadable { .. })),
             "{bad}"
         );
         assert_eq!(fs::read_to_string(&store).unwrap(), bad);
@@ -70,19 +70,19 @@ fn a_store_that_is_broken_or_open_trusts_nothing() {
 }
 
 #[test]
-fn what_trusting_would_loosen_is_said_in_sentences() {
+fn loosened_settings_are_reported_in_sentences() {
     let world = World::new();
     world.write(USER, "version: 1\napproval_timeout: 1m\non_denial: stop\nledger: { sync: always }\nsandbox: { require_os_sandbox: true, os_profile: { network: false }, paths: { notes: { root: ../../../project/notes, suffixes: [.md] } } }\nshell: { rules: [ { pattern: ls, approval: none } ] }\ntools: { a: { approval: deny }, b: { approval: none }, c: { approval: human } }\nonly_tools: [a]\n");
     world.write(PROJECT, "version: 1\ndefault_approval: none\napproval_timeout: 5m\nmemory: { expire: 1d }\non_denial: return\nledger: { sync: asked, path: ./l }\nsandbox: { require_os_sandbox: false, os_sandbox_min: content-only, os_profile: { network: true }, paths: { here: { root: ., mode: rw, approval: { write: none } }, n: { root: ./notes, mode: rw } } }\nshell: { default: { approval: none }, known_read_only: none, network: true, env: { pass: [PATH, AWS_KEY] }, limits: { memory: 8GiB }, rules: [ { pattern: curl, approval: none }, { pattern: git push } ] }\ntools: { a: { approval: none, exclude_keys: [x] }, b: { approval: human }, c: {}, wc: { command: [wc, -w], approval: none }, \"d*\": [ { approval: none, when: { x: 1 } } ] }\nmcp: { m: { command: [m, x] }, u: { url: \"http://u\" } }\nonly_tools: [a, wc]\n");
     let [without, with] = [ProjectTrust::Withheld, ProjectTrust::Assumed]
         .map(|trust| load_with(&world.options(), trust).unwrap());
-    let said = world.redact(&loosens(&without, &with).join("\n"));
-    insta::assert_snapshot!(said);
+    let lines = world.redact(&loosens(&without, &with).join("\n"));
+    insta::assert_snapshot!(lines);
     assert!(loosens(&with, &with).is_empty());
 }
 
 #[test]
-fn an_exact_name_below_a_stricter_glob_loosens() {
+fn exact_name_under_a_stricter_glob_is_reported() {
     let world = World::new();
     world.write(USER, "version: 1\ntools: { \"x*\": { approval: human } }\n");
     world.write(PROJECT, "version: 1\ntools: { xy: { approval: required } }\n");
@@ -92,8 +92,8 @@ fn an_exact_name_below_a_stricter_glob_loosens() {
 }
 
 #[test]
-fn conditions_and_lower_risks_loosen() {
-    let said = |user: &str, project: &str| {
+fn conditions_and_lower_risks_are_reported() {
+    let reported = |user: &str, project: &str| {
         let world = World::new();
         world.write(USER, &format!("version: 1\ndefault_approval: none\ntools: {user}\n"));
         world.write(PROJECT, &format!("version: 1\ntools: {project}\n"));
@@ -102,17 +102,17 @@ fn conditions_and_lower_risks_loosen() {
         loosens(&without, &with)
     };
     assert_eq!(
-        said("{ a: { approval: deny } }", "{ a: [{ approval: deny, when: { to: x } }] }"),
-        ["the tool `a`: less specific names or its own view where no condition holds"]
+        reported("{ a: { approval: deny } }", "{ a: [{ approval: deny, when: { to: x } }] }"),
+        ["the tool `a`: if no condition matches, less specific rules or its own assessment apply"]
     );
     assert_eq!(
-        said("{ a: { approval: human, risk: irreversible } }", "{ a: { approval: human } }"),
+        reported("{ a: { approval: human, risk: irreversible } }", "{ a: { approval: human } }"),
         ["the tool `a`: its risk is no longer `irreversible`"]
     );
 }
 
 #[test]
-fn a_stricter_project_loosens_nothing() {
+fn stricter_project_loosens_nothing() {
     let world = World::new();
     world.write(USER, "version: 1\ntools: { b: { approval: none } }\n");
     world.write(PROJECT, "version: 1\ndefault_approval: human\napproval_timeout: 1m\ntools: { a: { approval: deny }, b: { approval: human } }\nsandbox: { never_read: [x] }\n");
@@ -122,15 +122,15 @@ fn a_stricter_project_loosens_nothing() {
 }
 
 #[test]
-fn only_the_file_that_was_shown_can_be_trusted() {
+fn only_the_shown_content_can_be_trusted() {
     let world = World::new();
     let path = world.write(PROJECT, "version: 1\n");
-    assert!(as_if_trusted(&world.options(), Digest::of("version: 1\n")).is_ok());
-    let changed = as_if_trusted(&world.options(), Digest::of("version: 2\n")).unwrap_err();
-    assert!(changed.to_string().contains("has changed in the meantime"));
+    assert!(load_as_if_trusted(&world.options(), Digest::of("version: 1\n")).is_ok());
+    let changed = load_as_if_trusted(&world.options(), Digest::of("version: 2\n")).unwrap_err();
+    assert!(changed.to_string().contains("has changed since it was shown"));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
-    let open = as_if_trusted(&world.options(), Digest::of("version: 1\n")).unwrap_err();
-    assert!(open.to_string().contains("somebody else can write it"));
+    let open = load_as_if_trusted(&world.options(), Digest::of("version: 1\n")).unwrap_err();
+    assert!(open.to_string().contains("other users can write it"));
     fs::remove_file(&path).unwrap();
-    assert!(as_if_trusted(&world.options(), Digest::of("")).is_err());
+    assert!(load_as_if_trusted(&world.options(), Digest::of("")).is_err());
 }

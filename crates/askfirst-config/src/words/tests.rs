@@ -1,9 +1,9 @@
-//! Words are split as the shell splits them.
+//! Tests that a pattern is split into words as in the shell.
 
-use super::{BadWords, pattern};
+use super::{PatternError, pattern};
 
 #[test]
-fn words_are_quoted_as_in_the_shell() {
+fn pattern_is_split_with_shell_quoting() {
     let words = |text: &str| pattern(text).unwrap();
     assert_eq!(words("git  status"), ["git", "status"]);
     assert_eq!(words(r#"a 'b c' "d e" f\ g"#), ["a", "b c", "d e", "f g"]);
@@ -13,7 +13,7 @@ fn words_are_quoted_as_in_the_shell() {
 }
 
 #[test]
-fn a_quoted_wildcard_stands_for_itself() {
+fn quoted_wildcard_is_escaped() {
     assert_eq!(pattern("ls '*'").unwrap(), ["ls", "\\*"]);
     assert_eq!(pattern("ls \"a\"?").unwrap(), ["ls", "a?"]);
     assert_eq!(pattern("[[ -f x").unwrap(), ["\\[\\[", "-f", "x"]);
@@ -21,7 +21,7 @@ fn a_quoted_wildcard_stands_for_itself() {
 }
 
 #[test]
-fn what_a_shell_would_act_on_is_no_pattern() {
+fn pattern_with_shell_syntax_is_rejected() {
     for (text, bad) in [
         ("a; b", ';'),
         ("a | b", '|'),
@@ -35,12 +35,12 @@ fn what_a_shell_would_act_on_is_no_pattern() {
         ("a \"$b\"", '$'),
         ("# a", '#'),
     ] {
-        assert_eq!(pattern(text), Err(BadWords::Active(bad)), "{text}");
+        assert_eq!(pattern(text), Err(PatternError::ShellSyntax(bad)), "{text}");
     }
-    assert_eq!(pattern(""), Err(BadWords::Empty));
-    assert_eq!(pattern("  "), Err(BadWords::Empty));
-    assert_eq!(pattern("''"), Err(BadWords::Empty));
-    assert_eq!(pattern("a 'b"), Err(BadWords::OpenQuote('\'')));
-    assert_eq!(pattern("a \"b"), Err(BadWords::OpenQuote('"')));
-    assert_eq!(pattern("a \\"), Err(BadWords::LooseBackslash));
+    assert_eq!(pattern(""), Err(PatternError::Empty));
+    assert_eq!(pattern("  "), Err(PatternError::Empty));
+    assert_eq!(pattern("''"), Err(PatternError::Empty));
+    assert_eq!(pattern("a 'b"), Err(PatternError::OpenQuote('\'')));
+    assert_eq!(pattern("a \"b"), Err(PatternError::OpenQuote('"')));
+    assert_eq!(pattern("a \\"), Err(PatternError::TrailingBackslash));
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn the_examples_of_the_standard_hold() {
+fn base64_matches_the_examples_of_the_standard() {
     let cases = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
     for (plain, coded) in cases {
         assert_eq!(encode(plain.as_bytes()), coded);
@@ -14,7 +14,7 @@ fn the_examples_of_the_standard_hold() {
 }
 
 #[test]
-fn what_is_not_exactly_base64_is_refused() {
+fn invalid_base64_is_rejected() {
     for text in ["Z", "Zg", "Zg=", "Zh==", "Z===", "====", "Zg==Zg==", "Zm9 v", "Zm9v\n", "Zm-_"] {
         assert_eq!(decode(text), None, "{text:?}");
     }
@@ -22,7 +22,7 @@ fn what_is_not_exactly_base64_is_refused() {
 
 proptest! {
     #[test]
-    fn bytes_come_back_as_they_were(bytes: Vec<u8>) {
+    fn base64_round_trip_keeps_the_bytes(bytes: Vec<u8>) {
         prop_assert_eq!(decode(&encode(&bytes)), Some(bytes));
     }
 }

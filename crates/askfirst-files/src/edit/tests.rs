@@ -10,7 +10,7 @@ fn patch(old: &str, text: &str) -> Result<String, Misfit> {
 }
 
 #[test]
-fn a_patch_is_applied_line_by_line() {
+fn patch_is_applied_line_by_line() {
     let old = "a\nb\nc\nd\ne\n";
     let text = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n@@ -4,2 +4,3 @@\n d\n+x\n e\n";
     assert_eq!(patch(old, text).unwrap(), "A\nb\nc\nd\nx\ne\n");
@@ -21,7 +21,7 @@ fn a_patch_is_applied_line_by_line() {
 }
 
 #[test]
-fn a_patch_that_does_not_fit_is_refused() {
+fn patch_that_does_not_apply_is_rejected() {
     let old = "a\nb\nc\n";
     for (text, why) in [
         ("", Misfit::NoHunk),
@@ -43,7 +43,7 @@ fn a_patch_that_does_not_fit_is_refused() {
 
 proptest! {
     #[test]
-    fn a_diff_that_is_shown_is_a_patch_that_fits(
+    fn shown_diff_applies_as_a_patch(
         old in prop::collection::vec("[ab\\-+@ ]{0,2}", 0..12), new in prop::collection::vec("[ab\\-+@ ]{0,2}", 0..12),
         old_end in prop::bool::ANY, new_end in prop::bool::ANY,
     ) {
@@ -58,7 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn no_patch_makes_it_panic(old in "[ab\n]{0,20}", text in "[@ab +\\-,0-9\n\\\\]{0,60}") {
+    fn arbitrary_patch_never_panics(old in "[ab\n]{0,20}", text in "[@ab +\\-,0-9\n\\\\]{0,60}") {
         let _ = patch(&old, &text);
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn spellings_of_one_name_fold_to_one_text() {
+fn equivalent_names_fold_to_one_text() {
     for text in [
         ".ENV",
         ".\u{ff45}nv",
@@ -26,7 +26,7 @@ fn spellings_of_one_name_fold_to_one_text() {
 }
 
 #[test]
-fn folding_twice_changes_nothing() {
+fn folding_twice_equals_folding_once() {
     for c in (0..=0x10ffff_u32).filter_map(char::from_u32) {
         let once = wide(&format!("a{c}b"));
         assert_eq!(wide(&once), once, "{}", c.escape_unicode());
@@ -34,14 +34,14 @@ fn folding_twice_changes_nothing() {
 }
 
 #[test]
-fn different_names_stay_different() {
+fn different_names_fold_to_different_texts() {
     for (a, b) in [("env", "\u{435}nv"), ("a", "b"), ("\u{e9}", "e"), ("1", "2")] {
         assert_ne!(wide(a), wide(b));
     }
 }
 
 #[test]
-fn a_plain_path_has_one_reading_and_a_loose_end_two() {
+fn trailing_dot_or_space_gives_two_folded_paths() {
     assert_eq!(path(Path::new("A/.Env")), Folded::One("a/.env".into()));
     assert_eq!(path(Path::new(".Env./x ")), Folded::Two(".env./x ".to_owned(), ".env/x".to_owned()));
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_long_path_is_told_whole() {
+fn long_path_is_returned_completely() {
     let above = tempfile::tempdir().unwrap();
     let above = above.path().canonicalize().unwrap();
     for length in [1, 200, 240, 255] {
@@ -14,7 +14,7 @@ fn a_long_path_is_told_whole() {
 }
 
 #[test]
-fn what_is_gone_lies_nowhere() {
+fn deleted_folder_has_no_real_path() {
     let above = tempfile::tempdir().unwrap();
     let folder = above.path().join("gone");
     std::fs::create_dir(&folder).unwrap();

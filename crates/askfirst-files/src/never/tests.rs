@@ -11,7 +11,7 @@ fn covers(rule: &str, path: &str) -> bool {
 }
 
 #[test]
-fn a_rule_holds_at_any_depth_and_for_what_lies_below() {
+fn rule_covers_any_depth_and_everything_below() {
     for path in [".env", "a/.env", "a/b/.env", ".ENV", ".env/x", "x.env/.env", ".envs/.env/y"] {
         assert!(covers(".env", path), "{path}");
     }
@@ -23,13 +23,13 @@ fn a_rule_holds_at_any_depth_and_for_what_lies_below() {
 }
 
 #[test]
-fn a_rule_for_content_covers_the_folder_so_that_it_cannot_be_swapped() {
+fn rule_for_folder_content_covers_the_folder_itself() {
     assert!(covers(".git/hooks/**", ".git/hooks") && covers(".git/hooks/**", "a/.git/Hooks/pre-commit"));
     assert!(!covers(".git/hooks/**", ".git"));
 }
 
 #[test]
-fn a_name_that_no_rule_can_end_in_is_told_at_once_and_no_other() {
+fn name_that_no_rule_ends_in_is_not_hidden() {
     let rules: Vec<String> = ["a/Secret", "/top.txt", "~/.key"].map(str::to_owned).to_vec();
     let never = Never::new(&rules, []).unwrap();
     for name in ["secret", "SECRET", "secret.", "top.txt", ".Key"] {
@@ -43,7 +43,7 @@ fn a_name_that_no_rule_can_end_in_is_told_at_once_and_no_other() {
 }
 
 #[test]
-fn what_a_glob_needs_is_part_of_all_that_it_matches() {
+fn required_text_of_a_glob_is_in_all_its_matches() {
     let globs = [
         (
             ".git/**/commondir",
@@ -66,12 +66,12 @@ fn what_a_glob_needs_is_part_of_all_that_it_matches() {
 }
 
 #[test]
-fn a_rule_that_begins_with_a_slash_holds_in_one_place() {
+fn rule_with_leading_slash_is_anchored() {
     assert!(covers("/build", "build/x") && !covers("/build", "a/build"));
 }
 
 #[test]
-fn a_rule_about_the_home_holds_there_alone() {
+fn home_rule_covers_only_the_home_folder() {
     let rules = Rules::new(["~/.aws/**"]).unwrap();
     assert!(rules.covering(names(".aws/x")).is_none());
     let home = Names { in_home: Some(Path::new(".aws/x")), ..names("y") };
@@ -79,12 +79,12 @@ fn a_rule_about_the_home_holds_there_alone() {
 }
 
 #[test]
-fn an_empty_rule_is_a_fault() {
+fn empty_path_rule_is_an_error() {
     assert!(Rules::new(["/"]).is_err() && Rules::new([""]).is_err());
 }
 
 #[test]
-fn the_built_in_list_holds_for_writing_only() {
+fn built_in_list_blocks_only_writes() {
     let never = Never::new(&[], &[]).unwrap();
     for path in [".git/hooks/pre-commit", "sub/.git/config", ".BashRC", ".mcp.json", "a/askfirst.yaml"] {
         assert!(never.write(names(path)).is_some(), "{path}");
@@ -96,7 +96,7 @@ fn the_built_in_list_holds_for_writing_only() {
 }
 
 #[test]
-fn a_rule_holds_for_every_spelling_that_a_file_system_may_take_for_the_name() {
+fn rule_covers_equivalent_unicode_spellings() {
     let never = Never::new(&[".env".to_owned(), "caf\u{e9}".to_owned(), "*.pem".to_owned()], &[]).unwrap();
     let spellings = [
         ".\u{ff45}nv",
@@ -122,7 +122,7 @@ fn a_rule_holds_for_every_spelling_that_a_file_system_may_take_for_the_name() {
 }
 
 #[test]
-fn what_says_where_git_looks_for_its_settings_is_never_written() {
+fn file_that_redirects_git_settings_is_never_written() {
     let never = Never::new(&[], &[]).unwrap();
     for path in [".git", "a/.GIT", "a/.g\u{200c}it", ".git/commondir", ".git/worktrees/x/config.worktree"] {
         assert!(never.write(names(path)).is_some(), "{}", path.escape_unicode());
@@ -134,19 +134,19 @@ fn what_says_where_git_looks_for_its_settings_is_never_written() {
 }
 
 #[test]
-fn a_rule_with_a_glob_holds_for_the_name_as_it_is_written_too() {
+fn glob_rule_also_covers_the_unfolded_name() {
     assert!(covers("/foo*bar", "foo\u{ff0f}bar"));
     assert!(covers("[A-C]x", "bX") && !covers("[A-C]x", "dx"));
 }
 
 #[test]
-fn a_broken_glob_is_a_fault_at_once_and_the_built_in_list_has_none() {
+fn invalid_glob_is_an_error_and_built_in_list_is_valid() {
     assert!(Rules::new(["a[b"]).is_err() && Rules::new(["{a"]).is_err());
     assert!(Rules::new(NEVER_WRITE).is_ok_and(|rules| rules.set().is_some()));
 }
 
 #[test]
-fn rules_that_are_too_much_to_put_together_cover_everything_that_has_what_they_need() {
+fn rules_that_cannot_be_compiled_cover_all_candidates() {
     let rules = Rules::new(["a*"]).unwrap();
     rules.set.set(None).unwrap();
     assert_eq!(rules.covering(names("ba")), Some("a*"));
@@ -154,7 +154,7 @@ fn rules_that_are_too_much_to_put_together_cover_everything_that_has_what_they_n
 }
 
 #[test]
-fn files_that_the_same_programs_read_under_other_names_are_in_the_list_too() {
+fn built_in_list_has_alternative_names_of_config_files() {
     let never = Never::new([], []).unwrap();
     for path in [
         "lefthook.yaml",

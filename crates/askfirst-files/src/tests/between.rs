@@ -37,7 +37,7 @@ fn calls() -> [(&'static str, Value); 7] {
 }
 
 #[test]
-fn a_file_that_was_swapped_is_left_alone() {
+fn swapped_file_is_stale_and_unchanged() {
     for (tool, args) in calls() {
         let world = World::with_w().put("w/d/a", "a").put("w/other", "a, but another");
         let swap = || std::fs::rename(world.path("w/other"), world.path("w/d/a")).unwrap();
@@ -49,7 +49,7 @@ fn a_file_that_was_swapped_is_left_alone() {
 }
 
 #[test]
-fn a_file_that_became_a_pipe_is_not_waited_for() {
+fn file_replaced_by_a_pipe_is_stale() {
     for (tool, args) in calls() {
         let world = World::with_w().put("w/d/a", "a");
         let outcome = with(&world, tool, args, || {
@@ -63,7 +63,7 @@ fn a_file_that_became_a_pipe_is_not_waited_for() {
 }
 
 #[test]
-fn a_folder_that_became_a_link_is_not_followed() {
+fn folder_replaced_by_a_link_is_not_followed() {
     let more = [
         ("list_files", json!({"path": "w:d"})),
         ("find_in_files", json!({"path": "w:d", "pattern": "a"})),
@@ -86,7 +86,7 @@ fn a_folder_that_became_a_link_is_not_followed() {
 }
 
 #[test]
-fn a_file_whose_time_was_set_back_is_not_written_over() {
+fn file_with_reset_mtime_is_not_overwritten() {
     for (tool, args) in [
         ("write_file", json!({"path": "w:a", "content": "mine"})),
         ("edit_file", json!({"path": "w:a", "old": "a", "new": "mine"})),
@@ -104,7 +104,7 @@ fn a_file_whose_time_was_set_back_is_not_written_over() {
 }
 
 #[test]
-fn an_edit_is_made_in_what_was_compared_and_replaces_nothing_else() {
+fn edit_applies_to_the_compared_content_only() {
     let world = World::new().root("w", "w", asking()).put("w/a", "one two");
     let args = json!({"path": "w:a", "old": "two", "new": "2"});
     let shown = world.shown("edit_file", args.clone()).1;
@@ -127,7 +127,7 @@ fn an_edit_is_made_in_what_was_compared_and_replaces_nothing_else() {
 }
 
 #[test]
-fn a_write_replaces_only_what_was_compared() {
+fn write_replaces_only_the_compared_content() {
     let world = World::with_w().put("w/a", "there");
     let tools = world.tools();
     let ground = Ground::new(&tools.roots);
@@ -145,7 +145,7 @@ fn a_write_replaces_only_what_was_compared() {
 }
 
 #[test]
-fn a_file_that_comes_under_other_rules_before_it_is_opened_is_not_read() {
+fn file_that_outgrows_its_rules_before_reading_is_stale() {
     let small = PathConfig { max_file_bytes: Some(4), ..free() };
     for path in ["a", "d/a"] {
         let args = json!({"path": format!("w:{path}")});

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn a_file_is_moved_and_what_is_in_the_way_stays() {
+fn move_keeps_existing_target_without_overwrite() {
     let world = World::with_w().put("w/a", "a").put("w/b", "b").put("w/d/x", "x");
     let error = world.call("move_file", json!({"path": "w:a", "to": "w:b"})).unwrap_err().to_string();
     assert_eq!(error, "`w:b` exists already; hint: `overwrite`");
@@ -20,7 +20,7 @@ fn a_file_is_moved_and_what_is_in_the_way_stays() {
 }
 
 #[test]
-fn a_file_is_moved_to_another_file_system_and_a_folder_is_not() {
+fn file_moves_across_file_systems_but_folder_does_not() {
     use std::os::unix::fs::MetadataExt;
     // Where there is no memory file system this is the same move within one.
     let far = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
@@ -40,7 +40,7 @@ fn a_file_is_moved_to_another_file_system_and_a_folder_is_not() {
 }
 
 #[test]
-fn a_link_is_moved_and_deleted_as_itself() {
+fn link_is_moved_and_deleted_without_its_target() {
     let world = World::with_w().put("out", "keep").put("w/a", "a").link("../out", "w/l").link("a", "w/m");
     world.call("move_file", json!({"path": "w:l", "to": "w:k"})).unwrap();
     world.call("delete_file", json!({"path": "w:k"})).unwrap();
@@ -50,7 +50,7 @@ fn a_link_is_moved_and_deleted_as_itself() {
 }
 
 #[test]
-fn a_file_is_copied_with_its_mode() {
+fn copied_file_keeps_its_mode() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::with_w().root("r", "r", read_only()).put("r/a.sh", "a");
     std::fs::set_permissions(world.path("r/a.sh"), PermissionsExt::from_mode(0o750)).unwrap();
@@ -65,7 +65,7 @@ fn a_file_is_copied_with_its_mode() {
 }
 
 #[test]
-fn a_folder_is_deleted_whole_only_when_asked_to() {
+fn folder_with_content_is_deleted_only_with_recursive() {
     let world = World::with_w().put("w/d/e/x", "x").put("out/y", "y").link("../../out", "w/d/out");
     let error = world.call("delete_file", json!({"path": "w:d"})).unwrap_err().to_string();
     assert_eq!(error, "`w:d` is not empty; hint: `recursive`");
@@ -75,7 +75,7 @@ fn a_folder_is_deleted_whole_only_when_asked_to() {
 }
 
 #[test]
-fn what_is_never_touched_does_not_go_with_its_folder() {
+fn folder_with_protected_content_stays_in_place() {
     let world = World::with_w()
         .never_read(".env")
         .put("w/.git/hooks/pre-commit", "x")
@@ -93,7 +93,7 @@ fn what_is_never_touched_does_not_go_with_its_folder() {
 }
 
 #[test]
-fn a_move_asks_by_the_stricter_root_and_launders_nothing() {
+fn move_needs_the_stricter_approval_of_both_roots() {
     let secret = PathApproval { read: Approval::Human, ..free().approval };
     let world = World::new()
         .root("free", "free", free())
@@ -123,7 +123,7 @@ fn a_move_asks_by_the_stricter_root_and_launders_nothing() {
 }
 
 #[test]
-fn a_folder_is_not_copied_and_the_reason_says_how_to_go_on() {
+fn copying_a_folder_is_blocked_with_a_hint() {
     let world = World::with_w().put("w/d/a", "1");
     let why = world.blocked("copy_file", json!({"path": "w:d", "to": "w:e"}));
     assert!(why.contains("copy_file copies one file; hint: list it with list_files"), "{why}");

@@ -33,7 +33,7 @@ fn with_links() -> World {
 }
 
 #[test]
-fn no_way_leads_out() {
+fn no_path_escapes_its_root() {
     let world = with_links();
     let before = world.all();
     for way in WAYS {
@@ -59,7 +59,7 @@ fn no_way_leads_out() {
 }
 
 #[test]
-fn links_of_the_system_are_not_followed_even_where_all_is_a_root() {
+fn proc_links_are_not_followed_even_under_a_root_of_all() {
     let world = World::new().root("all", "/", read_only());
     let ways = ["all:proc/self/root", "all:proc/self/cwd", "all:proc/self/fd/0", "all:proc/self/exe"];
     for way in ways {
@@ -71,7 +71,7 @@ fn links_of_the_system_are_not_followed_even_where_all_is_a_root() {
 }
 
 #[test]
-fn the_reason_names_the_roots_and_no_place_on_the_machine() {
+fn reason_names_the_roots_but_no_host_path() {
     let world = world().root("r", "r", read_only());
     assert_eq!(
         world.blocked("read_file", json!({"path": "out/secret.txt"})),
@@ -85,7 +85,7 @@ fn the_reason_names_the_roots_and_no_place_on_the_machine() {
 }
 
 #[test]
-fn links_that_stay_inside_are_followed_and_stated() {
+fn link_inside_a_root_is_followed_and_reported() {
     let world = World::new()
         .root("w", "w", asking())
         .put("w/real/a.txt", "old")
@@ -103,7 +103,7 @@ fn links_that_stay_inside_are_followed_and_stated() {
 }
 
 #[test]
-fn the_deepest_root_speaks_whatever_the_path_is_called() {
+fn deepest_root_governs_every_spelling_of_a_path() {
     let world = World::new()
         .root("project", ".", read_only())
         .root("notes", "notes", free())
@@ -125,7 +125,7 @@ fn the_deepest_root_speaks_whatever_the_path_is_called() {
 }
 
 #[test]
-fn a_root_cannot_be_moved_deleted_or_swallowed() {
+fn root_cannot_be_moved_or_deleted() {
     let world = World::new().root("all", ".", free()).root("inner", "a/b", free()).put("a/b/c", "x");
     for path in ["all:", "inner:", "all:a", "all:a/b"] {
         world.blocked("delete_file", json!({"path": path, "recursive": true}));
@@ -135,7 +135,7 @@ fn a_root_cannot_be_moved_deleted_or_swallowed() {
 }
 
 #[test]
-fn a_root_that_vanished_is_a_clear_error() {
+fn missing_root_is_a_clear_error() {
     let world = World::with_w();
     std::fs::remove_dir(world.path("w")).unwrap();
     let error = FileTools::new(&Config::alone(world.main.clone(), world.path(""))).err().unwrap();
@@ -148,7 +148,7 @@ fn a_root_that_vanished_is_a_clear_error() {
 }
 
 #[test]
-fn a_root_that_is_renamed_stays_the_same_root() {
+fn renamed_root_stays_the_same_root() {
     let world = World::with_w().put("w/a", "1");
     let tools = world.tools();
     std::fs::rename(world.path("w"), world.path("v")).unwrap();
@@ -159,7 +159,7 @@ fn a_root_that_is_renamed_stays_the_same_root() {
 }
 
 #[test]
-fn a_root_that_is_swapped_for_another_folder_takes_its_rules_along_and_leaves_them_behind() {
+fn swapped_root_keeps_its_rules_at_both_paths() {
     let world = World::new().root("notes", "notes", free()).root("private", "notes/private", asking());
     let tools = world.tools();
     std::fs::rename(world.path("notes/private"), world.path("notes/moved")).unwrap();
@@ -176,7 +176,7 @@ fn a_root_that_is_swapped_for_another_folder_takes_its_rules_along_and_leaves_th
 }
 
 #[test]
-fn a_remembered_yes_does_not_follow_a_link_that_was_swapped() {
+fn remembered_approval_does_not_follow_a_swapped_link() {
     let world =
         World::new().root("w", "w", asking()).put("w/one/a", "1").put("w/two/a", "2").link("one", "w/now");
     let tools = world.tools();

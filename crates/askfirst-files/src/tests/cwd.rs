@@ -21,7 +21,7 @@ fn read(world: &World, cwd: Value, path: &str) -> Result<Value, String> {
 }
 
 #[test]
-fn a_plain_path_begins_in_the_calls_folder() {
+fn plain_path_starts_in_the_cwd_of_the_call() {
     let world = world();
     let whole = world.path("w/d").to_str().unwrap().to_owned();
     for cwd in [whole.as_str(), "w:d", "w/d", "w/./d/../d"] {
@@ -34,7 +34,7 @@ fn a_plain_path_begins_in_the_calls_folder() {
 }
 
 #[test]
-fn a_plain_path_cannot_leave_the_root_from_the_calls_folder() {
+fn plain_path_cannot_leave_the_root_through_the_cwd() {
     let world = world();
     for path in ["../../a", "../../out/a", "/etc/passwd"] {
         let why = read(&world, json!("w:d"), path).unwrap_err();
@@ -43,7 +43,7 @@ fn a_plain_path_cannot_leave_the_root_from_the_calls_folder() {
 }
 
 #[test]
-fn a_folder_outside_every_root_blocks_plain_paths_alone() {
+fn cwd_outside_every_root_blocks_only_plain_paths() {
     let world = world();
     let out = world.path("out").to_str().unwrap().to_owned();
     for cwd in [
@@ -66,7 +66,7 @@ fn a_folder_outside_every_root_blocks_plain_paths_alone() {
 }
 
 #[test]
-fn a_link_in_the_calls_folder_is_followed_by_the_same_rules() {
+fn link_in_the_cwd_follows_the_usual_rules() {
     let world = world().link("../out", "w/to_out").link("d", "w/to_d");
     assert_eq!(read(&world, json!("w:to_d"), "a"), Ok(json!("w:d/a")));
     let why = read(&world, json!("w:to_out"), "a").unwrap_err();
@@ -74,7 +74,7 @@ fn a_link_in_the_calls_folder_is_followed_by_the_same_rules() {
 }
 
 #[test]
-fn equal_calls_in_two_folders_do_not_make_each_other_stale() {
+fn equal_calls_with_different_cwd_stay_separate() {
     let world = World::new().root("w", "w", asking()).put("w/d/a", "1").put("w/e/a", "2");
     let tools = world.tools();
     let calls =

@@ -13,7 +13,7 @@ fn is_stale(outcome: &Result<Value, Trouble>) -> bool {
 }
 
 #[test]
-fn what_the_approval_of_a_root_denies_does_not_run_even_unjudged() {
+fn denied_root_access_does_not_run_unjudged() {
     let none = PathApproval { read: Approval::None, write: Approval::None, attach: Approval::None };
     for (approval, tool, args) in [
         (PathApproval { read: Approval::Deny, ..none }, "read_file", json!({"path": "w:a"})),
@@ -38,7 +38,7 @@ fn what_the_approval_of_a_root_denies_does_not_run_even_unjudged() {
 }
 
 #[test]
-fn nothing_is_moved_or_copied_over_a_folder_or_into_itself() {
+fn move_or_copy_onto_a_folder_or_into_itself_fails() {
     let world =
         World::new().root("all", ".", free()).root("inner", "inner", free()).put("a", "1").put("d/e/b", "2");
     let both = |from: &str, to: &str| json!({"path": from, "to": to, "overwrite": true});
@@ -58,7 +58,7 @@ fn nothing_is_moved_or_copied_over_a_folder_or_into_itself() {
 }
 
 #[test]
-fn a_folder_with_something_under_other_rules_is_not_deleted_or_moved_whole() {
+fn folder_with_stricter_content_stays_in_place() {
     let none = free().approval;
     for (what, rules) in [
         ("read only", read_only()),
@@ -89,7 +89,7 @@ fn a_folder_with_something_under_other_rules_is_not_deleted_or_moved_whole() {
 }
 
 #[test]
-fn a_folder_with_very_much_in_it_is_not_deleted_whole() {
+fn folder_with_too_many_entries_is_not_deleted() {
     let world = World::with_w().put("w/d/0", "");
     for n in 1..=10_000 {
         std::fs::hard_link(world.path("w/d/0"), world.path(&format!("w/d/{n}"))).unwrap();
@@ -99,7 +99,7 @@ fn a_folder_with_very_much_in_it_is_not_deleted_whole() {
 }
 
 #[test]
-fn the_size_of_the_stricter_layer_holds() {
+fn smaller_size_limit_of_two_layers_applies() {
     let most = |bytes: Option<u64>| PathConfig { max_file_bytes: bytes, ..free() };
     for (own, floor) in [(None, Some(4)), (Some(8), Some(4)), (Some(4), Some(8)), (Some(4), None)] {
         let world = World::new().root("w", "w", most(own)).floor("w", most(floor));
@@ -112,7 +112,7 @@ fn the_size_of_the_stricter_layer_holds() {
 }
 
 #[test]
-fn a_folder_takes_the_rules_of_a_stricter_layer_along_when_it_is_moved() {
+fn moved_folder_keeps_the_rules_of_its_floor() {
     let world = World::with_w().put("w/f/a", "1").floor("w/f", read_only());
     let tools = world.tools();
     std::fs::rename(world.path("w/f"), world.path("w/g")).unwrap();
@@ -121,7 +121,7 @@ fn a_folder_takes_the_rules_of_a_stricter_layer_along_when_it_is_moved() {
 }
 
 #[test]
-fn a_derived_sandbox_keeps_the_rules_of_a_root_that_is_moved_within_it() {
+fn derived_roots_keep_the_rules_of_a_moved_root() {
     let world = World::new().root("all", "all", free()).root("private", "all/private", asking());
     let part = NarrowerRoot { of: "all".to_owned(), ..NarrowerRoot::default() };
     let derived = world.tools().derive(&BTreeMap::from([("part".to_owned(), part)])).unwrap();
@@ -131,7 +131,7 @@ fn a_derived_sandbox_keeps_the_rules_of_a_root_that_is_moved_within_it() {
 }
 
 #[test]
-fn where_rules_begin_inside_a_root_the_kernel_is_asked_where_a_path_leads() {
+fn inner_rules_are_detected_inside_a_root() {
     let inner = |world: &World| Ground::new(&world.tools().roots).has_inner(0);
     assert!(!inner(&World::with_w()));
     assert!(!inner(&World::with_w().root("x", "x", free())));
@@ -142,7 +142,7 @@ fn where_rules_begin_inside_a_root_the_kernel_is_asked_where_a_path_leads() {
 }
 
 #[test]
-fn a_root_that_is_gone_is_not_taken_for_an_empty_one() {
+fn deleted_root_is_an_error_instead_of_empty() {
     for world in [World::with_w(), World::with_w().root("x", "x", free())] {
         let tools = world.tools();
         std::fs::remove_dir(world.path("w")).unwrap();
@@ -160,14 +160,14 @@ fn a_root_that_is_gone_is_not_taken_for_an_empty_one() {
 }
 
 #[test]
-fn a_name_may_end_like_what_the_kernel_says_of_files_that_are_gone() {
+fn name_ending_in_deleted_marker_is_read_normally() {
     let world = World::with_w().put("w/d (deleted)/a (deleted)", "1").link("d (deleted)", "w/link");
     let read = world.call("read_file", json!({"path": "w:link/a (deleted)"})).unwrap();
     assert_eq!((&read["content"], &read["path"]), (&json!("1"), &json!("w:d (deleted)/a (deleted)")));
 }
 
 #[test]
-fn a_root_that_is_moved_meanwhile_is_looked_at_anew() {
+fn root_moved_before_the_act_is_stale() {
     for (tool, args) in [
         ("list_files", json!({"path": "w:d"})),
         ("find_in_files", json!({"path": "w:d", "pattern": "a"})),
@@ -188,7 +188,7 @@ fn a_root_that_is_moved_meanwhile_is_looked_at_anew() {
 }
 
 #[test]
-fn a_folder_that_was_swapped_for_another_is_looked_at_anew() {
+fn folder_swapped_before_the_act_is_stale() {
     for (tool, args) in [
         ("list_files", json!({"path": "w:d"})),
         ("find_in_files", json!({"path": "w:d", "pattern": "a"})),
@@ -206,7 +206,7 @@ fn a_folder_that_was_swapped_for_another_is_looked_at_anew() {
 }
 
 #[test]
-fn a_file_made_anew_is_not_taken_for_the_old_one_by_its_number() {
+fn recreated_file_with_reused_inode_is_stale() {
     for (tool, args) in [
         ("delete_file", json!({"path": "w:a"})),
         ("move_file", json!({"path": "w:a", "to": "w:b"})),
@@ -226,7 +226,7 @@ fn a_file_made_anew_is_not_taken_for_the_old_one_by_its_number() {
 }
 
 #[test]
-fn a_pipe_that_takes_the_place_of_a_file_is_not_read() {
+fn pipe_in_place_of_a_file_is_not_read() {
     for _ in 0..5 {
         let world = World::with_w().put("w/a", "a");
         let outcome = with(&world, "read_file", json!({"path": "w:a"}), || {
@@ -238,7 +238,7 @@ fn a_pipe_that_takes_the_place_of_a_file_is_not_read() {
 }
 
 #[test]
-fn what_came_in_the_way_meanwhile_stays() {
+fn target_created_before_the_act_is_kept() {
     let world = World::with_w().put("w/a", "a").put("w/b", "b").put("w/other", "other");
     let args = json!({"path": "w:a", "to": "w:b", "overwrite": true});
     let outcome = with(&world, "move_file", args, || {
@@ -261,7 +261,7 @@ fn what_came_in_the_way_meanwhile_stays() {
 }
 
 #[test]
-fn a_source_that_grows_meanwhile_is_not_copied_where_it_is_too_large() {
+fn copy_of_a_growing_file_stops_at_the_size_limit() {
     let small = PathConfig { max_file_bytes: Some(4), ..free() };
     let world = World::with_w().root("small", "small", small).put("w/a", "1234");
     let args = json!({"path": "w:a", "to": "small:a"});
@@ -271,7 +271,7 @@ fn a_source_that_grows_meanwhile_is_not_copied_where_it_is_too_large() {
 }
 
 #[test]
-fn a_search_that_was_approved_reads_nothing_that_another_root_or_layer_asks_about() {
+fn approved_search_skips_files_with_stricter_approval() {
     let asks = |read: Approval| PathConfig { approval: PathApproval { read, ..free().approval }, ..free() };
     let world = World::new()
         .root("all", "all", asks(Approval::Required))
@@ -286,7 +286,7 @@ fn a_search_that_was_approved_reads_nothing_that_another_root_or_layer_asks_abou
 }
 
 #[test]
-fn what_the_config_says_is_never_written_is_read_and_not_written() {
+fn never_write_rule_still_allows_reading() {
     let mut world = World::with_w().put("w/d/keep.txt", "1");
     world.main.sandbox.never_write.push("keep.txt".to_owned());
     world.call("read_file", json!({"path": "w:d/keep.txt"})).unwrap();
@@ -302,7 +302,7 @@ fn what_the_config_says_is_never_written_is_read_and_not_written() {
 }
 
 #[test]
-fn what_is_too_large_to_attach_is_not_read() {
+fn file_too_large_to_attach_is_not_read() {
     let world = World::with_w().put("w/a", "");
     std::fs::OpenOptions::new().write(true).open(world.path("w/a")).unwrap().set_len((16 << 20) + 1).unwrap();
     let error = world.call("attach_file", json!({"path": "w:a", "receiver": "x"})).unwrap_err();
@@ -310,7 +310,7 @@ fn what_is_too_large_to_attach_is_not_read() {
 }
 
 #[test]
-fn a_file_that_is_too_large_already_can_be_made_smaller() {
+fn oversized_file_can_be_made_smaller() {
     let small = PathConfig { max_file_bytes: Some(4), ..asking() };
     let world = World::new().root("w", "w", small).put("w/a", "12345");
     let args = json!({"path": "w:a", "content": "1234"});

@@ -41,8 +41,8 @@ fn mode(world: &World, path: &str, mode: u32) {
 }
 
 #[test]
-fn a_folder_that_cannot_be_entered_is_refused() {
-    if !as_a_plain_user("a_folder_that_cannot_be_entered_is_refused") {
+fn folder_without_permission_is_blocked() {
+    if !as_a_plain_user("folder_without_permission_is_blocked") {
         return;
     }
     let world = World::with_w().put("w/closed/a", "x");
@@ -57,8 +57,8 @@ fn a_folder_that_cannot_be_entered_is_refused() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_fails_clearly() {
-    if !as_a_plain_user("a_file_that_cannot_be_read_fails_clearly") {
+fn file_without_read_permission_fails_clearly() {
+    if !as_a_plain_user("file_without_read_permission_fails_clearly") {
         return;
     }
     let world = World::with_w().put("w/a", "x");
@@ -72,8 +72,8 @@ fn a_file_that_cannot_be_read_fails_clearly() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_stays_as_it_is() {
-    if !as_a_plain_user("a_folder_that_cannot_be_written_stays_as_it_is") {
+fn folder_without_write_permission_is_unchanged() {
+    if !as_a_plain_user("folder_without_write_permission_is_unchanged") {
         return;
     }
     let world = World::with_w().put("w/d/a", "x");
@@ -95,8 +95,8 @@ fn a_folder_that_cannot_be_written_stays_as_it_is() {
 }
 
 #[test]
-fn a_rule_about_a_home_that_is_not_known_is_refused() {
-    let name = "tools::filesystem::tests::forbidden::a_rule_about_a_home_that_is_not_known_is_refused";
+fn home_rule_without_a_home_folder_is_an_error() {
+    let name = "tools::filesystem::tests::forbidden::home_rule_without_a_home_folder_is_an_error";
     if std::env::var_os("HOME").is_some() {
         let mut again = std::process::Command::new(std::env::current_exe().unwrap());
         let output = again.args([name, "--exact", "--nocapture"]).env_remove("HOME").output().unwrap();

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn hostile_names_are_names_or_refused() {
+fn hostile_file_names_are_literal_or_blocked() {
     let world = World::with_w();
     for name in
         ["a\nb", "a\u{1b}[2Jb", "-rf", " ", "~", "$(x)", "ä\u{308}", "\u{202e}txt", "con", "a\\b", "*"]
@@ -29,7 +29,7 @@ fn hostile_names_are_names_or_refused() {
 }
 
 #[test]
-fn names_that_are_not_utf8_are_listed_and_never_confused() {
+fn non_utf8_names_are_listed_and_marked() {
     let world = World::with_w();
     for name in [b"\xff".as_slice(), b"\xfe"] {
         std::fs::write(world.path("w").join(OsStr::from_bytes(name)), "x").unwrap();
@@ -42,7 +42,7 @@ fn names_that_are_not_utf8_are_listed_and_never_confused() {
 }
 
 #[test]
-fn pipes_devices_and_sockets_are_refused_without_waiting() {
+fn special_files_are_blocked_without_waiting() {
     let world = World::with_w();
     let status = std::process::Command::new("mkfifo").arg(world.path("w/pipe")).status().unwrap();
     assert!(status.success());
@@ -69,7 +69,7 @@ fn pipes_devices_and_sockets_are_refused_without_waiting() {
 }
 
 #[test]
-fn links_that_lead_nowhere_or_in_circles_are_refused() {
+fn broken_or_circular_links_are_blocked() {
     let world =
         World::with_w().link("nowhere", "w/dangling").link("b", "w/a").link("a", "w/b").link("l", "w/l");
     for path in ["w:dangling", "w:dangling/x", "w:a", "w:a/x", "w:l"] {
@@ -85,7 +85,7 @@ fn links_that_lead_nowhere_or_in_circles_are_refused() {
 }
 
 #[test]
-fn a_deep_tree_is_walked_as_far_as_it_goes_and_said_so() {
+fn very_deep_tree_reports_skipped_folders() {
     let world = World::with_w();
     let mut folder = rustix::fs::open(
         world.path("w"),
@@ -105,7 +105,7 @@ fn a_deep_tree_is_walked_as_far_as_it_goes_and_said_so() {
 }
 
 #[test]
-fn a_pipe_is_not_even_opened_so_whoever_waits_to_write_goes_on_waiting() {
+fn blocked_pipe_is_never_opened() {
     let world = World::with_w();
     std::fs::create_dir(world.path("w/d")).unwrap();
     for path in ["pipe", "d/pipe"] {

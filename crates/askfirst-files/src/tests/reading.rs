@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn a_file_is_read_by_root_and_by_plain_path() {
+fn file_is_read_by_rooted_and_by_plain_path() {
     let world = World::with_w().put("w/a.txt", "hello");
     for path in ["w:a.txt", "w/a.txt", "./w/../w/a.txt", "w:x/../a.txt"] {
         assert_eq!(world.call("read_file", json!({"path": path})).unwrap()["content"], "hello", "{path}");
@@ -15,7 +15,7 @@ fn a_file_is_read_by_root_and_by_plain_path() {
 }
 
 #[test]
-fn a_part_of_a_file_says_where_the_next_begins() {
+fn partial_read_returns_the_next_offset() {
     let world = World::with_w().put("w/a", "aäöb");
     let part = |offset: u64, limit: u64| {
         world.call("read_file", json!({"path": "w:a", "offset": offset, "limit": limit})).unwrap()
@@ -32,7 +32,7 @@ fn a_part_of_a_file_says_where_the_next_begins() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_read_as_base64() {
+fn binary_file_is_read_only_as_base64() {
     let world = World::with_w().put("w/a", [0, 255, 1]).put("w/nul", "a\0b");
     let error = world.call("read_file", json!({"path": "w:a"})).unwrap_err().to_string();
     assert_eq!(error, "`w:a` is no UTF-8 text; hint: read it as base64");
@@ -42,7 +42,7 @@ fn bytes_that_are_no_text_are_read_as_base64() {
 }
 
 #[test]
-fn what_is_not_there_or_is_a_folder_fails_without_being_blocked() {
+fn reading_a_missing_file_or_folder_fails_when_run() {
     let world = World::with_w().put("w/d/a", "");
     assert_eq!(world.needs("read_file", json!({"path": "w:no"})), Approval::None);
     let error = world.call("read_file", json!({"path": "w:no"})).unwrap_err().to_string();
@@ -52,7 +52,7 @@ fn what_is_not_there_or_is_a_folder_fails_without_being_blocked() {
 }
 
 #[test]
-fn a_list_is_capped_with_a_count() {
+fn list_beyond_the_limit_is_counted() {
     let mut world = World::with_w().put("w/sub/deep/x.rs", "").put("w/sub/y.txt", "");
     for n in 0..10 {
         world = world.put(&format!("w/{n}.txt"), "");
@@ -75,7 +75,7 @@ fn a_list_is_capped_with_a_count() {
 }
 
 #[test]
-fn a_list_has_names_by_kind_and_in_order() {
+fn list_groups_names_by_kind_in_order() {
     let world = World::with_w().put("w/d/b", "").put("w/d/a", "").put("w/d/c/x", "").link("a", "w/d/l");
     let _socket = std::os::unix::net::UnixListener::bind(world.path("w/d/s")).unwrap();
     assert_eq!(
@@ -88,7 +88,7 @@ fn a_list_has_names_by_kind_and_in_order() {
 }
 
 #[test]
-fn a_list_is_in_order_however_alike_the_names_begin() {
+fn list_sorts_names_with_a_common_prefix() {
     let mut names: Vec<String> = ["", "1", "10", "2", "12345678", "123456789", "12345678a", "ä", "z/", "z0"]
         .iter()
         .map(|end| format!("a file of a name that is quite long {}", end.replace('/', "\u{1}")))
@@ -103,14 +103,14 @@ fn a_list_is_in_order_however_alike_the_names_begin() {
 }
 
 #[test]
-fn without_a_path_the_roots_are_listed() {
+fn list_without_a_path_lists_the_roots() {
     let world = World::with_w().root("r", "r", read_only());
     let roots = world.call("list_files", json!({})).unwrap();
     assert_eq!(roots, json!({"roots": [{"path": "r:", "mode": "ro"}, {"path": "w:", "mode": "rw"}]}));
 }
 
 #[test]
-fn lines_are_found_as_text_and_as_regular_expressions() {
+fn search_finds_literal_text_and_regexes() {
     let world = World::with_w()
         .put("w/a.txt", "one\ntwo a.b\nthree axb\n")
         .put("w/sub/b.md", "a.b a.b")
@@ -131,7 +131,7 @@ fn lines_are_found_as_text_and_as_regular_expressions() {
 }
 
 #[test]
-fn a_search_reads_nothing_that_would_have_to_be_asked_about() {
+fn search_skips_files_that_need_approval() {
     let strict = PathConfig {
         approval: PathApproval { read: Approval::Required, ..PathApproval::default() },
         ..read_only()
@@ -160,7 +160,7 @@ fn a_search_reads_nothing_that_would_have_to_be_asked_about() {
 }
 
 #[test]
-fn a_look_needs_only_the_root() {
+fn stat_and_list_need_only_the_root() {
     let world = World::new()
         .root("w", "w", PathConfig { suffixes: vec![".md".to_owned()], ..asking() })
         .put("w/a.txt", "four");
@@ -172,7 +172,7 @@ fn a_look_needs_only_the_root() {
 }
 
 #[test]
-fn an_attached_file_comes_with_its_receiver() {
+fn attached_file_names_its_receiver() {
     let attach = PathApproval { attach: Approval::Required, ..free().approval };
     let world = World::new().root("w", "w", PathConfig { approval: attach, ..free() }).put("w/a", "hi");
     let args = json!({"path": "w:a", "receiver": "summarizer"});
@@ -186,7 +186,7 @@ fn an_attached_file_comes_with_its_receiver() {
 }
 
 #[test]
-fn arguments_are_read_strictly() {
+fn invalid_arguments_are_blocked() {
     let world = World::with_w().put("w/a", "");
     for (tool, args) in [
         ("read_file", json!({})),
@@ -210,7 +210,7 @@ fn arguments_are_read_strictly() {
 }
 
 #[test]
-fn every_tool_is_known_by_its_name_and_none_without_roots() {
+fn definitions_match_tool_names_and_need_a_root() {
     let tools = World::with_w().tools();
     let names: Vec<String> = tools.definitions().iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(names, crate::wish::NAMES);
@@ -220,7 +220,7 @@ fn every_tool_is_known_by_its_name_and_none_without_roots() {
 }
 
 #[test]
-fn a_file_that_grows_while_it_is_read_is_read_to_its_end_or_the_limit() {
+fn growing_file_is_read_to_its_end_or_the_limit() {
     use super::super::read;
     let world = World::with_w().put("w/a", "123");
     let file = std::fs::File::open(world.path("w/a")).unwrap();

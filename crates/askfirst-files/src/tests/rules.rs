@@ -11,7 +11,7 @@ fn write(path: &str) -> Value {
 }
 
 #[test]
-fn approvals_are_the_roots_own() {
+fn call_needs_the_approval_of_its_root() {
     for approval in Approval::ALL {
         let all = PathApproval { read: approval, write: approval, attach: approval };
         let world = World::new().root("w", "w", PathConfig { approval: all, ..free() }).put("w/a", "x");
@@ -35,7 +35,7 @@ fn approvals_are_the_roots_own() {
 }
 
 #[test]
-fn suffixes_and_sizes_bind() {
+fn suffix_and_size_limits_are_enforced() {
     let config = PathConfig { suffixes: vec![".md".to_owned()], max_file_bytes: Some(4), ..free() };
     let world =
         World::new().root("w", "w", config).put("w/a.md", "12345").put("w/b.txt", "1").put("w/c.md", "1234");
@@ -54,7 +54,7 @@ fn suffixes_and_sizes_bind() {
 }
 
 #[test]
-fn what_is_never_touched_is_blocked_where_it_really_lies_and_as_it_is_called() {
+fn never_rule_covers_the_requested_and_the_real_path() {
     let world = World::with_w()
         .never_read("*.pem")
         .put("w/deep/a.PEM", "key")
@@ -83,7 +83,7 @@ fn what_is_never_touched_is_blocked_where_it_really_lies_and_as_it_is_called() {
 }
 
 #[test]
-fn a_rule_that_begins_with_a_slash_holds_from_every_root_whatever_the_way() {
+fn rule_with_leading_slash_applies_in_every_root() {
     let world = World::new()
         .root("all", "all", free())
         .root("inner", "all/inner", free())
@@ -97,14 +97,14 @@ fn a_rule_that_begins_with_a_slash_holds_from_every_root_whatever_the_way() {
 }
 
 #[test]
-fn a_root_that_is_itself_never_written_is_blocked() {
+fn root_under_a_never_write_rule_is_blocked() {
     let world = World::new().root("hooks", ".git/hooks", free()).root("ssh", "elsewhere/.ssh", free());
     world.blocked("write_file", write("hooks:pre-commit"));
     world.blocked("write_file", write("ssh:authorized_keys"));
 }
 
 #[test]
-fn floors_only_make_it_stricter() {
+fn floor_makes_roots_only_stricter() {
     let strict = PathConfig {
         approval: PathApproval { read: Approval::Required, write: Approval::Human, attach: Approval::Deny },
         suffixes: vec![".md".to_owned()],
@@ -131,7 +131,7 @@ fn floors_only_make_it_stricter() {
 }
 
 #[test]
-fn a_file_with_several_names_is_asked_about() {
+fn hard_linked_file_needs_approval() {
     let world = World::with_w().root("r", "r", read_only()).put("out", "secret");
     std::fs::hard_link(world.path("out"), world.path("w/a")).unwrap();
     std::fs::hard_link(world.path("out"), world.path("r/a")).unwrap();
@@ -151,7 +151,7 @@ fn a_file_with_several_names_is_asked_about() {
 }
 
 #[test]
-fn patterns_cover_the_folder_and_the_root_and_nothing_else() {
+fn offered_patterns_cover_only_folder_and_root() {
     let world = World::new().root("w", "w", asking()).root("v", "v", asking());
     let request = |tool: &str, args: Value| match world.check(tool, args).view {
         View::NeedsApproval(request) => request,
@@ -177,7 +177,7 @@ fn patterns_cover_the_folder_and_the_root_and_nothing_else() {
 }
 
 #[test]
-fn the_worse_it_is_the_higher_the_risk() {
+fn risk_grows_with_potential_loss() {
     let world = World::new().root("w", "w", asking()).put("w/a", "").put("w/b", "");
     assert_eq!(world.check("write_file", write("w:a")).risk, Risk::Low);
     assert_eq!(world.check("move_file", json!({"path": "w:a", "to": "w:b"})).risk, Risk::High);
@@ -193,7 +193,7 @@ fn part(of: &str, folder: &str) -> NarrowerRoot {
 }
 
 #[test]
-fn a_derived_sandbox_is_a_part() {
+fn derived_root_is_part_of_its_parent() {
     let world = World::with_w().root("inner", "w/d/inner", asking()).put("w/d/a", "x").put("w/b", "x");
     let tools = derive(&world, NarrowerRoot { mode: Some(PathMode::Ro), ..part("w", "d") }).unwrap();
     assert_eq!(call(&tools, "read_file", json!({"path": "part:a"})).unwrap()["content"], "x");
@@ -213,7 +213,7 @@ fn a_derived_sandbox_is_a_part() {
 }
 
 #[test]
-fn a_derived_sandbox_is_never_wider() {
+fn derived_root_is_never_wider() {
     let config = PathConfig {
         mode: PathMode::Ro,
         suffixes: vec![".md".to_owned()],

@@ -20,7 +20,7 @@ fn diff(shown: &askfirst::ApprovalPresentation) -> String {
 }
 
 #[test]
-fn an_overwrite_and_an_edit_are_shown_as_a_diff() {
+fn overwrite_and_edit_are_shown_as_a_diff() {
     let world = world().put("w/a.md", "# A\n\none\ntwo\n");
     for (tool, args) in [
         ("write_file", json!({"path": "w:a.md", "content": "# A\n\n1\ntwo\n"})),
@@ -34,7 +34,7 @@ fn an_overwrite_and_an_edit_are_shown_as_a_diff() {
 }
 
 #[test]
-fn a_new_file_is_shown_whole_with_its_language_and_size() {
+fn new_file_is_shown_with_language_and_size() {
     let (assessment, shown) =
         world().shown("write_file", json!({"path": "w:a.rs", "content": "fn a() {}\n"}));
     let View::NeedsApproval(request) = assessment.view else { panic!() };
@@ -50,7 +50,7 @@ fn a_new_file_is_shown_whole_with_its_language_and_size() {
 }
 
 #[test]
-fn bytes_are_shown_by_type_and_size() {
+fn binary_content_is_shown_by_type_and_size() {
     let world = world().put("w/old.png", b"\x89PNG\0\0");
     let shown =
         world.shown("write_file", json!({"path": "w:a.png", "content": "iVBORwA=", "encoding": "base64"})).1;
@@ -66,7 +66,7 @@ fn bytes_are_shown_by_type_and_size() {
 }
 
 #[test]
-fn moves_show_both_ends_and_what_is_lost() {
+fn move_and_delete_show_what_is_lost() {
     let world = world().put("w/a", "1").put("w/b", "22").put("w/d/x", "333").put("w/d/e/y", "1");
     let content = |tool: &str, args: Value| world.shown(tool, args).1.presentation.unwrap().content;
     assert_eq!(
@@ -81,7 +81,7 @@ fn moves_show_both_ends_and_what_is_lost() {
 }
 
 #[test]
-fn an_edit_that_does_not_fit_says_so_and_fails() {
+fn edit_that_does_not_apply_is_shown_and_fails() {
     let world = world().put("w/a", "x");
     let args = json!({"path": "w:a", "old": "nope", "new": "y"});
     let shown = world.shown("edit_file", args.clone()).1;
@@ -91,7 +91,7 @@ fn an_edit_that_does_not_fit_says_so_and_fails() {
 }
 
 #[test]
-fn a_name_cannot_pass_for_a_line_of_the_diff() {
+fn file_name_cannot_forge_a_diff_line() {
     let world = world().put("w/a\n+b", "1\n");
     let shown = world.shown("write_file", json!({"path": "w:a\n+b", "content": "2\n"})).1;
     let content = diff(&shown.presentation.unwrap());
@@ -99,7 +99,7 @@ fn a_name_cannot_pass_for_a_line_of_the_diff() {
 }
 
 #[test]
-fn a_large_file_is_shown_whole_and_nothing_is_hidden() {
+fn new_content_of_a_large_file_is_shown_completely() {
     let line = "a line of some length that is repeated\n";
     let world = world().put("w/a", line.repeat(500_000));
     let shown = world.shown("write_file", json!({"path": "w:a", "content": "short"})).1;
@@ -111,7 +111,7 @@ fn a_large_file_is_shown_whole_and_nothing_is_hidden() {
 }
 
 #[test]
-fn what_is_shown_and_what_it_rests_on_are_of_one_moment() {
+fn shown_content_and_basis_are_of_one_moment() {
     use std::os::unix::fs::FileExt;
     use std::sync::atomic::{AtomicBool, Ordering};
     // The same file all the time, each line once: another file would be noticed by its number.
@@ -150,7 +150,7 @@ fn what_is_shown_and_what_it_rests_on_are_of_one_moment() {
 }
 
 #[test]
-fn what_is_shown_of_a_folder_is_what_the_question_rests_on_and_no_second_look() {
+fn shown_folder_totals_come_from_the_basis() {
     let world = world().put("w/d/a", "1").put("w/e/b", "2");
     let tools = world.tools();
     let ground = Ground::new(&tools.roots);
@@ -175,7 +175,7 @@ fn what_is_shown_of_a_folder_is_what_the_question_rests_on_and_no_second_look() 
 }
 
 #[test]
-fn a_file_written_to_while_it_is_looked_at_is_noticed() {
+fn write_during_presentation_is_noticed() {
     let world = world().put("w/a", "one");
     let tools = world.tools();
     let ground = Ground::new(&tools.roots);

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn a_file_is_written_new_and_over_the_old_one() {
+fn write_creates_and_overwrites_a_file() {
     let world = World::with_w();
     let done = world.call("write_file", json!({"path": "w:a", "content": "one"})).unwrap();
     assert_eq!(done, json!({"path": "w:a", "bytes": 3, "new": true}));
@@ -19,7 +19,7 @@ fn a_file_is_written_new_and_over_the_old_one() {
 }
 
 #[test]
-fn mode_is_kept_but_no_program_keeps_running_as_somebody_else() {
+fn write_keeps_the_mode_but_drops_setuid() {
     let world = World::with_w().put("w/a", "one");
     std::fs::set_permissions(world.path("w/a"), PermissionsExt::from_mode(0o4751)).unwrap();
     let before = std::fs::metadata(world.path("w/a")).unwrap();
@@ -31,10 +31,10 @@ fn mode_is_kept_but_no_program_keeps_running_as_somebody_else() {
 }
 
 #[test]
-fn the_owner_is_kept() {
+fn write_keeps_the_owner() {
     let world = World::with_w().put("w/a", "one");
     if std::os::unix::fs::chown(world.path("w/a"), Some(60001), Some(60002)).is_err() {
-        return crate::skip::skip("the_owner_is_kept", "only the superuser can give files away");
+        return crate::skip::skip("write_keeps_the_owner", "only the superuser can give files away");
     }
     world.call("write_file", json!({"path": "w:a", "content": "two"})).unwrap();
     let after = std::fs::metadata(world.path("w/a")).unwrap();
@@ -42,7 +42,7 @@ fn the_owner_is_kept() {
 }
 
 #[test]
-fn a_missing_folder_is_not_made_silently() {
+fn write_does_not_create_missing_folders() {
     let world = World::with_w();
     assert_eq!(world.needs("write_file", json!({"path": "w:d/e/a", "content": ""})), Approval::None);
     let error = world.call("write_file", json!({"path": "w:d/e/a", "content": ""})).unwrap_err();
@@ -58,7 +58,7 @@ fn a_missing_folder_is_not_made_silently() {
 }
 
 #[test]
-fn an_edit_must_fit_exactly_once() {
+fn edit_must_match_exactly_once() {
     let world = World::with_w().put("w/a", "one two two\n");
     let edit = |args: Value| world.call("edit_file", args);
     edit(json!({"path": "w:a", "old": "one", "new": "1"})).unwrap();
@@ -74,7 +74,7 @@ fn an_edit_must_fit_exactly_once() {
 }
 
 #[test]
-fn what_changed_since_it_was_shown_is_stale() {
+fn file_changed_since_it_was_shown_is_stale() {
     let world = World::new().root("w", "w", asking()).put("w/a", "old\n");
     let tools = world.tools();
     for (tool, args) in [
@@ -99,7 +99,7 @@ fn what_changed_since_it_was_shown_is_stale() {
 }
 
 #[test]
-fn what_is_as_it_was_shown_runs() {
+fn call_with_unchanged_basis_runs() {
     let world = World::new().root("w", "w", asking()).put("w/a", "old\n").put("w/d/x", "x");
     let tools = world.tools();
     for (tool, args) in [
@@ -118,7 +118,7 @@ fn what_is_as_it_was_shown_runs() {
 }
 
 #[test]
-fn a_link_swapped_since_it_was_shown_is_stale() {
+fn link_swapped_since_it_was_shown_is_stale() {
     let world =
         World::new().root("w", "w", asking()).put("w/1/a", "same").put("w/2/a", "same").link("1", "w/l");
     let args = json!({"path": "w:l/a", "content": "x"});

@@ -9,7 +9,7 @@ use super::super::tests::{World, call};
 use super::*;
 
 #[test]
-fn a_write_that_fails_half_way_changes_nothing() {
+fn write_that_fails_halfway_changes_nothing() {
     let world = World::with_w().put("w/a", "old");
     let tools = world.tools();
     let ground = Ground::new(&tools.roots);
@@ -27,7 +27,7 @@ fn a_write_that_fails_half_way_changes_nothing() {
 }
 
 #[test]
-fn a_file_that_appears_or_changes_meanwhile_is_not_overwritten() {
+fn file_changed_during_a_write_is_not_overwritten() {
     let world = World::with_w().put("w/a", "old");
     let tools = world.tools();
     let ground = Ground::new(&tools.roots);
@@ -45,7 +45,7 @@ fn a_file_that_appears_or_changes_meanwhile_is_not_overwritten() {
 }
 
 #[test]
-fn a_folder_that_is_carried_out_meanwhile_is_not_written_into() {
+fn folder_moved_during_a_write_is_not_written() {
     let world = World::with_w().put("w/d/a", "old");
     let tools = world.tools();
     let ground = Ground::new(&tools.roots);
@@ -60,14 +60,14 @@ fn a_folder_that_is_carried_out_meanwhile_is_not_written_into() {
 }
 
 #[test]
-fn a_full_disk_changes_nothing() {
+fn full_disk_changes_nothing() {
     let world = World::with_w().put("w/a", "old");
     let mounted = std::process::Command::new("mount")
         .args(["-t", "tmpfs", "-o", "size=16k", "none"])
         .arg(world.path("w"))
         .status();
     if !mounted.is_ok_and(|status| status.success()) {
-        crate::skip::skip("a_full_disk_changes_nothing", "a small disk cannot be mounted");
+        crate::skip::skip("full_disk_changes_nothing", "a small disk cannot be mounted");
         return;
     }
     world.write("w/a", "old");
@@ -81,7 +81,7 @@ fn a_full_disk_changes_nothing() {
 }
 
 #[test]
-fn only_what_was_shown_is_replaced_whatever_the_times_of_the_file_say() {
+fn write_replaces_only_the_shown_content() {
     let world = World::with_w().put("w/a", "old");
     let tools = world.tools();
     let ground = Ground::new(&tools.roots);
@@ -100,7 +100,7 @@ fn only_what_was_shown_is_replaced_whatever_the_times_of_the_file_say() {
 }
 
 #[test]
-fn nobody_else_can_read_a_file_that_is_half_written_in_place_of_another() {
+fn temporary_file_is_readable_by_the_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::with_w().put("w/a", "secret");
     let tools = world.tools();

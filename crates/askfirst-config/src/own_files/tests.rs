@@ -1,4 +1,4 @@
-//! What is askfirst's own, inside and outside of the roots.
+//! Tests of the rules that protect askfirst's own files, inside and outside the roots.
 
 use askfirst::Because;
 
@@ -28,15 +28,15 @@ fn rules(ledger: Option<&str>, state: &str, configs: &[&str]) -> (Vec<String>, V
 }
 
 #[test]
-fn what_lies_in_a_root_is_protected_and_nothing_else_changes() {
+fn own_file_is_protected_only_if_it_is_in_a_root() {
     assert_eq!(rules(None, "state", &["askfirst.yaml"]), (vec![], vec![]));
-    assert_eq!(rules(Some("record.jsonl"), "state", &["root/askfirst.yaml"]), (vec![], vec![]));
+    assert_eq!(rules(Some("log.jsonl"), "state", &["root/askfirst.yaml"]), (vec![], vec![]));
     let inside = rules(Some("root/a[1].jsonl"), "root/.local/state/askfirst", &[]);
     assert_eq!(inside, (vec!["/.local/state/askfirst".to_owned()], vec!["/a\\[1\\].jsonl*".to_owned()]));
 }
 
 #[test]
-fn a_config_in_a_root_is_never_written_whatever_it_is_called() {
+fn config_in_a_root_is_never_written_under_any_name() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     assert_eq!(rules(None, "state", &["root/mine.yaml"]).1, names(&["/mine.yaml"]));
     assert_eq!(rules(None, "state", &["link.yaml"]).1, names(&["/real.yaml"]));
