@@ -30,7 +30,7 @@ pub struct TerminalApprover {
 
 struct Worker {
     jobs: Sender<Job>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -40,7 +40,7 @@ struct Job {
 }
 
 /// The state that the approver and its thread share.
-struct Shared {
+struct SharedState {
     wake: OwnedFd,
     state: Mutex<State>,
 }
@@ -134,7 +134,7 @@ impl std::fmt::Debug for TerminalApprover {
 
 fn start(options: Options, schemas: Schemas) -> std::io::Result<Worker> {
     let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-    let shared = Arc::new(Shared { wake, state: Mutex::default() });
+    let shared = Arc::new(SharedState { wake, state: Mutex::default() });
     let (jobs, queue) = channel();
     let theirs = Arc::clone(&shared);
     let work = move || work(&queue, &theirs, &options, &schemas);
@@ -142,7 +142,7 @@ fn start(options: Options, schemas: Schemas) -> std::io::Result<Worker> {
     Ok(Worker { jobs, shared, thread: Some(thread) })
 }
 
-fn work(queue: &Receiver<Job>, shared: &Shared, options: &Options, schemas: &Schemas) {
+fn work(queue: &Receiver<Job>, shared: &SharedState, options: &Options, schemas: &Schemas) {
     let mut context = PromptContext::default();
     for Job { question, reply } in queue {
         let id = question.id;
@@ -190,7 +190,7 @@ fn remember(context: &mut PromptContext, question: &Question, options: &Options)
 /// The task of getting one question answered.
 struct PromptTask<'a> {
     question: &'a Arc<Question>,
-    shared: &'a Shared,
+    shared: &'a SharedState,
     options: &'a Options,
     schemas: &'a Schemas,
 }
@@ -256,7 +256,7 @@ impl PromptTask<'_> {
     }
 }
 
-impl Shared {
+impl SharedState {
     fn wake_thread(&self) {
         // This fails only if the wake-up is already pending.
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
