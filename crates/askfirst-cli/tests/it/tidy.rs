@@ -245,3 +245,9 @@ fn the_project_speaks_of_itself_alone() {
     }
     wrong("paths of a machine, or things left undone", places);
 }
+
+#[test]
+fn guards_name_text_found_once_and_match_their_table() {
+    let output = Command::new(root().join("tests/guards")).arg("--check").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -119,6 +119,13 @@ fn yes_before_arming_approves_nothing() {
 }
 
 #[test]
+fn yes_after_early_input_approves_nothing() {
+    let mut desk = on_screen().armed();
+    desk.keys.typed_before_ready(Duration::from_millis(desk.now));
+    assert!(!approves(&desk.tap_char('y')));
+}
+
+#[test]
 fn yes_pressed_twice_quickly_approves_nothing() {
     let mut desk = on_screen().armed();
     let mut effects = desk.press(Key::Char('y'));

@@ -25,7 +25,19 @@ fn control_characters_in_a_description_are_escaped() {
     request.description = "harmless \x1b[8m\u{202e}".into();
     let mut asking = Desk::new(request).flags(&["--plain"]).start();
     asking.ready().send(b"n");
-    assert!(!asking.end().screen.contains("\x1b[8m\u{202e}"));
+    let screen = asking.end().screen;
+    assert!(!screen.contains("\x1b[8m") && !screen.contains('\u{202e}'), "{screen:?}");
+}
+
+#[test]
+fn marks_piled_up_on_a_letter_are_escaped() {
+    let mut request = email();
+    request.description = format!("e{}", "\u{301}".repeat(40));
+    let mut asking = Desk::new(request).flags(&["--plain"]).start();
+    asking.ready().send(b"n");
+    let screen = asking.end().screen;
+    assert!(!screen.contains(&"\u{301}".repeat(10)), "{screen}");
+    assert!(screen.contains(r"\u{301}\u{301}"), "{screen}");
 }
 
 #[test]
@@ -93,9 +105,17 @@ fn long_runs_of_spaces_are_shown_as_their_count() {
 }
 
 #[test]
-fn long_runs_of_blank_lines_leave_the_end_on_screen() {
+fn blank_lines_in_content_leave_the_end_on_screen() {
     let seen = shows(PresentationKind::Text, &format!("hello{}the end", "\n".repeat(60)));
     assert!(seen.contains("the end"), "{seen}");
+}
+
+#[test]
+fn blank_lines_in_a_description_are_counted() {
+    let mut request = email();
+    request.description = format!("hello{}the end", "\n".repeat(61));
+    let seen = seen(&mut Desk::new(request).start());
+    assert!(seen.contains("·×60 blank lines"), "{seen}");
 }
 
 #[test]
