@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
+use askfirst_config::PathMode;
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::{Map, Value, json};
 
@@ -11,7 +12,6 @@ use super::error::Trouble;
 use super::handle::Kind;
 use super::place::{Ground, Spot};
 use super::tree::{self, Next};
-use askfirst_config::PathMode;
 
 /// What is looked for by name.
 pub(crate) struct Wanted(Option<(GlobMatcher, Against)>);

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use askfirst::{Approval, Fact, Risk};
+use askfirst_config::PathMode;
 use serde_json::{Map, Value};
 
 use super::error::Trouble;
@@ -10,7 +11,6 @@ use super::handle::{Kind, Links};
 use super::place::{Grip, Ground, Spot};
 use super::tree;
 use super::wish::{Change, Depth, Wish};
-use askfirst_config::PathMode;
 
 /// What is done at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use askfirst::Because;
+use askfirst_config::{Config, PathConfig, PathMode};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
@@ -14,7 +15,6 @@ use super::error::{FilesError, plain};
 use super::handle::{self, Links, real_of};
 use super::never::Never;
 use super::rights::Rights;
-use askfirst_config::{Config, PathConfig, PathMode};
 
 /// One root.
 pub(crate) struct Root {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+use askfirst_config::PathMode;
 use regex::bytes::{Regex, RegexBuilder};
 use rustix::fs::fstat;
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use super::list::Wanted;
 use super::place::{Ground, Spot};
 use super::tree::{self, Next};
 use super::wish::Matching;
-use askfirst_config::PathMode;
 
 /// A longer line is looked at in pieces of this size.
 const MAX_LINE: u64 = 64 << 10;

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use askfirst_config::PathMode;
 use rustix::fs::{Dir, FileType, fstat};
 use rustix::io::Errno;
 
@@ -12,7 +13,6 @@ use super::error::Trouble;
 use super::handle::{self, Kind, size_of};
 use super::place::{Ground, Spot, moved};
 use super::plan::Access;
-use askfirst_config::PathMode;
 
 /// Folders below this are not entered.
 const MAX_DEPTH: usize = 256;

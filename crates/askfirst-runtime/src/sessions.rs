@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use askfirst::{MemoryId, Remembered};
+use askfirst_display::redact::{Mark, Redactor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::controller::ApprovalController;
-use askfirst_display::redact::{Mark, Redactor};
 
 /// A question to a session.
 #[derive(Debug, Serialize, Deserialize)]

@@ -9,6 +9,8 @@ use askfirst::toolset::{BoxFuture, CallerThread, Pinned};
 use askfirst::{
     ApprovalContext, ApprovalDecision, Args, Invocation, Outcome, Policy, ToolDefinition, ToolError, Toolset,
 };
+use askfirst_config::OnDenial;
+use askfirst_display::redact::Redactor;
 use serde_json::{Map, Value};
 
 use crate::assess::{self, Decided, Unknown};
@@ -19,8 +21,6 @@ use crate::ledger::SessionId;
 use crate::observer::Observer;
 use crate::pipeline::direct::Started;
 use crate::pipeline::{Pipeline, batch};
-use askfirst_config::OnDenial;
-use askfirst_display::redact::Redactor;
 
 /// The run that a person's no ends under `on_denial: stop`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,6 +6,7 @@ use std::path::Path;
 use askfirst::{Mode, Walls};
 use askfirst_config::{Config, Places};
 use askfirst_runtime::launcher::walls;
+use askfirst_runtime::tools::catalog::{ledger_path, warnings};
 use askfirst_runtime::walls::{SYSTEM_PATHS, is_root, landlock_version, machine};
 use serde::Serialize;
 
@@ -13,7 +14,6 @@ use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::out;
 use crate::session::read_config;
-use askfirst_runtime::tools::catalog::{ledger_path, warnings};
 
 #[derive(Serialize)]
 struct Finding {

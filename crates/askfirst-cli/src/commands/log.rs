@@ -8,13 +8,13 @@ use anyhow::Context;
 use askfirst_config::Places;
 use askfirst_display::escape::escaped_line;
 use askfirst_runtime::ledger::{Entry, Filter, find, read, verify as check};
+use askfirst_runtime::tools::catalog::ledger_path;
 use serde_json::{Value, json};
 
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::{counted, err, out, rows_of};
 use crate::session::read_config;
-use askfirst_runtime::tools::catalog::ledger_path;
 
 /// With less room than this for what it says last, a row is broken wherever it must be.
 const WHY: usize = 16;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use askfirst::{Approval, ApprovalPresentation, ApprovalRequest, Fact, Mode, PresentationKind, Risk};
 use askfirst_config::{Layer, LoadOptions, Places, ProjectTrust, load_with, trust as trusting};
 use askfirst_runtime::ApprovalController;
+use askfirst_runtime::tools::catalog::redactor;
 use askfirst_terminal::{Options, Style, TerminalApprover};
 use serde_json::json;
 
@@ -12,7 +13,6 @@ use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::out;
 use crate::session::read_config;
-use askfirst_runtime::tools::catalog::redactor;
 
 /// Asks at the terminal whether the project's config is trusted.
 pub fn trust(common: &Common) -> anyhow::Result<Exit> {

@@ -241,6 +241,7 @@ tools:
     assert!(printed.contains("PATH=") && !printed.contains("MY_SECRET_THING"), "{printed}");
 }
 
+// invariant: 4
 #[test]
 fn walls_that_do_not_hold_are_asked_about_or_refused() {
     let tools = "tools: { hello: { command: [echo, hello], approval: none } }";

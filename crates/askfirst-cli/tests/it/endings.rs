@@ -73,6 +73,7 @@ fn run_with_background(place: &Place, calls: &str) -> (String, String) {
     (out, end(child).1)
 }
 
+// invariant: 4
 #[test]
 fn what_a_command_in_the_background_made_is_moved_aside_when_the_session_ends() {
     let place = place();

@@ -162,6 +162,7 @@ fn is_visible(case: &Case) -> bool {
     !hidden.iter().any(|sign| case.command.contains(sign))
 }
 
+// invariant: 7
 #[test]
 fn no_dangerous_command_runs_unasked_and_ordinary_ones_do() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("spec/shell");

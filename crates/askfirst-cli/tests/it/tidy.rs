@@ -1,4 +1,4 @@
-//! Rules about the code itself, so that nobody has to remember them.
+//! Rules about the code itself, checked by tests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Who may lean on whom. A room that is not here does not exist.
-const ARROWS: [(&str, &[&str]); 12] = [
+/// The crates, each with the crates that it may depend on.
+const ARROWS: [(&str, &[&str]); 13] = [
     ("askfirst-macros", &[]),
     ("askfirst-sandbox", &[]),
     ("askfirst", &["askfirst-macros"]),
@@ -40,6 +40,10 @@ const ARROWS: [(&str, &[&str]); 12] = [
         ],
     ),
     (
+        "askfirst-examples",
+        &["askfirst", "askfirst-config", "askfirst-mcp", "askfirst-runtime", "askfirst-terminal"],
+    ),
+    (
         "askfirst-python",
         &["askfirst", "askfirst-config", "askfirst-display", "askfirst-runtime", "askfirst-terminal"],
     ),
@@ -66,7 +70,9 @@ fn sources(folder: &Path, suffix: &str) -> Vec<PathBuf> {
 }
 
 fn rust() -> Vec<(PathBuf, String)> {
-    let files = ["crates", "bench", "fuzz"].iter().flat_map(|folder| sources(&root().join(folder), ".rs"));
+    let files = ["crates", "examples", "bench", "fuzz"]
+        .iter()
+        .flat_map(|folder| sources(&root().join(folder), ".rs"));
     files.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
 }
 
@@ -85,17 +91,17 @@ fn metadata() -> Value {
 }
 
 #[test]
-fn the_arrows_between_rooms_are_those_of_the_design() {
+fn crates_depend_on_each_other_as_designed() {
     let arrows: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
     let metadata = metadata();
     for package in metadata["packages"].as_array().unwrap() {
         let name = package["name"].as_str().unwrap();
-        let allowed = arrows.get(name).unwrap_or_else(|| panic!("`{name}` is no room of the design"));
+        let allowed = arrows.get(name).unwrap_or_else(|| panic!("`{name}` is not a crate of the design"));
         for dependency in package["dependencies"].as_array().unwrap() {
             let to = dependency["name"].as_str().unwrap();
             let test_only = dependency["kind"] == "dev";
             if to.starts_with("askfirst") && !test_only {
-                assert!(allowed.contains(&to), "`{name}` must not lean on `{to}`");
+                assert!(allowed.contains(&to), "`{name}` must not depend on `{to}`");
             }
         }
     }
@@ -118,14 +124,14 @@ fn no_file_is_longer_than_500_lines() {
 }
 
 #[test]
-fn every_file_says_first_what_it_is_for() {
+fn every_file_starts_with_its_purpose() {
     let mute = rust().into_iter().filter(|(_, text)| !text.starts_with("//!"));
     let mute = mute.filter(|(path, _)| !path.components().any(|part| part.as_os_str() == "ui"));
     wrong("files without a `//!` line", mute.map(|(path, _)| path.display().to_string()).collect());
 }
 
 #[test]
-fn unsafe_code_stands_only_in_the_walls() {
+fn unsafe_code_is_only_in_the_sandbox() {
     let word = concat!("un", "safe ");
     let walls = root().join("crates/askfirst-sandbox");
     let found = rust().into_iter().filter(|(path, text)| {
@@ -136,11 +142,15 @@ fn unsafe_code_stands_only_in_the_walls() {
                 .into_iter()
                 .any(|line| line.contains(&format!("{word}{{")) || line.contains(&format!("{word}fn")))
     });
-    wrong("unsafe code outside the walls", found.map(|(path, _)| path.display().to_string()).collect());
+    wrong(
+        "unsafe code outside the sandbox crate",
+        found.map(|(path, _)| path.display().to_string()).collect(),
+    );
 }
 
+// invariant: 10
 #[test]
-fn the_core_touches_nothing_outside_itself() {
+fn core_uses_no_files_clocks_or_threads() {
     let banned = [
         "std::fs",
         "std::net",
@@ -205,28 +215,62 @@ fn containing(folder: &str, banned: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_pipeline_stays_readable() {
+fn pipeline_stays_short() {
     let text = std::fs::read_to_string(root().join("crates/askfirst-runtime/src/pipeline.rs")).unwrap();
     assert!(text.lines().count() < 150, "{} lines", text.lines().count());
 }
 
 #[test]
-fn the_architecture_page_is_short_and_names_tests_that_exist() {
+fn architecture_page_is_short_and_lists_no_tests() {
     let page = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
-    assert!(page.lines().count() <= 250);
-    let sources: String = rust().into_iter().map(|(_, text)| text).collect();
-    let names = page.split('`').skip(1).step_by(2).filter(|name| name.starts_with("test:"));
-    let mut count = 0;
-    for name in names {
-        let name = name.trim_start_matches("test:");
-        assert!(sources.contains(&format!("fn {name}(")), "no test is called `{name}`");
-        count += 1;
+    assert!(page.lines().count() <= 200, "{} lines", page.lines().count());
+    let long = page.lines().filter(|line| line.chars().count() > 120).map(str::to_owned);
+    wrong("lines of more than 120 characters", long.collect());
+    assert!(!page.contains("test:"), "tests belong to docs/TESTING.md");
+}
+
+/// The tests that guard each invariant, by the comments above them.
+fn invariants() -> BTreeMap<u32, Vec<String>> {
+    let mut found: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    for (_, text) in rust() {
+        let lines: Vec<&str> = text.lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let Some(numbers) = line.trim().strip_prefix("// invariant: ") else { continue };
+            let function = lines.iter().skip(at).find_map(|line| line.trim().split_once("fn "));
+            let name = function.and_then(|(_, rest)| rest.split('(').next()).unwrap().to_owned();
+            for number in numbers.split(", ") {
+                found.entry(number.parse().unwrap()).or_default().push(name.clone());
+            }
+        }
     }
-    assert!(count >= 10, "each invariant names its test");
+    found.values_mut().for_each(|names| names.sort());
+    found
 }
 
 #[test]
-fn the_project_speaks_of_itself_alone() {
+fn every_invariant_has_tests_in_the_testing_page() {
+    let found = invariants();
+    assert_eq!(found.keys().copied().collect::<Vec<_>>(), (1..=10).collect::<Vec<_>>());
+    let mut table = String::from("\n| invariant | tests |\n|---|---|\n");
+    for (number, names) in &found {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        table.push_str(&format!("| {number} | {} |\n", names.join("<br>")));
+    }
+    let path = root().join("docs/TESTING.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (begin, end) = ("<!-- invariants: begin -->\n", "<!-- invariants: end -->");
+    let (before, rest) = page.split_once(begin).unwrap();
+    let (kept, after) = rest.split_once(end).unwrap();
+    table.push('\n');
+    if std::env::var_os("UPDATE_TESTING").is_some() {
+        std::fs::write(path, format!("{before}{begin}{table}{end}{after}")).unwrap();
+        return;
+    }
+    assert!(kept == table, "docs/TESTING.md is out of date: run this test with UPDATE_TESTING=1");
+}
+
+#[test]
+fn sources_name_no_machine_and_no_open_work() {
     let mut files = rust();
     for suffix in [".md", ".toml", ".yaml", ".py", ".sh"] {
         let found = sources(&root(), suffix);

@@ -33,6 +33,7 @@ fn call(place: &Place, tool: &str, script: &str, flags: &[&str]) -> (i32, String
     place.run(&[&["call", "--config", "c.yaml", tool, "--args", &args], flags].concat())
 }
 
+// invariant: 4
 #[test]
 fn an_unasked_call_gets_only_what_needs_no_asking() {
     let place = place();
@@ -203,6 +204,7 @@ impl Nobody {
     }
 }
 
+// invariant: 4
 #[test]
 fn a_folder_that_is_closed_hides_nothing() {
     let nobody = Nobody::new();
@@ -239,6 +241,7 @@ fn folders_that_are_closed_in_each_other_hide_nothing_however_many() {
     assert!(base.join(format!("work/{many}.bashrc.quarantined-by-askfirst")).exists(), "{err}");
 }
 
+// invariant: 4
 #[test]
 fn what_was_closed_before_stays_closed_with_all_that_is_in_it() {
     use std::os::unix::fs::PermissionsExt;
@@ -265,6 +268,7 @@ fn a_folder_is_no_stream_for_a_program_behind_walls() {
     assert_eq!(output.status.code(), Some(125), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+// invariant: 4
 #[test]
 fn the_folders_above_a_root_in_another_cannot_be_moved_away_from_it() {
     let config = CONFIG.replace("fixed: { root: ./fixed }", "fixed: { root: work/a/b/fixed }");

@@ -35,6 +35,7 @@ fn own_file_is_protected_only_if_it_is_in_a_root() {
     assert_eq!(inside, (vec!["/.local/state/askfirst".to_owned()], vec!["/a\\[1\\].jsonl*".to_owned()]));
 }
 
+// invariant: 4
 #[test]
 fn config_in_a_root_is_never_written_under_any_name() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();

@@ -2,6 +2,8 @@
 
 use askfirst::Approval;
 use askfirst::when::Glob;
+use askfirst_shell::ShellRule;
+use askfirst_shell::rule_matches;
 
 use super::{Reader, approval, count, duration, risk, size, text, texts};
 use crate::disk::Disk;
@@ -9,8 +11,6 @@ use crate::node::Node;
 use crate::quote::{escape, find_closest};
 use crate::settings::{Limits, SandboxConfig, ShellConfig};
 use crate::words;
-use askfirst_shell::ShellRule;
-use askfirst_shell::rule_matches;
 
 impl Reader<'_> {
     pub(super) fn shell(&mut self, node: &Node, sandbox: &SandboxConfig) -> ShellConfig {

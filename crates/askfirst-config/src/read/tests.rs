@@ -200,6 +200,7 @@ fn unused_argument_is_a_warning() {
     );
 }
 
+// invariant: 4
 #[test]
 fn root_behind_a_link_in_a_writable_root_is_an_error() {
     let world = World::new();

@@ -47,6 +47,7 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    // invariant: 5
     #[test]
     fn visible_text_has_nothing_a_terminal_acts_on(text in hostile()) {
         let drawn = visible(&text);

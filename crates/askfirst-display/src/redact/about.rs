@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use askfirst::{Args, Because, Fact, Outcome, Refusal, ToolError};
+use askfirst_shell::Deciding;
 use serde_json::Value;
 
 use super::names::{self, Reach};
 use super::span::{self, MaskedText, SecretKind, Span};
 use super::values::Values;
 use super::{Inner, MAX_DEPTH, Mark, Redaction, Redactor, shapes};
-use askfirst_shell::Deciding;
 
 /// The number of characters that give a secret away. A shorter secret is hidden only where it is a word of its own.
 const MIN_PREFIX: usize = 4;

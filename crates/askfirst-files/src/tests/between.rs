@@ -103,6 +103,7 @@ fn file_with_reset_mtime_is_not_overwritten() {
     }
 }
 
+// invariant: 3
 #[test]
 fn edit_applies_to_the_compared_content_only() {
     let world = World::new().root("w", "w", asking()).put("w/a", "one two");

@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use askfirst::{Approval, ApprovalAware, ApprovalContext, Assessment, Because, Shown, ToolError, View};
+use askfirst_config::{Config, PathApproval, PathConfig, PathMode, Settings};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::FileTools;
-use askfirst_config::{Config, PathApproval, PathConfig, PathMode, Settings};
 
 /// A folder with roots in it.
 pub(super) struct World {

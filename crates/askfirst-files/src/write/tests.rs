@@ -80,6 +80,7 @@ fn full_disk_changes_nothing() {
     assert_eq!(after.len(), 2, "{after:?}");
 }
 
+// invariant: 3
 #[test]
 fn write_replaces_only_the_shown_content() {
     let world = World::with_w().put("w/a", "old");

@@ -115,6 +115,7 @@ fn a_tool_that_the_server_does_not_have_is_refused() {
     assert_eq!(told.to_string().matches("there is no tool").count(), 1, "{told}");
 }
 
+// invariant: 1
 #[test]
 fn what_cannot_be_recorded_does_not_run() {
     let mut desk = Desk::new(&[("add", Free)]);

@@ -15,11 +15,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use askfirst_config::{Config, Settings};
 use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest, Sha256};
 
 use crate::sandbox::EntryDigest;
-use askfirst_config::{Config, Settings};
 
 /// The first bytes of an entry.
 const HEAD: EntryDigest = *b"askfirst walls 1";

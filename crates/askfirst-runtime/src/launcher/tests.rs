@@ -4,9 +4,9 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use askfirst::{Approval, Because};
+use askfirst_config::{PathApproval, PathConfig, PathMode};
 
 use super::*;
-use askfirst_config::{PathApproval, PathConfig, PathMode};
 
 /// Creates a launcher with one root that needs no approval.
 fn launcher(root: &std::path::Path) -> SandboxLauncher {
@@ -26,6 +26,7 @@ fn launcher(root: &std::path::Path) -> SandboxLauncher {
     SandboxLauncher { state: None, ..launcher }
 }
 
+// invariant: 4
 #[test]
 fn new_name_is_quarantined_even_if_the_launch_fails() {
     let held = tempfile::tempdir().unwrap();
@@ -70,6 +71,7 @@ fn launder(root: &std::path::Path, first: &SandboxLauncher, second: &SandboxLaun
     })
 }
 
+// invariant: 4
 #[test]
 fn new_name_is_quarantined_across_overlapping_commands() {
     let held = tempfile::tempdir().unwrap();
@@ -83,6 +85,7 @@ fn new_name_is_quarantined_across_overlapping_commands() {
     assert_eq!(quiet, [""; 0]);
 }
 
+// invariant: 4
 #[test]
 fn new_name_is_quarantined_across_overlapping_processes() {
     let (held, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -94,6 +97,7 @@ fn new_name_is_quarantined_across_overlapping_processes() {
     assert_eq!(left, ["turn"]);
 }
 
+// invariant: 4
 #[test]
 fn leftovers_of_a_killed_session_are_quarantined() {
     let (held, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -5,12 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use askfirst_config::{Config, PathMode};
+
 use super::journal::{Journal, JournalEntry, SearchLock};
 use crate::sandbox::{
     DerivedProfile, EntryKind, HardLinks, ProtectedNames, QuarantineReport, QuarantineScope, SandboxError,
     Snapshot, quarantine, reopen,
 };
-use askfirst_config::{Config, PathMode};
 
 /// The maximum number of reopened folders, and of leftovers, that are reported one by one.
 const MAX_REPORTED: usize = 32;

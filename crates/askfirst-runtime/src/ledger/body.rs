@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use askfirst::record::{CallRecord, Record};
 use askfirst::{ApprovalContext, Args, ContentDigest};
+use askfirst_display::redact::{Mark, Redacted, Redactor};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::error::LedgerError;
 use super::long;
-use askfirst_display::redact::{Mark, Redacted, Redactor};
 
 /// Long arguments: where they stand in the line, and the digest by which they stand in its hash.
 #[derive(Debug)]

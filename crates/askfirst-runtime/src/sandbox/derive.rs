@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use askfirst::Approval;
 use askfirst::ports::Access;
+use askfirst_config::{Config, PathConfig, PathMode, Settings, ShellConfig};
 use askfirst_sandbox::{Denial, DeniedPath, Grant, Limits, Network, OSProfile, SYSTEM_PATHS, User};
 
 use super::entry::{EntryKind, ProtectedEntry};
 use super::error::SandboxError;
 use super::hard_links::HardLinks;
 use super::protected::{ProtectedNames, Snapshot};
-use askfirst_config::{Config, PathConfig, PathMode, Settings, ShellConfig};
 
 /// The maximum number of denied paths. Each takes time before every command.
 const MAX_DENIED: usize = 16_384;

@@ -11,10 +11,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use askfirst_files::never::is_aside;
 use rustix::fs::Access;
 
 use super::error::SandboxError;
-use askfirst_files::never::is_aside;
 
 /// The maximum number of files that are made read-only one by one. More are an error.
 const MAX_FOREIGN: usize = 64;

@@ -7,12 +7,12 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use askfirst_files::never::is_aside;
 use askfirst_sandbox::Denial;
 
 use super::entry::ProtectedEntry;
 use super::git::REPOSITORY_FILES;
 use super::reading::read;
-use askfirst_files::never::is_aside;
 
 /// Git settings that start no program.
 const HARMLESS_SETTINGS: [&str; 21] = [

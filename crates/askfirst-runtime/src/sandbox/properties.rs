@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use askfirst::ports::Access;
 use askfirst::{Approval, ApprovalContext, Because, Toolset, View};
+use askfirst_config::{
+    Config, OSProfile as Narrower, PathApproval, PathConfig, PathMode, Settings, ShellConfig,
+};
 use askfirst_sandbox::{Denial, Network, OSProfile};
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::{DerivedProfile, HardLinks, ProtectedNames, derive_os_sandbox_profile};
 use crate::tools::filesystem::FileToolset;
-use askfirst_config::{
-    Config, OSProfile as Narrower, PathApproval, PathConfig, PathMode, Settings, ShellConfig,
-};
 
 const FOLDERS: [&str; 6] = ["a", "a/b", "a/b/c", "a/.git/hooks", "d", "d/e"];
 const FILES: [&str; 9] = [
@@ -160,6 +160,7 @@ fn allows(view: &View, access: Access) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
 
+    // invariant: 4
     #[test]
     fn profile_never_exceeds_the_file_tools(main in layer(), floors in prop::collection::vec(layer(), 0..3)) {
         let (_held, base) = world();
@@ -202,6 +203,7 @@ proptest! {
     }
 }
 
+// invariant: 4
 #[test]
 fn os_profile_grants_nothing_inside_protected_paths() {
     let (_held, base) = world();

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use askfirst_config::{Config, Settings};
+use askfirst_files::never::{Names, Never, is_aside};
 use askfirst_sandbox::Denial;
 use rustix::fs::{Access, AtFlags, Dir, FileType, OFlags};
 
@@ -23,8 +25,6 @@ use super::git::{
 };
 use super::hard_links::linked_below;
 use super::reading::folder_at;
-use askfirst_config::{Config, Settings};
-use askfirst_files::never::{Names, Never, is_aside};
 
 /// A folder that changed less than this before it was read may change again within the same clock tick.
 const SETTLED: Duration = Duration::from_secs(2);

@@ -10,6 +10,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use askfirst_display::escape::visible_line;
+use askfirst_files::never::ASIDE;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 
 use super::entry::{EntryKind, ProtectedEntry};
@@ -18,8 +20,6 @@ use super::git::GitPointer;
 use super::harmless::HarmlessCheck;
 use super::protected::{ProtectedNames, QuarantineContent, SearchResult, Snapshot};
 use super::reading::folder_at;
-use askfirst_display::escape::visible_line;
-use askfirst_files::never::ASIDE;
 
 /// The maximum number of rounds. Each round searches for more.
 const MAX_ROUNDS: usize = 5;

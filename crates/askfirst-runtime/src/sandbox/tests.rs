@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use askfirst::ports::Access;
 use askfirst::{Approval, Because};
+use askfirst_config::{Config, PathApproval, PathConfig, PathMode, Settings};
 use askfirst_sandbox::Denial;
 use rustix::fs::{Mode, OFlags};
 
@@ -19,7 +20,6 @@ use super::{
     HardLinks, ProtectedNames, QuarantineReport, QuarantineScope, SandboxError, derive_os_sandbox_profile,
     quarantine,
 };
-use askfirst_config::{Config, PathApproval, PathConfig, PathMode, Settings};
 
 struct World {
     held: tempfile::TempDir,
@@ -260,6 +260,7 @@ fn settings_behind_a_git_link_are_protected() {
     );
 }
 
+// invariant: 4
 #[test]
 fn bare_repository_with_any_name_is_protected() {
     let world = world();
@@ -436,6 +437,7 @@ fn repository_is_found_with_any_head_and_at_any_place() {
     assert!(!world.path("w/sub/.git/y/HEAD").exists(), "{said:?}");
 }
 
+// invariant: 4
 #[test]
 fn settings_with_a_second_name_are_quarantined() {
     let world = world();

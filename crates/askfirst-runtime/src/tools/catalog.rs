@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use askfirst::{Approval, ApprovalContext, Mode, Policy, Toolset, Walls};
+use askfirst_config::{Config, Tier};
+use askfirst_display::redact::{BadGlob, Redactor, secret_env};
 
 use crate::assess::{self, Decided, Unknown};
 use crate::launcher::{WalledLauncher, accepts_missing_walls, walls_when_asked};
@@ -12,8 +14,6 @@ use crate::tools::Combined;
 use crate::tools::command::CommandToolset;
 use crate::tools::filesystem::{FileToolset, FilesError};
 use crate::tools::shell::{Masked, ShellError, ShellToolset};
-use askfirst_config::{Config, Tier};
-use askfirst_display::redact::{BadGlob, Redactor, secret_env};
 
 /// The tools of a config cannot be used here.
 #[derive(Debug, thiserror::Error)]

@@ -13,11 +13,11 @@ use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Fact,
     Invocation, PresentationKind, Shown, ToolDefinition, ToolError, Toolset,
 };
+use askfirst_config::{ArgKind, ArgSpec, CommandTool, Limits};
 use serde_json::Value;
 
 use crate::blocking::offload;
 use crate::tools::finished::{quoted, result_of};
-use askfirst_config::{ArgKind, ArgSpec, CommandTool, Limits};
 
 /// Programs as tools.
 pub struct CommandToolset {

@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use askfirst::Cause;
 use askfirst::machine::{Answer, Question, QuestionId};
 use askfirst::ports::{Approver, Reply};
+use askfirst_display::redact::{Mark, Redactor};
 use serde_json::Value;
 
 use super::frame::{FrameError, Patience, read, write};
 use super::place::{Missing, Place};
 use super::{Asker, FromAsker, FromWatcher, Look, WatchError, hands, takes};
-use askfirst_display::redact::{Mark, Redactor};
 
 /// The largest question and the largest answer.
 pub(super) const LIMIT: usize = 64 << 20;

@@ -27,6 +27,7 @@ impl Toolset for Turning {
     }
 }
 
+// invariant: 3
 #[test]
 fn a_tool_that_became_another_while_somebody_thought_is_asked_about_again() {
     for (turns, asked_for) in [(1, 2), (100, 4)] {
@@ -81,6 +82,7 @@ fn whoever_edits_again_and_again_is_not_asked_for_ever() {
     assert_eq!(asked.load(Ordering::SeqCst), 11);
 }
 
+// invariant: 3
 #[test]
 fn a_yes_to_other_arguments_is_no_yes_to_what_a_tool_asked_by_itself() {
     let step = || {

@@ -44,6 +44,7 @@ fn a_call_that_is_given_up_while_somebody_is_asked_is_recorded_as_cancelled() {
     }
 }
 
+// invariant: 8
 #[test]
 fn a_call_that_is_given_up_while_it_runs_is_recorded_as_cancelled() {
     let never = FunctionTool::dynamic(ToolDefinition::new("never", "", json!({})), |_| {

@@ -200,6 +200,7 @@ impl ApprovalAware for Moving {
     }
 }
 
+// invariant: 3
 #[test]
 fn what_no_longer_holds_is_asked_again_and_not_forever() {
     for (moves, runs) in [(0, true), (2, true), (100, false)] {
@@ -316,6 +317,7 @@ fn a_wrapped_toolset_is_a_toolset() {
     assert!(matches!(result, Err(ToolError::Denied(_))));
 }
 
+// invariant: 9
 #[test]
 fn excluded_keys_are_in_no_record_whatever_the_verdict() {
     for approval in Approval::ALL {

@@ -84,6 +84,7 @@ fn does() -> impl Strategy<Value = Does> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
+    // invariant: 1, 3, 8
     #[test]
     fn whatever_goes_wrong_only_what_was_shown_approved_and_recorded_runs(
         plays in prop::collection::vec(does(), 0..5),

@@ -66,6 +66,7 @@ fn two(tools: [&'static str; 2]) -> ([ApprovalToolset; 2], Arc<Mutex<Vec<Approva
     (toolsets, asked, records)
 }
 
+// invariant: 3
 #[test]
 fn toolsets_of_one_session_show_their_own_calls_under_their_own_ids() {
     for _ in 0..20 {
@@ -83,6 +84,7 @@ fn toolsets_of_one_session_show_their_own_calls_under_their_own_ids() {
     }
 }
 
+// invariant: 3
 #[test]
 fn equal_calls_that_two_toolsets_would_show_are_two_questions() {
     let ([one, other], asked, _) = two(["wipe", "wipe"]);

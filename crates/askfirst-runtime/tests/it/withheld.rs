@@ -41,6 +41,7 @@ fn written(tool: FunctionTool, policy: Policy, name: &str, given: Value) -> (Vec
     (records.json(), outcome)
 }
 
+// invariant: 9
 #[test]
 fn what_the_config_excludes_of_a_marked_function_is_neither_remembered_nor_recorded() {
     let (records, asked) = (Arc::new(Records::default()), Arc::<Mutex<Vec<_>>>::default());
@@ -64,6 +65,7 @@ fn what_the_config_excludes_of_a_marked_function_is_neither_remembered_nor_recor
     }
 }
 
+// invariant: 9
 #[test]
 fn what_a_tool_says_itself_is_recorded_without_what_is_excluded() {
     let spec = ApprovalSpec::default()
@@ -86,6 +88,7 @@ fn what_a_tool_says_itself_is_recorded_without_what_is_excluded() {
     assert_eq!(records[0]["payload"], json!({"k": "any"}));
 }
 
+// invariant: 9
 #[test]
 fn values_that_do_not_fit_are_in_no_record() {
     let (records, outcome) =

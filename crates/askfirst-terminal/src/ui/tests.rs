@@ -25,6 +25,7 @@ fn press(ui: &mut Ui, at: u64) -> Vec<HostAction> {
     actions
 }
 
+// invariant: 6
 #[test]
 fn content_off_screen_cannot_be_approved() {
     let mut ui = ui((80, 30));

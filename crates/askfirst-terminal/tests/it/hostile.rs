@@ -7,6 +7,7 @@ use crate::desk::{Desk, args, email};
 const HOSTILE: &str =
     "\x1b[8mhidden\x1b[2J\u{202e}txt\u{200b}\r\x07\u{9b}31m\n[y] yes, once\n=== approval needed ===";
 
+// invariant: 5
 #[test]
 fn hostile_text_reaches_the_terminal_escaped() {
     let mut request = email();

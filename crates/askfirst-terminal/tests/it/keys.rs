@@ -4,6 +4,7 @@ use askfirst::{ApprovalScope, Cause, Loosen, OfferedPattern, Risk};
 
 use crate::desk::{Desk, Seat, args, email};
 
+// invariant: 6
 #[test]
 fn yes_typed_ahead_does_not_approve() {
     let mut asking = Desk::new(email()).typed_ahead(b"y\ny").start();
@@ -34,6 +35,7 @@ fn yes_after_the_ready_mark_approves_once() {
     assert!(seen.of > 5);
 }
 
+// invariant: 6
 #[test]
 fn enter_and_space_never_approve() {
     let mut asking = Desk::new(email()).start();
@@ -43,6 +45,7 @@ fn enter_and_space_never_approve() {
     assert!(!asking.ready().send(b"n").end().decision().approved);
 }
 
+// invariant: 6
 #[test]
 fn pasted_text_decides_nothing() {
     let mut asking = Desk::new(email()).start();

@@ -18,6 +18,7 @@ fn ends_by(asking: &mut PromptRun, signal: Signal) {
     }
 }
 
+// invariant: 6
 #[test]
 fn signal_that_ends_the_program_restores_the_terminal() {
     for signal in [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT, Signal::USR1] {
@@ -67,6 +68,7 @@ fn exiting_program_can_restore_the_terminal_first() {
     assert!(asking.is_restored());
 }
 
+// invariant: 6
 #[test]
 fn yes_typed_while_stopped_approves_nothing() {
     for flags in [&[][..], &["--plain"]] {

@@ -317,6 +317,7 @@ fn approves(prompt: &HeadlessPrompt) -> bool {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    // invariant: 6
     #[test]
     fn keys_without_a_single_y_or_s_approve_nothing(at in 0_usize..7, actions in prop::collection::vec(action(), 0..50)) {
         let (_, question) = fixtures::all().swap_remove(at);
@@ -337,6 +338,7 @@ proptest! {
         }
     }
 
+    // invariant: 5
     #[test]
     fn every_row_of_hostile_text_has_a_gutter(
         text in "([a-z ]{0,30}|━━ ready |\\[y\\] yes|│|\n|\r|\t|\u{1b}\\[[0-9]{0,2}[A-Km]|\u{9b}2J|\u{202e}|\u{2028}|漢|\u{301}|\u{1f44d}){0,20}",

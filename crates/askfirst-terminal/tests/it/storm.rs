@@ -59,6 +59,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().expect("a number"))
 }
 
+// invariant: 6
 #[test]
 fn storm_of_keys_and_signals_approves_nothing() {
     let first = number("ASKFIRST_STORM_SEED").unwrap_or(1);

@@ -14,6 +14,7 @@ fn request() -> ApprovalRequest {
     request
 }
 
+// invariant: 3
 #[test]
 fn any_change_in_a_request_changes_its_digest() {
     let changes: [Change; 24] = [

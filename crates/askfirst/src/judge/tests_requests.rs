@@ -124,6 +124,7 @@ impl Recorder for MemoryRecorder {
     }
 }
 
+// invariant: 8
 #[test]
 fn permit_accepts_only_the_log_entry_of_its_own_call() {
     let (call, recorder) = (mail(), MemoryRecorder::default());
@@ -213,6 +214,7 @@ impl Recorder for NullRecorder {
     }
 }
 
+// invariant: 8
 #[test]
 fn permit_skips_the_log_only_if_the_recorder_keeps_nothing() {
     let (call, policy) = (mail(), policy(None, vec![("mail", vec![case(Free, 2)])]));

@@ -13,6 +13,7 @@ fn result_without_asking(mode: Mode, audience: Audience, approval: Approval) -> 
     driver.result(ticket)
 }
 
+// invariant: 2
 #[test]
 fn mode_table_holds_for_every_approval_value() {
     use Approval::{Deny, Human, OncePerSession, Required};

@@ -176,6 +176,7 @@ proptest! {
         }
     }
 
+    // invariant: 2
     #[test]
     fn added_deny_never_loosens_the_verdict(
         main in rules(8),

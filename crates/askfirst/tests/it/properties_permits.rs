@@ -149,6 +149,7 @@ fn session_approval_permits_an_equal_call_without_request() {
     assert!(machine.permit_without_asking(&judgement, &call, NOW).is_none());
 }
 
+// invariant: 3
 #[test]
 fn permit_is_bound_to_the_exact_judged_call() {
     let (policy, own, call) = call_that_asks();

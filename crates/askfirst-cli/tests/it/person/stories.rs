@@ -213,6 +213,7 @@ fn file_edit_is_shown_as_a_diff_and_applied_as_shown() {
     );
 }
 
+// invariant: 3
 #[test]
 fn file_that_changes_during_the_question_is_shown_again() {
     let place = place();
@@ -383,6 +384,7 @@ fn unanswered_question_is_refused_as_timed_out() {
     assert!(code == 5 && told.contains("time-out") && !told.contains("a person said no"), "{code}: {told}");
 }
 
+// invariant: 6
 #[test]
 fn tool_process_has_no_terminal_to_type_on() {
     let probe = "exec 2>/dev/null; if (: > /dev/tty); then echo HAS-A-TERMINAL; else echo has none; fi; test -t 0 && echo STDIN-IS-ONE; head -c1 | wc -c";

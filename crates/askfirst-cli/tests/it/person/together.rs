@@ -21,6 +21,7 @@ fn are_two(place: &Place) -> bool {
     place.run(&["log", "--json", "--config", "c.yaml"]).1.matches("\"kind\":\"session\"").count() == 2
 }
 
+// invariant: 6
 #[test]
 fn two_programs_on_one_terminal_ask_one_at_a_time() {
     let place = place();

@@ -103,6 +103,7 @@ proptest! {
         prop_assert_eq!(side(&diff, &before, '+'), after);
     }
 
+    // invariant: 3
     #[test]
     fn diff_applied_to_the_old_text_gives_the_new_text(
         before in "([ab]{0,2}\n){0,24}[ab]{0,1}",

@@ -4,11 +4,11 @@ use std::fs;
 
 use askfirst::ports::Access;
 use askfirst::{Approval, Because};
+use askfirst_config::{PathApproval, PathConfig, PathMode, Settings};
 use rustix::fs::{Mode, OFlags};
 
 use super::*;
 use crate::sandbox::derive_os_sandbox_profile;
-use askfirst_config::{PathApproval, PathConfig, PathMode, Settings};
 
 /// Creates a root whose own path is so long that nothing in it can be quarantined as a whole.
 fn config(held: &Path) -> (Config, PathBuf) {
@@ -68,6 +68,7 @@ fn unsearchable_leftovers_block_the_next_command() {
     assert_eq!(tracker.retry_leftovers(&roots).unwrap(), Vec::<String>::new());
 }
 
+// invariant: 4
 #[test]
 fn unresolved_leftovers_carry_over_to_the_next_session() {
     let held = tempfile::tempdir().unwrap();

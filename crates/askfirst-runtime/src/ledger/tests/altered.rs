@@ -16,6 +16,7 @@ fn with_last_line_changed(path: &Path, flips: &[u8], then: impl Fn(usize, u8)) {
     }
 }
 
+// invariant: 8
 #[test]
 fn every_changed_byte_of_the_last_line_is_found_after_the_next_entry_too() {
     let (_folder, path) = scratch();

@@ -83,6 +83,7 @@ impl Disk for Dying {
     }
 }
 
+// invariant: 8
 /// Alone: every step is reached for sure, and the next writer finds exactly what that step left.
 #[test]
 fn a_writer_killed_at_any_step_loses_nothing_that_was_recorded() {

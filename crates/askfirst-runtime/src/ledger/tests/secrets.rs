@@ -85,6 +85,7 @@ fn secrets() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
+    // invariant: 9
     #[test]
     fn secrets_of_a_known_shape_are_not_on_the_disk(secret in secrets()) {
         let (_folder, path) = scratch();

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+// invariant: 8
 /// The state of a file after a write was torn at every place.
 #[test]
 fn a_write_torn_at_any_byte_is_explained_by_the_next_entry() {

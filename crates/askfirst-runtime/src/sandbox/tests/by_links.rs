@@ -8,6 +8,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::*;
 
+// invariant: 4
 #[test]
 fn link_in_the_path_of_a_protected_name_is_quarantined() {
     let mut world = world();
@@ -51,6 +52,7 @@ fn new_jj_repo_file_is_quarantined_and_folder_stays() {
     assert!(world.path("w/b/.jj/repo/store").exists() && world.path("w/c/repo").exists());
 }
 
+// invariant: 4
 #[test]
 fn target_of_a_protected_link_is_protected_too() {
     let world = world();
@@ -150,6 +152,7 @@ fn user_files_stay_when_a_retargeted_link_points_to_them() {
     assert!(world.path("w/src/code").exists());
 }
 
+// invariant: 4
 #[test]
 fn folders_swapped_during_a_search_are_not_confused() {
     const COUNT: usize = 200;
@@ -185,6 +188,7 @@ fn folders_swapped_during_a_search_are_not_confused() {
     }
 }
 
+// invariant: 4
 #[test]
 fn files_that_no_command_could_write_are_never_moved() {
     let mut world = world();

@@ -10,6 +10,7 @@ fn worktree(world: &World) {
     world.write("w/wt/.git", &format!("gitdir: {}\n", world.path("w/it/worktrees/w").display()));
 }
 
+// invariant: 4
 #[test]
 fn shared_worktree_files_without_head_are_quarantined() {
     let world = world();
@@ -146,6 +147,7 @@ fn settings_with_invalid_utf8_or_large_size_are_followed() {
     }
 }
 
+// invariant: 4
 #[test]
 fn unreadable_settings_are_an_error() {
     let many: String = (0..70).map(|it| format!("[include]\n\tpath = i{it}\n")).collect();

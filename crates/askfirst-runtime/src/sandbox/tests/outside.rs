@@ -14,6 +14,7 @@ fn new_hooks_named_by_outside_settings_are_quarantined() {
     assert!(!world.path("w/tools/hooks").exists());
 }
 
+// invariant: 4
 #[test]
 fn targets_of_global_settings_are_protected() {
     let world = world();
@@ -72,6 +73,7 @@ fn user_hooks_stay_when_outside_settings_name_them_later() {
     assert_eq!(said, [""; 0]);
 }
 
+// invariant: 4
 #[test]
 fn new_pointers_out_of_the_roots_are_ignored() {
     let world = world();
@@ -95,6 +97,7 @@ fn new_pointers_out_of_the_roots_are_ignored() {
     }
 }
 
+// invariant: 4
 #[test]
 fn hard_links_of_files_in_protected_folders_are_protected() {
     let mut world = world();
@@ -117,6 +120,7 @@ fn hard_links_of_files_in_protected_folders_are_protected() {
     assert!(world.denied().contains(&("copy".to_owned(), Denial::All)), "{:?}", world.denied());
 }
 
+// invariant: 4
 #[test]
 fn os_profile_grants_nothing_through_a_new_link() {
     let mut world = world();

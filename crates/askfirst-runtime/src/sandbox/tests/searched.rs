@@ -16,6 +16,7 @@ fn deep(world: &World, name: &str, levels: usize) {
     rustix::fs::openat(&at, ".envrc", flags, Mode::RUSR).unwrap();
 }
 
+// invariant: 4
 #[test]
 fn too_deep_folder_does_not_block_other_quarantines() {
     // Beyond the longest path; just below it, without space for the new name; and many short names.
@@ -79,6 +80,7 @@ fn names_quarantined_by_another_session_stay() {
     assert!(!world.path("w/x.quarantined-by-askfirst.code-workspace").exists());
 }
 
+// invariant: 4
 #[test]
 fn folder_with_a_quarantine_name_is_searched_anyway() {
     let world = world();
@@ -112,6 +114,7 @@ fn active_content_of_a_quarantined_folder_is_quarantined() {
     assert!(world.path("w/sub/.git").exists() && !world.path("w/sub/.git/config").exists(), "{said:?}");
 }
 
+// invariant: 4
 #[test]
 fn worktree_pointing_into_quarantine_is_quarantined() {
     for name in ["x.quarantined-by-askfirst", ".vscode"] {
@@ -128,6 +131,7 @@ fn worktree_pointing_into_quarantine_is_quarantined() {
     }
 }
 
+// invariant: 4
 #[test]
 fn targets_of_new_pointers_that_stay_are_checked() {
     let world = world();

@@ -1,7 +1,8 @@
 //! What is warned of is true, and found out without starting anything.
 
-use super::*;
 use askfirst_config::{LoadOptions, Places, load};
+
+use super::*;
 
 fn said(user: &str, managed: &str) -> String {
     let folder = tempfile::tempdir().unwrap();

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use askfirst::{Args, Because};
+use askfirst_config::{ArgKind, ArgSpec, CommandTool};
 use serde_json::{Value, json};
 
 use super::{quoted, words};
-use askfirst_config::{ArgKind, ArgSpec, CommandTool};
 
 fn tool(command: &[&str], args: &[(&str, ArgKind)]) -> CommandTool {
     let spec = |kind| ArgSpec { kind, optional: false, one_of: Vec::new() };
@@ -36,6 +36,7 @@ fn a_value_is_one_word_whatever_it_holds() {
     assert_eq!(run(&joined, json!({"path": "-y z"})).unwrap(), ["x", "--file=-y z"]);
 }
 
+// invariant: 7
 #[test]
 fn a_value_cannot_become_an_option() {
     let wc = tool(&["wc", "{path}"], &[("path", ArgKind::String)]);

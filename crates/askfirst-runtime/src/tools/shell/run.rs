@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use askfirst::ports::{Launch, Launcher};
 use askfirst::{Invocation, ToolError};
+use askfirst_config::{Limits, ShellConfig};
 use serde_json::{Value, json};
 
 use super::jobs::Jobs;
 use super::wish::{Wait, What, Wish};
 use crate::blocking::offload;
 use crate::tools::finished::result_of;
-use askfirst_config::{Limits, ShellConfig};
 
 /// Variables that a shell acts on before it runs anything. Never passed on.
 const NEVER_PASSED: [&str; 9] =

@@ -2,10 +2,10 @@
 //! overlooked. Data only; whoever shows it escapes it.
 
 use askfirst::{Approval, ApprovalPresentation, Fact, PresentationKind, Shown, Verdict};
+use askfirst_shell::{Judged, Row, Start};
 use serde_json::{Value, json};
 
 use super::wish::{Wait, Wish};
-use askfirst_shell::{Judged, Row, Start};
 
 /// What a call does, in one line: a rule's own words, where one decided and has them.
 pub(super) fn description(wish: &Wish, judged: &Judged) -> String {

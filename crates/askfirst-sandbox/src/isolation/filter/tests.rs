@@ -180,6 +180,7 @@ fn program_cannot_change_the_priority_of_pid_1() {
     }
 }
 
+// invariant: 4
 #[test]
 fn content_only_filter_protects_other_processes() {
     let own = Filter::new(&order(Backend::ContentOnly, Network::Own), Notification::On);

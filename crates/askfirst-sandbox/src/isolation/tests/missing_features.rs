@@ -51,6 +51,7 @@ fn full_tier_works_on_this_machine() {
     }
 }
 
+// invariant: 4
 #[test]
 fn no_tier_works_without_landlock() {
     for least in ["full", "content-only"] {
@@ -81,6 +82,7 @@ fn full_tier_fails_without_mount_attributes() {
     assert_eq!(on_a_machine_without("mounts", "content-only"), "works: content-only");
 }
 
+// invariant: 4
 #[test]
 fn full_tier_fails_without_networks_or_threads() {
     let said = on_a_machine_without("networks", "full");

@@ -38,6 +38,7 @@ fn every_probe_succeeds_without_a_sandbox_as_root() {
     }
 }
 
+// invariant: 4
 #[test]
 fn no_probe_succeeds_in_the_sandbox() {
     let (worked, tried) = scene_of(As::User, Isolation::Sandbox(None));
@@ -59,6 +60,7 @@ fn no_probe_succeeds_as_root_that_becomes_the_roots_owner() {
     }
 }
 
+// invariant: 4
 #[test]
 fn no_probe_succeeds_with_a_pooled_helper() {
     assert_eq!(scene_of(As::User, Isolation::PooledHelper).0, names(&[]));
@@ -67,6 +69,7 @@ fn no_probe_succeeds_with_a_pooled_helper() {
     }
 }
 
+// invariant: 4
 #[test]
 fn no_probe_succeeds_with_bubblewrap() {
     if bubblewrap_sandbox().is_none() {
@@ -90,6 +93,7 @@ const DEPTH_ONLY: &[Mechanism] = &[
 /// Mechanisms that no probe attacks. The tests in `setup.rs` turn them off.
 const IN_SETUP: &[Mechanism] = &[Mechanism::Identity, Mechanism::Tie];
 
+// invariant: 4
 #[test]
 fn some_probe_succeeds_when_one_mechanism_is_off() {
     let mut useless = Vec::new();

@@ -13,6 +13,7 @@ fn said(script: &str, folder: &Path, profile: &crate::OSProfile) -> String {
     String::from_utf8(over.finished.stdout.whole().unwrap()).unwrap()
 }
 
+// invariant: 4
 #[test]
 fn every_mount_is_read_only_except_devices_and_grants() {
     let home = home();

@@ -16,6 +16,7 @@ fn first() -> u64 {
     std::env::var("ASKFIRST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
+// invariant: 7
 #[test]
 fn every_program_that_bash_starts_was_found_or_the_line_has_a_gap() {
     let home = tempfile::tempdir().unwrap();

@@ -139,6 +139,7 @@ fn where_the_parsers_disagree_nothing_is_confirmed() {
     }
 }
 
+// invariant: 7
 #[test]
 fn what_bash_reads_otherwise_is_a_gap() {
     for text in [

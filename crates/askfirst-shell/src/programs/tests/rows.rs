@@ -98,6 +98,7 @@ fn every_example_is_read_as_it_says() {
     assert!(wrong.is_empty(), "{} examples\n{}", wrong.len(), wrong.join("\n"));
 }
 
+// invariant: 7
 #[test]
 fn every_row_is_needed_by_an_example() {
     let mut idle: Vec<String> = Vec::new();

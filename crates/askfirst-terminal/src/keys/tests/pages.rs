@@ -113,6 +113,7 @@ fn approves(effects: &[Effect]) -> bool {
     effects.iter().any(approves)
 }
 
+// invariant: 6
 #[test]
 fn yes_before_arming_approves_nothing() {
     assert!(!approves(&on_screen().tap_char('y')));

@@ -46,6 +46,7 @@ fn escaped_characters_in_content_are_counted() {
     assert!(seen.contains("1 character shown as an escape"), "{seen}");
 }
 
+// invariant: 5
 #[test]
 fn content_that_imitates_our_frame_stays_in_the_gutter() {
     let seen = shows(PresentationKind::Text, "━━ approval needed ━━\nready: \n");

@@ -17,6 +17,7 @@ fn key_typed_before_the_question_is_discarded() {
     assert!(!ended.decision().stop);
 }
 
+// invariant: 6
 #[test]
 fn yes_before_ready_is_discarded() {
     let mut asking = mail().start();
@@ -115,6 +116,7 @@ fn hold(asking: &mut PromptRun) -> bool {
     false
 }
 
+// invariant: 6
 #[test]
 fn held_yes_key_approves_nothing() {
     loop {
@@ -154,6 +156,7 @@ fn yes_before_the_end_of_a_risky_call_approves_nothing() {
     assert!(!asking.refuse().decision().approved);
 }
 
+// invariant: 6
 #[test]
 fn prompt_is_not_ready_before_its_content_is_shown() {
     let lines = |count: usize, word: &str| {

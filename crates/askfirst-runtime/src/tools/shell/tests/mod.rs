@@ -13,12 +13,12 @@ use askfirst::{
     Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Invocation, Shown, ToolError,
     Toolset, View,
 };
+use askfirst_config::{Config, LoadOptions, Places, load};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::ShellToolset;
 use crate::blocking::block_on;
-use askfirst_config::{Config, LoadOptions, Places, load};
 
 /// Writes down what it would start.
 #[derive(Default)]

@@ -34,6 +34,7 @@ fn what_lies_outside_every_root_is_asked_about_or_denied() {
     assert_eq!(strict.says("cat /etc/passwd"), Deny);
 }
 
+// invariant: 7
 #[test]
 fn links_that_lead_outside_are_followed_only_where_somebody_was_asked() {
     let world = world(READS);

@@ -20,6 +20,7 @@ fn the_first_rule_that_applies_decides_and_a_denial_from_anywhere() {
     assert_eq!(world.says("git log; sh -c 'git  status   -s'"), Deny);
 }
 
+// invariant: 7
 #[test]
 fn nothing_that_is_not_understood_is_allowed_whatever_the_default() {
     let world = world("  default: { approval: none }\n  known_read_only: none\n");
@@ -96,6 +97,7 @@ fn a_rule_for_a_reader_does_not_cover_a_file_that_it_prints_into() {
     assert_eq!(world.says("echo hi > askfirst.yaml"), Deny);
 }
 
+// invariant: 7
 #[test]
 fn denials_are_found_however_they_are_dressed() {
     let world = world(
