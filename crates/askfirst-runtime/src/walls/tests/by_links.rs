@@ -47,7 +47,7 @@ fn a_file_that_leads_to_settings_elsewhere_is_moved_aside_and_a_folder_of_its_na
         world.write("w/b/.jj/repo/store/type", "git");
         world.write("w/c/repo", "x");
     });
-    assert!(said.len() == 1 && said[0].contains("`.jj/repo` leads to"), "{said:?}");
+    assert!(said.len() == 1 && said[0].contains("`.jj/repo` decides which settings"), "{said:?}");
     assert!(world.path("w/b/.jj/repo/store").exists() && world.path("w/c/repo").exists());
 }
 
