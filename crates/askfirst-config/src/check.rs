@@ -15,7 +15,7 @@ use super::scalar;
 /// Checks a complete config and returns its errors.
 pub(crate) fn check(root: &Node, source: &Source, dialect: Dialect) -> Vec<Fault> {
     let mut checker = Checker { source, dialect, faults: Vec::new() };
-    checker.section(root, "", "config");
+    checker.check_section(root, "", "config");
     checker.faults
 }
 
@@ -26,39 +26,39 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn fault(&mut self, node: &Node, message: String, hint: Option<String>) {
+    fn report(&mut self, node: &Node, message: String, hint: Option<String>) {
         let mut fault = self.source.fault(&node.position, message);
         fault.hint = hint;
         self.faults.push(fault);
     }
 
-    fn wrong_type(&mut self, node: &Node, name: &str, wanted: &str) {
+    fn report_type(&mut self, node: &Node, name: &str, wanted: &str) {
         let message = format!("`{}` must be {wanted}, not {}", escape(name), node.kind());
         let hint = match node.as_text().filter(|_| name == "command" && wanted == "a list") {
             Some(line) => Some(format!("write `{}`", to_word_list(line))),
             None => type_hint(node, wanted),
         };
-        self.fault(node, message, hint);
+        self.report(node, message, hint);
     }
 
     /// Checks a map whose keys are in the table. Null counts as an empty map.
-    fn section(&mut self, node: &Node, path: &str, name: &str) {
+    fn check_section(&mut self, node: &Node, path: &str, name: &str) {
         if node.is_null() {
             return;
         }
         if !node.is_map() {
             let message = format!("`{}` must be a map, not {}", escape(name), node.kind());
-            return self.fault(node, message, node.as_text().and_then(|text| section_hint(path, text)));
+            return self.report(node, message, node.as_text().and_then(|text| section_hint(path, text)));
         }
         for entry in node.entries() {
             match keys::child(path, &entry.key) {
-                Some(key) => self.value(&entry.value, key.path, key.kind, &entry.key),
-                None => self.unknown_key(entry, path),
+                Some(key) => self.check_value(&entry.value, key.path, key.kind, &entry.key),
+                None => self.report_unknown_key(entry, path),
             }
         }
     }
 
-    fn unknown_key(&mut self, entry: &Entry, path: &str) {
+    fn report_unknown_key(&mut self, entry: &Entry, path: &str) {
         if path == "tools.*" && self.dialect == Dialect::Dict {
             return;
         }
@@ -71,58 +71,66 @@ impl Checker<'_> {
         self.faults.push(fault);
     }
 
-    fn value(&mut self, node: &Node, path: &str, kind: Kind, name: &str) {
+    fn check_value(&mut self, node: &Node, path: &str, kind: Kind, name: &str) {
         match kind {
-            Kind::Section => self.section(node, path, name),
-            Kind::NameMap => self.name_map(node, path, name),
-            Kind::SectionList => self.items(node, name, |this, item| {
+            Kind::Section => self.check_section(node, path, name),
+            Kind::NameMap => self.check_name_map(node, path, name),
+            Kind::SectionList => self.check_items(node, name, |this, item| {
                 if item.is_map() {
-                    this.section(item, &format!("{path}[]"), name);
+                    this.check_section(item, &format!("{path}[]"), name);
                 } else {
-                    this.wrong_type(item, name, "a list of maps");
+                    this.report_type(item, name, "a list of maps");
                 }
             }),
             Kind::Cases => match node.value {
-                Value::List(_) => self.items(node, name, |this, item| this.section(item, path, name)),
+                Value::List(_) => {
+                    self.check_items(node, name, |this, item| this.check_section(item, path, name))
+                }
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Map(_) => {
-                    self.section(node, path, name);
+                    self.check_section(node, path, name);
                 }
             },
-            Kind::Version => self.version(node),
-            Kind::Approval => self.word(node, name, &Approval::ALL.map(Approval::as_str)),
+            Kind::Version => self.check_version(node),
+            Kind::Approval => self.check_word(node, name, &Approval::ALL.map(Approval::as_str)),
             Kind::OptionalApproval if node.is_null() => {}
-            Kind::OptionalApproval => self.word(node, name, &Approval::ALL.map(Approval::as_str)),
-            Kind::Word(words) => self.word(node, name, words),
-            Kind::Words(words) => self.items(node, name, |this, item| this.word(item, name, words)),
-            Kind::Bool if node.as_bool().is_none() => self.wrong_type(node, name, "`true` or `false`"),
+            Kind::OptionalApproval => self.check_word(node, name, &Approval::ALL.map(Approval::as_str)),
+            Kind::Word(words) => self.check_word(node, name, words),
+            Kind::Words(words) => {
+                self.check_items(node, name, |this, item| this.check_word(item, name, words))
+            }
+            Kind::Bool if node.as_bool().is_none() => self.report_type(node, name, "`true` or `false`"),
             Kind::Bool => {}
             Kind::Count if node.as_u64().is_none_or(|count| count == 0) => {
-                self.wrong_value(node, name, "a whole number greater than 0", node.as_u64().is_some());
+                self.report_value(node, name, "a whole number greater than 0", node.as_u64().is_some());
             }
             Kind::Count => {}
-            Kind::Duration => self.measure(node, name, "a duration such as `10m`, `8h`, `30s` or `500ms`"),
-            Kind::Size => self.measure(node, name, "a size such as `64MiB` or `10MB`"),
-            Kind::Text | Kind::Path => self.text(node, name),
-            Kind::Texts | Kind::Paths => self.items(node, name, |this, item| this.text(item, name)),
-            Kind::Globs => self.items(node, name, |this, item| {
-                this.text(item, name);
-                this.glob(item, item.as_text());
+            Kind::Duration => {
+                self.check_measure(node, name, "a duration such as `10m`, `8h`, `30s` or `500ms`")
+            }
+            Kind::Size => self.check_measure(node, name, "a size such as `64MiB` or `10MB`"),
+            Kind::Text | Kind::Path => self.check_text(node, name),
+            Kind::Texts | Kind::Paths => {
+                self.check_items(node, name, |this, item| this.check_text(item, name))
+            }
+            Kind::Globs => self.check_items(node, name, |this, item| {
+                this.check_text(item, name);
+                this.check_glob(item, item.as_text());
             }),
-            Kind::PathRules => self.items(node, name, |this, item| this.path_rule(item, name)),
-            Kind::EnvNames => self.items(node, name, |this, item| this.env_name(item, name)),
-            Kind::When => self.when(node, name),
-            Kind::Scalars => self.items(node, name, |this, item| this.scalar(item, name)),
-            Kind::Anything if !node.is_map() && !node.is_null() => self.wrong_type(node, name, "a map"),
+            Kind::PathRules => self.check_items(node, name, |this, item| this.check_path_rule(item, name)),
+            Kind::EnvNames => self.check_items(node, name, |this, item| this.check_env_name(item, name)),
+            Kind::When => self.check_when(node, name),
+            Kind::Scalars => self.check_items(node, name, |this, item| this.check_scalar(item, name)),
+            Kind::Anything if !node.is_map() && !node.is_null() => self.report_type(node, name, "a map"),
             Kind::Anything => {}
         }
     }
 
-    fn name_map(&mut self, node: &Node, path: &str, name: &str) {
+    fn check_name_map(&mut self, node: &Node, path: &str, name: &str) {
         if node.is_null() {
             return;
         }
         if !node.is_map() {
-            return self.wrong_type(node, name, "a map");
+            return self.report_type(node, name, "a map");
         }
         let below = format!("{path}.*");
         let Some(key) = keys::find(&below) else { return };
@@ -130,32 +138,32 @@ impl Checker<'_> {
             if entry.key.is_empty() {
                 self.faults.push(self.source.fault(&entry.at, format!("empty name in `{name}`")));
             }
-            self.value(&entry.value, key.path, key.kind, &entry.key);
+            self.check_value(&entry.value, key.path, key.kind, &entry.key);
         }
     }
 
-    fn items(&mut self, node: &Node, name: &str, mut each: impl FnMut(&mut Self, &Node)) {
+    fn check_items(&mut self, node: &Node, name: &str, mut each: impl FnMut(&mut Self, &Node)) {
         match &node.value {
             Value::List(items) => items.iter().for_each(|item| each(self, item)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Map(_) => {
-                self.wrong_type(node, name, "a list");
+                self.report_type(node, name, "a list");
             }
         }
     }
 
-    fn version(&mut self, node: &Node) {
+    fn check_version(&mut self, node: &Node) {
         if node.as_text() == Some("1") {
             let message = "`version` must be the number `1`, not text".to_owned();
-            self.fault(node, message, Some("write `version: 1`".to_owned()));
+            self.report(node, message, Some("write `version: 1`".to_owned()));
         } else if node.as_u64() != Some(1) {
             let message = format!("`version` must be `1`, not `{}`", node.brief());
-            self.fault(node, message, Some("write `version: 1`, the only supported version".to_owned()));
+            self.report(node, message, Some("write `version: 1`, the only supported version".to_owned()));
         }
     }
 
-    fn word(&mut self, node: &Node, name: &str, words: &[&str]) {
+    fn check_word(&mut self, node: &Node, name: &str, words: &[&str]) {
         let Some(text) = node.as_text() else {
-            return self.wrong_type(node, name, &join_or(words.iter().copied()));
+            return self.report_type(node, name, &join_or(words.iter().copied()));
         };
         if !words.contains(&text) {
             let message = format!(
@@ -169,20 +177,20 @@ impl Checker<'_> {
             } else {
                 find_closest(text, words.iter().copied())
             };
-            self.fault(node, message, closest.map(|word| format!("did you mean `{word}`?")));
+            self.report(node, message, closest.map(|word| format!("did you mean `{word}`?")));
         }
     }
 
-    fn wrong_value(&mut self, node: &Node, name: &str, wanted: &str, is_right_type: bool) {
+    fn report_value(&mut self, node: &Node, name: &str, wanted: &str, is_right_type: bool) {
         if is_right_type {
             let message = format!("`{}` must be {wanted}, not `{}`", escape(name), node.brief());
-            self.fault(node, message, None);
+            self.report(node, message, None);
         } else {
-            self.wrong_type(node, name, wanted);
+            self.report_type(node, name, wanted);
         }
     }
 
-    fn measure(&mut self, node: &Node, name: &str, wanted: &str) {
+    fn check_measure(&mut self, node: &Node, name: &str, wanted: &str) {
         let (duration, size) = match node.as_text() {
             Some(text) => (
                 scalar::parse_duration(text).map(|time| !time.is_zero()),
@@ -192,24 +200,24 @@ impl Checker<'_> {
         };
         let is_positive = if wanted.starts_with("a duration") { duration } else { size };
         if is_positive != Some(true) {
-            self.wrong_value(node, name, wanted, node.as_text().is_some() || is_positive.is_some());
+            self.report_value(node, name, wanted, node.as_text().is_some() || is_positive.is_some());
         }
     }
 
-    fn text(&mut self, node: &Node, name: &str) {
+    fn check_text(&mut self, node: &Node, name: &str) {
         if node.as_text().is_none() {
-            self.wrong_type(node, name, "text");
+            self.report_type(node, name, "text");
         }
     }
 
-    fn glob(&mut self, node: &Node, text: Option<&str>) {
+    fn check_glob(&mut self, node: &Node, text: Option<&str>) {
         if let Some(Err(error)) = text.map(Glob::new) {
-            self.fault(node, escape(&error.to_string()), None);
+            self.report(node, escape(&error.to_string()), None);
         }
     }
 
-    fn path_rule(&mut self, node: &Node, name: &str) {
-        let Some(text) = node.as_text() else { return self.text(node, name) };
+    fn check_path_rule(&mut self, node: &Node, name: &str) {
+        let Some(text) = node.as_text() else { return self.check_text(node, name) };
         let cause = match text.trim() {
             "" => Some("it is empty"),
             rule if rule.starts_with('!') => Some("`!` is not supported"),
@@ -218,39 +226,39 @@ impl Checker<'_> {
             _ => None,
         };
         match cause {
-            Some(cause) => self.fault(node, format!("invalid path rule `{}`: {cause}", escape(text)), None),
-            None => self.glob(node, Some(text)),
+            Some(cause) => self.report(node, format!("invalid path rule `{}`: {cause}", escape(text)), None),
+            None => self.check_glob(node, Some(text)),
         }
     }
 
-    fn env_name(&mut self, node: &Node, name: &str) {
-        let Some(text) = node.as_text() else { return self.text(node, name) };
+    fn check_env_name(&mut self, node: &Node, name: &str) {
+        let Some(text) = node.as_text() else { return self.check_text(node, name) };
         let is_word = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if text.is_empty() || !is_word || text.starts_with(|c: char| c.is_ascii_digit()) {
             let message = format!("invalid environment variable name `{}`", escape(text));
-            self.fault(node, message, None);
+            self.report(node, message, None);
         }
     }
 
-    fn scalar(&mut self, node: &Node, name: &str) {
+    fn check_scalar(&mut self, node: &Node, name: &str) {
         if matches!(node.value, Value::List(_) | Value::Map(_) | Value::Null) {
-            self.wrong_type(node, name, "text, a number or a boolean");
+            self.report_type(node, name, "text, a number or a boolean");
         }
     }
 
-    fn when(&mut self, node: &Node, name: &str) {
+    fn check_when(&mut self, node: &Node, name: &str) {
         if !node.is_map() {
-            return self.wrong_type(node, name, "a map of arguments");
+            return self.report_type(node, name, "a map of arguments");
         }
         for entry in node.entries() {
             match &entry.value.value {
                 Value::List(items) if items.is_empty() => {
                     let name = escape(&entry.key);
                     let message = format!("the condition on `{name}` can never match: its list is empty");
-                    self.fault(&entry.value, message, None);
+                    self.report(&entry.value, message, None);
                 }
-                Value::List(items) => items.iter().for_each(|item| self.scalar(item, &entry.key)),
-                Value::Map(_) => self.wrong_type(&entry.value, &entry.key, "a value or a list of values"),
+                Value::List(items) => items.iter().for_each(|item| self.check_scalar(item, &entry.key)),
+                Value::Map(_) => self.report_type(&entry.value, &entry.key, "a value or a list of values"),
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {}
             }
         }

@@ -9,17 +9,17 @@ pub(crate) fn emit(root: &Node, text: &str) -> String {
     match &root.value {
         Value::Map(entries) if !entries.is_empty() => {
             if let Some(header) = &root.comments.header {
-                emitter.line(0, header);
+                emitter.write_line(0, header);
             }
-            emitter.map(entries, 0, false);
+            emitter.write_map(entries, 0, false);
         }
         Value::Map(_) | Value::List(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {
-            let flow = emitter.flow(root);
-            emitter.line(0, &flow);
+            let flow = emitter.flow_text(root);
+            emitter.write_line(0, &flow);
         }
     }
     for comment in &root.comments.below {
-        emitter.line(0, comment);
+        emitter.write_line(0, comment);
     }
     emitter.out
 }
@@ -30,7 +30,7 @@ struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
-    fn line(&mut self, indent: usize, text: &str) {
+    fn write_line(&mut self, indent: usize, text: &str) {
         if !text.is_empty() {
             self.out.push_str(&" ".repeat(indent));
         }
@@ -38,23 +38,23 @@ impl Emitter<'_> {
         self.out.push('\n');
     }
 
-    fn map(&mut self, entries: &[Entry], indent: usize, on_a_dash: bool) {
+    fn write_map(&mut self, entries: &[Entry], indent: usize, on_a_dash: bool) {
         for (n, entry) in entries.iter().enumerate() {
             let inline = on_a_dash && n == 0;
             if !inline {
-                self.above(&entry.value, indent);
+                self.write_above(&entry.value, indent);
                 self.out.push_str(&" ".repeat(indent));
             }
-            let key = self.key(entry);
+            let key = self.key_text(entry);
             self.out.push_str(&key);
             self.out.push(':');
-            self.value(&entry.value, indent, self.is_same_column(entry, indent));
+            self.write_value(&entry.value, indent, self.is_same_column(entry, indent));
         }
     }
 
-    fn list(&mut self, items: &[Node], indent: usize) {
+    fn write_list(&mut self, items: &[Node], indent: usize) {
         for item in items {
-            self.above(item, indent);
+            self.write_above(item, indent);
             self.out.push_str(&" ".repeat(indent));
             self.out.push('-');
             match &item.value {
@@ -62,21 +62,21 @@ impl Emitter<'_> {
                     match &item.comments.header {
                         Some(header) => {
                             self.out.push_str(&format!(" {header}\n"));
-                            self.map(entries, indent + 2, false);
+                            self.write_map(entries, indent + 2, false);
                         }
                         None => {
                             let above = entries.first().map(|entry| entry.value.comments.above.clone());
                             let above = above.unwrap_or_default();
                             if above.is_empty() {
                                 self.out.push(' ');
-                                self.map(entries, indent + 2, true);
+                                self.write_map(entries, indent + 2, true);
                             } else {
                                 self.out.push('\n');
-                                self.map(entries, indent + 2, false);
+                                self.write_map(entries, indent + 2, false);
                             }
                         }
                     }
-                    self.below(item, indent + 2);
+                    self.write_below(item, indent + 2);
                 }
                 Value::Map(_)
                 | Value::List(_)
@@ -84,15 +84,15 @@ impl Emitter<'_> {
                 | Value::Bool(_)
                 | Value::Number(_)
                 | Value::Text(_) => {
-                    self.value(item, indent, false);
+                    self.write_value(item, indent, false);
                 }
             }
         }
     }
 
     /// Writes the value after a key or a dash, up to the end of its last line.
-    fn value(&mut self, node: &Node, indent: usize, same_column: bool) {
-        if let Some(copy) = self.copy(node, same_column) {
+    fn write_value(&mut self, node: &Node, indent: usize, same_column: bool) {
+        if let Some(copy) = self.copy_text(node, same_column) {
             // A block starts on a new line, and its first line keeps its indentation.
             if node.style == Style::Block {
                 let header =
@@ -109,18 +109,18 @@ impl Emitter<'_> {
                 self.out.push_str(&copy);
             }
             // The copy of a block scalar already includes the comment after its header.
-            return self.right(last_right(node));
+            return self.write_right(last_right(node));
         }
         match &node.value {
             Value::Map(entries) if self.is_block(node) => {
-                self.header(node);
-                self.map(entries, indent + 2, false);
-                self.below(node, indent + 2);
+                self.write_header(node);
+                self.write_map(entries, indent + 2, false);
+                self.write_below(node, indent + 2);
             }
             Value::List(items) if self.is_block(node) => {
-                self.header(node);
-                self.list(items, indent + 2);
-                self.below(node, indent + 2);
+                self.write_header(node);
+                self.write_list(items, indent + 2);
+                self.write_below(node, indent + 2);
             }
             Value::Map(_)
             | Value::List(_)
@@ -128,15 +128,15 @@ impl Emitter<'_> {
             | Value::Bool(_)
             | Value::Number(_)
             | Value::Text(_) => {
-                let flow = self.flow(node);
+                let flow = self.flow_text(node);
                 self.out.push(' ');
                 self.out.push_str(&flow);
-                self.right(node.comments.right.as_deref());
+                self.write_right(node.comments.right.as_deref());
             }
         }
     }
 
-    fn header(&mut self, node: &Node) {
+    fn write_header(&mut self, node: &Node) {
         for comment in node.comments.header.iter().chain(&node.comments.right) {
             self.out.push(' ');
             self.out.push_str(comment);
@@ -144,7 +144,7 @@ impl Emitter<'_> {
         self.out.push('\n');
     }
 
-    fn right(&mut self, comment: Option<&str>) {
+    fn write_right(&mut self, comment: Option<&str>) {
         if let Some(comment) = comment {
             self.out.push_str("  ");
             self.out.push_str(comment);
@@ -152,18 +152,18 @@ impl Emitter<'_> {
         self.out.push('\n');
     }
 
-    fn above(&mut self, node: &Node, indent: usize) {
+    fn write_above(&mut self, node: &Node, indent: usize) {
         if node.comments.blank_above && !self.out.is_empty() && !self.out.ends_with("\n\n") {
             self.out.push('\n');
         }
         for comment in &node.comments.above {
-            self.line(indent, comment);
+            self.write_line(indent, comment);
         }
     }
 
-    fn below(&mut self, node: &Node, indent: usize) {
+    fn write_below(&mut self, node: &Node, indent: usize) {
         for comment in &node.comments.below {
-            self.line(indent, comment);
+            self.write_line(indent, comment);
         }
     }
 
@@ -184,7 +184,7 @@ impl Emitter<'_> {
     /// Returns the text of a value that was not rewritten.
     ///
     /// A text of several lines can be copied only to the same column.
-    fn copy(&self, node: &Node, same_column: bool) -> Option<String> {
+    fn copy_text(&self, node: &Node, same_column: bool) -> Option<String> {
         let text = self.text.get(unchanged_bytes(node)?)?;
         let is_one_line = !text.contains('\n') && node.style == Style::Flow;
         // The text of a block does not include the comments above its first child.
@@ -192,13 +192,13 @@ impl Emitter<'_> {
         ((is_one_line && !has_comments_inside(node)) || (same_column && is_complete)).then(|| text.to_owned())
     }
 
-    fn key(&self, entry: &Entry) -> String {
+    fn key_text(&self, entry: &Entry) -> String {
         let copied = entry.source.clone().and_then(|range| self.text.get(range));
         copied.map_or_else(|| scalar_text(&entry.key), str::to_owned)
     }
 
-    fn flow(&self, node: &Node) -> String {
-        if let Some(copy) = self.copy(node, false) {
+    fn flow_text(&self, node: &Node) -> String {
+        if let Some(copy) = self.copy_text(node, false) {
             return if copy.is_empty() { "null".to_owned() } else { copy };
         }
         match &node.value {
@@ -207,12 +207,13 @@ impl Emitter<'_> {
             Value::Number(number) => number.to_string(),
             Value::Text(text) => scalar_text(text),
             Value::List(items) => {
-                let items: Vec<String> = items.iter().map(|item| self.flow(item)).collect();
+                let items: Vec<String> = items.iter().map(|item| self.flow_text(item)).collect();
                 format!("[{}]", items.join(", "))
             }
             Value::Map(entries) if entries.is_empty() => "{}".to_owned(),
             Value::Map(entries) => {
-                let entry = |entry: &Entry| format!("{}: {}", self.key(entry), self.flow(&entry.value));
+                let entry =
+                    |entry: &Entry| format!("{}: {}", self.key_text(entry), self.flow_text(&entry.value));
                 let entries: Vec<String> = entries.iter().map(entry).collect();
                 format!("{{ {} }}", entries.join(", "))
             }

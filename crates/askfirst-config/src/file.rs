@@ -87,7 +87,7 @@ pub(crate) fn parse(source: &Source) -> Result<Tree, Fault> {
         repeated: 0,
         has_aliases: false,
     };
-    let root = builder.document()?;
+    let root = builder.parse_document()?;
     let TreeBuilder { comments, faults, has_aliases, .. } = builder;
     Ok(Tree { root, comments, has_aliases, faults })
 }
@@ -105,28 +105,28 @@ struct TreeBuilder<'a> {
 }
 
 impl<'a> TreeBuilder<'a> {
-    fn document(&mut self) -> Result<Node, Fault> {
+    fn parse_document(&mut self) -> Result<Node, Fault> {
         let mut root = None;
         loop {
-            let (event, span) = self.next()?;
+            let (event, span) = self.next_event()?;
             match event {
                 Event::StreamEnd => break,
                 Event::StreamStart | Event::DocumentEnd => {}
                 Event::DocumentStart(..) => {
                     if root.is_some() {
                         let message = "a second YAML document starts here";
-                        let fault = self.source.fault(&self.position(&span), message);
+                        let fault = self.source.fault(&self.position_of(&span), message);
                         return Err(with_hint(fault, "remove the `---` line: a config is a single document"));
                     }
                 }
-                event => root = Some(self.node(event, &span, 0)?),
+                event => root = Some(self.parse_node(event, &span, 0)?),
             }
         }
         Ok(root.unwrap_or_else(|| Node::generated(Value::Null, &Position::start())))
     }
 
     /// Returns the next event that is not a comment, and collects the comments before it.
-    fn next(&mut self) -> Result<(Event<'a>, Span), Fault> {
+    fn next_event(&mut self) -> Result<(Event<'a>, Span), Fault> {
         loop {
             match self.parser.next_event() {
                 None => return Ok((Event::StreamEnd, Span::default())),
@@ -151,14 +151,14 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    fn position(&self, span: &Span) -> Position {
+    fn position_of(&self, span: &Span) -> Position {
         let span_bytes = span.byte_range().unwrap_or_default();
         let line = fit(span.start.line().max(1));
         Position { span: span_bytes, line, column: fit(span.start.col() + 1) }
     }
 
-    fn node(&mut self, event: Event<'a>, span: &Span, depth: usize) -> Result<Node, Fault> {
-        let position = self.position(span);
+    fn parse_node(&mut self, event: Event<'a>, span: &Span, depth: usize) -> Result<Node, Fault> {
+        let position = self.position_of(span);
         if depth > MAX_DEPTH {
             return Err(self.source.fault(&position, format!("nested more than {MAX_DEPTH} levels deep")));
         }
@@ -167,25 +167,25 @@ impl<'a> TreeBuilder<'a> {
             return Err(self.source.fault(&position, format!("the file has more than {MAX_VALUES} values")));
         }
         let (anchor, tagged, node) = match event {
-            Event::Alias(anchor) => return self.repeat(anchor, position, depth),
+            Event::Alias(anchor) => return self.repeat_anchor(anchor, position, depth),
             Event::Scalar(text, style, anchor, tag) => {
                 let node = match style {
-                    ScalarStyle::Plain => self.build(scalar::parse_plain(&text), position, Style::Flow),
+                    ScalarStyle::Plain => self.build_node(scalar::parse_plain(&text), position, Style::Flow),
                     ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
-                        self.build(Value::Text(text.into_owned()), position, Style::Flow)
+                        self.build_node(Value::Text(text.into_owned()), position, Style::Flow)
                     }
                     ScalarStyle::Literal | ScalarStyle::Folded => {
-                        self.block_scalar(text.into_owned(), position)
+                        self.build_block_scalar(text.into_owned(), position)
                     }
                 };
                 (anchor, tag.is_some(), node)
             }
             Event::SequenceStart(style, anchor, tag) => {
-                let node = self.list(position, style, depth)?;
+                let node = self.parse_list(position, style, depth)?;
                 (anchor, tag.is_some(), node)
             }
             Event::MappingStart(style, anchor, tag) => {
-                let node = self.map(position, style, depth)?;
+                let node = self.parse_map(position, style, depth)?;
                 (anchor, tag.is_some(), node)
             }
             _ => return Err(self.source.fault(&position, "invalid YAML")),
@@ -199,7 +199,7 @@ impl<'a> TreeBuilder<'a> {
         Ok(node)
     }
 
-    fn build(&self, value: Value, mut position: Position, style: Style) -> Node {
+    fn build_node(&self, value: Value, mut position: Position, style: Style) -> Node {
         // The parser's span may include the line break after the value.
         let text = self.source.text.get(position.span.clone()).unwrap_or_default();
         position.span.end = position.span.start + text.trim_end().len();
@@ -208,7 +208,7 @@ impl<'a> TreeBuilder<'a> {
     }
 
     /// Builds the node of a block scalar. The parser's span omits the `|` or `>` before the lines.
-    fn block_scalar(&self, text: String, mut position: Position) -> Node {
+    fn build_block_scalar(&self, text: String, mut position: Position) -> Node {
         let end = self.source.text.get(position.span.clone()).unwrap_or_default().trim_end().len();
         position.span.end = position.span.start + end;
         // Spaces at the end of the last line belong to the text.
@@ -240,28 +240,28 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    fn list(&mut self, position: Position, style: StructureStyle, depth: usize) -> Result<Node, Fault> {
+    fn parse_list(&mut self, position: Position, style: StructureStyle, depth: usize) -> Result<Node, Fault> {
         let mut items = Vec::new();
         loop {
-            let (event, span) = self.next()?;
+            let (event, span) = self.next_event()?;
             if event == Event::SequenceEnd {
                 let end = items.last().map_or(position.span.end, |item: &Node| item.position.span.end);
-                return Ok(self.collection(Value::List(items), position, style, &span, end));
+                return Ok(self.build_collection(Value::List(items), position, style, &span, end));
             }
-            items.push(self.node(event, &span, depth + 1)?);
+            items.push(self.parse_node(event, &span, depth + 1)?);
         }
     }
 
-    fn map(&mut self, position: Position, style: StructureStyle, depth: usize) -> Result<Node, Fault> {
+    fn parse_map(&mut self, position: Position, style: StructureStyle, depth: usize) -> Result<Node, Fault> {
         let mut entries: Vec<Entry> = Vec::with_capacity(1);
         let mut lines: HashMap<String, u32> = HashMap::new();
         let mut end = position.span.end;
         loop {
-            let (event, span) = self.next()?;
+            let (event, span) = self.next_event()?;
             if event == Event::MappingEnd {
-                return Ok(self.collection(Value::Map(entries), position, style, &span, end));
+                return Ok(self.build_collection(Value::Map(entries), position, style, &span, end));
             }
-            let at = self.position(&span);
+            let at = self.position_of(&span);
             let Event::Scalar(key, _, 0, None) = event else {
                 let fault = self.source.fault(&at, "a key must be plain text");
                 return Err(with_hint(fault, "lists, maps, aliases and tags cannot be keys"));
@@ -271,8 +271,8 @@ impl<'a> TreeBuilder<'a> {
                 let fault = self.source.fault(&at, "the merge key `<<` is not supported");
                 return Err(with_hint(fault, "copy the keys into this map"));
             }
-            let (event, span) = self.next()?;
-            let value = self.node(event, &span, depth + 1)?;
+            let (event, span) = self.next_event()?;
+            let value = self.parse_node(event, &span, depth + 1)?;
             end = value.position.span.end.max(at.span.end);
             let first = match entries.len() {
                 0..=FEW => entries.iter().find(|entry| entry.key == key).map(|entry| entry.at.line),
@@ -296,7 +296,7 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    fn collection(
+    fn build_collection(
         &self,
         value: Value,
         position: Position,
@@ -309,7 +309,7 @@ impl<'a> TreeBuilder<'a> {
             StructureStyle::Block => (Style::Block, last),
         };
         let end = end.max(position.span.start);
-        let mut node = self.build(value, Position { span: position.span.start..end, ..position }, style);
+        let mut node = self.build_node(value, Position { span: position.span.start..end, ..position }, style);
         // Spaces at the end of the last line may belong to a block scalar.
         let cut = self.source.text.get(node.position.span.end..end).unwrap_or_default();
         node.position.span.end += cut.len() - cut.trim_start_matches([' ', '\t']).len();
@@ -317,7 +317,7 @@ impl<'a> TreeBuilder<'a> {
         node
     }
 
-    fn repeat(&mut self, anchor: usize, position: Position, depth: usize) -> Result<Node, Fault> {
+    fn repeat_anchor(&mut self, anchor: usize, position: Position, depth: usize) -> Result<Node, Fault> {
         self.has_aliases = true;
         let Some(found) = self.anchors.get(&anchor) else {
             return Err(self.source.fault(&position, "the alias refers to a value that contains it"));

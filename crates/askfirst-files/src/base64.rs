@@ -1,15 +1,16 @@
-//! Base64 with padding, as JSON carries bytes. Anything that is not exactly that is refused, so that no two texts mean
-//! the same bytes.
+//! Base64 with padding, for binary content in JSON.
+//!
+//! Decoding accepts only the canonical form, so no two texts decode to the same bytes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Bytes as text.
+/// Encodes bytes as text.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Text as bytes. Nothing if it is not base64.
+/// Decodes a text. Returns `None` if it is not canonical base64.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }

@@ -1,4 +1,4 @@
-//! What a question rested on, and whether it still holds when the call runs.
+//! The basis of a shown call: the state of its files, which is compared again before the call runs.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,107 +7,137 @@ use rustix::fs::Stat;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::error::Trouble;
+use super::error::CallError;
+use super::file_call::FileCall;
 use super::handle::{Kind, size_of};
-use super::place::{Ground, Spot};
+use super::location::Location;
+use super::place::RootView;
 use super::plan::Plan;
 use super::read;
-use super::tree::{self, Sum};
-use super::wish::Wish;
+use super::tree::{self, FolderTotals};
 
-/// Files up to this size are told by their content, larger ones by what the system says about them.
+/// Files up to this size are compared by content, larger files by metadata.
 pub(crate) const MAX_SHOWN: u64 = 16 << 20;
 
-/// How closely a place is looked at.
+/// How the state of a file is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum CompareBy {
     Content,
-    Outside,
+    Metadata,
 }
 
-fn look(wish: &Wish) -> Option<Look> {
-    match wish {
-        Wish::Write { .. } | Wish::Edit { .. } => Some(Look::Content),
-        Wish::Make { .. }
-        | Wish::Move { .. }
-        | Wish::Copy { .. }
-        | Wish::Delete { .. }
-        | Wish::Attach { .. } => Some(Look::Outside),
-        Wish::Read { .. } | Wish::List { .. } | Wish::Find { .. } | Wish::Stat { .. } => None,
+/// Returns how a call compares its files, or `None` if only their paths matter.
+fn compare_by(call: &FileCall) -> Option<CompareBy> {
+    match call {
+        FileCall::Write { .. } | FileCall::Edit { .. } => Some(CompareBy::Content),
+        FileCall::Make { .. }
+        | FileCall::Move { .. }
+        | FileCall::Copy { .. }
+        | FileCall::Delete { .. }
+        | FileCall::Attach { .. } => Some(CompareBy::Metadata),
+        FileCall::Read { .. } | FileCall::List { .. } | FileCall::Find { .. } | FileCall::Stat { .. } => None,
     }
 }
 
-/// Whether the content that was looked at is wanted too.
+/// Whether an observation keeps the content of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keep {
-    Content,
-    Nothing,
+enum KeepContent {
+    Yes,
+    No,
 }
 
-/// What was seen of the places of a call.
+/// The state of a call's files at one moment.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
-    /// The file that the call is about: the very bytes that were digested, where they are wanted.
+pub(crate) struct Observation {
+    /// The content of the file, if it was kept. The digest is of exactly these bytes.
     pub(crate) content: Option<Vec<u8>>,
-    /// Its digest.
+    /// The digest of the content.
     pub(crate) digest: Option<String>,
-    /// What is in each place that is a folder.
-    pub(crate) sums: Vec<Option<Sum>>,
+    /// For each location that is a folder, the totals of its content.
+    pub(crate) totals: Vec<Option<FolderTotals>>,
 }
 
-/// What a question about a call rests on, and what was seen for it.
-pub(crate) fn of(ground: &Ground<'_>, wish: &Wish, plan: &Plan) -> Result<(Value, Seen), Trouble> {
-    looked(ground, wish, plan, Keep::Content)
+/// Returns the basis of a call, and the observation that it was made from.
+pub(crate) fn capture(
+    view: &RootView<'_>,
+    call: &FileCall,
+    plan: &Plan,
+) -> Result<(Value, Observation), CallError> {
+    observe(view, call, plan, KeepContent::Yes)
 }
 
-fn looked(ground: &Ground<'_>, wish: &Wish, plan: &Plan, keep: Keep) -> Result<(Value, Seen), Trouble> {
-    let (mut was, mut seen) = (Vec::new(), Seen::default());
-    if let Some(look) = look(wish) {
-        for spot in &plan.spots {
-            was.push(print(ground, spot, (look, keep), &mut seen)?);
+fn observe(
+    view: &RootView<'_>,
+    call: &FileCall,
+    plan: &Plan,
+    keep: KeepContent,
+) -> Result<(Value, Observation), CallError> {
+    let (mut states, mut observation) = (Vec::new(), Observation::default());
+    if let Some(by) = compare_by(call) {
+        for location in &plan.locations {
+            states.push(fingerprint(view, location, (by, keep), &mut observation)?);
         }
     }
-    Ok((json!({"at": plan.at(), "was": was}), seen))
+    Ok((json!({"at": plan.labels(), "was": states}), observation))
 }
 
-/// Whether everything is as it was, and what was seen. An edit is made in the very bytes that were compared.
-pub(crate) fn check(ground: &Ground<'_>, wish: &Wish, plan: &Plan, basis: &Value) -> Result<Seen, Trouble> {
-    let keep = if matches!(wish, Wish::Edit { .. }) { Keep::Content } else { Keep::Nothing };
-    let (now, seen) = looked(ground, wish, plan, keep)?;
+/// Compares the current state of a call's files with the basis.
+///
+/// Returns the observation. An edit applies to exactly the bytes that were compared.
+pub(crate) fn compare(
+    view: &RootView<'_>,
+    call: &FileCall,
+    plan: &Plan,
+    basis: &Value,
+) -> Result<Observation, CallError> {
+    let keep = if matches!(call, FileCall::Edit { .. }) { KeepContent::Yes } else { KeepContent::No };
+    let (now, observation) = observe(view, call, plan, keep)?;
     if now == *basis {
-        return Ok(seen);
+        return Ok(observation);
     }
-    let what = if now.get("at") == basis.get("at") { "changed" } else { "leads elsewhere" };
-    Err(Trouble::Stale(format!("`{}` {what} since it was shown", plan.at().join("` or `"))))
+    let labels = plan.labels().join("` or `");
+    Err(CallError::Stale(if now.get("at") == basis.get("at") {
+        format!("`{labels}` changed since it was shown")
+    } else {
+        format!("the path now leads to `{labels}`, which is not the path that was shown")
+    }))
 }
 
-fn print(ground: &Ground<'_>, spot: &Spot, how: (Look, Keep), seen: &mut Seen) -> Result<Value, Trouble> {
-    let Some(thing) = &spot.thing else {
-        seen.sums.push(None);
+/// Describes the state of one location, and adds it to the observation.
+fn fingerprint(
+    view: &RootView<'_>,
+    location: &Location,
+    (by, keep): (CompareBy, KeepContent),
+    observation: &mut Observation,
+) -> Result<Value, CallError> {
+    let Some(object) = &location.object else {
+        observation.totals.push(None);
         return Ok("absent".into());
     };
-    let stat = &thing.stat;
-    let (print, sum) = match thing.kind {
-        Kind::File if how.0 == Look::Content && size_of(stat) <= MAX_SHOWN => {
-            let (mut file, stat) = ground.open(spot)?;
-            let (digest, size) = match how.1 {
-                Keep::Nothing => {
-                    (digest(&mut file).map_err(|e| Trouble::failed(&spot.label, e))?, size_of(&stat))
+    let stat = &object.stat;
+    let (state, totals) = match object.kind {
+        Kind::File if by == CompareBy::Content && size_of(stat) <= MAX_SHOWN => {
+            let (mut file, stat) = view.open_file(location)?;
+            let (digest, size) = match keep {
+                KeepContent::No => {
+                    let error = |e| CallError::failed(&format!("cannot read `{}`", location.label), e);
+                    (digest(&mut file).map_err(error)?, size_of(&stat))
                 }
-                // What was read may be less or more than was there when it was opened; then it was written to.
-                Keep::Content => {
-                    let content = read::bytes(&file, &spot.label, 0, MAX_SHOWN)?;
+                // Uses the size of the content that was read, which differs if another process wrote meanwhile.
+                KeepContent::Yes => {
+                    let content = read::read_bytes(&file, &location.label, 0, MAX_SHOWN)?;
                     let known = (askfirst::Digest::of(&content).to_string(), content.len() as u64);
-                    seen.content = Some(content);
+                    observation.content = Some(content);
                     known
                 }
             };
-            seen.digest = Some(digest.clone());
+            observation.digest = Some(digest.clone());
             (json!({"ino": stat.st_ino, "size": size, "mtime": mtime(&stat), "digest": digest}), None)
         }
         Kind::Folder => {
-            let sum = tree::sum(ground, spot)?;
-            (json!({"ino": stat.st_ino, "mtime": mtime(stat), "sum": [sum.0, sum.1, sum.2]}), Some(sum))
+            let totals = tree::count_content(view, location)?;
+            let sum = [totals.0, totals.1, totals.2];
+            (json!({"ino": stat.st_ino, "mtime": mtime(stat), "sum": sum}), Some(totals))
         }
         Kind::File | Kind::Link | Kind::Other(_) => {
             let ctime = format!("{}.{:09}", stat.st_ctime, stat.st_ctime_nsec);
@@ -115,26 +145,35 @@ fn print(ground: &Ground<'_>, spot: &Spot, how: (Look, Keep), seen: &mut Seen) -
             (json!({"ino": stat.st_ino, "size": size, "mtime": mtime(stat), "ctime": ctime}), None)
         }
     };
-    seen.sums.push(sum);
-    Ok(print)
+    observation.totals.push(totals);
+    Ok(state)
 }
 
-/// Whether everything is as it was a moment ago. A content that was read needs no second reading for that: it is what
-/// was digested, and the system says whether somebody wrote to the file meanwhile.
-pub(crate) fn still(ground: &Ground<'_>, wish: &Wish, plan: &Plan, was: &Value) -> Result<bool, Trouble> {
-    match look(wish) {
-        Some(Look::Content) => {}
-        Some(Look::Outside) | None => return Ok(looked(ground, wish, plan, Keep::Nothing)?.0 == *was),
+/// Returns true if the files are still as they were when the basis was captured.
+///
+/// The content need not be read again: the digest is of the captured content.
+/// Size and modification time show whether another process has written to the file since then.
+pub(crate) fn is_unchanged(
+    view: &RootView<'_>,
+    call: &FileCall,
+    plan: &Plan,
+    basis: &Value,
+) -> Result<bool, CallError> {
+    match compare_by(call) {
+        Some(CompareBy::Content) => {}
+        Some(CompareBy::Metadata) | None => {
+            return Ok(observe(view, call, plan, KeepContent::No)?.0 == *basis);
+        }
     }
-    let prints = was.get("was").and_then(Value::as_array);
-    for (spot, print) in plan.spots.iter().zip(prints.into_iter().flatten()) {
-        let Some(stat) = spot.thing.as_ref().map(|_| ground.open(spot)).transpose()?.map(|(_, stat)| stat)
-        else {
+    let states = basis.get("was").and_then(Value::as_array);
+    for (location, state) in plan.locations.iter().zip(states.into_iter().flatten()) {
+        let opened = location.object.as_ref().map(|_| view.open_file(location)).transpose()?;
+        let Some(stat) = opened.map(|(_, stat)| stat) else {
             continue;
         };
         let now = json!([stat.st_ino, size_of(&stat), mtime(&stat)]);
-        let was = json!([print.get("ino"), print.get("size"), print.get("mtime")]);
-        if now != was {
+        let before = json!([state.get("ino"), state.get("size"), state.get("mtime")]);
+        if now != before {
             return Ok(false);
         }
     }
@@ -145,16 +184,16 @@ fn mtime(stat: &Stat) -> String {
     format!("{}.{:09}", stat.st_mtime, stat.st_mtime_nsec)
 }
 
-/// The digest of what is in a file, read piece by piece.
+/// Computes the digest of a file's content, one chunk at a time.
 pub(crate) fn digest(file: &mut File) -> std::io::Result<String> {
     let mut hasher = Sha256::new();
-    let mut piece = vec![0; 64 << 10];
+    let mut chunk = vec![0; 64 << 10];
     loop {
-        let read = file.read(&mut piece)?;
+        let read = file.read(&mut chunk)?;
         if read == 0 {
             let bytes: [u8; 32] = hasher.finalize().into();
             return Ok(bytes.iter().fold("sha256:".to_owned(), |text, byte| text + &format!("{byte:02x}")));
         }
-        hasher.update(piece.get(..read).unwrap_or_default());
+        hasher.update(chunk.get(..read).unwrap_or_default());
     }
 }

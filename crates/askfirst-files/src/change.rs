@@ -1,4 +1,4 @@
-//! Making folders, moving, copying and deleting, by handles and single names.
+//! Creates folders, and moves, copies and deletes files, with open folders and single names.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -9,27 +9,28 @@ use rustix::fs::{AtFlags, Dir, Mode};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 
-use super::error::Trouble;
+use super::error::CallError;
+use super::file_call::{DeleteScope, ExistingTarget};
 use super::handle::{self, Kind};
-use super::place::{Ground, Spot, moved};
+use super::location::Location;
+use super::place::{RootView, changed_meanwhile};
 use super::plan::Access;
-use super::wish::{Depth, InTheWay};
-use super::write::{Target, move_new, sync};
+use super::write::{Target, rename_to_new, sync};
 
-/// Makes a folder and those above it.
-pub(crate) fn make(ground: &Ground<'_>, spot: &Spot) -> Result<Value, Trouble> {
+/// Creates a folder and the missing folders above it.
+pub(crate) fn make_folder(view: &RootView<'_>, location: &Location) -> Result<Value, CallError> {
     let fault = |e: Errno| match e {
-        Errno::LOOP => moved(&spot.label),
-        error => Trouble::failed(&format!("the folder `{}` cannot be made", spot.label), error),
+        Errno::LOOP => changed_meanwhile(&location.label),
+        error => CallError::failed(&format!("cannot create the folder `{}`", location.label), error),
     };
-    match spot.kind() {
-        Some(Kind::Folder) => return Ok(json!({"path": spot.label, "made": false})),
+    match location.kind() {
+        Some(Kind::Folder) => return Ok(json!({"path": location.label, "made": false})),
         Some(Kind::File | Kind::Link | Kind::Other(_)) => return Err(fault(Errno::EXIST)),
         None => {}
     }
-    let root = ground.root(spot.root)?;
+    let root = view.root(location.root)?;
     let mut inner: Option<OwnedFd> = None;
-    let mut names = spot.path.iter().peekable();
+    let mut names = location.path.iter().peekable();
     while let Some(name) = names.next() {
         let folder = inner.as_ref().map_or(root.folder.as_fd(), AsFd::as_fd);
         let made = match rustix::fs::mkdirat(folder, name, Mode::from_raw_mode(0o777)) {
@@ -38,127 +39,144 @@ pub(crate) fn make(ground: &Ground<'_>, spot: &Spot) -> Result<Value, Trouble> {
             Err(error) => return Err(fault(error)),
         };
         if made {
-            sync(folder, &spot.label)?;
+            sync(folder, &location.label)?;
         }
         if !made || names.peek().is_some() {
-            inner = Some(handle::folder(folder, Path::new(name)).map_err(fault)?);
+            inner = Some(handle::open_folder(folder, Path::new(name)).map_err(fault)?);
         }
     }
-    Ok(json!({"path": spot.label, "made": true}))
+    Ok(json!({"path": location.label, "made": true}))
 }
 
 /// Moves a file, link or folder.
-pub(crate) fn rename(
-    ground: &Ground<'_>,
-    from: &Spot,
-    to: &Spot,
-    in_the_way: InTheWay,
-) -> Result<Value, Trouble> {
-    let Some(thing) = &from.thing else { return Err(missing(from)) };
-    refuse_in_the_way(to, in_the_way)?;
-    let (folder, name) = ground.folder_of(from)?;
-    let (to_folder, to_name) = ground.folder_of(to)?;
+pub(crate) fn move_object(
+    view: &RootView<'_>,
+    from: &Location,
+    to: &Location,
+    existing: ExistingTarget,
+) -> Result<Value, CallError> {
+    let Some(object) = &from.object else { return Err(missing(from)) };
+    refuse_existing(to, existing)?;
+    let (folder, name) = view.open_parent(from)?;
+    let (to_folder, to_name) = view.open_parent(to)?;
     let fault = |e: Errno| match e {
-        Errno::EXIST => moved(&to.label),
-        Errno::XDEV => Trouble::Failed(format!(
-            "`{}` lies on another file system than `{}`, to which only files can be moved; hint: make the folder there \
-             and move its files",
+        Errno::EXIST => changed_meanwhile(&to.label),
+        Errno::XDEV => CallError::Failed(format!(
+            "cannot move the folder `{}` to the file system of `{}`; hint: create the folder there and move its \
+             files one by one",
             from.label, to.label
         )),
-        error => Trouble::failed(&format!("`{}` cannot be moved", from.label), error),
+        error => CallError::failed(&format!("cannot move `{}`", from.label), error),
     };
-    if !handle::look(&folder, &name).map_err(fault)?.is_some_and(|now| handle::same(&now, &thing.stat)) {
-        return Err(moved(&from.label));
+    let now = handle::stat_name(&folder, &name).map_err(fault)?;
+    if !now.is_some_and(|now| handle::is_same_file(&now, &object.stat)) {
+        return Err(changed_meanwhile(&from.label));
     }
-    let done = match &to.thing {
-        None => move_new(&folder, &name, &to_folder, &to_name),
+    let renamed = match &to.object {
+        None => rename_to_new(&folder, &name, &to_folder, &to_name),
         Some(old) => {
-            let now = handle::look(&to_folder, &to_name).map_err(fault)?;
-            if !now.is_some_and(|now| handle::same(&now, &old.stat)) {
-                return Err(moved(&to.label));
+            let now = handle::stat_name(&to_folder, &to_name).map_err(fault)?;
+            if !now.is_some_and(|now| handle::is_same_file(&now, &old.stat)) {
+                return Err(changed_meanwhile(&to.label));
             }
             rustix::fs::renameat(&folder, &name, &to_folder, &to_name)
         }
     };
-    match done {
+    match renamed {
         Ok(()) => sync(&to_folder, &to.label)?,
-        // Whole and synced at its new place before it is taken from the old one.
-        Err(Errno::XDEV) if thing.kind == Kind::File => {
-            copy(ground, from, to, in_the_way)?;
-            delete(ground, from, Depth::Itself)?;
+        // The copy is complete and synced before the original is deleted.
+        Err(Errno::XDEV) if object.kind == Kind::File => {
+            copy(view, from, to, existing)?;
+            delete(view, from, DeleteScope::Single)?;
         }
         Err(error) => return Err(fault(error)),
     }
     sync(&folder, &from.label)?;
-    Ok(json!({"path": from.label, "to": to.label, "replaced": to.thing.is_some()}))
+    Ok(json!({"path": from.label, "to": to.label, "replaced": to.object.is_some()}))
 }
 
 /// Copies a file.
 pub(crate) fn copy(
-    ground: &Ground<'_>,
-    from: &Spot,
-    to: &Spot,
-    in_the_way: InTheWay,
-) -> Result<Value, Trouble> {
-    refuse_in_the_way(to, in_the_way)?;
-    let (source, stat) = ground.open(from)?;
-    if to.thing.as_ref().is_some_and(|thing| handle::same(&thing.stat, &stat)) {
-        return Err(Trouble::Failed(format!("`{}` and `{}` are the same file", from.label, to.label)));
+    view: &RootView<'_>,
+    from: &Location,
+    to: &Location,
+    existing: ExistingTarget,
+) -> Result<Value, CallError> {
+    refuse_existing(to, existing)?;
+    let (source, stat) = view.open_file(from)?;
+    if to.object.as_ref().is_some_and(|object| handle::is_same_file(&object.stat, &stat)) {
+        return Err(CallError::Failed(format!("`{}` and `{}` are the same file", from.label, to.label)));
     }
-    let most = to.rights.max_file_bytes.unwrap_or(u64::MAX);
+    let max = to.rights.max_file_bytes.unwrap_or(u64::MAX);
     let mut copied = 0;
-    Target::new(ground, to)?.with_mode(stat.st_mode).replace(|file| {
-        copied = io::copy(&mut source.take(most.saturating_add(1)), file)?;
-        if copied > most { Err(io::Error::from(io::ErrorKind::FileTooLarge)) } else { Ok(()) }
+    Target::new(view, to)?.with_mode(stat.st_mode).replace(|file| {
+        copied = io::copy(&mut source.take(max.saturating_add(1)), file)?;
+        if copied > max { Err(io::Error::from(io::ErrorKind::FileTooLarge)) } else { Ok(()) }
     })?;
-    Ok(json!({"path": from.label, "to": to.label, "bytes": copied, "replaced": to.thing.is_some()}))
+    Ok(json!({"path": from.label, "to": to.label, "bytes": copied, "replaced": to.object.is_some()}))
 }
 
-fn refuse_in_the_way(to: &Spot, in_the_way: InTheWay) -> Result<(), Trouble> {
-    match (to.kind(), in_the_way) {
-        (None, _) | (Some(Kind::File | Kind::Link), InTheWay::Replace) => Ok(()),
+fn refuse_existing(to: &Location, existing: ExistingTarget) -> Result<(), CallError> {
+    match (to.kind(), existing) {
+        (None, _) | (Some(Kind::File | Kind::Link), ExistingTarget::Replace) => Ok(()),
         (Some(Kind::Folder | Kind::Other(_)), _) => {
-            Err(Trouble::Failed(format!("`{}` is in the way and is not a file", to.label)))
+            Err(CallError::Failed(format!("`{}` already exists and is not a file", to.label)))
         }
-        (Some(Kind::File | Kind::Link), InTheWay::Keep) => {
-            Err(Trouble::Failed(format!("`{}` exists already; hint: `overwrite`", to.label)))
+        (Some(Kind::File | Kind::Link), ExistingTarget::Keep) => {
+            let text = format!("`{}` already exists; hint: set `overwrite` to replace it", to.label);
+            Err(CallError::Failed(text))
         }
     }
 }
 
-fn missing(spot: &Spot) -> Trouble {
-    Trouble::Failed(format!("there is no file or folder `{}`", spot.label))
+fn missing(location: &Location) -> CallError {
+    CallError::Failed(format!("`{}` does not exist", location.label))
 }
 
 /// Deletes a file, a link or a folder.
-pub(crate) fn delete(ground: &Ground<'_>, spot: &Spot, depth: Depth) -> Result<Value, Trouble> {
-    let Some(thing) = &spot.thing else { return Err(missing(spot)) };
-    let (folder, name) = ground.folder_of(spot)?;
-    let fault = |e: Errno| Trouble::failed(&format!("`{}` cannot be deleted", spot.label), e);
-    if !handle::look(&folder, &name).map_err(fault)?.is_some_and(|now| handle::same(&now, &thing.stat)) {
-        return Err(moved(&spot.label));
+pub(crate) fn delete(
+    view: &RootView<'_>,
+    location: &Location,
+    scope: DeleteScope,
+) -> Result<Value, CallError> {
+    let Some(object) = &location.object else { return Err(missing(location)) };
+    let (folder, name) = view.open_parent(location)?;
+    let fault = |e: Errno| CallError::failed(&format!("cannot delete `{}`", location.label), e);
+    let now = handle::stat_name(&folder, &name).map_err(fault)?;
+    if !now.is_some_and(|now| handle::is_same_file(&now, &object.stat)) {
+        return Err(changed_meanwhile(&location.label));
     }
     let mut count = 1;
-    if thing.kind == Kind::Folder {
-        if depth == Depth::Everything {
-            let inner = super::tree::enter(ground, spot)?;
-            count += empty(ground, spot, inner, &spot.path)?;
+    if object.kind == Kind::Folder {
+        if scope == DeleteScope::Recursive {
+            let inner = super::tree::open_folder(view, location)?;
+            count += delete_content(view, location, inner, &location.path)?;
         }
         rustix::fs::unlinkat(&folder, &name, AtFlags::REMOVEDIR).map_err(|e| match e {
-            Errno::NOTEMPTY => Trouble::Failed(format!("`{}` is not empty; hint: `recursive`", spot.label)),
+            Errno::NOTEMPTY => CallError::Failed(format!(
+                "`{}` is not empty; hint: set `recursive` to delete its content too",
+                location.label
+            )),
             error => fault(error),
         })?;
     } else {
         rustix::fs::unlinkat(&folder, &name, AtFlags::empty()).map_err(fault)?;
     }
-    sync(&folder, &spot.label)?;
-    Ok(json!({"path": spot.label, "deleted": count}))
+    sync(&folder, &location.label)?;
+    Ok(json!({"path": location.label, "deleted": count}))
 }
 
-/// Deletes everything in a folder that is open. No link is followed.
-fn empty(ground: &Ground<'_>, spot: &Spot, folder: OwnedFd, way: &Path) -> Result<u64, Trouble> {
-    let fault =
-        |e: Errno| Trouble::failed(&format!("`{}` cannot be emptied", ground.label(spot.root, way)), e);
+/// Deletes everything in an open folder without following links. `path` is the path of the folder in its root.
+fn delete_content(
+    view: &RootView<'_>,
+    location: &Location,
+    folder: OwnedFd,
+    path: &Path,
+) -> Result<u64, CallError> {
+    let fault = |e: Errno| {
+        let label = view.label(location.root, path);
+        CallError::failed(&format!("cannot delete the content of `{label}`"), e)
+    };
     let mut names: Vec<OsString> = Vec::new();
     for entry in Dir::read_from(&folder).map_err(fault)? {
         let entry = entry.map_err(fault)?;
@@ -170,14 +188,14 @@ fn empty(ground: &Ground<'_>, spot: &Spot, folder: OwnedFd, way: &Path) -> Resul
     }
     let mut count = 0;
     for name in names {
-        let way = way.join(&name);
-        let label = ground.label(spot.root, &way);
-        let below = way.strip_prefix(&spot.path).unwrap_or(&way);
-        ground.refuse_never(&ground.real(spot)?.join(below), &label, Access::Write)?;
-        let Some(stat) = handle::look(&folder, &name).map_err(fault)? else { continue };
+        let path = path.join(&name);
+        let label = view.label(location.root, &path);
+        let below = path.strip_prefix(&location.path).unwrap_or(&path);
+        view.refuse_never(&view.real_path(location)?.join(below), &label, Access::Write)?;
+        let Some(stat) = handle::stat_name(&folder, &name).map_err(fault)? else { continue };
         let flags = if Kind::of(&stat) == Kind::Folder {
-            let inner = handle::folder(folder.as_fd(), Path::new(&name)).map_err(fault)?;
-            count += empty(ground, spot, inner, &way)?;
+            let inner = handle::open_folder(folder.as_fd(), Path::new(&name)).map_err(fault)?;
+            count += delete_content(view, location, inner, &path)?;
             AtFlags::REMOVEDIR
         } else {
             AtFlags::empty()

@@ -1,98 +1,98 @@
-//! What can go wrong with files: while the roots are opened, and while one call is looked at or run.
+//! The errors of the file tools: those of opening the roots, and those of a single call.
 
 use askfirst::ToolError;
 use rustix::io::Errno;
 
-/// The file tools cannot be set up.
+/// The reason why the file tools cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
-    /// The folder of a root is not there, or cannot be opened.
-    #[error("the root `{name}` cannot be opened: {cause}")]
+    /// The folder of a root does not exist or cannot be opened.
+    #[error("cannot open the root `{name}`: {cause}")]
     Root {
-        /// The root.
+        /// The name of the root.
         name: String,
-        /// Why.
+        /// The cause.
         cause: String,
     },
-    /// The system cannot keep file access beneath a folder.
-    #[error("the root `{name}` cannot be confined here: {cause}")]
+    /// The system cannot confine file access to the folder of a root.
+    #[error("cannot confine access to the root `{name}`: {cause}")]
     NotConfined {
-        /// The root.
+        /// The name of the root.
         name: String,
-        /// What is missing.
+        /// The missing feature of the system.
         cause: String,
     },
-    /// A rule about what is never touched cannot be read.
-    #[error("`{rule}` is no rule for paths: {cause}")]
+    /// A `never_read` or `never_write` rule is invalid.
+    #[error("invalid path rule `{rule}`: {cause}")]
     Rule {
-        /// The rule as it is written.
+        /// The rule as written in the config.
         rule: String,
-        /// Why.
+        /// The cause.
         cause: String,
     },
-    /// A derived sandbox would allow more than the one it comes from.
-    #[error("the root `{root}` would be wider than `{of}`: {what}")]
+    /// A derived root would allow more than the root that it is derived from.
+    #[error("the derived root `{root}` would allow more than `{of}`: {what}")]
     Wider {
-        /// The derived root.
+        /// The name of the derived root.
         root: String,
-        /// The root that it is taken from.
+        /// The name of the root that it is derived from.
         of: String,
-        /// In what.
+        /// The setting that would allow more.
         what: String,
     },
-    /// A derived sandbox names a root that is not there.
-    #[error("there is no root `{0}` to derive from")]
+    /// A derived root names an unknown root.
+    #[error("cannot derive from the unknown root `{0}`")]
     NoSuchRoot(String),
 }
 
-/// Why one call does not go on. The text is for the agent, so it names no place outside the roots.
+/// The reason why one call does not run. The agent gets the text, so it contains no path outside the roots.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Trouble {
-    /// It can never run.
+pub(crate) enum CallError {
+    /// The config or the state of the disk blocks the call.
     #[error("{0}")]
     Blocked(String),
-    /// The arguments make no sense.
+    /// The arguments are invalid.
     #[error("{0}")]
     BadArgs(String),
-    /// It could not be done.
+    /// The call could not be done.
     #[error("{0}")]
     Failed(String),
-    /// What was shown or looked at no longer holds.
+    /// A file is no longer as it was shown or checked.
     #[error("{0}")]
     Stale(String),
 }
 
-impl Trouble {
+impl CallError {
     pub(crate) fn failed(what: &str, error: impl Into<std::io::Error>) -> Self {
-        Self::Failed(format!("{what}: {}", plain(&error.into())))
+        Self::Failed(format!("{what}: {}", describe(&error.into())))
     }
 }
 
-impl From<Trouble> for ToolError {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Blocked(text) | Trouble::Failed(text) => Self::Failed(text),
-            Trouble::BadArgs(text) => Self::BadArgs(text),
-            Trouble::Stale(text) => Self::Stale(text),
+impl From<CallError> for ToolError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Blocked(text) | CallError::Failed(text) => Self::Failed(text),
+            CallError::BadArgs(text) => Self::BadArgs(text),
+            CallError::Stale(text) => Self::Stale(text),
         }
     }
 }
 
-/// A system's error without its number.
-pub(crate) fn plain(error: &std::io::Error) -> String {
+/// Describes an error of the system without its number.
+pub(crate) fn describe(error: &std::io::Error) -> String {
     let known = error.raw_os_error().map(Errno::from_raw_os_error);
     let text = match known {
-        Some(Errno::NOSPC) => "no space left on the disk",
-        Some(Errno::DQUOT) => "the disk quota is used up",
+        Some(Errno::NOSPC) => "no space left on disk",
+        Some(Errno::DQUOT) => "the disk quota is exceeded",
         Some(Errno::NAMETOOLONG) => "the name is too long",
-        Some(Errno::NOTDIR) => "a part of it is not a folder",
+        Some(Errno::NOTDIR) => "a part of the path is not a folder",
         Some(Errno::NOTEMPTY) => "the folder is not empty",
         Some(Errno::ISDIR) => "it is a folder",
-        Some(Errno::XDEV) => "it lies on another file system",
-        Some(Errno::ROFS) => "the file system is read only",
+        Some(Errno::XDEV) => "it is on another file system",
+        Some(Errno::ROFS) => "the file system is read-only",
         Some(Errno::ACCESS | Errno::PERM) => "permission denied",
-        Some(Errno::NOENT) => "there is no such file or folder",
-        Some(Errno::EXIST) => "it exists already",
+        Some(Errno::NOENT) => "no such file or folder",
+        Some(Errno::EXIST) => "it already exists",
         Some(_) | None => return error.kind().to_string(),
     };
     text.to_owned()

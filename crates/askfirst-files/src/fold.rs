@@ -1,50 +1,52 @@
-//! Names as the most forgiving file system would compare them: without case, in one form of Unicode, without what is
-//! not seen. Only for rules that forbid; nothing is opened by such a name.
+//! Folds file names for a comparison: without case, in one Unicode form, without invisible characters.
+//!
+//! Some file systems treat such names as equal. Only rules that forbid something use folded names; no file is
+//! opened by a folded name.
 
 use std::borrow::Cow;
 use std::path::Path;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// A path, ready to be compared.
+/// A path that is ready for a comparison.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Folded<'p> {
-    /// There is one way to read it. Most paths are written so already.
-    One(Cow<'p, str>),
-    /// As it is written but for its case, and as it might be taken. Either may be covered by a rule.
-    Two(String, String),
+pub(crate) enum FoldedPath<'p> {
+    /// The path in lower case. Most paths need no more folding.
+    Single(Cow<'p, str>),
+    /// The path in lower case, and the completely folded path. A rule may cover either.
+    Both(String, String),
 }
 
 /// Folds a path.
-pub(crate) fn path(path: &Path) -> Folded<'_> {
+pub(crate) fn fold_path(path: &Path) -> FoldedPath<'_> {
     let text = path.to_str().map_or_else(|| path.to_string_lossy(), Cow::Borrowed);
-    if text.is_ascii() && !has_loose_end(&text) {
-        let upper = text.bytes().any(|byte| byte.is_ascii_uppercase());
-        return Folded::One(if upper { text.to_ascii_lowercase().into() } else { text });
+    if text.is_ascii() && !has_trailing_dot_or_space(&text) {
+        let has_upper_case = text.bytes().any(|byte| byte.is_ascii_uppercase());
+        return FoldedPath::Single(if has_upper_case { text.to_ascii_lowercase().into() } else { text });
     }
-    let narrow = text.to_lowercase();
-    let wide = wide(&text);
-    let names: Vec<&str> = wide.split('/').map(|name| name.trim_end_matches(['.', ' '])).collect();
-    Folded::Two(narrow, names.join("/"))
+    let lower = text.to_lowercase();
+    let folded = fold_text(&text);
+    let names: Vec<&str> = folded.split('/').map(|name| name.trim_end_matches(['.', ' '])).collect();
+    FoldedPath::Both(lower, names.join("/"))
 }
 
-/// Whether a name ends in what some file systems drop.
-fn has_loose_end(text: &str) -> bool {
+/// Returns true if a name ends with a dot or a space, which some file systems drop.
+fn has_trailing_dot_or_space(text: &str) -> bool {
     text.split('/').any(|name| name.ends_with(['.', ' ']))
 }
 
-/// A text without case, in compatibility form, without what is not seen.
-pub(crate) fn wide(text: &str) -> String {
+/// Folds a text: lower case, Unicode compatibility form, without invisible characters.
+pub(crate) fn fold_text(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    // Upper case first: that takes `ß` to `SS` and the long `s` to `S`, as full case folding does.
+    // Upper case first: it maps `ß` to `SS` and the long `s` to `S`, as full case folding does.
     let folded = |c: char| c.to_uppercase().flat_map(char::to_lowercase);
     let once: String = text.nfkd().filter(|c| !is_ignored(*c)).flat_map(folded).collect();
     once.nfkd().filter(|c| !is_ignored(*c)).flat_map(folded).nfc().collect()
 }
 
-/// Code points that some file systems leave out when they compare names: Unicode's `Default_Ignorable_Code_Point`.
+/// Returns true for a code point that some file systems ignore in names: Unicode's `Default_Ignorable_Code_Point`.
 fn is_ignored(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'

@@ -1,6 +1,6 @@
-//! The only door to the disk: everything is opened beneath a folder that is already open, by the kernel's rules.
+//! The only module that opens files: it opens everything beneath a folder that is already open.
 //!
-//! No path is compared as text to decide where it leads, and none is followed outside its folder.
+//! The kernel decides where a path leads, and it never follows a path outside its folder.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -12,18 +12,18 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat};
 use rustix::io::Errno;
 use rustix::path::DecInt;
 
-/// Whether links on the way are followed, as long as they stay beneath.
+/// Whether a lookup follows links. No lookup follows a link outside its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Links {
-    /// They are followed.
+pub(crate) enum LinkPolicy {
+    /// Follow all links.
     Follow,
-    /// Any link is an error.
+    /// Treat any link as an error.
     Refuse,
-    /// They are followed on the way; the last part is taken as it is.
+    /// Follow links, except for the last part of the path.
     KeepLast,
 }
 
-/// What something on the disk is.
+/// The kind of an object on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
@@ -46,7 +46,7 @@ impl Kind {
             FileType::Fifo => Self::Other("pipe"),
             FileType::Socket => Self::Other("socket"),
             FileType::CharacterDevice | FileType::BlockDevice => Self::Other("device"),
-            FileType::Unknown => Self::Other("thing of an unknown kind"),
+            FileType::Unknown => Self::Other("file of an unknown kind"),
         }
     }
 
@@ -60,17 +60,17 @@ impl Kind {
     }
 }
 
-/// How often an opening is tried again when somebody renames folders meanwhile.
+/// How often to try again if another process renames folders during the lookup.
 #[cfg(target_os = "linux")]
 const TRIES: usize = 32;
 
 /// Opens a path beneath a folder.
 #[cfg(target_os = "linux")]
-pub(crate) fn beneath(
+pub(crate) fn open_beneath(
     folder: BorrowedFd<'_>,
     path: &Path,
     flags: OFlags,
-    links: Links,
+    links: LinkPolicy,
 ) -> Result<OwnedFd, Errno> {
     use rustix::fs::ResolveFlags;
     let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
@@ -79,12 +79,12 @@ pub(crate) fn beneath(
         flags -= OFlags::NOCTTY;
     }
     match links {
-        Links::Follow => {}
-        Links::Refuse => {
+        LinkPolicy::Follow => {}
+        LinkPolicy::Refuse => {
             resolve |= ResolveFlags::NO_SYMLINKS;
             flags |= OFlags::NOFOLLOW;
         }
-        Links::KeepLast => flags |= OFlags::NOFOLLOW,
+        LinkPolicy::KeepLast => flags |= OFlags::NOFOLLOW,
     }
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let mut tried = 0;
@@ -96,28 +96,28 @@ pub(crate) fn beneath(
     }
 }
 
-/// Opens a path beneath a folder: here nothing can promise that.
+/// Always fails, because only Linux can confine a lookup to a folder.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn beneath(_: BorrowedFd<'_>, _: &Path, _: OFlags, _: Links) -> Result<OwnedFd, Errno> {
+pub(crate) fn open_beneath(_: BorrowedFd<'_>, _: &Path, _: OFlags, _: LinkPolicy) -> Result<OwnedFd, Errno> {
     Err(Errno::NOSYS)
 }
 
-/// Opens a folder by its path. Only for roots, once.
+/// Opens a folder by its absolute path. Used once for each root.
 pub(crate) fn open_root(path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Where an open file lies now, as the kernel says. An error if it lies nowhere any more.
-pub(crate) fn real_of(handle: impl AsFd) -> Result<PathBuf, Errno> {
+/// Asks the kernel for the current path of an open file. Fails if the file was deleted.
+pub(crate) fn real_path(handle: impl AsFd) -> Result<PathBuf, Errno> {
     let handle = handle.as_fd();
     let link = ["/proc/self/fd/", DecInt::from_fd(handle).as_str()].concat();
-    let mut room = [0_u8; 512];
-    let path = match rustix::fs::readlinkat_raw(CWD, &link, &mut room)? {
-        // It may have been cut off.
-        length if length == room.len() => rustix::fs::readlink(link, Vec::new())?.into_bytes(),
-        length => room.get(..length).unwrap_or_default().to_vec(),
+    let mut buffer = [0_u8; 512];
+    let path = match rustix::fs::readlinkat_raw(CWD, &link, &mut buffer)? {
+        // A full buffer may hold a truncated path.
+        length if length == buffer.len() => rustix::fs::readlink(link, Vec::new())?.into_bytes(),
+        length => buffer.get(..length).unwrap_or_default().to_vec(),
     };
-    // The kernel says so at the end of the path; a name may end like that too, but then it is still there.
+    // The kernel appends this text to the path of a deleted file. A file name may also end with it.
     if path.ends_with(b" (deleted)") && fstat(handle)?.st_nlink == 0 {
         return Err(Errno::NOENT);
     }
@@ -125,13 +125,13 @@ pub(crate) fn real_of(handle: impl AsFd) -> Result<PathBuf, Errno> {
     if path.is_absolute() { Ok(path) } else { Err(Errno::NOENT) }
 }
 
-/// Whether two looks saw the same thing.
-pub(crate) fn same(a: &Stat, b: &Stat) -> bool {
+/// Returns true if two lookups found the same file.
+pub(crate) fn is_same_file(a: &Stat, b: &Stat) -> bool {
     (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
 }
 
-/// What a name in a folder is, a link as itself. Nothing if there is none.
-pub(crate) fn look(folder: impl AsFd, name: &OsStr) -> Result<Option<Stat>, Errno> {
+/// Inspects a name in a folder without following a link. Returns `None` if the name does not exist.
+pub(crate) fn stat_name(folder: impl AsFd, name: &OsStr) -> Result<Option<Stat>, Errno> {
     match rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT) => Ok(None),
@@ -139,18 +139,18 @@ pub(crate) fn look(folder: impl AsFd, name: &OsStr) -> Result<Option<Stat>, Errn
     }
 }
 
-/// Opens a file for reading. It neither waits for the other end of a pipe nor takes a terminal.
-pub(crate) fn readable(folder: BorrowedFd<'_>, path: &Path) -> Result<File, Errno> {
-    let file = beneath(folder, path, OFlags::RDONLY | OFlags::NONBLOCK, Links::Refuse)?;
+/// Opens a file for reading. Does not wait for the other end of a pipe, and does not take over a terminal.
+pub(crate) fn open_file(folder: BorrowedFd<'_>, path: &Path) -> Result<File, Errno> {
+    let file = open_beneath(folder, path, OFlags::RDONLY | OFlags::NONBLOCK, LinkPolicy::Refuse)?;
     Ok(File::from(file))
 }
 
 /// Opens a folder for reading.
-pub(crate) fn folder(above: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errno> {
-    beneath(above, path, OFlags::RDONLY | OFlags::DIRECTORY, Links::Refuse)
+pub(crate) fn open_folder(above: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errno> {
+    open_beneath(above, path, OFlags::RDONLY | OFlags::DIRECTORY, LinkPolicy::Refuse)
 }
 
-/// A size that the system gives.
+/// Returns the size of a file in bytes.
 pub(crate) fn size_of(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or(0)
 }

@@ -1,8 +1,8 @@
-//! What a file is, by its name for highlighting and by its first bytes for people.
+//! Detects the language of a file by its name, and the type of binary content by its first bytes.
 
 use std::path::Path;
 
-/// Suffixes and the languages that they mean.
+/// File suffixes and their languages.
 const LANGUAGES: [(&str, &str); 45] = [
     ("bash", "bash"),
     ("c", "c"),
@@ -51,13 +51,13 @@ const LANGUAGES: [(&str, &str); 45] = [
     ("zsh", "bash"),
 ];
 
-/// First bytes and what they mean.
+/// The first bytes of file types, and the names of the types.
 const MAGIC: [(&[u8], &str); 13] = [
     (b"\x89PNG", "PNG image"),
     (b"\xff\xd8\xff", "JPEG image"),
     (b"GIF8", "GIF image"),
     (b"%PDF", "PDF document"),
-    (b"PK\x03\x04", "ZIP archive, or a document made of one"),
+    (b"PK\x03\x04", "ZIP archive, or a document in ZIP format"),
     (b"\x1f\x8b", "gzip archive"),
     (b"\x28\xb5\x2f\xfd", "zstd archive"),
     (b"\xfd7zXZ", "xz archive"),
@@ -68,7 +68,7 @@ const MAGIC: [(&[u8], &str); 13] = [
     (b"SQLite format 3", "SQLite database"),
 ];
 
-/// The language of a file, by its name.
+/// Returns the language of a file by its name.
 pub(crate) fn language(path: &Path) -> Option<&'static str> {
     match path.file_name()?.to_str()? {
         "Makefile" | "makefile" | "GNUmakefile" => return Some("make"),
@@ -79,7 +79,7 @@ pub(crate) fn language(path: &Path) -> Option<&'static str> {
     LANGUAGES.iter().find(|(known, _)| *known == suffix).map(|(_, language)| *language)
 }
 
-/// What bytes that are no text seem to be.
+/// Returns the type of binary content by its first bytes.
 pub(crate) fn binary_kind(bytes: &[u8]) -> &'static str {
     MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)).map_or("unknown kind", |(_, kind)| kind)
 }

@@ -1,18 +1,22 @@
-//! The file tools: a sandbox of named folders that knows which of its calls need a person.
+//! The file tools: they read and change files in named folders, the roots, and assess which calls need approval.
 //!
-//! Each root is opened once; everything else is opened beneath it by the kernel's rules. The tools know nothing of
-//! modes, terminals or memory. They look again before they act: what leads elsewhere by then does not run.
+//! The tools open each root once. They open every other file beneath a root, and the kernel enforces this.
+//! They check each path again before they act: a call whose path leads elsewhere by then does not run.
+//! They know nothing about modes, terminals or memory.
 
 mod base64;
 mod basis;
+mod call_targets;
 mod change;
 mod edit;
 mod error;
+mod file_call;
 mod fold;
 mod governing;
 mod handle;
 mod kinds;
 mod list;
+mod location;
 pub mod never;
 mod place;
 mod plan;
@@ -21,13 +25,11 @@ mod rights;
 mod roots;
 mod search;
 mod show;
-mod sightings;
 #[cfg(test)]
 mod skip;
 #[cfg(test)]
 mod tests;
 mod tree;
-mod wish;
 mod write;
 
 use std::collections::BTreeMap;
@@ -42,133 +44,137 @@ use askfirst::{
 use askfirst_config::Config;
 use serde_json::{Map, Value, json};
 
+pub use call_targets::{CallTargets, CallTargets as Sightings};
 pub use error::FilesError;
 pub use never::NEVER_WRITE;
-pub use place::Ground;
+pub use place::{RootView, RootView as Ground};
 pub use roots::{NarrowerRoot, Roots};
-pub use sightings::Sightings;
 
-use basis::Seen;
-use error::Trouble;
+use basis::Observation;
+use error::CallError;
+use file_call::FileCall;
 use plan::Plan;
-use wish::Wish;
 
-/// Tools for the files in some folders. Every call blocks until it is done.
+/// The file tools for the roots of a config. Every call blocks until it is done.
 pub struct FileTools {
     roots: Roots,
-    sightings: Sightings,
+    call_targets: CallTargets,
 }
 
 impl FileTools {
-    /// The tools for the roots of a config. Without roots there are no tools.
+    /// Creates the tools for the roots of a config. A config without roots has no file tools.
     ///
     /// # Errors
-    /// Fails if a root cannot be opened, or if nothing here can keep access beneath it.
+    /// Fails if a root cannot be opened, or if this system cannot confine access to it.
     pub fn new(config: &Config) -> Result<Self, FilesError> {
         Ok(Self::of(Roots::new(config)?))
     }
 
-    /// Tools for parts of these roots, by new names, for somebody who may do less. What is left out stays as it is;
-    /// the rules of the roots here go on holding.
+    /// Creates tools for parts of these roots, for a caller with less authority.
+    ///
+    /// Each part has a new name. A setting that the part omits stays the same, and all rules of these roots still apply.
     ///
     /// # Errors
-    /// Fails if any part would be wider than what it is a part of, or is not there.
+    /// Fails if a part does not exist, or if it would allow more than its root.
     pub fn derive(&self, narrower: &BTreeMap<String, NarrowerRoot>) -> Result<Self, FilesError> {
         Ok(Self::of(self.roots.derive(narrower)?))
     }
 
     fn of(roots: Roots) -> Self {
-        Self { roots, sightings: Sightings::default() }
+        Self { roots, call_targets: CallTargets::default() }
     }
 
-    /// The definitions that the model gets. They are built on first use.
+    /// Returns the tool definitions that the model gets. They are built on first use.
     #[must_use]
     pub fn definitions(&self) -> &'static [ToolDefinition] {
-        static DEFINITIONS: LazyLock<Vec<ToolDefinition>> = LazyLock::new(wish::definitions);
+        static DEFINITIONS: LazyLock<Vec<ToolDefinition>> = LazyLock::new(file_call::definitions);
         if self.roots.all.is_empty() { &[] } else { &DEFINITIONS }
     }
 
-    /// The definition of one tool.
+    /// Returns the definition of one tool.
     #[must_use]
     pub fn definition(&self, name: &str) -> Option<&'static ToolDefinition> {
-        let known = wish::NAMES.contains(&name);
-        known.then(|| self.definitions().iter().find(|tool| tool.name == name)).flatten()
+        let is_known = file_call::NAMES.contains(&name);
+        is_known.then(|| self.definitions().iter().find(|tool| tool.name == name)).flatten()
     }
 
-    /// Runs a call. `basis` is the state that the call was shown with, if it was shown.
+    /// Runs a call. `basis` is the state that the presentation of the call depends on, if it was shown.
     ///
     /// # Errors
-    /// Fails if the call cannot be done, or if a file no longer is as it was shown.
+    /// Fails if the call cannot be done, or if a file has changed since it was shown.
     pub fn run(&self, call: &ApprovalContext, basis: Option<&Value>) -> Result<Value, ToolError> {
-        let wish = Wish::read(&call.tool_name, &call.args);
-        let wish = wish.ok_or_else(|| ToolError::Unknown(call.tool_name.clone()))??;
-        let ground = Ground::of_call(&self.roots, call);
-        let plan = ground.plan(&wish)?;
-        let shown = match basis {
-            Some(basis) => basis::check(&ground, &wish, &plan, basis)?,
-            None if plan.approval == Approval::None => Seen::default(),
+        let file_call = FileCall::parse(&call.tool_name, &call.args);
+        let file_call = file_call.ok_or_else(|| ToolError::Unknown(call.tool_name.clone()))??;
+        let view = RootView::for_call(&self.roots, call);
+        let plan = view.plan(&file_call)?;
+        let observation = match basis {
+            Some(basis) => basis::compare(&view, &file_call, &plan, basis)?,
+            None if plan.approval == Approval::None => Observation::default(),
             None => {
-                self.sightings.check(call, &plan.at())?;
-                Seen::default()
+                self.call_targets.check(call, &plan.labels())?;
+                Observation::default()
             }
         };
-        Ok(act(&ground, &wish, &plan, shown)?)
+        Ok(execute(&view, &file_call, &plan, observation)?)
     }
 }
 
 impl ApprovalAware for FileTools {
     fn check_approval(&self, call: &ApprovalContext) -> Assessment {
-        let Some(wish) = Wish::read(&call.tool_name, &call.args) else { return Assessment::silent() };
-        let ground = Ground::of_call(&self.roots, call);
-        match wish.and_then(|wish| ground.plan(&wish)) {
-            Err(trouble) => Assessment { firm: true, ..Assessment::blocked(trouble.to_string()) },
+        let Some(file_call) = FileCall::parse(&call.tool_name, &call.args) else {
+            return Assessment::silent();
+        };
+        let view = RootView::for_call(&self.roots, call);
+        match file_call.and_then(|file_call| view.plan(&file_call)) {
+            Err(error) => Assessment { firm: true, ..Assessment::blocked(error.to_string()) },
             Ok(plan) => {
-                self.sightings.saw(call, plan.at());
-                assessment(&ground, call, &plan)
+                self.call_targets.remember(call, plan.labels());
+                assess(&view, call, &plan)
             }
         }
     }
 
     fn present(&self, call: &ApprovalContext, _: &ApprovalRequest) -> Shown {
-        let Some(wish) = Wish::read(&call.tool_name, &call.args) else { return Shown::default() };
-        let ground = Ground::of_call(&self.roots, call);
-        let planned = wish.and_then(|wish| Ok((ground.plan(&wish)?, wish)));
-        match planned {
-            Ok((plan, wish)) => show::present(&ground, &wish, &plan),
-            Err(trouble) => show::failed(&trouble),
+        let Some(file_call) = FileCall::parse(&call.tool_name, &call.args) else { return Shown::default() };
+        let view = RootView::for_call(&self.roots, call);
+        match file_call.and_then(|file_call| Ok((view.plan(&file_call)?, file_call))) {
+            Ok((plan, file_call)) => show::present(&view, &file_call, &plan),
+            Err(error) => show::present_error(&error),
         }
     }
 
     fn place_of(&self, call: &ApprovalContext, path: &str) -> Option<PathBuf> {
-        wish::NAMES.contains(&call.tool_name.as_str()).then_some(())?;
-        Ground::of_call(&self.roots, call).place_of(path)
+        file_call::NAMES.contains(&call.tool_name.as_str()).then_some(())?;
+        RootView::for_call(&self.roots, call).unresolved_path(path)
     }
 }
 
-fn assessment(ground: &Ground<'_>, call: &ApprovalContext, plan: &Plan) -> Assessment {
-    let roots = plan.spots.iter().filter_map(|spot| ground.roots.all.get(spot.root));
+fn assess(view: &RootView<'_>, call: &ApprovalContext, plan: &Plan) -> Assessment {
+    let roots = plan.locations.iter().filter_map(|location| view.roots.all.get(location.root));
     let because = roots.map(|root| root.origin.clone()).collect();
     let facts = plan.facts();
     let base = if plan.approval == Approval::None {
         Assessment::harmless()
     } else {
-        let payload = plan.payload(ground);
+        let payload = plan.payload(view);
         let patterns = patterns(&payload);
         let mut request = ApprovalRequest::new(&call.tool_name, plan.description(), Value::Object(payload));
         request.approval = plan.approval;
         request.facts = facts.clone();
         request.risk = plan.risk;
         request.patterns = patterns;
-        request.same = Some(plan.same(&call.tool_name));
+        request.same = Some(plan.describe_same_calls(&call.tool_name));
         Assessment::needs_approval(request)
     };
-    // What is written is shown, not recorded.
+    // The prompt shows the written content, but the audit log omits it.
     let written = ["content", "old", "new", "patch"].into_iter().filter(|key| call.args.contains_key(*key));
     let exclude_keys = written.map(str::to_owned).collect();
     Assessment { because, firm: true, facts, risk: plan.risk, exclude_keys, ..base }
 }
 
-/// The folder and the root of what is asked about; for two places, those of both.
+/// Offers two patterns to remember an approval: everything in the same folder, and everything in the same root.
+///
+/// For a move or copy, each pattern covers the source and the target.
 fn patterns(payload: &Map<String, Value>) -> Vec<OfferedPattern> {
     let keys: Vec<&str> = ["path", "to"].into_iter().filter(|key| payload.contains_key(*key)).collect();
     let above = |fields: &Map<String, Value>, key: &str| {
@@ -196,91 +202,98 @@ fn patterns(payload: &Map<String, Value>) -> Vec<OfferedPattern> {
     offered
 }
 
-/// Whether a call takes no longer than its assessment did, so that it need not run on another thread.
+/// Returns true if running a call takes no longer than assessing it. Such a call needs no other thread.
 #[must_use]
 pub fn is_short(call: &ApprovalContext) -> bool {
-    let limit = call.args.get("limit").map_or(Some(wish::DEFAULT_READ), Value::as_u64);
+    let limit = call.args.get("limit").map_or(Some(file_call::DEFAULT_READ), Value::as_u64);
     match call.tool_name.as_str() {
-        "read_file" => limit.is_some_and(|limit| limit <= wish::DEFAULT_READ),
+        "read_file" => limit.is_some_and(|limit| limit <= file_call::DEFAULT_READ),
         "stat_file" => true,
         _ => false,
     }
 }
 
-/// Does what a call asks for. What it changes must still be what was `seen`.
-fn act(ground: &Ground<'_>, wish: &Wish, plan: &Plan, seen: Seen) -> Result<Value, Trouble> {
-    match wish {
-        Wish::Read { offset, limit, encoding, .. } => {
-            let spot = plan.first()?;
-            let (file, stat) = ground.open(spot)?;
-            read::part(&file, &stat, &spot.label, *offset, *limit, *encoding)
+/// Executes a call. Fails if a file that it changes differs from the `observation`.
+fn execute(
+    view: &RootView<'_>,
+    call: &FileCall,
+    plan: &Plan,
+    observation: Observation,
+) -> Result<Value, CallError> {
+    match call {
+        FileCall::Read { offset, limit, encoding, .. } => {
+            let location = plan.first()?;
+            let (file, stat) = view.open_file(location)?;
+            read::read_part(&file, &stat, &location.label, *offset, *limit, *encoding)
         }
-        Wish::Attach { receiver, .. } => {
-            let spot = plan.first()?;
-            let (file, stat) = ground.open(spot)?;
+        FileCall::Attach { receiver, .. } => {
+            let location = plan.first()?;
+            let (file, stat) = view.open_file(location)?;
             let size = handle::size_of(&stat);
-            if size > wish::MAX_READ {
-                return Err(Trouble::Failed(format!(
+            if size > file_call::MAX_READ {
+                return Err(CallError::Failed(format!(
                     "`{}` is too large to attach: {size} bytes",
-                    spot.label
+                    location.label
                 )));
             }
-            let bytes = read::bytes(&file, &spot.label, 0, wish::MAX_READ)?;
-            let (content, encoding) = match show::plain_text(&bytes) {
+            let bytes = read::read_bytes(&file, &location.label, 0, file_call::MAX_READ)?;
+            let (content, encoding) = match show::as_text(&bytes) {
                 Some(text) => (text.to_owned(), "utf-8"),
                 None => (base64::encode(&bytes), "base64"),
             };
             let size = bytes.len();
             Ok(
-                json!({"path": spot.label, "receiver": receiver, "size": size, "encoding": encoding, "content": content}),
+                json!({"path": location.label, "receiver": receiver, "size": size, "encoding": encoding, "content": content}),
             )
         }
-        Wish::Write { content, .. } => {
-            let spot = plan.first()?;
-            let target = write::Target::new(ground, spot)?.instead_of(seen.digest);
+        FileCall::Write { content, .. } => {
+            let location = plan.first()?;
+            let target = write::Target::new(view, location)?.expecting(observation.digest);
             target.replace(|file| file.write_all(content))?;
-            Ok(json!({"path": spot.label, "bytes": content.len(), "new": spot.thing.is_none()}))
+            Ok(json!({"path": location.label, "bytes": content.len(), "new": location.object.is_none()}))
         }
-        Wish::Edit { change, .. } => {
-            let spot = plan.first()?;
-            let (_, new) = show::edited(ground, spot, change, seen.content)?;
-            let target = write::Target::new(ground, spot)?.instead_of(seen.digest);
+        FileCall::Edit { edit, .. } => {
+            let location = plan.first()?;
+            let (_, new) = show::apply_edit(view, location, edit, observation.content)?;
+            let target = write::Target::new(view, location)?.expecting(observation.digest);
             target.replace(|file| file.write_all(new.as_bytes()))?;
-            Ok(json!({"path": spot.label, "bytes": new.len()}))
+            Ok(json!({"path": location.label, "bytes": new.len()}))
         }
-        Wish::List { path: None, .. } => Ok(list::roots(ground)),
-        Wish::List { glob, depth, limit, .. } => {
-            list::list(ground, plan.first()?, glob.as_deref(), *depth, *limit)
+        FileCall::List { path: None, .. } => Ok(list::list_roots(view)),
+        FileCall::List { glob, depth, limit, .. } => {
+            list::list(view, plan.first()?, glob.as_deref(), *depth, *limit)
         }
-        Wish::Find { pattern, regex, glob, limit, .. } => {
-            search::Search::new(pattern, *regex, glob.as_deref(), *limit)?.run(ground, plan.first()?)
+        FileCall::Find { pattern, kind, glob, limit, .. } => {
+            search::Search::new(pattern, *kind, glob.as_deref(), *limit)?.run(view, plan.first()?)
         }
-        Wish::Stat { .. } => stat(plan),
-        Wish::Make { .. } => change::make(ground, plan.first()?),
-        Wish::Move { in_the_way, .. } => {
-            let (from, to) = plan.two()?;
-            change::rename(ground, from, to, *in_the_way)
+        FileCall::Stat { .. } => stat(plan),
+        FileCall::Make { .. } => change::make_folder(view, plan.first()?),
+        FileCall::Move { existing, .. } => {
+            let (from, to) = plan.source_and_target()?;
+            change::move_object(view, from, to, *existing)
         }
-        Wish::Copy { in_the_way, .. } => {
-            let (from, to) = plan.two()?;
-            change::copy(ground, from, to, *in_the_way)
+        FileCall::Copy { existing, .. } => {
+            let (from, to) = plan.source_and_target()?;
+            change::copy(view, from, to, *existing)
         }
-        Wish::Delete { depth, .. } => change::delete(ground, plan.first()?, *depth),
+        FileCall::Delete { scope, .. } => change::delete(view, plan.first()?, *scope),
     }
 }
 
-fn stat(plan: &Plan) -> Result<Value, Trouble> {
-    let spot = plan.first()?;
-    let Some(thing) = &spot.thing else { return Ok(json!({"path": spot.label, "kind": "nothing"})) };
-    let mut known = json!({
-        "path": spot.label,
-        "kind": thing.kind.as_str(),
-        "size": spot.size(),
-        "modified": thing.stat.st_mtime,
-        "mode": format!("{:o}", thing.stat.st_mode & 0o7777),
+fn stat(plan: &Plan) -> Result<Value, CallError> {
+    let location = plan.first()?;
+    let Some(object) = &location.object else {
+        return Ok(json!({"path": location.label, "kind": "nothing"}));
+    };
+    let mut result = json!({
+        "path": location.label,
+        "kind": object.kind.as_str(),
+        "size": location.size(),
+        "modified": object.stat.st_mtime,
+        "mode": format!("{:o}", object.stat.st_mode & 0o7777),
     });
-    if let (Some(known), Some(through)) = (known.as_object_mut(), &spot.through) {
-        known.insert("asked".to_owned(), through.clone().into());
+    if let (Some(result), Some(requested)) = (result.as_object_mut(), &location.requested_label) {
+        result.insert("asked".to_owned(), requested.clone().into());
     }
-    Ok(known)
+    Ok(result)
 }

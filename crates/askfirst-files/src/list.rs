@@ -1,4 +1,4 @@
-//! Listing a folder: streamed, capped, with a count of what was left out.
+//! Lists a folder up to a limit, and counts the entries beyond the limit.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,40 +8,42 @@ use askfirst_config::PathMode;
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::{Map, Value, json};
 
-use super::error::Trouble;
+use super::error::CallError;
 use super::handle::Kind;
-use super::place::{Ground, Spot};
-use super::tree::{self, Next};
+use super::location::Location;
+use super::place::RootView;
+use super::tree::{self, WalkStep};
 
-/// What is looked for by name.
-pub(crate) struct Wanted(Option<(GlobMatcher, Against)>);
+/// An optional glob that selects files and folders.
+pub(crate) struct GlobFilter(Option<(GlobMatcher, GlobTarget)>);
 
-enum Against {
+/// What a glob is compared with.
+enum GlobTarget {
     Name,
     Path,
 }
 
-impl Wanted {
-    /// A glob without a slash is for names at any depth, one with a slash for the way from the start.
-    pub(crate) fn new(glob: Option<&str>) -> Result<Self, Trouble> {
+impl GlobFilter {
+    /// Creates a filter. A glob without a slash matches names at any depth, and one with a slash matches paths.
+    pub(crate) fn new(glob: Option<&str>) -> Result<Self, CallError> {
         let Some(glob) = glob else { return Ok(Self(None)) };
-        let against = if glob.contains('/') { Against::Path } else { Against::Name };
+        let target = if glob.contains('/') { GlobTarget::Path } else { GlobTarget::Name };
         let built = GlobBuilder::new(glob).literal_separator(true).build();
-        let built = built.map_err(|e| Trouble::BadArgs(format!("`{glob}` is no glob: {}", e.kind())))?;
-        Ok(Self(Some((built.compile_matcher(), against))))
+        let built = built.map_err(|e| CallError::BadArgs(format!("invalid glob `{glob}`: {}", e.kind())))?;
+        Ok(Self(Some((built.compile_matcher(), target))))
     }
 
-    pub(crate) fn takes(&self, path: &Path) -> bool {
+    pub(crate) fn matches(&self, path: &Path) -> bool {
         match &self.0 {
             None => true,
-            Some((glob, Against::Path)) => glob.is_match(path),
-            Some((glob, Against::Name)) => path.file_name().is_some_and(|name| glob.is_match(name)),
+            Some((glob, GlobTarget::Path)) => glob.is_match(path),
+            Some((glob, GlobTarget::Name)) => path.file_name().is_some_and(|name| glob.is_match(name)),
         }
     }
 }
 
-/// The roots, as an agent may know them.
-pub(crate) fn roots(ground: &Ground<'_>) -> Value {
+/// Lists the roots for the agent.
+pub(crate) fn list_roots(view: &RootView<'_>) -> Value {
     let root = |root: &super::roots::Root| {
         let mode = match root.rights.mode {
             PathMode::Ro => "ro",
@@ -53,65 +55,67 @@ pub(crate) fn roots(ground: &Ground<'_>) -> Value {
         }
         entry
     };
-    json!({"roots": ground.roots.all.iter().map(root).collect::<Vec<_>>()})
+    json!({"roots": view.roots.all.iter().map(root).collect::<Vec<_>>()})
 }
 
-/// Many names one after the other in one text: what is put in order is where they stand, so that each gets a place of
-/// its own only then, next to its neighbours.
+/// A list of names in one buffer.
+///
+/// Sorting moves only the ranges. Each name is allocated after sorting, next to its neighbors.
 #[derive(Default)]
-struct Names {
+struct NameList {
     text: String,
-    places: Vec<Range<usize>>,
+    ranges: Vec<Range<usize>>,
 }
 
-impl Names {
+impl NameList {
     fn add(&mut self, name: &str) {
         let start = self.text.len();
         self.text.push_str(name);
-        self.places.push(start..self.text.len());
+        self.ranges.push(start..self.text.len());
     }
 
     fn into_json(self) -> Value {
-        let name = |place: &Range<usize>| self.text.get(place.clone()).unwrap_or_default();
-        // The names of one folder often begin alike. Of what comes then, a few bytes tell most of them apart.
-        let first = self.places.first().map(name).unwrap_or_default();
-        let alike = self.places.iter().fold(first.len(), |alike, place| common(first, name(place), alike));
-        let start = |place: Range<usize>| (key(name(&place), alike), place);
-        let mut places: Vec<(u64, Range<usize>)> = self.places.iter().cloned().map(start).collect();
-        places.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| name(&a.1).cmp(name(&b.1))));
-        Value::Array(places.iter().map(|(_, place)| name(place).into()).collect())
+        let name = |range: &Range<usize>| self.text.get(range.clone()).unwrap_or_default();
+        // Names in one folder often have a common prefix. The few bytes after it order most of them.
+        let first = self.ranges.first().map(name).unwrap_or_default();
+        let prefix = self.ranges.iter().fold(first.len(), |prefix, range| common(first, name(range), prefix));
+        let keyed = |range: Range<usize>| (sort_key(name(&range), prefix), range);
+        let mut ranges: Vec<(u64, Range<usize>)> = self.ranges.iter().cloned().map(keyed).collect();
+        ranges.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| name(&a.1).cmp(name(&b.1))));
+        Value::Array(ranges.iter().map(|(_, range)| name(range).into()).collect())
     }
 }
 
-/// How many bytes two names have in common at their beginning, at most `most`.
-fn common(a: &str, b: &str, most: usize) -> usize {
-    a.bytes().zip(b.bytes()).take(most).take_while(|(a, b)| a == b).count()
+/// Returns the length of the common prefix of two names in bytes, at most `max`.
+fn common(a: &str, b: &str, max: usize) -> usize {
+    a.bytes().zip(b.bytes()).take(max).take_while(|(a, b)| a == b).count()
 }
 
-/// Eight bytes of a name as a number that is in order like they are. A name that ends before is filled with zeros, so
-/// that equal numbers do not mean equal names.
-fn key(name: &str, from: usize) -> u64 {
+/// Returns eight bytes of a name as a number with the same order.
+///
+/// A shorter name is padded with zeros, so two different names may have the same key.
+fn sort_key(name: &str, from: usize) -> u64 {
     let mut bytes = name.bytes().skip(from);
     (0..8).fold(0, |key, _| key << 8 | u64::from(bytes.next().unwrap_or(0)))
 }
 
-/// The names of some entries, from the folder that is listed.
+/// The listed names by kind, relative to the listed folder.
 #[derive(Default)]
-struct Named {
-    files: Names,
-    folders: Names,
-    links: Names,
-    others: Names,
-    /// Those among them that no tool reads.
-    never_read: Names,
-    /// Those whose name cannot be written in JSON, and so cannot be asked for.
-    not_utf8: Names,
+struct Listing {
+    files: NameList,
+    folders: NameList,
+    links: NameList,
+    others: NameList,
+    /// The listed names that a `never_read` rule covers.
+    never_read: NameList,
+    /// The listed names that are not valid UTF-8. No call can use them, because JSON cannot represent them.
+    not_utf8: NameList,
 }
 
-impl Named {
-    fn add(&mut self, entry: &tree::Entry<'_>, closed: bool) {
+impl Listing {
+    fn add(&mut self, entry: &tree::WalkEntry<'_>, is_protected: bool) {
         let name = &entry.path.to_string_lossy();
-        if closed {
+        if is_protected {
             self.never_read.add(name);
         }
         if matches!(name, Cow::Owned(_)) {
@@ -126,7 +130,7 @@ impl Named {
         list.add(name);
     }
 
-    /// Files and folders always, the rest where there is any.
+    /// Converts the listing to JSON. Always includes `files` and `folders`, and each other list unless it is empty.
     fn into_json(self) -> Map<String, Value> {
         let lists = [
             ("files", self.files),
@@ -137,43 +141,44 @@ impl Named {
             ("not_utf8", self.not_utf8),
         ];
         let shown =
-            |(key, names): &(&str, Names)| !names.places.is_empty() || matches!(*key, "files" | "folders");
+            |(key, names): &(&str, NameList)| !names.ranges.is_empty() || matches!(*key, "files" | "folders");
         lists.into_iter().filter(shown).map(|(key, names)| (key.to_owned(), names.into_json())).collect()
     }
 }
 
-/// What is in a folder, by kind.
+/// Lists the content of a folder by kind.
 pub(crate) fn list(
-    ground: &Ground<'_>,
-    spot: &Spot,
+    view: &RootView<'_>,
+    location: &Location,
     glob: Option<&str>,
     depth: u64,
     limit: u64,
-) -> Result<Value, Trouble> {
-    let wanted = Wanted::new(glob)?;
-    let base = ground.real(spot)?;
+) -> Result<Value, CallError> {
+    let filter = GlobFilter::new(glob)?;
+    let base = view.real_path(location)?;
     let depth = usize::try_from(depth).unwrap_or(usize::MAX);
-    let mut named = Named::default();
+    let mut listing = Listing::default();
     let (mut count, mut left_out) = (0_u64, 0_u64);
-    let walked = tree::walk(tree::enter(ground, spot)?, &spot.label, &mut |entry| {
+    let summary = tree::walk(tree::open_folder(view, location)?, &location.label, &mut |entry| {
         let real = || base.join(entry.path);
-        let closed = ground.roots.never.may_hide(entry.name)
-            && ground.by_names(&real(), |names| ground.roots.never.read(names)).is_some();
-        if wanted.takes(entry.path) {
+        let is_protected = view.roots.never.may_hide(entry.name)
+            && view.by_names(&real(), |names| view.roots.never.read(names)).is_some();
+        if filter.matches(entry.path) {
             if count < limit {
                 count += 1;
-                named.add(entry, closed);
+                listing.add(entry, is_protected);
             } else {
                 left_out += 1;
             }
         }
-        Ok(if entry.depth < depth && !closed && entry.kind == Kind::Folder { Next::Into } else { Next::Past })
+        let can_enter = entry.depth < depth && !is_protected && entry.kind == Kind::Folder;
+        Ok(if can_enter { WalkStep::Enter } else { WalkStep::Skip })
     })?;
-    let mut result = named.into_json();
-    result.insert("path".to_owned(), spot.label.clone().into());
+    let mut result = listing.into_json();
+    result.insert("path".to_owned(), location.label.clone().into());
     result.insert("left_out".to_owned(), left_out.into());
-    if walked.unseen > 0 {
-        result.insert("folders_not_entered".to_owned(), walked.unseen.into());
+    if summary.skipped_folders > 0 {
+        result.insert("folders_not_entered".to_owned(), summary.skipped_folders.into());
     }
     Ok(Value::Object(result))
 }

@@ -1,7 +1,7 @@
-//! What is never read or written, even inside a root: gitignore rules at any depth, and a built-in list.
+//! The rules for paths that are never read or written, even inside a root: gitignore rules and a built-in list.
 //!
-//! Rules are compared without regard to case and to how a name is put together from characters. A rule for a folder's
-//! content covers the folder too, so that it cannot be swapped for another one.
+//! The comparison ignores case and equivalent Unicode spellings.
+//! A rule for the content of a folder also covers the folder, so that no call can replace the folder.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -11,9 +11,13 @@ use std::sync::{LazyLock, OnceLock};
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::error::FilesError;
-use super::fold::{self, Folded};
+use super::fold::{FoldedPath, fold_path, fold_text};
 
-/// Files that run programs when somebody opens a folder, starts a shell or a build, or makes a commit. Never written.
+pub use self::NeverRules as Never;
+
+/// The built-in list: files that can run a program when a user opens a folder, starts a shell, builds or commits.
+///
+/// These files are never written.
 pub const NEVER_WRITE: [&str; 125] = [
     ".git/hooks",
     ".git/config",
@@ -142,89 +146,89 @@ pub const NEVER_WRITE: [&str; 125] = [
     "*.code-workspace",
 ];
 
-/// What a rule is about.
+/// Where a rule applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Any depth.
-    Anywhere,
-    /// The folder that it is written for.
+enum RuleScope {
+    /// At any depth.
+    AnyDepth,
+    /// Only at the top of the config's folder or of a root.
     Anchored,
-    /// The person's home.
+    /// Only in the user's home folder.
     Home,
 }
 
-struct Rule {
-    /// As it is written.
+struct PathRule {
+    /// The rule as written in the config.
     text: String,
-    place: Place,
-    /// The names that it is made of, where none of them is a glob.
+    scope: RuleScope,
+    /// The folded path, if the rule has no wildcards.
     plain: Option<String>,
-    /// What it begins with: its first name, its first two, and so on, up to a glob and without its last.
-    heads: Vec<String>,
+    /// The folders above the last name, up to the first wildcard. For `a/b/c`, these are `a` and `a/b`.
+    parents: Vec<String>,
 }
 
 /// One list of rules.
-pub(crate) struct Rules {
-    all: Vec<Rule>,
-    /// The rules without a glob, by the first name that each is made of.
+pub(crate) struct RuleList {
+    all: Vec<PathRule>,
+    /// The indexes of the rules without wildcards, by the first name of each.
     by_name: HashMap<String, Vec<usize>>,
-    /// The last name that each of these is made of.
+    /// The last name of each rule without wildcards.
     last_names: HashSet<String>,
-    /// Which rule each glob is of. What is looked for below a rule's own path has its glob too.
+    /// The globs, each with the index of its rule. Each rule has one glob for its path and one for everything below.
     globs: Vec<(usize, Glob)>,
-    /// A text that each of those rules needs to be there; empty where it needs none.
-    needles: Vec<String>,
-    /// Put together when something is first compared with it; nothing if that is too much for this machine.
+    /// For each rule with wildcards, a text that all matches contain, or an empty text.
+    required_texts: Vec<String>,
+    /// The compiled globs, built on first use. `None` if they are too large to compile.
     set: OnceLock<Option<GlobSet>>,
 }
 
-/// The ways in which one place is named, for rules to look at.
+/// The names of one path that rules are compared with.
 #[derive(Debug, Clone, Copy)]
 pub struct Names<'a> {
-    /// From the config's folder where the place lies in it, else from the folder above the root.
+    /// The path from the config's folder or, if it is not in there, from the folder above the root.
     pub whole: &'a Path,
-    /// From the root.
+    /// The path from the root.
     pub in_root: &'a Path,
-    /// From the person's home, where it lies there.
+    /// The path from the user's home folder, if it is in there.
     pub in_home: Option<&'a Path>,
 }
 
-impl Rules {
+impl RuleList {
     pub(crate) fn new(rules: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, FilesError> {
-        let mut made = Self {
+        let mut list = Self {
             all: Vec::new(),
             by_name: HashMap::new(),
             last_names: HashSet::new(),
             globs: Vec::new(),
-            needles: Vec::new(),
+            required_texts: Vec::new(),
             set: OnceLock::new(),
         };
         for rule in rules {
-            made.add(rule.as_ref())?;
+            list.add(rule.as_ref())?;
         }
-        Ok(made)
+        Ok(list)
     }
 
     fn add(&mut self, rule: &str) -> Result<(), FilesError> {
         let fault = |cause: String| FilesError::Rule { rule: rule.to_owned(), cause };
-        let (place, text) = match (rule.strip_prefix("~/"), rule.starts_with('/')) {
-            (Some(rest), _) => (Place::Home, rest),
-            (None, true) => (Place::Anchored, rule),
-            (None, false) => (Place::Anywhere, rule),
+        let (scope, text) = match (rule.strip_prefix("~/"), rule.starts_with('/')) {
+            (Some(rest), _) => (RuleScope::Home, rest),
+            (None, true) => (RuleScope::Anchored, rule),
+            (None, false) => (RuleScope::AnyDepth, rule),
         };
         let text = text.trim_start_matches('/').trim_end_matches('/');
-        let text = fold::wide(text.strip_suffix("/**").unwrap_or(text));
+        let text = fold_text(text.strip_suffix("/**").unwrap_or(text));
         if text.is_empty() {
-            return Err(fault("it names nothing".to_owned()));
+            return Err(fault("it names no file or folder".to_owned()));
         }
-        let plain = !text.contains(['*', '?', '[', ']', '{', '}', '\\', '!']) && !text.contains("//");
-        if plain {
+        let is_plain = !text.contains(['*', '?', '[', ']', '{', '}', '\\', '!']) && !text.contains("//");
+        if is_plain {
             let name = text.split('/').next().unwrap_or_default().to_owned();
             self.by_name.entry(name).or_default().push(self.all.len());
             self.last_names.insert(text.rsplit('/').next().unwrap_or_default().to_owned());
         } else {
-            self.needles.push(needle(&text).to_owned());
-            let head = if place != Place::Anywhere || text.starts_with("**/") { "" } else { "**/" };
+            self.required_texts.push(required_text(&text).to_owned());
+            let head = if scope != RuleScope::AnyDepth || text.starts_with("**/") { "" } else { "**/" };
             for tail in ["", "/**"] {
                 let glob = GlobBuilder::new(&format!("{head}{text}{tail}"))
                     .literal_separator(true)
@@ -235,8 +239,8 @@ impl Rules {
                 self.globs.push((self.all.len(), glob));
             }
         }
-        let heads = heads(&text);
-        self.all.push(Rule { text: rule.to_owned(), place, plain: plain.then_some(text), heads });
+        let parents = parents(&text);
+        self.all.push(PathRule { text: rule.to_owned(), scope, plain: is_plain.then_some(text), parents });
         Ok(())
     }
 
@@ -251,211 +255,220 @@ impl Rules {
         self.set.get_or_init(build).as_ref()
     }
 
-    /// Whether a rule may cover something of this name in a folder that none covers. A no is certain.
+    /// Returns true if a rule may cover this name in a folder that no rule covers. False is certain.
     fn may_end_in(&self, name: &OsStr) -> bool {
         if !self.globs.is_empty() {
             return true;
         }
-        match fold::path(Path::new(name)) {
-            Folded::One(name) => self.last_names.contains(&*name),
-            Folded::Two(narrow, wide) => self.last_names.contains(&narrow) || self.last_names.contains(&wide),
+        match fold_path(Path::new(name)) {
+            FoldedPath::Single(name) => self.last_names.contains(&*name),
+            FoldedPath::Both(lower, folded) => {
+                self.last_names.contains(&lower) || self.last_names.contains(&folded)
+            }
         }
     }
 
-    /// The rule that covers a place.
-    pub(crate) fn covering(&self, names: Names<'_>) -> Option<&str> {
-        self.by_names(names, |text, places| self.covering_text(text, places))
+    /// Finds the rule that covers a path.
+    pub(crate) fn find_covering(&self, names: Names<'_>) -> Option<&str> {
+        self.find_by_names(names, |text, scopes| self.find_covering_text(text, scopes))
     }
 
-    /// The rule that goes on below a place: a link there would lead to what it covers.
-    fn going_on_below(&self, names: Names<'_>) -> Option<&str> {
-        self.by_names(names, |text, places| {
-            let begins_so = |rule: &&Rule| {
-                rule.heads.iter().any(|head| match (text.strip_suffix(head.as_str()), rule.place) {
+    /// Finds a rule whose parent folder is this path. A link here would lead to the paths that the rule covers.
+    fn find_below(&self, names: Names<'_>) -> Option<&str> {
+        self.find_by_names(names, |text, scopes| {
+            let has_parent = |rule: &&PathRule| {
+                rule.parents.iter().any(|parent| match (text.strip_suffix(parent.as_str()), rule.scope) {
                     (None, _) => false,
-                    (Some(above), Place::Anywhere) => above.is_empty() || above.ends_with('/'),
-                    (Some(above), Place::Anchored | Place::Home) => above.is_empty(),
+                    (Some(above), RuleScope::AnyDepth) => above.is_empty() || above.ends_with('/'),
+                    (Some(above), RuleScope::Anchored | RuleScope::Home) => above.is_empty(),
                 })
             };
-            let mut rules = self.all.iter().filter(|rule| places.contains(&rule.place));
-            rules.find(begins_so).map(|rule| rule.text.as_str())
+            let mut rules = self.all.iter().filter(|rule| scopes.contains(&rule.scope));
+            rules.find(has_parent).map(|rule| rule.text.as_str())
         })
     }
 
-    /// What is found by any of the names of a place.
-    fn by_names<'r>(
+    /// Calls `find` for each name of a path, with the scopes of the rules that apply to that name.
+    fn find_by_names<'r>(
         &self,
         names: Names<'_>,
-        find: impl Fn(&str, &[Place]) -> Option<&'r str>,
+        find: impl Fn(&str, &[RuleScope]) -> Option<&'r str>,
     ) -> Option<&'r str> {
         if self.all.is_empty() {
             return None;
         }
-        let by = |path: &Path, places: &[Place]| match fold::path(path) {
-            Folded::One(text) => find(&text, places),
-            Folded::Two(narrow, wide) => find(&narrow, places).or_else(|| find(&wide, places)),
+        let by = |path: &Path, scopes: &[RuleScope]| match fold_path(path) {
+            FoldedPath::Single(text) => find(&text, scopes),
+            FoldedPath::Both(lower, folded) => find(&lower, scopes).or_else(|| find(&folded, scopes)),
         };
-        by(names.whole, &[Place::Anywhere, Place::Anchored])
-            .or_else(|| by(names.in_root, &[Place::Anchored]))
-            .or_else(|| names.in_home.and_then(|path| by(path, &[Place::Home])))
+        by(names.whole, &[RuleScope::AnyDepth, RuleScope::Anchored])
+            .or_else(|| by(names.in_root, &[RuleScope::Anchored]))
+            .or_else(|| names.in_home.and_then(|path| by(path, &[RuleScope::Home])))
     }
 
-    fn covering_text(&self, text: &str, places: &[Place]) -> Option<&str> {
-        let wanted = |rule: &&Rule| places.contains(&rule.place);
-        let plainly = |(rest, depth): (&str, usize), rule: &Rule| match (&rule.plain, rule.place) {
+    fn find_covering_text(&self, text: &str, scopes: &[RuleScope]) -> Option<&str> {
+        let applies = |rule: &&PathRule| scopes.contains(&rule.scope);
+        let covers = |(rest, depth): (&str, usize), rule: &PathRule| match (&rule.plain, rule.scope) {
             (None, _) => false,
-            (Some(plain), Place::Anywhere) => begins(rest, plain),
-            (Some(plain), Place::Anchored | Place::Home) => depth == 0 && begins(rest, plain),
+            (Some(plain), RuleScope::AnyDepth) => is_at_or_below(rest, plain),
+            (Some(plain), RuleScope::Anchored | RuleScope::Home) => depth == 0 && is_at_or_below(rest, plain),
         };
         let mut rest = Some(text);
         for depth in 0.. {
             let Some(from) = rest else { break };
             let (name, below) = from.split_once('/').map_or((from, None), |(name, rest)| (name, Some(rest)));
             let rules = self.by_name.get(name).into_iter().flatten().filter_map(|rule| self.all.get(*rule));
-            if let Some(rule) = rules.filter(wanted).find(|rule| plainly((from, depth), rule)) {
+            if let Some(rule) = rules.filter(applies).find(|rule| covers((from, depth), rule)) {
                 return Some(&rule.text);
             }
             rest = below;
         }
-        let of = |index: usize| self.all.get(index).filter(wanted).map(|rule| rule.text.as_str());
+        let rule_text = |index: usize| self.all.get(index).filter(applies).map(|rule| rule.text.as_str());
         let mut globs = self.globs.iter();
         match self.set() {
-            _ if !self.needles.iter().any(|needle| text.contains(needle.as_str())) => None,
+            _ if !self.required_texts.iter().any(|required| text.contains(required.as_str())) => None,
             Some(set) => set
                 .matches(text)
                 .into_iter()
-                .find_map(|glob| self.globs.get(glob).and_then(|(rule, _)| of(*rule))),
-            // What cannot be compared counts as covered.
-            None => globs.find_map(|(rule, _)| of(*rule)),
+                .find_map(|glob| self.globs.get(glob).and_then(|(rule, _)| rule_text(*rule))),
+            // Without compiled globs, the path counts as covered.
+            None => globs.find_map(|(rule, _)| rule_text(*rule)),
         }
     }
 }
 
-/// What a rule begins with, up to a glob and without its last name.
-fn heads(text: &str) -> Vec<String> {
-    let heads = text.match_indices('/').filter_map(|(at, _)| text.get(..at));
-    let plain = heads.take_while(|head| !head.is_empty() && !head.contains(['*', '?', '[', '{', '\\', '!']));
-    plain.map(str::to_owned).collect()
+/// Returns the folders above the last name of a rule, up to the first wildcard.
+fn parents(text: &str) -> Vec<String> {
+    let parents = text.match_indices('/').filter_map(|(at, _)| text.get(..at));
+    let is_plain = |parent: &&str| !parent.is_empty() && !parent.contains(['*', '?', '[', '{', '\\', '!']);
+    parents.take_while(is_plain).map(str::to_owned).collect()
 }
 
-/// The longest text that must stand in whatever a glob matches.
-fn needle(glob: &str) -> &str {
-    // What stands in brackets need not be there.
+/// Returns the longest text that every match of a glob contains.
+fn required_text(glob: &str) -> &str {
+    // The text in brackets or braces is optional.
     if glob.contains(['[', ']', '{', '}', '\\', '!']) {
         return "";
     }
     glob.split(['*', '?', '/']).max_by_key(|part| part.len()).unwrap_or_default()
 }
 
-/// Whether a path is `rule` or lies below it.
-fn begins(path: &str, rule: &str) -> bool {
+/// Returns true if a path equals `rule` or is below it.
+fn is_at_or_below(path: &str, rule: &str) -> bool {
     path.strip_prefix(rule).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What says where settings lie if it is no folder, by the names that it ends with, however they are spelled.
-const WAYS: [(&str, &str); 2] =
-    [(".git", "`.git` leads to git's settings"), (".jj/repo", "`.jj/repo` leads to Jujutsu's settings")];
+/// Paths that, as a file or link, decide which settings a program reads. Each has the reason to block it.
+const SETTINGS_POINTERS: [(&str, &str); 2] = [
+    (".git", "`.git` decides which settings git reads"),
+    (".jj/repo", "`.jj/repo` decides which settings Jujutsu reads"),
+];
 
-/// Why a path is a way to settings, if it is one.
-fn way(path: &Path) -> Option<String> {
-    let is = |text: &str, names: &str| {
+/// Returns the reason why a path decides which settings a program reads, if it does.
+fn settings_pointer(path: &Path) -> Option<String> {
+    let ends_with = |text: &str, names: &str| {
         text.strip_suffix(names).is_some_and(|above| above.is_empty() || above.ends_with('/'))
     };
-    let why = |text: &str| WAYS.iter().find(|(names, _)| is(text, names)).map(|(_, why)| (*why).to_owned());
-    match fold::path(path) {
-        Folded::One(text) => why(&text),
-        Folded::Two(narrow, wide) => why(&narrow).or_else(|| why(&wide)),
+    let reason = |text: &str| {
+        let found = SETTINGS_POINTERS.iter().find(|(names, _)| ends_with(text, names));
+        found.map(|(_, reason)| (*reason).to_owned())
+    };
+    match fold_path(path) {
+        FoldedPath::Single(text) => reason(&text),
+        FoldedPath::Both(lower, folded) => reason(&lower).or_else(|| reason(&folded)),
     }
 }
 
-/// The built-in list. A rule in it that cannot be read would be a fault of this program, so everything is refused then.
-static BUILT_IN: LazyLock<Option<Rules>> = LazyLock::new(|| Rules::new(NEVER_WRITE).ok());
+/// The compiled built-in list. If it were invalid, which would be a bug, every write would be refused.
+static BUILT_IN: LazyLock<Option<RuleList>> = LazyLock::new(|| RuleList::new(NEVER_WRITE).ok());
 
-/// What is appended to the name of something that appeared where it should not.
+/// The suffix of files that askfirst has quarantined, because a command created them at a protected path.
 pub const ASIDE: &str = ".quarantined-by-askfirst";
 
-/// Whether something was given such a name. It may hold what was never to be read.
+/// Returns true for the name of a quarantined file. It may contain data that must never be read.
 #[must_use]
 pub fn is_aside(name: &OsStr) -> bool {
     memchr::memmem::find(name.as_encoded_bytes(), ASIDE.as_bytes()).is_some()
 }
 
-/// Everything that is never touched.
-pub struct Never {
-    read: Rules,
-    write: Rules,
+/// The rules of `sandbox.never_read` and `sandbox.never_write`, with the built-in list.
+pub struct NeverRules {
+    read: RuleList,
+    write: RuleList,
 }
 
-impl Never {
-    /// The rules of `sandbox.never_read` and `sandbox.never_write`.
+impl NeverRules {
+    /// Creates the rules from the lists `sandbox.never_read` and `sandbox.never_write`.
     ///
     /// # Errors
-    /// Fails if a rule is not a path rule.
+    /// Fails if a rule is invalid.
     pub fn new<'a>(
         read: impl IntoIterator<Item = &'a String>,
         write: impl IntoIterator<Item = &'a String>,
     ) -> Result<Self, FilesError> {
-        Ok(Self { read: Rules::new(read)?, write: Rules::new(write)? })
+        Ok(Self { read: RuleList::new(read)?, write: RuleList::new(write)? })
     }
 
-    /// A rule that is about the person's home.
+    /// Returns a rule that applies to the user's home folder, if there is one.
     #[must_use]
     pub fn about_home(&self) -> Option<&str> {
         let mut rules = self.read.all.iter().chain(&self.write.all);
-        rules.find(|rule| rule.place == Place::Home).map(|rule| rule.text.as_str())
+        rules.find(|rule| rule.scope == RuleScope::Home).map(|rule| rule.text.as_str())
     }
 
-    /// Whether everything may be read.
+    /// Returns true if there are no `never_read` rules.
     #[must_use]
     pub fn reads_all(&self) -> bool {
         self.read.all.is_empty()
     }
 
-    /// Whether something of this name, in a folder that may be read, may be what is never read. A no is certain.
+    /// Returns true if a `never_read` rule may cover this name in a readable folder. False is certain.
     pub(crate) fn may_hide(&self, name: &OsStr) -> bool {
         !self.reads_all() && (self.read.may_end_in(name) || is_aside(name))
     }
 
-    /// Why a place is never read.
+    /// Returns the reason why a path must not be read, if there is one.
     pub(crate) fn read(&self, names: Names<'_>) -> Option<String> {
-        let aside = || !self.reads_all() && names.whole.iter().any(is_aside);
-        let moved = || aside().then(|| "it was moved aside, and may be what is never read".to_owned());
-        self.read_by_rule(names).or_else(moved)
+        let is_quarantined = || !self.reads_all() && names.whole.iter().any(is_aside);
+        let reason = "it is quarantined, and may contain data that must not be read";
+        self.read_by_rule(names).or_else(|| is_quarantined().then(|| reason.to_owned()))
     }
 
-    /// The same by the rules alone, whatever was moved aside.
+    /// Returns the reason why a path must not be read by the `never_read` rules, ignoring quarantined files.
     #[must_use]
     pub fn read_by_rule(&self, names: Names<'_>) -> Option<String> {
-        self.read.covering(names).map(|rule| format!("`sandbox.never_read` has `{rule}`"))
+        self.read.find_covering(names).map(|rule| format!("`sandbox.never_read` has `{rule}`"))
     }
 
-    /// Why a place is never written, whatever is or would be there. Who writes `.git` itself says where git looks for
-    /// its settings.
+    /// Returns the reason why a path must not be written, if there is one.
+    ///
+    /// The file `.git` itself is protected too, because it decides which settings git reads.
     pub(crate) fn write(&self, names: Names<'_>) -> Option<String> {
         self.read(names).or_else(|| self.write_by_rule(names))
     }
 
-    /// The same by the rules about writing alone.
+    /// Returns the reason why a path must not be written, ignoring the `never_read` rules.
     #[must_use]
     pub fn write_by_rule(&self, names: Names<'_>) -> Option<String> {
-        self.write_folder_by_rule(names).or_else(|| way(names.whole))
+        self.write_folder_by_rule(names).or_else(|| settings_pointer(names.whole))
     }
 
-    /// Why a link is never made, by all rules: it would lead to what one of them is about.
+    /// Returns the reason why a path must not become a link: the link would lead to a path that a rule covers.
     #[must_use]
     pub fn link_by_rule(&self, names: Names<'_>) -> Option<String> {
-        let own = || self.read.going_on_below(names).or_else(|| self.write.going_on_below(names));
-        let rule = own().or_else(|| BUILT_IN.as_ref()?.going_on_below(names))?;
+        let own = || self.read.find_below(names).or_else(|| self.write.find_below(names));
+        let rule = own().or_else(|| BUILT_IN.as_ref()?.find_below(names))?;
         Some(format!("it is a link on the way to `{rule}`"))
     }
 
-    /// Why a folder is never written in, by the rules about writing alone.
+    /// Returns the reason why nothing may be written in a folder, ignoring the `never_read` rules.
     #[must_use]
     pub fn write_folder_by_rule(&self, names: Names<'_>) -> Option<String> {
-        let own = || self.write.covering(names).map(|rule| format!("`sandbox.never_write` has `{rule}`"));
+        let own =
+            || self.write.find_covering(names).map(|rule| format!("`sandbox.never_write` has `{rule}`"));
         let built_in = || match &*BUILT_IN {
-            Some(rules) => rules.covering(names).map(|rule| format!("the built-in list has `{rule}`")),
-            None => Some("the built-in list cannot be read".to_owned()),
+            Some(rules) => rules.find_covering(names).map(|rule| format!("the built-in list has `{rule}`")),
+            None => Some("the built-in list is invalid".to_owned()),
         };
         own().or_else(built_in)
     }

@@ -1,4 +1,6 @@
-//! What a call would touch and whether it may: the same look before a question, for the question, and before the act.
+//! Plans a call: finds the files that it would use, checks whether it may use them, and which approval it needs.
+//!
+//! The same code plans a call when it is assessed, when it is shown, and again before it runs.
 
 use std::path::Path;
 
@@ -6,37 +8,38 @@ use askfirst::{Approval, Fact, Risk};
 use askfirst_config::PathMode;
 use serde_json::{Map, Value};
 
-use super::error::Trouble;
-use super::handle::{Kind, Links};
-use super::place::{Grip, Ground, Spot};
+use super::error::CallError;
+use super::file_call::{DeleteScope, FileCall, TextEdit};
+use super::handle::{Kind, LinkPolicy};
+use super::location::{HandlePolicy, Location};
+use super::place::RootView;
 use super::tree;
-use super::wish::{Change, Depth, Wish};
 
-/// What is done at a place.
+/// How a call uses a location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Its name and size are looked at.
-    Look,
+    /// It reads name, kind and size only.
+    Inspect,
     Read,
     Attach,
     Write,
 }
 
-/// What a call would touch.
+/// The files that a call would use, and the approval that it needs.
 pub(crate) struct Plan {
-    /// One place, or source and target. None for the list of roots.
-    pub(crate) spots: Vec<Spot>,
+    /// One location, or source and target. Empty if the call lists the roots.
+    pub(crate) locations: Vec<Location>,
     pub(crate) approval: Approval,
     pub(crate) risk: Risk,
     verb: &'static str,
-    /// Who is handed the file.
+    /// The worker or model that gets the file.
     receiver: Option<String>,
 }
 
 impl Plan {
-    /// In words, for a person.
+    /// Describes the call for a person.
     pub(crate) fn description(&self) -> String {
-        let labels: Vec<&str> = self.spots.iter().map(|spot| spot.label.as_str()).collect();
+        let labels: Vec<&str> = self.locations.iter().map(|location| location.label.as_str()).collect();
         let what = format!("{} {}", self.verb, labels.join(" to "));
         match &self.receiver {
             Some(receiver) => format!("{what} for {receiver}"),
@@ -44,12 +47,12 @@ impl Plan {
         }
     }
 
-    /// What an answer is remembered by.
-    pub(crate) fn payload(&self, ground: &Ground<'_>) -> Map<String, Value> {
+    /// Returns the payload, which decides which later calls count as the same call.
+    pub(crate) fn payload(&self, view: &RootView<'_>) -> Map<String, Value> {
         let mut payload = Map::new();
-        for (spot, [root, path]) in self.spots.iter().zip([["root", "path"], ["to_root", "to"]]) {
-            payload.insert(root.to_owned(), ground.name(spot).into());
-            payload.insert(path.to_owned(), spot.path.to_string_lossy().into());
+        for (location, [root, path]) in self.locations.iter().zip([["root", "path"], ["to_root", "to"]]) {
+            payload.insert(root.to_owned(), view.name(location).into());
+            payload.insert(path.to_owned(), location.path.to_string_lossy().into());
         }
         if let Some(receiver) = &self.receiver {
             payload.insert("receiver".to_owned(), receiver.clone().into());
@@ -57,254 +60,277 @@ impl Plan {
         payload
     }
 
-    /// Which calls have the same payload, in words.
-    pub(crate) fn same(&self, tool: &str) -> String {
+    /// Describes the calls that have the same payload.
+    pub(crate) fn describe_same_calls(&self, tool: &str) -> String {
         let receiver = self.receiver.iter().map(|receiver| format!(" for {receiver}"));
-        format!("any `{tool}` of {}", self.at().join(" to ")) + &receiver.collect::<String>()
+        format!("any `{tool}` of {}", self.labels().join(" to ")) + &receiver.collect::<String>()
     }
 
-    /// What a person should know about the places.
+    /// Returns the facts about the locations that a person should know.
     pub(crate) fn facts(&self) -> Vec<Fact> {
-        let mut facts: Vec<Fact> = self.spots.iter().flat_map(facts).collect();
-        if let Some(to) = self.spots.get(1).filter(|to| to.thing.is_some()) {
-            facts.push(Fact::new("in the way", format!("{}, {} bytes", to.label, to.size())));
+        let mut facts: Vec<Fact> = self.locations.iter().flat_map(facts).collect();
+        if let Some(to) = self.locations.get(1).filter(|to| to.object.is_some()) {
+            facts.push(Fact::new("target exists", format!("{}, {}", to.label, count(to.size(), "byte"))));
         }
         facts.extend(self.receiver.iter().map(|receiver| Fact::new("receiver", receiver.clone())));
         facts
     }
 
-    /// The places as they are called, to tell whether a later look saw the same.
-    pub(crate) fn at(&self) -> Vec<String> {
-        self.spots.iter().map(|spot| spot.label.clone()).collect()
+    /// Returns the labels of the locations, to compare them with those of a later plan.
+    pub(crate) fn labels(&self) -> Vec<String> {
+        self.locations.iter().map(|location| location.label.clone()).collect()
     }
 
-    pub(crate) fn first(&self) -> Result<&Spot, Trouble> {
-        self.spots.first().ok_or_else(|| Trouble::Failed("there is no path".to_owned()))
+    pub(crate) fn first(&self) -> Result<&Location, CallError> {
+        self.locations.first().ok_or_else(|| CallError::Failed("the call has no path".to_owned()))
     }
 
-    pub(crate) fn two(&self) -> Result<(&Spot, &Spot), Trouble> {
-        let target = self.spots.get(1).ok_or_else(|| Trouble::Failed("there is no target".to_owned()))?;
+    pub(crate) fn source_and_target(&self) -> Result<(&Location, &Location), CallError> {
+        let no_target = || CallError::Failed("the call has no target".to_owned());
+        let target = self.locations.get(1).ok_or_else(no_target)?;
         Ok((self.first()?, target))
     }
 }
 
-impl Ground<'_> {
-    /// Looks at everything that a call would touch. It changes nothing.
-    pub(crate) fn plan(&self, wish: &Wish) -> Result<Plan, Trouble> {
-        match wish {
-            Wish::Read { path, .. } => self.one(path, Access::Read, Kind::File, "Read"),
-            Wish::Find { path, .. } => self.one(path, Access::Read, Kind::File, "Search"),
-            Wish::Stat { path } => self.one(path, Access::Look, Kind::File, "Look at"),
-            Wish::List { path: Some(path), .. } => self.one(path, Access::Look, Kind::File, "List"),
-            Wish::List { path: None, .. } => Ok(Plan {
-                spots: Vec::new(),
+impl RootView<'_> {
+    /// Plans a call. Changes nothing.
+    pub(crate) fn plan(&self, call: &FileCall) -> Result<Plan, CallError> {
+        match call {
+            FileCall::Read { path, .. } => self.plan_one(path, Access::Read, Kind::File, "Read"),
+            FileCall::Find { path, .. } => self.plan_one(path, Access::Read, Kind::File, "Search"),
+            FileCall::Stat { path } => self.plan_one(path, Access::Inspect, Kind::File, "Inspect"),
+            FileCall::List { path: Some(path), .. } => {
+                self.plan_one(path, Access::Inspect, Kind::File, "List")
+            }
+            FileCall::List { path: None, .. } => Ok(Plan {
+                locations: Vec::new(),
                 approval: Approval::None,
                 risk: Risk::Low,
                 verb: "List the roots",
                 receiver: None,
             }),
-            Wish::Attach { path, receiver } => {
-                let plan = self.one(path, Access::Attach, Kind::File, "Attach")?;
+            FileCall::Attach { path, receiver } => {
+                let plan = self.plan_one(path, Access::Attach, Kind::File, "Attach")?;
                 Ok(Plan { receiver: Some(receiver.clone()), ..plan })
             }
-            Wish::Write { path, content } => {
-                let plan = self.one(path, Access::Write, Kind::File, "Write")?;
-                let spot = plan.first()?;
-                self.refuse_folder(spot)?;
-                self.refuse_size(spot, content.len() as u64)?;
-                let verb = if spot.thing.is_none() { "Write the new file" } else { "Overwrite" };
+            FileCall::Write { path, content } => {
+                let plan = self.plan_one(path, Access::Write, Kind::File, "Write")?;
+                let location = plan.first()?;
+                self.refuse_folder(location)?;
+                self.refuse_size(location, content.len() as u64)?;
+                let verb = if location.object.is_none() { "Create the file" } else { "Overwrite" };
                 Ok(Plan { verb, ..plan })
             }
-            Wish::Edit { path, change } => {
-                let plan = self.one(path, Access::Write, Kind::File, "Edit")?;
-                let spot = plan.first()?;
-                self.refuse_folder(spot)?;
-                self.refuse_size(spot, spot.size())?;
-                let verb = match change {
-                    Change::Replace { .. } => "Edit",
-                    Change::Patch(_) => "Patch",
+            FileCall::Edit { path, edit } => {
+                let plan = self.plan_one(path, Access::Write, Kind::File, "Edit")?;
+                let location = plan.first()?;
+                self.refuse_folder(location)?;
+                self.refuse_size(location, location.size())?;
+                let verb = match edit {
+                    TextEdit::Replace { .. } => "Edit",
+                    TextEdit::Patch(_) => "Patch",
                 };
                 Ok(Plan { verb, ..plan })
             }
-            Wish::Make { path } => self.one(path, Access::Write, Kind::Folder, "Make the folder"),
-            Wish::Delete { path, depth } => self.deletion(path, *depth),
-            Wish::Move { path, to, .. } => self.moving(path, to),
-            Wish::Copy { path, to, .. } => self.copying(path, to),
+            FileCall::Make { path } => self.plan_one(path, Access::Write, Kind::Folder, "Create the folder"),
+            FileCall::Delete { path, scope } => self.plan_delete(path, *scope),
+            FileCall::Move { path, to, .. } => self.plan_move(path, to),
+            FileCall::Copy { path, to, .. } => self.plan_copy(path, to),
         }
     }
 
-    fn one(&self, path: &str, access: Access, kind: Kind, verb: &'static str) -> Result<Plan, Trouble> {
-        let grip = match access {
-            Access::Look | Access::Read => Grip::Loose,
-            Access::Attach | Access::Write => Grip::Firm,
+    fn plan_one(
+        &self,
+        path: &str,
+        access: Access,
+        kind: Kind,
+        verb: &'static str,
+    ) -> Result<Plan, CallError> {
+        let policy = match access {
+            Access::Inspect | Access::Read => HandlePolicy::OpenIfNeeded,
+            Access::Attach | Access::Write => HandlePolicy::KeepOpen,
         };
-        let spot = self.find(path, Links::Follow, grip)?;
-        self.check(&spot, access, kind)?;
-        let approval = need(&spot, access);
-        Ok(Plan { spots: vec![spot], approval, risk: Risk::Low, verb, receiver: None })
+        let location = self.locate(path, LinkPolicy::Follow, policy)?;
+        self.check_access(&location, access, kind)?;
+        let approval = required_approval(&location, access);
+        Ok(Plan { locations: vec![location], approval, risk: Risk::Low, verb, receiver: None })
     }
 
-    fn deletion(&self, path: &str, depth: Depth) -> Result<Plan, Trouble> {
-        let spot = self.find(path, Links::KeepLast, Grip::Firm)?;
-        self.check(&spot, Access::Write, Kind::File)?;
-        self.refuse_root(&spot)?;
-        if spot.kind() == Some(Kind::Folder) && depth == Depth::Everything {
-            tree::check(self, &spot, None)?;
+    fn plan_delete(&self, path: &str, scope: DeleteScope) -> Result<Plan, CallError> {
+        let location = self.locate(path, LinkPolicy::KeepLast, HandlePolicy::KeepOpen)?;
+        self.check_access(&location, Access::Write, Kind::File)?;
+        self.refuse_root(&location)?;
+        if location.kind() == Some(Kind::Folder) && scope == DeleteScope::Recursive {
+            tree::check_content(self, &location, None)?;
         }
-        let approval = need(&spot, Access::Write);
-        Ok(Plan { spots: vec![spot], approval, risk: Risk::Irreversible, verb: "Delete", receiver: None })
+        let approval = required_approval(&location, Access::Write);
+        Ok(Plan {
+            locations: vec![location],
+            approval,
+            risk: Risk::Irreversible,
+            verb: "Delete",
+            receiver: None,
+        })
     }
 
-    fn moving(&self, path: &str, to: &str) -> Result<Plan, Trouble> {
-        let from = self.find(path, Links::KeepLast, Grip::Firm)?;
-        let to = self.find(to, Links::KeepLast, Grip::Firm)?;
+    fn plan_move(&self, path: &str, to: &str) -> Result<Plan, CallError> {
+        let from = self.locate(path, LinkPolicy::KeepLast, HandlePolicy::KeepOpen)?;
+        let to = self.locate(to, LinkPolicy::KeepLast, HandlePolicy::KeepOpen)?;
         let kind = from.kind().unwrap_or(Kind::File);
-        self.check(&from, Access::Write, kind)?;
-        self.check(&to, Access::Write, kind)?;
+        self.check_access(&from, Access::Write, kind)?;
+        self.check_access(&to, Access::Write, kind)?;
         self.refuse_root(&from)?;
         self.refuse_root(&to)?;
         self.refuse_size(&to, if kind == Kind::File { from.size() } else { 0 })?;
         if kind == Kind::Folder {
-            if self.real(&to)?.starts_with(self.real(&from)?) {
-                return Err(Trouble::Failed(format!("`{}` lies in `{}`", to.label, from.label)));
+            if self.real_path(&to)?.starts_with(self.real_path(&from)?) {
+                return Err(CallError::Failed(format!("`{}` is inside `{}`", to.label, from.label)));
             }
-            tree::check(self, &from, Some(&to))?;
+            tree::check_content(self, &from, Some(&to))?;
         }
-        let mut approval = need(&from, Access::Write).max(need(&to, Access::Write));
-        // What must be asked before it is read does not become free to read by moving.
+        let mut approval = required_approval(&from, Access::Write).max(required_approval(&to, Access::Write));
+        // A move must not make a file readable without asking that needed approval before.
         if from.rights.approval.read > to.rights.approval.read {
-            approval = approval.max(need(&from, Access::Read));
+            approval = approval.max(required_approval(&from, Access::Read));
         }
         self.refuse_denied(approval, &from)?;
         Ok(pair(from, to, approval, "Move"))
     }
 
-    fn copying(&self, path: &str, to: &str) -> Result<Plan, Trouble> {
-        let from = self.find(path, Links::Follow, Grip::Firm)?;
-        let to = self.find(to, Links::Follow, Grip::Firm)?;
-        self.check(&from, Access::Read, Kind::File)?;
-        self.check(&to, Access::Write, Kind::File)?;
+    fn plan_copy(&self, path: &str, to: &str) -> Result<Plan, CallError> {
+        let from = self.locate(path, LinkPolicy::Follow, HandlePolicy::KeepOpen)?;
+        let to = self.locate(to, LinkPolicy::Follow, HandlePolicy::KeepOpen)?;
+        self.check_access(&from, Access::Read, Kind::File)?;
+        self.check_access(&to, Access::Write, Kind::File)?;
         if from.kind() == Some(Kind::Folder) {
-            let hint = "list it with list_files and copy its files one by one, so that each is judged by its own rules";
-            let text = format!("`{}` is a folder, and copy_file copies one file; hint: {hint}", from.label);
-            return Err(Trouble::Blocked(text));
+            let hint = "list it with list_files, then copy its files one by one";
+            let text =
+                format!("`{}` is a folder, but copy_file copies a single file; hint: {hint}", from.label);
+            return Err(CallError::Blocked(text));
         }
         self.refuse_folder(&to)?;
         self.refuse_size(&to, from.size())?;
-        let approval = need(&from, Access::Read).max(need(&to, Access::Write));
+        let approval = required_approval(&from, Access::Read).max(required_approval(&to, Access::Write));
         Ok(pair(from, to, approval, "Copy"))
     }
 
-    pub(crate) fn name(&self, spot: &Spot) -> &str {
-        self.roots.all.get(spot.root).map_or("", |root| root.name.as_str())
+    pub(crate) fn name(&self, location: &Location) -> &str {
+        self.roots.all.get(location.root).map_or("", |root| root.name.as_str())
     }
 
-    /// Whether a place may be touched at all. `kind` is what would come to be where nothing is.
-    fn check(&self, spot: &Spot, access: Access, kind: Kind) -> Result<(), Trouble> {
-        let blocked = |text: String| Err(Trouble::Blocked(text));
-        let label = &spot.label;
+    /// Checks whether a call may use a location at all. `kind` is the kind of the object that it would create.
+    fn check_access(&self, location: &Location, access: Access, kind: Kind) -> Result<(), CallError> {
+        let blocked = |text: String| Err(CallError::Blocked(text));
+        let label = &location.label;
         if access == Access::Write || !self.roots.never.reads_all() {
-            self.refuse_never(&self.real(spot)?, label, access)?;
-            if let Some(plain) = &spot.asked {
-                self.refuse_never(plain, label, access)?;
+            self.refuse_never(&self.real_path(location)?, label, access)?;
+            if let Some(requested) = &location.requested {
+                self.refuse_never(requested, label, access)?;
             }
         }
-        if let Some(Kind::Other(kind)) = spot.kind().filter(|_| access != Access::Look) {
+        if let Some(Kind::Other(kind)) = location.kind().filter(|_| access != Access::Inspect) {
             return blocked(format!("`{label}` is a {kind}, not a file"));
         }
-        if access == Access::Write && spot.rights.mode == PathMode::Ro {
-            return blocked(format!("`{label}` is read only; {}", self.roots.text()));
+        if access == Access::Write && location.rights.mode == PathMode::Ro {
+            return blocked(format!("`{label}` is read-only; {}", self.roots.describe()));
         }
-        let name = spot.path.file_name().unwrap_or_default();
-        let file = spot.kind().unwrap_or(kind) != Kind::Folder && access != Access::Look;
-        if file && !spot.rights.takes(name) {
-            let wanted = spot.rights.suffixes_text();
-            return blocked(format!("`{label}` has no suffix that is allowed there; allowed: {wanted}"));
+        let name = location.path.file_name().unwrap_or_default();
+        let is_file = location.kind().unwrap_or(kind) != Kind::Folder && access != Access::Inspect;
+        if is_file && !location.rights.allows_name(name) {
+            let allowed = location.rights.describe_suffixes();
+            return blocked(format!("the suffix of `{label}` is not allowed; allowed suffixes: {allowed}"));
         }
         match access {
-            Access::Read | Access::Attach => self.refuse_size(spot, spot.size())?,
-            Access::Look | Access::Write => {}
+            Access::Read | Access::Attach => self.refuse_size(location, location.size())?,
+            Access::Inspect | Access::Write => {}
         }
-        self.refuse_denied(need(spot, access), spot)
+        self.refuse_denied(required_approval(location, access), location)
     }
 
-    fn refuse_denied(&self, approval: Approval, spot: &Spot) -> Result<(), Trouble> {
+    fn refuse_denied(&self, approval: Approval, location: &Location) -> Result<(), CallError> {
         match approval {
-            Approval::Deny => {
-                Err(Trouble::Blocked(format!("the approval of the root `{}` is `deny`", self.name(spot))))
-            }
+            Approval::Deny => Err(CallError::Blocked(format!(
+                "the approval of the root `{}` is `deny`",
+                self.name(location)
+            ))),
             Approval::None | Approval::OncePerSession | Approval::Required | Approval::Human => Ok(()),
         }
     }
 
-    /// Refuses what a rule says is never touched.
-    pub(crate) fn refuse_never(&self, real: &Path, label: &str, access: Access) -> Result<(), Trouble> {
+    /// Blocks a path that a `never_read` or `never_write` rule covers.
+    pub(crate) fn refuse_never(&self, real: &Path, label: &str, access: Access) -> Result<(), CallError> {
         let never = &self.roots.never;
-        let (why, verb) = match access {
-            Access::Look | Access::Read | Access::Attach if never.reads_all() => return Ok(()),
-            Access::Look | Access::Read | Access::Attach => {
+        let (reason, verb) = match access {
+            Access::Inspect | Access::Read | Access::Attach if never.reads_all() => return Ok(()),
+            Access::Inspect | Access::Read | Access::Attach => {
                 (self.by_names(real, |names| never.read(names)), "read")
             }
             Access::Write => (self.by_names(real, |names| never.write(names)), "written"),
         };
-        match why {
-            Some(why) => Err(Trouble::Blocked(format!("`{label}` is never {verb}: {why}"))),
+        match reason {
+            Some(reason) => Err(CallError::Blocked(format!("`{label}` is never {verb}: {reason}"))),
             None => Ok(()),
         }
     }
 
-    pub(crate) fn refuse_size(&self, spot: &Spot, bytes: u64) -> Result<(), Trouble> {
-        if spot.kind() == Some(Kind::Folder) || spot.rights.holds(bytes) {
+    pub(crate) fn refuse_size(&self, location: &Location, bytes: u64) -> Result<(), CallError> {
+        if location.kind() == Some(Kind::Folder) || location.rights.allows_size(bytes) {
             return Ok(());
         }
-        let max = spot.rights.max_file_bytes.unwrap_or_default();
-        Err(Trouble::Blocked(format!(
-            "`{}`: {bytes} bytes are more than the {max} allowed there",
-            spot.label
-        )))
+        let max = location.rights.max_file_bytes.unwrap_or_default();
+        let text = format!("`{}` is too large: {bytes} bytes, at most {max} are allowed", location.label);
+        Err(CallError::Blocked(text))
     }
 
-    fn refuse_folder(&self, spot: &Spot) -> Result<(), Trouble> {
-        match spot.kind() {
-            Some(Kind::Folder) => Err(Trouble::Blocked(format!("`{}` is a folder, not a file", spot.label))),
+    fn refuse_folder(&self, location: &Location) -> Result<(), CallError> {
+        match location.kind() {
+            Some(Kind::Folder) => {
+                Err(CallError::Blocked(format!("`{}` is a folder, not a file", location.label)))
+            }
             Some(Kind::File | Kind::Link | Kind::Other(_)) | None => Ok(()),
         }
     }
 
-    fn refuse_root(&self, spot: &Spot) -> Result<(), Trouble> {
-        if spot.thing.is_some() && self.has_root(&self.real(spot)?) {
-            return Err(Trouble::Blocked(format!("`{}` is a root, or has one in it", spot.label)));
+    fn refuse_root(&self, location: &Location) -> Result<(), CallError> {
+        if location.object.is_some() && self.contains_root(&self.real_path(location)?) {
+            return Err(CallError::Blocked(format!("`{}` is a root, or contains one", location.label)));
         }
         Ok(())
     }
 }
 
-fn pair(from: Spot, to: Spot, approval: Approval, verb: &'static str) -> Plan {
-    let risk = if to.thing.is_some() { Risk::High } else { Risk::Low };
-    Plan { spots: vec![from, to], approval, risk, verb, receiver: None }
+fn pair(from: Location, to: Location, approval: Approval, verb: &'static str) -> Plan {
+    let risk = if to.object.is_some() { Risk::High } else { Risk::Low };
+    Plan { locations: vec![from, to], approval, risk, verb, receiver: None }
 }
 
-/// What a place asks for.
-pub(crate) fn need(spot: &Spot, access: Access) -> Approval {
-    let approval = spot.rights.approval;
+/// Returns the approval that an access to a location needs.
+pub(crate) fn required_approval(location: &Location, access: Access) -> Approval {
+    let approval = location.rights.approval;
     let own = match access {
-        Access::Look => return Approval::None,
+        Access::Inspect => return Approval::None,
         Access::Read => approval.read,
         Access::Attach => approval.attach,
         Access::Write => approval.write,
     };
-    // A second name may have been made for something that lies elsewhere or is never touched.
-    let hard_link = spot.names() > 1 && spot.rights.mode == PathMode::Rw;
-    if hard_link { own.max(Approval::Required) } else { own }
+    // A hard link in a writable root may point to a file that is outside the roots or that a rule protects.
+    let is_hard_link = location.link_count() > 1 && location.rights.mode == PathMode::Rw;
+    if is_hard_link { own.max(Approval::Required) } else { own }
 }
 
-fn facts(spot: &Spot) -> Vec<Fact> {
+/// Formats a number with its unit: `1 byte`, `2 bytes`.
+pub(crate) fn count(number: u64, unit: &str) -> String {
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+fn facts(location: &Location) -> Vec<Fact> {
     let mut facts = Vec::new();
-    if let Some(through) = &spot.through {
-        facts.push(Fact::new("link", format!("{through} leads to {}", spot.label)));
+    if let Some(requested) = &location.requested_label {
+        facts.push(Fact::new("link", format!("{requested} leads to {}", location.label)));
     }
-    if spot.names() > 1 {
-        let text = format!("{} has {} names, and the others may lie anywhere", spot.label, spot.names());
+    if location.link_count() > 1 {
+        let (label, count) = (&location.label, location.link_count());
+        let text = format!("{label} has {count} names, and the others may be in any folder");
         facts.push(Fact::new("hard link", text));
     }
     facts

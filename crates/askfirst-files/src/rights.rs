@@ -1,22 +1,22 @@
-//! What may be done at one place: a root's own settings, made stricter by whatever else speaks about the place.
+//! The rights at a location: the settings of its root, made stricter by the floors.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use askfirst_config::{PathApproval, PathConfig, PathMode};
 
-/// What may be done at one place.
+/// The rights at a location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rights {
     pub(crate) mode: PathMode,
-    /// A name must end as each of the lists allows. An empty list allows every name.
+    /// Lists of allowed suffixes. A file name must match each list.
     pub(crate) suffixes: Vec<Vec<String>>,
     pub(crate) max_file_bytes: Option<u64>,
     pub(crate) approval: PathApproval,
 }
 
 impl Rights {
-    pub(crate) fn of(config: &PathConfig) -> Self {
+    pub(crate) fn from_config(config: &PathConfig) -> Self {
         Self {
             mode: config.mode,
             suffixes: if config.suffixes.is_empty() { Vec::new() } else { vec![config.suffixes.clone()] },
@@ -25,8 +25,8 @@ impl Rights {
         }
     }
 
-    /// The strictest of both.
-    pub(crate) fn and(mut self, other: &Self) -> Self {
+    /// Combines two sets of rights. Each value of the result is the stricter one.
+    pub(crate) fn strictest(mut self, other: &Self) -> Self {
         self.mode = self.mode.min(other.mode);
         for list in &other.suffixes {
             if !self.suffixes.contains(list) {
@@ -45,19 +45,19 @@ impl Rights {
         self
     }
 
-    /// Whether files of this name are touched.
-    pub(crate) fn takes(&self, name: &OsStr) -> bool {
+    /// Returns true if the suffix of a file name is allowed.
+    pub(crate) fn allows_name(&self, name: &OsStr) -> bool {
         let ends = |suffix: &String| name.as_bytes().ends_with(suffix.as_bytes());
         self.suffixes.iter().all(|list| list.iter().any(ends))
     }
 
-    /// Whether files of this size are touched.
-    pub(crate) fn holds(&self, bytes: u64) -> bool {
+    /// Returns true if a file of this size is allowed.
+    pub(crate) fn allows_size(&self, bytes: u64) -> bool {
         self.max_file_bytes.is_none_or(|max| bytes <= max)
     }
 
-    /// The suffixes in words.
-    pub(crate) fn suffixes_text(&self) -> String {
-        self.suffixes.iter().map(|list| list.join(", ")).collect::<Vec<_>>().join("; and of these: ")
+    /// Describes the allowed suffixes for a message.
+    pub(crate) fn describe_suffixes(&self) -> String {
+        self.suffixes.iter().map(|list| list.join(", ")).collect::<Vec<_>>().join("; and of these only: ")
     }
 }

@@ -1,4 +1,4 @@
-//! The roots: folders that are opened once, by name, with what may be done in them.
+//! The roots: named folders that are opened once, each with its rights.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,9 +11,9 @@ use askfirst_config::{Config, PathConfig, PathMode};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::error::{FilesError, plain};
-use super::handle::{self, Links, real_of};
-use super::never::Never;
+use super::error::{FilesError, describe};
+use super::handle::{self, LinkPolicy, real_path};
+use super::never::NeverRules;
 use super::rights::Rights;
 
 /// One root.
@@ -24,19 +24,21 @@ pub(crate) struct Root {
     pub(crate) origin: Because,
 }
 
-/// What a stricter layer says about a folder.
+/// The rights of a floor for one folder.
 #[derive(Clone)]
 pub(crate) struct Floor {
-    /// Where the config says that it is.
+    /// The path in the config.
     path: Option<PathBuf>,
     folder: Option<Arc<OwnedFd>>,
     pub(crate) rights: Arc<Rights>,
 }
 
 impl Floor {
-    /// Where it lies now, and where it lay: a folder that is swapped for another does not shake off its rules.
-    pub(crate) fn reals(&self) -> impl Iterator<Item = Cow<'_, Path>> {
-        let now = self.folder.as_ref().and_then(|folder| real_of(folder).ok());
+    /// Returns the configured path and, if the folder was moved, its current path.
+    ///
+    /// The rights apply at both paths, so moving a folder does not remove its rules.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = Cow<'_, Path>> {
+        let now = self.folder.as_ref().and_then(|folder| real_path(folder).ok());
         let now = now.filter(|now| self.path.as_ref() != Some(now)).map(Cow::Owned);
         self.path.as_deref().map(Cow::Borrowed).into_iter().chain(now)
     }
@@ -45,28 +47,28 @@ impl Floor {
 /// All roots of one toolset.
 pub struct Roots {
     pub(crate) all: Vec<Root>,
-    /// Layers that can only make it stricter: in each, the deepest folder that contains a place speaks.
+    /// The floors. In each, the deepest folder that contains a path governs it.
     pub(crate) floors: Vec<Vec<Floor>>,
-    pub(crate) never: Arc<Never>,
-    /// The folder that plain paths begin at.
+    pub(crate) never: Arc<NeverRules>,
+    /// The folder that plain paths are relative to, unless the call has a `cwd`.
     pub(crate) folder: PathBuf,
     pub(crate) home: Option<PathBuf>,
 }
 
-/// A root of a derived sandbox: a part of a root that is there already. What is left out stays as it is.
+/// A derived root: part of an existing root. A setting that is `None` stays the same.
 #[derive(Debug, Clone, Default)]
 pub struct NarrowerRoot {
-    /// The root that it is a part of.
+    /// The name of the existing root.
     pub of: String,
-    /// The folder in it; empty for all of it.
+    /// The folder in that root, or an empty text for the whole root.
     pub folder: String,
-    /// Whether it can be written.
+    /// Whether tools may write in the folder.
     pub mode: Option<PathMode>,
-    /// The suffixes of files that are touched.
+    /// The file suffixes that the file tools accept.
     pub suffixes: Option<Vec<String>>,
-    /// The size of files that are touched.
+    /// The size in bytes of the largest file that the file tools accept.
     pub max_file_bytes: Option<u64>,
-    /// What is asked about.
+    /// The approval values.
     pub approval: Option<askfirst_config::PathApproval>,
 }
 
@@ -74,77 +76,77 @@ impl Roots {
     /// Opens the roots of a config.
     ///
     /// # Errors
-    /// Fails if a root cannot be opened, or if the system cannot confine access to it.
+    /// Fails if a root cannot be opened, if the system cannot confine access to it, or if a path rule is invalid.
     pub fn new(config: &Config) -> Result<Self, FilesError> {
         let sandbox = &config.main.sandbox;
         let all = sandbox.paths.iter().map(|(name, path)| open(name, path)).collect::<Result<_, _>>()?;
         let floor = |path: &PathConfig| Floor {
             path: Some(path.root.clone()),
             folder: handle::open_root(&path.root).ok().map(Arc::new),
-            rights: Arc::new(Rights::of(path)),
+            rights: Arc::new(Rights::from_config(path)),
         };
         let layer = |paths: &BTreeMap<String, PathConfig>| paths.values().map(floor).collect();
         let mut floors: Vec<Vec<Floor>> =
             config.floors.iter().map(|settings| layer(&settings.sandbox.paths)).collect();
-        // Where the roots lie now is known from themselves; here it counts where the config says that they are.
-        let said = |path: &PathConfig| Floor {
+        // The roots themselves know their current paths. These floors keep the rights at the configured paths.
+        let configured = |path: &PathConfig| Floor {
             path: Some(path.root.clone()),
             folder: None,
-            rights: Arc::new(Rights::of(path)),
+            rights: Arc::new(Rights::from_config(path)),
         };
-        floors.push(sandbox.paths.values().map(said).collect());
+        floors.push(sandbox.paths.values().map(configured).collect());
         let layers = || std::iter::once(&config.main).chain(&config.floors);
-        let never = Never::new(
+        let never = NeverRules::new(
             layers().flat_map(|layer| &layer.sandbox.never_read),
             layers().flat_map(|layer| &layer.sandbox.never_write),
         )?;
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         if let Some(rule) = never.about_home().filter(|_| home.is_none()) {
-            let cause = "the home folder is not known".to_owned();
+            let cause = "the home folder is unknown".to_owned();
             return Err(FilesError::Rule { rule: rule.to_owned(), cause });
         }
         Ok(Self {
             all,
             floors,
             never: Arc::new(never),
-            folder: located(&config.folder).unwrap_or_else(|| config.folder.clone()),
-            home: home.map(|home| located(&home).unwrap_or(home)),
+            folder: resolve(&config.folder).unwrap_or_else(|| config.folder.clone()),
+            home: home.map(|home| resolve(&home).unwrap_or(home)),
         })
     }
 
-    /// The folder of the config, without links.
+    /// Returns the folder of the config, without links.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The home folder of the user, without links.
+    /// Returns the home folder of the user, without links.
     #[must_use]
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
-    /// Whether one root speaks for all that lies in it, by its own settings alone.
-    pub(crate) fn is_lone(&self) -> bool {
+    /// Returns true if there is only one root, and no floor differs from it.
+    pub(crate) fn is_single_root(&self) -> bool {
         let [root] = self.all.as_slice() else { return false };
         self.floors.iter().flatten().all(|floor| floor.rights == root.rights)
     }
 
-    /// The roots in words, for an agent that asked for something else.
-    pub(crate) fn text(&self) -> String {
-        let word = |root: &Root| match root.rights.mode {
-            PathMode::Ro => format!("`{}:` (read only)", root.name),
+    /// Lists the roots for an agent that used a path outside them.
+    pub(crate) fn describe(&self) -> String {
+        let describe = |root: &Root| match root.rights.mode {
+            PathMode::Ro => format!("`{}:` (read-only)", root.name),
             PathMode::Rw => format!("`{}:`", root.name),
         };
-        let words: Vec<String> = self.all.iter().map(word).collect();
-        if words.is_empty() {
+        let names: Vec<String> = self.all.iter().map(describe).collect();
+        if names.is_empty() {
             "there are no roots".to_owned()
         } else {
-            format!("roots: {}", words.join(", "))
+            format!("roots: {}", names.join(", "))
         }
     }
 
-    /// Parts of these roots. The roots themselves stay as a floor, so that nothing can become wider.
+    /// Creates roots from parts of these roots. These roots become a floor, so the parts cannot allow more.
     pub(crate) fn derive(&self, narrower: &BTreeMap<String, NarrowerRoot>) -> Result<Self, FilesError> {
         let all = narrower.iter().map(|(name, part)| self.part(name, part)).collect::<Result<_, _>>()?;
         let floor = |root: &Root| Floor {
@@ -165,16 +167,16 @@ impl Roots {
         let mut rights = Rights::clone(&of.rights);
         if let Some(mode) = part.mode {
             if mode > rights.mode {
-                return Err(wider("it is read only".to_owned()));
+                return Err(wider(format!("`{}` is read-only", of.name)));
             }
             rights.mode = mode;
         }
         if let Some(suffixes) = &part.suffixes {
-            let known = |suffix: &&String| rights.takes(suffix.as_ref());
+            let is_allowed = |suffix: &&String| rights.allows_name(suffix.as_ref());
             if suffixes.is_empty() && !rights.suffixes.is_empty() {
                 return Err(wider("all suffixes".to_owned()));
             }
-            if let Some(new) = suffixes.iter().find(|suffix| !known(suffix)) {
+            if let Some(new) = suffixes.iter().find(|suffix| !is_allowed(suffix)) {
                 return Err(wider(format!("the suffix `{new}`")));
             }
             if !suffixes.is_empty() {
@@ -182,7 +184,7 @@ impl Roots {
             }
         }
         if let Some(max) = part.max_file_bytes {
-            if !rights.holds(max) {
+            if !rights.allows_size(max) {
                 return Err(wider(format!("files of {max} bytes")));
             }
             rights.max_file_bytes = Some(max);
@@ -199,13 +201,14 @@ impl Roots {
         let cause = |error: Errno| FilesError::Root {
             name: name.to_owned(),
             cause: if error == Errno::XDEV {
-                "it leads out of its root".to_owned()
+                "it leads outside its root".to_owned()
             } else {
-                plain(&error.into())
+                describe(&error.into())
             },
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        let folder = handle::beneath(of.folder.as_fd(), Path::new(&part.folder), flags, Links::Follow);
+        let folder =
+            handle::open_beneath(of.folder.as_fd(), Path::new(&part.folder), flags, LinkPolicy::Follow);
         Ok(Root {
             name: name.to_owned(),
             folder: Arc::new(folder.map_err(cause)?),
@@ -216,26 +219,26 @@ impl Roots {
 }
 
 fn open(name: &str, config: &PathConfig) -> Result<Root, FilesError> {
-    let cause = |e: Errno| FilesError::Root { name: name.to_owned(), cause: plain(&e.into()) };
+    let cause = |e: Errno| FilesError::Root { name: name.to_owned(), cause: describe(&e.into()) };
     let folder = handle::open_root(&config.root).map_err(cause)?;
     let unconfined = |cause: String| FilesError::NotConfined { name: name.to_owned(), cause };
-    match handle::beneath(folder.as_fd(), Path::new(""), OFlags::PATH, Links::Refuse) {
+    match handle::open_beneath(folder.as_fd(), Path::new(""), OFlags::PATH, LinkPolicy::Refuse) {
         Ok(_) => {}
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
             return Err(unconfined("the system has no `openat2`".to_owned()));
         }
         Err(error) => return Err(cause(error)),
     }
-    real_of(&folder)
-        .map_err(|e| unconfined(format!("`/proc` does not say where it lies: {}", plain(&e.into()))))?;
+    real_path(&folder)
+        .map_err(|e| unconfined(format!("cannot find its path in `/proc`: {}", describe(&e.into()))))?;
     Ok(Root {
         name: name.to_owned(),
         folder: Arc::new(folder),
-        rights: Arc::new(Rights::of(config)),
+        rights: Arc::new(Rights::from_config(config)),
         origin: config.origin.clone(),
     })
 }
 
-fn located(folder: &Path) -> Option<PathBuf> {
-    handle::open_root(folder).ok().and_then(|folder| real_of(&folder).ok())
+fn resolve(folder: &Path) -> Option<PathBuf> {
+    handle::open_root(folder).ok().and_then(|folder| real_path(&folder).ok())
 }

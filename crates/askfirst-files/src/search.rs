@@ -1,4 +1,6 @@
-//! Finding lines in files. It reads only what the rules of each file's own root let it read unasked, or what was asked.
+//! Searches for lines in files.
+//!
+//! A search reads a file only if that needs no approval, or no stricter approval than the search itself got.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -9,122 +11,123 @@ use regex::bytes::{Regex, RegexBuilder};
 use rustix::fs::fstat;
 use serde_json::{Value, json};
 
-use super::error::Trouble;
+use super::error::CallError;
+use super::file_call::PatternKind;
 use super::handle::{self, Kind, size_of};
-use super::list::Wanted;
-use super::place::{Ground, Spot};
-use super::tree::{self, Next};
-use super::wish::Matching;
+use super::list::GlobFilter;
+use super::location::Location;
+use super::place::RootView;
+use super::tree::{self, WalkStep};
 
-/// A longer line is looked at in pieces of this size.
+/// A line that is longer than this many bytes is searched in chunks of this size.
 const MAX_LINE: u64 = 64 << 10;
-/// So much of a line is given back.
-const SHOWN: usize = 400;
+/// The maximum number of characters that the result shows of a line.
+const MAX_SHOWN_CHARS: usize = 400;
 
-/// What to look for.
+/// A search for lines.
 pub(crate) struct Search {
     pattern: Regex,
-    wanted: Wanted,
+    filter: GlobFilter,
     limit: usize,
 }
 
 impl Search {
     pub(crate) fn new(
         pattern: &str,
-        matching: Matching,
+        kind: PatternKind,
         glob: Option<&str>,
         limit: u64,
-    ) -> Result<Self, Trouble> {
-        let source = match matching {
-            Matching::Literal => regex::escape(pattern),
-            Matching::Regex => pattern.to_owned(),
+    ) -> Result<Self, CallError> {
+        let source = match kind {
+            PatternKind::Literal => regex::escape(pattern),
+            PatternKind::Regex => pattern.to_owned(),
         };
         let built = RegexBuilder::new(&source).unicode(false).size_limit(1 << 20).build();
-        let fault = |_| Trouble::BadArgs(format!("`{pattern}` is no pattern that can be searched for"));
+        let fault = |_| CallError::BadArgs(format!("invalid search pattern `{pattern}`"));
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Ok(Self { pattern: built.map_err(fault)?, wanted: Wanted::new(glob)?, limit })
+        Ok(Self { pattern: built.map_err(fault)?, filter: GlobFilter::new(glob)?, limit })
     }
 
-    /// The lines of one file, or of all below a folder.
-    pub(crate) fn run(&self, ground: &Ground<'_>, spot: &Spot) -> Result<Value, Trouble> {
-        let mut found = Found::default();
-        if spot.kind() == Some(Kind::Folder) {
-            let walked = tree::walk(tree::enter(ground, spot)?, &spot.label, &mut |entry| {
-                self.visit(ground, spot, entry, &mut found)
+    /// Searches one file, or all files below a folder.
+    pub(crate) fn run(&self, view: &RootView<'_>, location: &Location) -> Result<Value, CallError> {
+        let mut result = SearchResult::default();
+        if location.kind() == Some(Kind::Folder) {
+            let summary = tree::walk(tree::open_folder(view, location)?, &location.label, &mut |entry| {
+                self.visit(view, location, entry, &mut result)
             })?;
-            found.skipped += walked.unseen;
+            result.skipped += summary.skipped_folders;
         } else {
-            let (file, _) = ground.open(spot)?;
-            self.lines(file, &spot.label, &mut found)?;
+            let (file, _) = view.open_file(location)?;
+            self.search_lines(file, &location.label, &mut result)?;
         }
-        found.lines.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+        result.lines.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
         let line =
             |(path, line, text): &(String, u64, String)| json!({"path": path, "line": line, "text": text});
         Ok(json!({
-            "lines": found.lines.iter().map(line).collect::<Vec<_>>(),
-            "left_out": found.left_out,
-            "files_searched": found.searched,
-            "files_skipped": found.skipped,
+            "lines": result.lines.iter().map(line).collect::<Vec<_>>(),
+            "left_out": result.left_out,
+            "files_searched": result.searched,
+            "files_skipped": result.skipped,
         }))
     }
 
     fn visit(
         &self,
-        ground: &Ground<'_>,
-        spot: &Spot,
-        entry: &tree::Entry<'_>,
-        found: &mut Found,
-    ) -> Result<Next, Trouble> {
-        let real = ground.real(spot)?.join(entry.path);
-        let never = &ground.roots.never;
-        if !never.reads_all() && ground.by_names(&real, |names| never.read(names)).is_some() {
-            found.skipped += 1;
-            return Ok(Next::Past);
+        view: &RootView<'_>,
+        location: &Location,
+        entry: &tree::WalkEntry<'_>,
+        result: &mut SearchResult,
+    ) -> Result<WalkStep, CallError> {
+        let real = view.real_path(location)?.join(entry.path);
+        let never = &view.roots.never;
+        if !never.reads_all() && view.by_names(&real, |names| never.read(names)).is_some() {
+            result.skipped += 1;
+            return Ok(WalkStep::Skip);
         }
         match entry.kind {
-            Kind::Folder => return Ok(Next::Into),
-            Kind::Link | Kind::Other(_) => return Ok(Next::Past),
+            Kind::Folder => return Ok(WalkStep::Enter),
+            Kind::Link | Kind::Other(_) => return Ok(WalkStep::Skip),
             Kind::File => {}
         }
-        if !self.wanted.takes(entry.path) {
-            return Ok(Next::Past);
+        if !self.filter.matches(entry.path) {
+            return Ok(WalkStep::Skip);
         }
-        match self.open(ground, spot, entry, &real) {
-            Some((file, label)) => self.lines(file, &label, found)?,
-            None => found.skipped += 1,
+        match self.open(view, location, entry, &real) {
+            Some((file, label)) => self.search_lines(file, &label, result)?,
+            None => result.skipped += 1,
         }
-        Ok(Next::Into)
+        Ok(WalkStep::Enter)
     }
 
-    /// Opens a file that may be read like the folder that was asked about.
+    /// Opens a file if the search may read it: without approval, or with the approval of the searched folder.
     fn open(
         &self,
-        ground: &Ground<'_>,
-        spot: &Spot,
-        entry: &tree::Entry<'_>,
+        view: &RootView<'_>,
+        location: &Location,
+        entry: &tree::WalkEntry<'_>,
         real: &Path,
     ) -> Option<(File, String)> {
-        let (root, path, rights) = ground.speaks(real)?;
-        let as_asked = root == spot.root && rights.approval.read <= spot.rights.approval.read;
-        let free = rights.approval.read == askfirst::Approval::None;
-        if !(as_asked || free) || !rights.takes(entry.name) {
+        let (root, path, rights) = view.governing_root(real)?;
+        let is_covered = root == location.root && rights.approval.read <= location.rights.approval.read;
+        let is_free = rights.approval.read == askfirst::Approval::None;
+        if !(is_covered || is_free) || !rights.allows_name(entry.name) {
             return None;
         }
-        let file = handle::readable(entry.folder, Path::new(entry.name)).ok()?;
+        let file = handle::open_file(entry.folder, Path::new(entry.name)).ok()?;
         let stat = fstat(&file).ok()?;
-        let linked = stat.st_nlink > 1 && rights.mode == PathMode::Rw && free;
-        let fits = Kind::of(&stat) == Kind::File && rights.holds(size_of(&stat)) && !linked;
-        fits.then(|| (file, ground.label(root, path)))
+        let is_hard_link = stat.st_nlink > 1 && rights.mode == PathMode::Rw && is_free;
+        let is_allowed = Kind::of(&stat) == Kind::File && rights.allows_size(size_of(&stat)) && !is_hard_link;
+        is_allowed.then(|| (file, view.label(root, path)))
     }
 
-    fn lines(&self, file: File, label: &str, found: &mut Found) -> Result<(), Trouble> {
+    fn search_lines(&self, file: File, label: &str, result: &mut SearchResult) -> Result<(), CallError> {
         let mut reader = BufReader::new(file);
-        let fault = |e: std::io::Error| Trouble::failed(&format!("`{label}` cannot be read"), e);
+        let fault = |e: std::io::Error| CallError::failed(&format!("cannot read `{label}`"), e);
         if reader.fill_buf().map_err(fault)?.contains(&0) {
-            found.skipped += 1;
+            result.skipped += 1;
             return Ok(());
         }
-        found.searched += 1;
+        result.searched += 1;
         let (mut line, mut number, mut counted) = (Vec::new(), 1_u64, 0_u64);
         loop {
             line.clear();
@@ -132,26 +135,26 @@ impl Search {
             if read == 0 {
                 return Ok(());
             }
-            let ended = line.last() == Some(&b'\n');
-            if ended {
+            let is_complete = line.last() == Some(&b'\n');
+            if is_complete {
                 line.pop();
             }
-            // A line that comes in pieces counts once.
+            // A line that is searched in chunks counts once.
             if counted != number && self.pattern.is_match(&line) {
                 counted = number;
-                if found.lines.len() < self.limit {
-                    found.lines.push((label.to_owned(), number, shorten(&line)));
+                if result.lines.len() < self.limit {
+                    result.lines.push((label.to_owned(), number, shorten(&line)));
                 } else {
-                    found.left_out += 1;
+                    result.left_out += 1;
                 }
             }
-            number += u64::from(ended);
+            number += u64::from(is_complete);
         }
     }
 }
 
 #[derive(Default)]
-struct Found {
+struct SearchResult {
     lines: Vec<(String, u64, String)>,
     left_out: u64,
     searched: u64,
@@ -161,7 +164,7 @@ struct Found {
 fn shorten(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let mut chars = text.chars();
-    let head: String = chars.by_ref().take(SHOWN).collect();
+    let head: String = chars.by_ref().take(MAX_SHOWN_CHARS).collect();
     let rest = chars.count();
     if rest > 0 { format!("{head}… [{rest} more characters]") } else { head }
 }

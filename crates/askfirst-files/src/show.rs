@@ -1,197 +1,224 @@
-//! What a person is shown before files change: a diff, the content, or what is lost. Data only; whoever shows it
-//! escapes it.
+//! Builds the presentation of a call: a diff, the new content, or the files that would be lost.
+//!
+//! The result is data. The front end that displays it also escapes it.
 
 use askfirst::{ApprovalPresentation, Fact, PresentationKind, Shown};
 use serde_json::{Value, json};
 
-use super::basis::{self, MAX_SHOWN, Seen};
+use super::basis::{self, MAX_SHOWN, Observation};
 use super::edit;
-use super::error::Trouble;
+use super::error::CallError;
+use super::file_call::{FileCall, PatternKind, TextEdit};
 use super::handle::Kind;
 use super::kinds::{binary_kind, language};
-use super::place::{Ground, Spot};
-use super::plan::Plan;
+use super::location::Location;
+use super::place::RootView;
+use super::plan::{Plan, count};
 use super::read;
-use super::tree::{self, Sum};
-use super::wish::{Change, Matching, Wish};
+use super::tree::{self, FolderTotals};
 
-/// How often a file that changes while it is looked at is looked at again.
+/// How often to try again if a file changes while the presentation is built.
 const TRIES: usize = 3;
 
-/// What is shown about a call, and what that rests on.
-pub(crate) fn present(ground: &Ground<'_>, wish: &Wish, plan: &Plan) -> Shown {
+/// Builds the presentation of a call and its basis.
+pub(crate) fn present(view: &RootView<'_>, call: &FileCall, plan: &Plan) -> Shown {
     for _ in 0..TRIES {
-        let (before, seen) = match basis::of(ground, wish, plan) {
-            Ok(looked) => looked,
-            Err(trouble) => return failed(&trouble),
+        let (basis, observation) = match basis::capture(view, call, plan) {
+            Ok(captured) => captured,
+            Err(error) => return present_error(&error),
         };
-        let made = content(ground, wish, plan, seen);
-        match basis::still(ground, wish, plan, &before) {
+        let content = content(view, call, plan, observation);
+        match basis::is_unchanged(view, call, plan, &basis) {
             Ok(true) => {
                 let (presentation, facts) =
-                    made.unwrap_or_else(|trouble| (Some(cannot(&trouble)), Vec::new()));
-                return Shown { presentation, facts, basis: Some(before) };
+                    content.unwrap_or_else(|error| (Some(error_text(&error)), Vec::new()));
+                return Shown { presentation, facts, basis: Some(basis) };
             }
             Ok(false) => {}
-            Err(trouble) => return failed(&trouble),
+            Err(error) => return present_error(&error),
         }
     }
-    failed(&Trouble::Stale("it keeps changing while it is looked at".to_owned()))
+    present_error(&CallError::Stale("the files kept changing while they were being checked".to_owned()))
 }
 
-/// Nothing can be shown. The basis holds for no state of the disk, so nothing can run on it either.
-pub(crate) fn failed(trouble: &Trouble) -> Shown {
-    Shown { presentation: Some(cannot(trouble)), facts: Vec::new(), basis: Some(Value::Null) }
+/// Shows an error instead of the call. Its basis matches no state of the disk, so the call cannot run.
+pub(crate) fn present_error(error: &CallError) -> Shown {
+    Shown { presentation: Some(error_text(error)), facts: Vec::new(), basis: Some(Value::Null) }
 }
 
-fn cannot(trouble: &Trouble) -> ApprovalPresentation {
-    text(format!("this cannot be done as it stands: {trouble}"))
+fn error_text(error: &CallError) -> ApprovalPresentation {
+    text(format!("this call cannot run as requested: {error}"))
 }
 
 fn text(content: String) -> ApprovalPresentation {
     ApprovalPresentation::new(PresentationKind::Text, content)
 }
 
-pub(super) type Content = (Option<ApprovalPresentation>, Vec<Fact>);
+/// A presentation with its facts.
+pub(super) type ShownContent = (Option<ApprovalPresentation>, Vec<Fact>);
 
-/// What is shown: what was `seen`, and not a second look, which may see something else than the question rests on.
-pub(super) fn content(ground: &Ground<'_>, wish: &Wish, plan: &Plan, seen: Seen) -> Result<Content, Trouble> {
-    let sum = |index: usize| seen.sums.get(index).copied().flatten();
-    match wish {
-        Wish::Write { content, .. } => Ok(write(plan.first()?, content, seen.content)),
-        Wish::Edit { change, .. } => edit(ground, plan.first()?, change, seen.content),
-        Wish::Attach { receiver, .. } => {
-            let spot = plan.first()?;
-            let size = what(ground, spot, sum(0))?;
-            Ok((Some(text(format!("attach {}\nfor    {receiver}\nwhat   {size}", spot.label))), Vec::new()))
+/// Builds the presentation from the observation.
+///
+/// It does not read the files again, because they may differ from the basis by then.
+pub(super) fn content(
+    view: &RootView<'_>,
+    call: &FileCall,
+    plan: &Plan,
+    observation: Observation,
+) -> Result<ShownContent, CallError> {
+    let totals = |index: usize| observation.totals.get(index).copied().flatten();
+    match call {
+        FileCall::Write { content, .. } => Ok(show_write(plan.first()?, content, observation.content)),
+        FileCall::Edit { edit, .. } => show_edit(view, plan.first()?, edit, observation.content),
+        FileCall::Attach { receiver, .. } => {
+            let location = plan.first()?;
+            let what = describe(view, location, totals(0))?;
+            let lines = format!("attach {}\nfor    {receiver}\nwhat   {what}", location.label);
+            Ok((Some(text(lines)), Vec::new()))
         }
-        Wish::Move { .. } | Wish::Copy { .. } => {
-            let (from, to) = plan.two()?;
-            let source = what(ground, from, sum(0))?;
+        FileCall::Move { .. } | FileCall::Copy { .. } => {
+            let (from, to) = plan.source_and_target()?;
+            let source = describe(view, from, totals(0))?;
             let mut lines = format!("from {}\n     {source}\nto   {}", from.label, to.label);
-            if to.thing.is_some() {
-                lines.push_str(&format!("\nlost {} as it is now: {}", to.label, what(ground, to, sum(1))?));
+            if to.object.is_some() {
+                let target = describe(view, to, totals(1))?;
+                lines.push_str(&format!("\nlost the current {}: {target}", to.label));
             }
             Ok((Some(text(lines)), Vec::new()))
         }
-        Wish::Delete { .. } => {
-            let spot = plan.first()?;
-            let lost = what(ground, spot, sum(0))?;
-            Ok((Some(text(format!("lost {}\n     {lost}", spot.label))), Vec::new()))
+        FileCall::Delete { .. } => {
+            let location = plan.first()?;
+            let lost = describe(view, location, totals(0))?;
+            Ok((Some(text(format!("lost {}\n     {lost}", location.label))), Vec::new()))
         }
-        Wish::Make { .. } => {
-            let spot = plan.first()?;
-            Ok((Some(text(format!("new folder {}", spot.label))), Vec::new()))
+        FileCall::Make { .. } => {
+            let location = plan.first()?;
+            Ok((Some(text(format!("new folder {}", location.label))), Vec::new()))
         }
-        Wish::Find { pattern, regex, .. } => {
-            let kind = match regex {
-                Matching::Literal => "text",
-                Matching::Regex => "regular expression",
+        FileCall::Find { pattern, kind, .. } => {
+            let kind = match kind {
+                PatternKind::Literal => "text",
+                PatternKind::Regex => "regular expression",
             };
-            Ok((None, vec![Fact::new(kind, pattern.clone()), size(ground, plan.first()?)?]))
+            Ok((None, vec![Fact::new(kind, pattern.clone()), size(view, plan.first()?)?]))
         }
-        Wish::Read { .. } | Wish::Stat { .. } => Ok((None, vec![size(ground, plan.first()?)?])),
-        Wish::List { .. } => Ok((None, Vec::new())),
+        FileCall::Read { .. } | FileCall::Stat { .. } => Ok((None, vec![size(view, plan.first()?)?])),
+        FileCall::List { .. } => Ok((None, Vec::new())),
     }
 }
 
-fn size(ground: &Ground<'_>, spot: &Spot) -> Result<Fact, Trouble> {
-    Ok(Fact::new("size", what(ground, spot, None)?))
+fn size(view: &RootView<'_>, location: &Location) -> Result<Fact, CallError> {
+    Ok(Fact::new("size", describe(view, location, None)?))
 }
 
-/// A thing in words; a folder by the sum that is known, or else as it is now.
-fn what(ground: &Ground<'_>, spot: &Spot, known: Option<Sum>) -> Result<String, Trouble> {
-    match spot.kind() {
-        None => Ok("nothing is there".to_owned()),
-        Some(Kind::File) => Ok(format!("file, {} bytes", spot.size())),
-        Some(Kind::Link) => Ok("link; what it leads to stays".to_owned()),
+/// Describes the object at a location. Counts the content of a folder unless the totals are known.
+fn describe(
+    view: &RootView<'_>,
+    location: &Location,
+    known: Option<FolderTotals>,
+) -> Result<String, CallError> {
+    match location.kind() {
+        None => Ok("does not exist".to_owned()),
+        Some(Kind::File) => Ok(format!("file, {}", count(location.size(), "byte"))),
+        Some(Kind::Link) => Ok("link; its target is not changed".to_owned()),
         Some(Kind::Other(kind)) => Ok(kind.to_owned()),
         Some(Kind::Folder) => {
-            let (files, folders, bytes) = known.map_or_else(|| tree::sum(ground, spot), Ok)?;
-            Ok(format!("folder with {files} files and {folders} folders, {bytes} bytes"))
+            let (files, folders, bytes) = known.map_or_else(|| tree::count_content(view, location), Ok)?;
+            let (files, folders, bytes) =
+                (count(files, "file"), count(folders, "folder"), count(bytes, "byte"));
+            Ok(format!("folder with {files} and {folders}, {bytes}"))
         }
     }
 }
 
-fn write(spot: &Spot, new: &[u8], old: Option<Vec<u8>>) -> Content {
-    let mut facts = vec![Fact::new("size", format!("{} bytes", new.len()))];
-    if spot.thing.is_none() {
-        return (Some(whole(spot, new)), facts);
+fn show_write(location: &Location, new: &[u8], old: Option<Vec<u8>>) -> ShownContent {
+    let mut facts = vec![Fact::new("size", count(new.len() as u64, "byte"))];
+    if location.object.is_none() {
+        return (Some(file_content(location, new)), facts);
     }
-    let size = old.as_ref().map_or(spot.size(), |old| old.len() as u64);
-    facts.push(Fact::new("overwrites", format!("{size} bytes")));
+    let size = old.as_ref().map_or(location.size(), |old| old.len() as u64);
+    facts.push(Fact::new("overwrites", count(size, "byte")));
     let Some(old) = old.filter(|_| new.len() as u64 <= MAX_SHOWN) else {
-        facts.push(Fact::new("diff", "the file is too large for one; the whole new content is shown"));
-        return (Some(whole(spot, new)), facts);
+        facts.push(Fact::new("diff", "the file is too large for a diff; the whole new content is shown"));
+        return (Some(file_content(location, new)), facts);
     };
-    match (owned_text(old), plain_text(new)) {
-        (Ok(old), Some(text)) => (Some(both(&spot.label, old, text.to_owned())), facts),
+    match (into_text(old), as_text(new)) {
+        (Ok(old), Some(text)) => (Some(diff(&location.label, old, text.to_owned())), facts),
         (old, _) => {
             if let Err(old) = old {
-                facts.push(Fact::new("was", binary(&old)));
+                facts.push(Fact::new("before", describe_binary(&old)));
             }
-            (Some(whole(spot, new)), facts)
+            (Some(file_content(location, new)), facts)
         }
     }
 }
 
-/// The whole content of a file, or what it is if it is no text.
-fn whole(spot: &Spot, bytes: &[u8]) -> ApprovalPresentation {
-    let Some(content) = plain_text(bytes) else {
-        return text(binary(bytes));
+/// Shows the whole content of a text file, or the type of a binary file.
+fn file_content(location: &Location, bytes: &[u8]) -> ApprovalPresentation {
+    let Some(content) = as_text(bytes) else {
+        return text(describe_binary(bytes));
     };
     let mut shown = ApprovalPresentation::new(PresentationKind::FileContent, content);
-    shown.language = language(&spot.path).map(str::to_owned);
+    shown.language = language(&location.path).map(str::to_owned);
     shown.metadata.insert("bytes".to_owned(), json!(bytes.len()));
     shown
 }
 
-fn binary(bytes: &[u8]) -> String {
-    format!("binary: {}, {} bytes, {}", binary_kind(bytes), bytes.len(), askfirst::Digest::of(bytes))
+fn describe_binary(bytes: &[u8]) -> String {
+    let size = count(bytes.len() as u64, "byte");
+    format!("binary: {}, {size}, {}", binary_kind(bytes), askfirst::Digest::of(bytes))
 }
 
-/// Text is UTF-8 without a NUL.
-pub(crate) fn plain_text(bytes: &[u8]) -> Option<&str> {
+/// Returns the text of a file, or `None` if it is not UTF-8 or contains a NUL byte.
+pub(crate) fn as_text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| !read::has_nul(text.as_bytes()))
 }
 
-/// The same, or the bytes if they are none.
-fn owned_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
+/// Converts bytes to text. Returns the bytes if they are not UTF-8 or contain a NUL byte.
+fn into_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
     if read::has_nul(&bytes) { Err(bytes) } else { String::from_utf8(bytes).map_err(|e| e.into_bytes()) }
 }
 
-fn edit(ground: &Ground<'_>, spot: &Spot, change: &Change, old: Option<Vec<u8>>) -> Result<Content, Trouble> {
-    let (old, new) = edited(ground, spot, change, old)?;
-    let facts = vec![Fact::new("size", format!("{} bytes, {} before", new.len(), old.len()))];
-    Ok((Some(both(&spot.label, old, new)), facts))
+fn show_edit(
+    view: &RootView<'_>,
+    location: &Location,
+    edit: &TextEdit,
+    old: Option<Vec<u8>>,
+) -> Result<ShownContent, CallError> {
+    let (old, new) = apply_edit(view, location, edit, old)?;
+    let facts = vec![Fact::new("size", format!("{}, {} before", count(new.len() as u64, "byte"), old.len()))];
+    Ok((Some(diff(&location.label, old, new)), facts))
 }
 
-/// A file's text before and after an edit; of `old`, where it was read already.
-pub(crate) fn edited(
-    ground: &Ground<'_>,
-    spot: &Spot,
-    change: &Change,
+/// Returns the text of a file before and after an edit. Reads the file unless `old` has its content.
+pub(crate) fn apply_edit(
+    view: &RootView<'_>,
+    location: &Location,
+    edit: &TextEdit,
     old: Option<Vec<u8>>,
-) -> Result<(String, String), Trouble> {
+) -> Result<(String, String), CallError> {
     let read = || {
-        if spot.size() > MAX_SHOWN {
-            let text = format!("`{}` is too large to be edited: {} bytes", spot.label, spot.size());
-            return Err(Trouble::Failed(text));
+        if location.size() > MAX_SHOWN {
+            let text = format!("`{}` is too large to edit: {} bytes", location.label, location.size());
+            return Err(CallError::Failed(text));
         }
-        let (file, _) = ground.open(spot)?;
-        read::bytes(&file, &spot.label, 0, MAX_SHOWN)
+        let (file, _) = view.open_file(location)?;
+        read::read_bytes(&file, &location.label, 0, MAX_SHOWN)
     };
     let old = old.map_or_else(read, Ok)?;
-    let old = owned_text(old).map_err(|_| Trouble::Failed(format!("`{}` is no text", spot.label)))?;
-    let new = edit::apply(&old, change).map_err(|e| Trouble::Failed(format!("`{}`: {e}", spot.label)))?;
-    ground.refuse_size(spot, new.len() as u64)?;
+    let not_text = |_| CallError::Failed(format!("`{}` is not a text file", location.label));
+    let old = into_text(old).map_err(not_text)?;
+    let new = edit::apply(&old, edit).map_err(|e| CallError::Failed(format!("`{}`: {e}", location.label)))?;
+    view.refuse_size(location, new.len() as u64)?;
     Ok((old, new))
 }
 
-/// A text before and after. Whoever shows it compares the two: that may take a while, and nothing waits for it.
-fn both(label: &str, old: String, new: String) -> ApprovalPresentation {
+/// Shows a change as the text before and after.
+///
+/// The front end computes the diff, because that may take long and nothing here waits for it.
+fn diff(label: &str, old: String, new: String) -> ApprovalPresentation {
     if old == new {
-        return text("nothing changes".to_owned());
+        return text("no change".to_owned());
     }
     let mut shown = ApprovalPresentation::new(PresentationKind::Diff, label);
     shown.metadata.insert("before".to_owned(), old.into());

@@ -1,4 +1,4 @@
-//! Walking a folder by its handle, link by no link: for lists, searches, and for what is moved or deleted whole.
+//! Walks a folder by its handle without following links: for lists, searches, moves and recursive deletes.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,62 +9,65 @@ use askfirst_config::PathMode;
 use rustix::fs::{Dir, FileType, fstat};
 use rustix::io::Errno;
 
-use super::error::Trouble;
+use super::error::CallError;
 use super::handle::{self, Kind, size_of};
-use super::place::{Ground, Spot, moved};
+use super::location::Location;
+use super::place::{RootView, changed_meanwhile};
 use super::plan::Access;
 
-/// Folders below this are not entered.
+/// The maximum depth of a walk. Deeper folders are skipped.
 const MAX_DEPTH: usize = 256;
-/// A folder with more in it is not moved or deleted whole.
+/// The maximum number of files and folders in a folder that one call moves or deletes.
 const MAX_WHOLE: u64 = 10_000;
+/// Counting the content of a folder stops at this number of files and folders.
+const MAX_COUNTED: u64 = 1_000_000;
 
-/// One thing met on the way.
-pub(crate) struct Entry<'a> {
-    /// The folder that it is in.
+/// One file or folder that a walk visits.
+pub(crate) struct WalkEntry<'a> {
+    /// The folder that contains it.
     pub(crate) folder: BorrowedFd<'a>,
     pub(crate) name: &'a OsStr,
-    /// The way to it from where the walk began.
+    /// The path from the start of the walk.
     pub(crate) path: &'a Path,
     pub(crate) kind: Kind,
-    /// How deep it lies, from 1 on.
+    /// The depth below the start of the walk, starting at 1.
     pub(crate) depth: usize,
 }
 
-/// What comes after an entry.
+/// The next step of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Into it, if it is a folder.
-    Into,
-    /// Past it.
-    Past,
-    /// No further.
+pub(crate) enum WalkStep {
+    /// Enter the entry if it is a folder.
+    Enter,
+    /// Skip the content of the entry.
+    Skip,
+    /// End the walk.
     Stop,
 }
 
-/// How a walk ended.
+/// The result of a walk.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Walked {
-    /// Folders that could not be entered, or lie too deep.
-    pub(crate) unseen: u64,
+pub(crate) struct WalkSummary {
+    /// The number of folders that could not be entered, or that are too deep.
+    pub(crate) skipped_folders: u64,
 }
 
-/// Walks a folder, the inner after the outer. No link is followed.
+/// Walks a folder without following links. Visits each folder before its content.
 pub(crate) fn walk(
     start: OwnedFd,
     label: &str,
-    visit: &mut dyn FnMut(&Entry<'_>) -> Result<Next, Trouble>,
-) -> Result<Walked, Trouble> {
-    let fault = |error: Errno| Trouble::failed(&format!("`{label}` cannot be listed"), error);
-    let mut walked = Walked::default();
+    visit: &mut dyn FnMut(&WalkEntry<'_>) -> Result<WalkStep, CallError>,
+) -> Result<WalkSummary, CallError> {
+    let fault = |error: Errno| CallError::failed(&format!("cannot list `{label}`"), error);
+    let mut summary = WalkSummary::default();
     let mut stack: Vec<Dir> = vec![Dir::new(start).map_err(fault)?];
-    let mut way = PathBuf::new();
+    let mut path = PathBuf::new();
     loop {
         let depth = stack.len();
         let Some(dir) = stack.last_mut() else { break };
         let Some(entry) = dir.read() else {
             stack.pop();
-            way.pop();
+            path.pop();
             continue;
         };
         let entry = entry.map_err(fault)?;
@@ -74,119 +77,136 @@ pub(crate) fn walk(
         }
         let folder = dir.fd().map_err(fault)?;
         let kind = match entry.file_type() {
-            FileType::Unknown => match handle::look(folder, name) {
+            FileType::Unknown => match handle::stat_name(folder, name) {
                 Ok(Some(stat)) => Kind::of(&stat),
                 Ok(None) | Err(_) => continue,
             },
             kind => Kind::of_type(kind),
         };
-        way.push(name);
-        match visit(&Entry { folder, name, path: &way, kind, depth })? {
-            Next::Stop => break,
-            Next::Into if kind == Kind::Folder => {
-                match handle::folder(folder, Path::new(name)).and_then(Dir::new) {
-                    // Its name stays on the way until it is left.
+        path.push(name);
+        match visit(&WalkEntry { folder, name, path: &path, kind, depth })? {
+            WalkStep::Stop => break,
+            WalkStep::Enter if kind == Kind::Folder => {
+                match handle::open_folder(folder, Path::new(name)).and_then(Dir::new) {
+                    // The name stays in the path until the walk leaves the folder.
                     Ok(inner) if depth < MAX_DEPTH => {
                         stack.push(inner);
                         continue;
                     }
-                    Ok(_) | Err(_) => walked.unseen += 1,
+                    Ok(_) | Err(_) => summary.skipped_folders += 1,
                 }
             }
-            Next::Past | Next::Into => {}
+            WalkStep::Skip | WalkStep::Enter => {}
         }
-        way.pop();
+        path.pop();
     }
-    Ok(walked)
+    Ok(summary)
 }
 
-/// Opens a folder that was looked up, and makes sure that it is still the same.
-pub(crate) fn enter(ground: &Ground<'_>, spot: &Spot) -> Result<OwnedFd, Trouble> {
-    let Some(thing) = &spot.thing else {
-        return Err(Trouble::Failed(format!("there is no folder `{}`", spot.label)));
+/// Opens a located folder, and checks that it is still the same folder.
+pub(crate) fn open_folder(view: &RootView<'_>, location: &Location) -> Result<OwnedFd, CallError> {
+    let Some(object) = &location.object else {
+        return Err(CallError::Failed(format!("the folder `{}` does not exist", location.label)));
     };
-    if thing.kind != Kind::Folder {
-        return Err(Trouble::Failed(format!("`{}` is a {}, not a folder", spot.label, thing.kind.as_str())));
+    if object.kind != Kind::Folder {
+        return Err(CallError::Failed(format!(
+            "`{}` is a {}, not a folder",
+            location.label,
+            object.kind.as_str()
+        )));
     }
-    let root = ground.root(spot.root)?;
-    let folder = handle::folder(root.folder.as_fd(), &spot.path).map_err(|e| match e {
-        Errno::LOOP | Errno::NOENT | Errno::NOTDIR => moved(&spot.label),
-        error => Trouble::failed(&format!("`{}` cannot be opened", spot.label), error),
+    let root = view.root(location.root)?;
+    let folder = handle::open_folder(root.folder.as_fd(), &location.path).map_err(|e| match e {
+        Errno::LOOP | Errno::NOENT | Errno::NOTDIR => changed_meanwhile(&location.label),
+        error => CallError::failed(&format!("cannot open `{}`", location.label), error),
     })?;
-    let stat = fstat(&folder).map_err(|e| Trouble::failed(&spot.label, e))?;
-    let real = ground.real(spot)?;
-    let unmoved = handle::real_of(&folder).is_ok_and(|now| now == real);
-    if unmoved && handle::same(&stat, &thing.stat) { Ok(folder) } else { Err(moved(&spot.label)) }
+    let stat =
+        fstat(&folder).map_err(|e| CallError::failed(&format!("cannot inspect `{}`", location.label), e))?;
+    let real = view.real_path(location)?;
+    let is_in_place = handle::real_path(&folder).is_ok_and(|now| now == real);
+    if is_in_place && handle::is_same_file(&stat, &object.stat) {
+        Ok(folder)
+    } else {
+        Err(changed_meanwhile(&location.label))
+    }
 }
 
-/// Whether a folder may be moved (to `to`) or deleted with everything in it.
-pub(crate) fn check(ground: &Ground<'_>, spot: &Spot, to: Option<&Spot>) -> Result<(), Trouble> {
+/// Checks that a folder may be deleted, or moved to `to`, with everything in it.
+pub(crate) fn check_content(
+    view: &RootView<'_>,
+    location: &Location,
+    to: Option<&Location>,
+) -> Result<(), CallError> {
     let mut count = 0_u64;
-    let walked = walk(enter(ground, spot)?, &spot.label, &mut |entry| {
+    let summary = walk(open_folder(view, location)?, &location.label, &mut |entry| {
         count += 1;
-        let label = ground.label(spot.root, &spot.path.join(entry.path));
+        let label = view.label(location.root, &location.path.join(entry.path));
         if count > MAX_WHOLE {
-            let text = format!("`{}` has more than {MAX_WHOLE} things in it; take it in parts", spot.label);
-            return Err(Trouble::Blocked(text));
+            let text = format!(
+                "`{}` contains more than {MAX_WHOLE} files and folders; hint: use a separate call for each part",
+                location.label
+            );
+            return Err(CallError::Blocked(text));
         }
-        inside(ground, spot, entry, &label)?;
+        check_entry(view, location, entry, &label)?;
         if let Some(to) = to {
-            ground.refuse_never(&ground.real(to)?.join(entry.path), &label, Access::Write)?;
+            view.refuse_never(&view.real_path(to)?.join(entry.path), &label, Access::Write)?;
             if entry.kind == Kind::File {
-                let stat = handle::look(entry.folder, entry.name).ok().flatten();
+                let stat = handle::stat_name(entry.folder, entry.name).ok().flatten();
                 let bytes = stat.as_ref().map_or(0, size_of);
-                if !to.rights.takes(entry.name) || !to.rights.holds(bytes) {
-                    let text = format!("`{label}` has no suffix or size that is allowed in `{}`", to.label);
-                    return Err(Trouble::Blocked(text));
+                if !to.rights.allows_name(entry.name) || !to.rights.allows_size(bytes) {
+                    let text = format!("the suffix or size of `{label}` is not allowed in `{}`", to.label);
+                    return Err(CallError::Blocked(text));
                 }
             }
         }
-        Ok(Next::Into)
+        Ok(WalkStep::Enter)
     })?;
-    if walked.unseen > 0 {
-        return Err(Trouble::Blocked(format!("`{}` has folders that cannot be looked into", spot.label)));
+    if summary.skipped_folders > 0 {
+        let text = format!("`{}` contains folders that cannot be opened", location.label);
+        return Err(CallError::Blocked(text));
     }
     Ok(())
 }
 
-/// Whether one thing in a folder may go where the folder goes.
-pub(crate) fn inside(
-    ground: &Ground<'_>,
-    spot: &Spot,
-    entry: &Entry<'_>,
+/// Checks that one entry has no stricter rules than the folder that is moved or deleted.
+fn check_entry(
+    view: &RootView<'_>,
+    location: &Location,
+    entry: &WalkEntry<'_>,
     label: &str,
-) -> Result<(), Trouble> {
-    let real = ground.real(spot)?.join(entry.path);
-    ground.refuse_never(&real, label, Access::Write)?;
-    let rights = ground.speaks(&real).map(|(_, _, rights)| rights);
-    let fits = rights.is_some_and(|rights| {
-        let (own, outer) = (rights.approval, spot.rights.approval);
+) -> Result<(), CallError> {
+    let real = view.real_path(location)?.join(entry.path);
+    view.refuse_never(&real, label, Access::Write)?;
+    let rights = view.governing_root(&real).map(|(_, _, rights)| rights);
+    let is_allowed = rights.is_some_and(|rights| {
+        let (own, outer) = (rights.approval, location.rights.approval);
         rights.mode == PathMode::Rw
             && own.write <= outer.write
             && own.read <= outer.read
-            && (entry.kind == Kind::Folder || rights.takes(entry.name))
+            && (entry.kind == Kind::Folder || rights.allows_name(entry.name))
     });
-    if fits {
+    if is_allowed {
         Ok(())
     } else {
-        Err(Trouble::Blocked(format!("`{label}` has rules of its own; name it by itself")))
+        Err(CallError::Blocked(format!("`{label}` has its own rules; hint: use a separate call for it")))
     }
 }
 
-/// How many files, folders and bytes are in a folder.
-pub(crate) type Sum = (u64, u64, u64);
+/// The numbers of files, folders and bytes in a folder.
+pub(crate) type FolderTotals = (u64, u64, u64);
 
-/// How much is in a folder, as far as it can be seen.
-pub(crate) fn sum(ground: &Ground<'_>, spot: &Spot) -> Result<Sum, Trouble> {
+/// Counts the content of a folder. Omits folders that cannot be opened.
+pub(crate) fn count_content(view: &RootView<'_>, location: &Location) -> Result<FolderTotals, CallError> {
     let (mut files, mut folders, mut bytes) = (0_u64, 0_u64, 0_u64);
-    walk(enter(ground, spot)?, &spot.label, &mut |entry| {
+    walk(open_folder(view, location)?, &location.label, &mut |entry| {
         match entry.kind {
             Kind::Folder => folders += 1,
             Kind::File | Kind::Link | Kind::Other(_) => files += 1,
         }
-        let stat = handle::look(entry.folder, entry.name).ok().flatten();
+        let stat = handle::stat_name(entry.folder, entry.name).ok().flatten();
         bytes += stat.as_ref().filter(|_| entry.kind == Kind::File).map_or(0, size_of);
-        Ok(if files + folders >= 1_000_000 { Next::Stop } else { Next::Into })
+        Ok(if files + folders >= MAX_COUNTED { WalkStep::Stop } else { WalkStep::Enter })
     })?;
     Ok((files, folders, bytes))
 }

@@ -71,7 +71,7 @@ fn a_value_that_the_config_calls_secret_is_in_no_error() {
     let args = ["call", "read_file", "--config", "c.yaml", "--args", r#"{"path":"not-for-anybody"}"#];
     let (code, out, err) = place.run(&args);
     assert_eq!((code, out.as_str()), (1, ""), "{err}");
-    assert!(!err.contains("not-for-anybody") && err.contains("there is no file"), "{err}");
+    assert!(!err.contains("not-for-anybody") && err.contains("does not exist"), "{err}");
 }
 
 #[test]

@@ -19,37 +19,39 @@ enum Subject {
 
 impl Rewriter<'_> {
     /// Rewrites the approvals in all sections, old and new.
-    pub(super) fn approvals(&mut self, root: &mut Node) {
+    pub(super) fn rewrite_approvals(&mut self, root: &mut Node) {
         if let Some(node) = root.get_mut("default_approval") {
-            self.boolean_word(node, "default_approval");
+            self.rewrite_boolean(node, "default_approval");
         }
         for key in ["tools", "tool_configs", "custom_tools", "tool_rules"] {
             for entry in root.get_mut(key).into_iter().flat_map(Node::children_mut) {
                 match entry.value {
-                    Value::List(_) => entry.children_mut().for_each(|case| self.case(case, Subject::Tool)),
-                    Value::Map(_) => self.case(entry, Subject::Tool),
+                    Value::List(_) => {
+                        entry.children_mut().for_each(|case| self.rewrite_case(case, Subject::Tool))
+                    }
+                    Value::Map(_) => self.rewrite_case(entry, Subject::Tool),
                     Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {}
                 }
             }
         }
         if let Some(node) = root.get_mut("shell_default") {
-            self.case(node, Subject::Command);
+            self.rewrite_case(node, Subject::Command);
         }
         if let Some(node) = root.get_mut("shell_rules") {
-            node.children_mut().for_each(|rule| self.case(rule, Subject::Command));
+            node.children_mut().for_each(|rule| self.rewrite_case(rule, Subject::Command));
         }
         if let Some(shell) = root.get_mut("shell") {
             if let Some(node) = shell.get_mut("default") {
-                self.case(node, Subject::Command);
+                self.rewrite_case(node, Subject::Command);
             }
             if let Some(node) = shell.get_mut("rules") {
-                node.children_mut().for_each(|rule| self.case(rule, Subject::Command));
+                node.children_mut().for_each(|rule| self.rewrite_case(rule, Subject::Command));
             }
         }
     }
 
     /// Rewrites a boolean that is used as an approval value.
-    pub(super) fn boolean_word(&mut self, node: &mut Node, key: &str) {
+    pub(super) fn rewrite_boolean(&mut self, node: &mut Node, key: &str) {
         if let Some(yes) = node.as_bool() {
             let approval = required_if(yes);
             self.warn(&node.position, &format!("{key}: {yes}"), &format!("{key}: {approval}"));
@@ -60,9 +62,9 @@ impl Rewriter<'_> {
     }
 
     /// Rewrites one case: all keys that set an approval become one `approval` with the strictest value.
-    fn case(&mut self, node: &mut Node, about: Subject) {
+    fn rewrite_case(&mut self, node: &mut Node, about: Subject) {
         if let Some(approval) = node.get_mut("approval") {
-            self.boolean_word(approval, "approval");
+            self.rewrite_boolean(approval, "approval");
         }
         let mut old_values = Vec::new();
         for key in OLD_KEYS {
@@ -70,7 +72,7 @@ impl Rewriter<'_> {
                 continue;
             }
             let Some(entry) = node.entry(key).cloned() else { continue };
-            let Ok(approval) = self.old_approval(&entry) else {
+            let Ok(approval) = self.read_old_approval(&entry) else {
                 // Removed, so that the reader does not report the key as unknown too.
                 node.take(key);
                 continue;
@@ -119,7 +121,7 @@ impl Rewriter<'_> {
     }
 
     /// Reports a value in an older section that is not an approval.
-    pub(super) fn invalid_approval(&mut self, node: &Node) {
+    pub(super) fn report_invalid_approval(&mut self, node: &Node) {
         let words = join_or(Approval::ALL.map(Approval::as_str));
         let message = format!("`approval` must be {words}, not `{}`", node.brief());
         self.fault(&node.position, message, "an older section takes the same approval values as `tools`");
@@ -128,8 +130,8 @@ impl Rewriter<'_> {
     /// Returns the approval that an older key sets, or `None` if its value sets no approval.
     ///
     /// Reports an invalid value, and then returns an error.
-    fn old_approval(&mut self, entry: &crate::node::Entry) -> Result<Option<Approval>, ReportedError> {
-        let boolean = |this: &mut Self| this.boolean(entry).ok_or(ReportedError);
+    fn read_old_approval(&mut self, entry: &crate::node::Entry) -> Result<Option<Approval>, ReportedError> {
+        let boolean = |this: &mut Self| this.read_boolean(entry).ok_or(ReportedError);
         match entry.key.as_str() {
             "approval_required" => boolean(self).map(|yes| Some(required_if(yes))),
             "pre_approved" => boolean(self).map(|yes| Some(required_if(!yes))),

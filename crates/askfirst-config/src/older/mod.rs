@@ -26,15 +26,15 @@ pub(crate) struct RewriteReport {
 pub(crate) fn rewrite(root: &mut Node, source: &Source, dialect: Dialect) -> RewriteReport {
     let mut rewriter = Rewriter { source, dialect, report: RewriteReport::default() };
     if root.is_map() {
-        rewriter.words(root);
-        rewriter.approvals(root);
-        rewriter.names(root);
-        rewriter.sections(root);
+        rewriter.rewrite_words(root);
+        rewriter.rewrite_approvals(root);
+        rewriter.rewrite_names(root);
+        rewriter.rewrite_sections(root);
         // The keys of a single root come first, then the keys that apply to all roots.
-        rewriter.roots(root);
-        rewriter.tool_rules(root);
-        rewriter.tool_entries(root);
-        rewriter.pre_approved(root);
+        rewriter.rewrite_roots(root);
+        rewriter.rewrite_tool_rules(root);
+        rewriter.rewrite_tool_entries(root);
+        rewriter.rewrite_pre_approved(root);
     }
     rewriter.report.warnings.sort_by_key(|fault| (fault.line, fault.column));
     rewriter.report
@@ -68,7 +68,7 @@ impl Rewriter<'_> {
     }
 
     /// Reads the boolean of an older key, and reports any other type.
-    fn boolean(&mut self, entry: &Entry) -> Option<bool> {
+    fn read_boolean(&mut self, entry: &Entry) -> Option<bool> {
         let found = entry.value.as_bool();
         if found.is_none() {
             let message = format!("`{}` must be `true` or `false`, not {}", entry.key, entry.value.kind());

@@ -11,14 +11,14 @@ const OLD_ROOT_KEYS: [(&str, &str); 3] =
     [("write_approval", "write"), ("read_approval", "read"), ("require_read_approval", "read")];
 
 impl Rewriter<'_> {
-    pub(super) fn roots(&mut self, root: &mut Node) {
+    pub(super) fn rewrite_roots(&mut self, root: &mut Node) {
         let paths = root.get_mut("sandbox").and_then(|sandbox| sandbox.get_mut("paths"));
         for path in paths.into_iter().flat_map(Node::children_mut) {
-            self.root_approval(path);
+            self.rewrite_root(path);
         }
         let general = root.get_mut("sandbox").and_then(|sandbox| sandbox.take("require_read_approval"));
         if let Some(entry) = general
-            && let Some(yes) = self.boolean(&entry)
+            && let Some(yes) = self.read_boolean(&entry)
         {
             let approval = required_if(yes);
             self.warn(
@@ -26,11 +26,11 @@ impl Rewriter<'_> {
                 &format!("require_read_approval: {yes}"),
                 &format!("approval: {{ read: {approval} }}"),
             );
-            self.on_every_root(root, "read", approval, &entry.at);
+            self.set_on_every_root(root, "read", approval, &entry.at);
         }
     }
 
-    fn root_approval(&mut self, path: &mut Node) {
+    fn rewrite_root(&mut self, path: &mut Node) {
         if let Some((yes, at)) =
             path.get("approval").and_then(|node| Some((node.as_bool()?, node.position.clone())))
         {
@@ -48,23 +48,23 @@ impl Rewriter<'_> {
         if let Some(approval) = path.get_mut("approval") {
             for key in ["read", "write", "attach"] {
                 if let Some(node) = approval.get_mut(key) {
-                    self.boolean_word(node, key);
+                    self.rewrite_boolean(node, key);
                 }
             }
         }
         for (old, new) in OLD_ROOT_KEYS {
             let Some(entry) = path.entry(old).cloned() else { continue };
-            if let Some(yes) = self.boolean(&entry) {
+            if let Some(yes) = self.read_boolean(&entry) {
                 let word = required_if(yes);
                 self.warn(&entry.at, &format!("{old}: {yes}"), &format!("approval: {{ {new}: {word} }}"));
-                self.replace(path, &entry, new, word);
+                self.replace_key(path, &entry, new, word);
             }
             path.take(old);
         }
     }
 
-    /// Sets an approval in place of an older key, or in the existing `approval` map.
-    fn replace(&mut self, path: &mut Node, old: &Entry, key: &str, approval: Approval) {
+    /// Sets an approval instead of an older key, or in the existing `approval` map.
+    fn replace_key(&mut self, path: &mut Node, old: &Entry, key: &str, approval: Approval) {
         if let Some(approval) = path.get_mut("approval") {
             approval.comments.join(old.value.comments.clone());
         } else {
@@ -80,7 +80,13 @@ impl Rewriter<'_> {
     }
 
     /// Sets an approval in every root that does not have a stricter one.
-    pub(super) fn on_every_root(&mut self, root: &mut Node, key: &str, approval: Approval, at: &Position) {
+    pub(super) fn set_on_every_root(
+        &mut self,
+        root: &mut Node,
+        key: &str,
+        approval: Approval,
+        at: &Position,
+    ) {
         let paths = root.get_mut("sandbox").and_then(|sandbox| sandbox.get_mut("paths"));
         let mut found = false;
         for path in paths.into_iter().flat_map(Node::children_mut).filter(|path| path.is_map()) {
@@ -94,7 +100,7 @@ impl Rewriter<'_> {
     }
 
     /// Rewrites `tool_rules`: a rule about the sandbox applies to all roots, any other to a tool.
-    pub(super) fn tool_rules(&mut self, root: &mut Node) {
+    pub(super) fn rewrite_tool_rules(&mut self, root: &mut Node) {
         let Some(entry) = root.take("tool_rules") else { return };
         if !entry.value.is_map() {
             let message = format!("`tool_rules` must be a map, not {}", entry.value.kind());
@@ -107,7 +113,7 @@ impl Rewriter<'_> {
                     &format!("tool_rules.{}", rule.key),
                     &format!("tools: {{ {}: … }}", escape(&rule.key)),
                 );
-                self.join_tool(root, rule.clone());
+                self.add_tool(root, rule.clone());
                 continue;
             };
             let key = match verb {
@@ -119,18 +125,18 @@ impl Rewriter<'_> {
                     continue;
                 }
             };
-            let Ok(approval) = self.sandbox_approval(rule) else { continue };
+            let Ok(approval) = self.read_sandbox_approval(rule) else { continue };
             let word = approval.map_or("…", Approval::as_str);
             let new = format!("sandbox: {{ paths: {{ NAME: {{ approval: {{ {key}: {word} }} }} }} }}");
             self.warn(&rule.at, &format!("tool_rules.{}", rule.key), &new);
             if let Some(approval) = approval {
-                self.on_every_root(root, key, approval, &rule.at);
+                self.set_on_every_root(root, key, approval, &rule.at);
             }
         }
     }
 
     /// Rewrites an approval value in `tool_rules` to a map with `approval`.
-    pub(super) fn words(&mut self, root: &mut Node) {
+    pub(super) fn rewrite_words(&mut self, root: &mut Node) {
         for rule in root.get_mut("tool_rules").into_iter().flat_map(Node::children_mut) {
             if let Some(approval) = approval_of(rule) {
                 let mut map = Node::generated(Value::Map(Vec::new()), &rule.position);
@@ -144,7 +150,7 @@ impl Rewriter<'_> {
     /// Returns the approval of a rule about the sandbox, if it sets one.
     ///
     /// Reports any other key, because it has no new spelling, and then returns an error.
-    fn sandbox_approval(&mut self, rule: &Entry) -> Result<Option<Approval>, ReportedError> {
+    fn read_sandbox_approval(&mut self, rule: &Entry) -> Result<Option<Approval>, ReportedError> {
         let (name, hint) = (escape(&rule.key), SET_BY_HAND);
         if !rule.value.is_map() && !rule.value.is_null() {
             let message = format!("`{name}` must be a map with `approval`, not {}", rule.value.kind());
@@ -164,7 +170,7 @@ impl Rewriter<'_> {
             Some(value) if !value.is_null() => {
                 let approval = approval_of(value);
                 if approval.is_none() {
-                    self.invalid_approval(value);
+                    self.report_invalid_approval(value);
                 }
                 approval.map(Some).ok_or(ReportedError)
             }

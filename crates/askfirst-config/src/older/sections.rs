@@ -13,15 +13,15 @@ use crate::read::Dialect;
 const RENAMED_TOOLS: [(&str, &str); 2] = [("shell_exec", "shell"), ("patch_file", "edit_file")];
 
 impl Rewriter<'_> {
-    pub(super) fn sections(&mut self, root: &mut Node) {
-        self.shell_part(root, "shell_default", "default");
-        self.shell_part(root, "shell_rules", "rules");
-        self.custom_tool_list(root);
-        self.tool_maps(root, "custom_tools");
-        self.tool_maps(root, "tool_configs");
+    pub(super) fn rewrite_sections(&mut self, root: &mut Node) {
+        self.rewrite_shell_part(root, "shell_default", "default");
+        self.rewrite_shell_part(root, "shell_rules", "rules");
+        self.rewrite_custom_tool_list(root);
+        self.rewrite_tool_map(root, "custom_tools");
+        self.rewrite_tool_map(root, "tool_configs");
     }
 
-    fn shell_part(&mut self, root: &mut Node, old: &str, new: &str) {
+    fn rewrite_shell_part(&mut self, root: &mut Node, old: &str, new: &str) {
         let Some(entry) = root.entry(old).cloned() else { return };
         self.warn(&entry.at, old, &format!("shell: {{ {new}: … }}"));
         match root.get("shell").map(|shell| (shell.is_map() || shell.is_null(), shell.get(new).cloned())) {
@@ -61,7 +61,7 @@ impl Rewriter<'_> {
     }
 
     /// Rewrites a list in `custom_tools` to `only_tools`: only these tools are offered, and no approval is set.
-    fn custom_tool_list(&mut self, root: &mut Node) {
+    fn rewrite_custom_tool_list(&mut self, root: &mut Node) {
         let Some(Entry { at, value, .. }) = root.entry("custom_tools") else { return };
         if !matches!(value.value, Value::List(_)) {
             return;
@@ -75,7 +75,7 @@ impl Rewriter<'_> {
         rename(root, "custom_tools", "only_tools");
     }
 
-    fn tool_maps(&mut self, root: &mut Node, old: &str) {
+    fn rewrite_tool_map(&mut self, root: &mut Node, old: &str) {
         let Some(entry) = root.entry(old).cloned() else { return };
         if !entry.value.is_map() && !entry.value.is_null() {
             let wanted = if old == "custom_tools" { "a list or a map" } else { "a map" };
@@ -91,19 +91,19 @@ impl Rewriter<'_> {
         }
         root.take(old);
         for tool in entry.value.entries() {
-            self.join_tool(root, tool.clone());
+            self.add_tool(root, tool.clone());
         }
     }
 
     /// Adds an entry to `tools`.
-    pub(super) fn join_tool(&mut self, root: &mut Node, tool: Entry) {
+    pub(super) fn add_tool(&mut self, root: &mut Node, tool: Entry) {
         if let Some(tools) = section(root, "tools", &tool.at) {
-            self.join(tools, tool);
+            self.merge_tool(tools, tool);
         }
     }
 
     /// Adds an entry to a map of tools. If the tool already has an entry, the stricter approval wins.
-    fn join(&mut self, tools: &mut Node, tool: Entry) {
+    fn merge_tool(&mut self, tools: &mut Node, tool: Entry) {
         let Some(existing) = tools.get_mut(&tool.key) else {
             let mut value = tool.value;
             value.source = None;
@@ -123,7 +123,7 @@ impl Rewriter<'_> {
                 ("approval", Some(kept)) => {
                     let kept = (kept.is_null(), approval_of(kept));
                     match (kept, approval_of(&entry.value)) {
-                        (_, None) if !entry.value.is_null() => self.invalid_approval(&entry.value),
+                        (_, None) if !entry.value.is_null() => self.report_invalid_approval(&entry.value),
                         // The tool's own assessment can be stricter than `none`, but not than any other value.
                         ((_, Some(Approval::None)), None) => existing.put("approval", entry.value.clone()),
                         ((true, _), Some(old)) if old > Approval::None => {
@@ -145,7 +145,7 @@ impl Rewriter<'_> {
     }
 
     /// Renames tools. Skips a [`Dialect::Dict`] config, because a program may have tools with the old names.
-    pub(super) fn names(&mut self, root: &mut Node) {
+    pub(super) fn rewrite_names(&mut self, root: &mut Node) {
         if self.dialect == Dialect::Dict {
             return;
         }
@@ -158,7 +158,7 @@ impl Rewriter<'_> {
                     rename(tools, old, new);
                 } else {
                     tools.take(old);
-                    self.join(tools, Entry { key: new.to_owned(), ..entry });
+                    self.merge_tool(tools, Entry { key: new.to_owned(), ..entry });
                 }
             }
             for list in ["only_tools", "custom_tools", "pre_approved"] {
@@ -173,7 +173,7 @@ impl Rewriter<'_> {
     }
 
     /// Rewrites `pre_approved`: its tools run without asking unless the config sets another approval for them.
-    pub(super) fn pre_approved(&mut self, root: &mut Node) {
+    pub(super) fn rewrite_pre_approved(&mut self, root: &mut Node) {
         let Some(entry) = root.entry("pre_approved").cloned() else { return };
         if !matches!(entry.value.value, Value::List(_)) {
             let message = format!("`pre_approved` must be a list, not {}", entry.value.kind());

@@ -8,20 +8,20 @@ use crate::node::{Comments, Entry, Node, Position, Value};
 use crate::read::Dialect;
 
 impl Rewriter<'_> {
-    pub(super) fn tool_entries(&mut self, root: &mut Node) {
+    pub(super) fn rewrite_tool_entries(&mut self, root: &mut Node) {
         for key in ["safe_commands", "dangerous_patterns"] {
-            self.shell_list(root, key);
+            self.rewrite_shell_list(root, key);
         }
         let Some(tools) = root.get_mut("tools") else { return };
         let mut readings = Vec::new();
         for tool in tools.children_mut() {
             if let Some(entry) = tool.entry("require_read_approval").cloned() {
-                readings.extend(self.boolean(&entry).map(|yes| (yes, entry.at.clone())));
+                readings.extend(self.read_boolean(&entry).map(|yes| (yes, entry.at.clone())));
                 if self.dialect == Dialect::File {
                     tool.take("require_read_approval");
                 }
             }
-            self.safe_paths(tool);
+            self.rewrite_safe_paths(tool);
         }
         for (yes, at) in readings {
             let approval = required_if(yes);
@@ -30,14 +30,14 @@ impl Rewriter<'_> {
                 &format!("require_read_approval: {yes}"),
                 &format!("approval: {{ read: {approval} }}"),
             );
-            self.on_every_root(root, "read", approval, &at);
+            self.set_on_every_root(root, "read", approval, &at);
         }
     }
 
     /// Moves a list of commands from the shell tool or from the top level to the section `shell`.
     ///
     /// Skips a [`Dialect::Dict`] config, because the program's override may use the list.
-    fn shell_list(&mut self, root: &mut Node, key: &str) {
+    fn rewrite_shell_list(&mut self, root: &mut Node, key: &str) {
         if self.dialect == Dialect::Dict {
             return;
         }
@@ -55,8 +55,8 @@ impl Rewriter<'_> {
                 continue;
             }
             match key {
-                "safe_commands" => self.safe_commands(root, &entry),
-                _ => self.dangerous_patterns(root, entry),
+                "safe_commands" => self.rewrite_safe_commands(root, &entry),
+                _ => self.rewrite_dangerous_patterns(root, entry),
             }
         }
         // Removes the tool's entry if it contained only this list.
@@ -69,7 +69,7 @@ impl Rewriter<'_> {
         }
     }
 
-    fn safe_commands(&mut self, root: &mut Node, entry: &Entry) {
+    fn rewrite_safe_commands(&mut self, root: &mut Node, entry: &Entry) {
         self.warn(&entry.at, "safe_commands", "shell: { rules: [{ pattern: …, approval: none }] }");
         let Some(shell) = section(root, "shell", &entry.at) else { return };
         if shell.get("rules").is_none_or(Node::is_null) {
@@ -87,7 +87,7 @@ impl Rewriter<'_> {
         }
     }
 
-    fn dangerous_patterns(&mut self, root: &mut Node, entry: Entry) {
+    fn rewrite_dangerous_patterns(&mut self, root: &mut Node, entry: Entry) {
         self.warn(&entry.at, "dangerous_patterns", "shell: { dangerous_patterns: … }");
         let Some(shell) = section(root, "shell", &entry.at) else { return };
         match shell.get_mut("dangerous_patterns") {
@@ -102,13 +102,13 @@ impl Rewriter<'_> {
     }
 
     /// Rewrites `safe_paths` to two cases: `none` for these paths, and `required` for all others.
-    fn safe_paths(&mut self, tool: &mut Node) {
+    fn rewrite_safe_paths(&mut self, tool: &mut Node) {
         let Some(entry) = tool.entry("safe_paths").cloned() else { return };
         self.warn(&entry.at, "safe_paths", "[{ approval: none, when: { path: … } }, { approval: required }]");
         if self.dialect == Dialect::File {
             tool.take("safe_paths");
         }
-        let Some(paths) = self.path_tests(&entry) else { return };
+        let Some(paths) = self.read_path_tests(&entry) else { return };
         let condition = tool.get("when").cloned();
         if condition.as_ref().is_some_and(|when| when.get("path").is_some()) {
             let message = "`safe_paths` cannot be combined with a condition on `path`";
@@ -147,7 +147,7 @@ impl Rewriter<'_> {
         tool.source = None;
     }
 
-    fn path_tests(&mut self, entry: &Entry) -> Option<Vec<Node>> {
+    fn read_path_tests(&mut self, entry: &Entry) -> Option<Vec<Node>> {
         if !matches!(entry.value.value, Value::List(_)) {
             let message = format!("`safe_paths` must be a list, not {}", entry.value.kind());
             self.fault(&entry.value.position, message, "write `when: { path: [./cache/] }`");

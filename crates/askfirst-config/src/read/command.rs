@@ -33,7 +33,7 @@ pub(crate) const BUILT_IN_TOOLS: &[&str] = &[
 ];
 
 impl Reader<'_> {
-    pub(super) fn command_tool(&mut self, entry: &Entry, rule: &str) -> Option<CommandTool> {
+    pub(super) fn read_command_tool(&mut self, entry: &Entry, rule: &str) -> Option<CommandTool> {
         let node = &entry.value;
         let Some(command) = node.get("command") else {
             for key in ["args", "about"] {
@@ -43,9 +43,9 @@ impl Reader<'_> {
             }
             return None;
         };
-        self.command_name(entry);
-        let args = self.args(node.get("args"));
-        self.placeholders(command, &args);
+        self.check_command_name(entry);
+        let args = self.read_args(node.get("args"));
+        self.check_placeholders(command, &args);
         let words = texts(command);
         let shown = escape(&words.join(" "));
         let schema = node.get("args").map(Node::entries).unwrap_or_default().iter();
@@ -65,7 +65,7 @@ impl Reader<'_> {
         }
         Some(CommandTool {
             name: entry.key.clone(),
-            description: self.about(node).unwrap_or_else(|| format!("Runs `{shown}`.")),
+            description: self.read_about(node).unwrap_or_else(|| format!("Runs `{shown}`.")),
             command: words,
             args,
             schema,
@@ -74,7 +74,7 @@ impl Reader<'_> {
         })
     }
 
-    fn command_name(&mut self, entry: &Entry) {
+    fn check_command_name(&mut self, entry: &Entry) {
         let name = entry.key.as_str();
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if !Glob::is_plain(name) {
@@ -93,7 +93,7 @@ impl Reader<'_> {
         }
     }
 
-    fn args(&mut self, node: Option<&Node>) -> BTreeMap<String, ArgSpec> {
+    fn read_args(&mut self, node: Option<&Node>) -> BTreeMap<String, ArgSpec> {
         let mut args = BTreeMap::new();
         for entry in node.map(Node::entries).unwrap_or_default() {
             let spec = &entry.value;
@@ -120,7 +120,7 @@ impl Reader<'_> {
         args
     }
 
-    fn placeholders(&mut self, command: &Node, args: &BTreeMap<String, ArgSpec>) {
+    fn check_placeholders(&mut self, command: &Node, args: &BTreeMap<String, ArgSpec>) {
         let items = command.items();
         if items.first().is_none_or(|program| program.as_text().is_some_and(str::is_empty))
             && matches!(command.value, Value::List(_))

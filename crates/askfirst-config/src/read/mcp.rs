@@ -8,12 +8,12 @@ use crate::quote::escape;
 use crate::settings::{AskBy, McpServer, Upstream};
 
 impl Reader<'_> {
-    pub(super) fn mcp(&mut self, node: Option<&Node>) -> BTreeMap<String, McpServer> {
+    pub(super) fn read_servers(&mut self, node: Option<&Node>) -> BTreeMap<String, McpServer> {
         let entries = node.map(Node::entries).unwrap_or_default();
-        entries.iter().filter_map(|entry| Some((entry.key.clone(), self.server(entry)?))).collect()
+        entries.iter().filter_map(|entry| Some((entry.key.clone(), self.read_server(entry)?))).collect()
     }
 
-    fn server(&mut self, entry: &Entry) -> Option<McpServer> {
+    fn read_server(&mut self, entry: &Entry) -> Option<McpServer> {
         let (name, node) = (escape(&entry.key), &entry.value);
         if !node.is_map() && !node.is_null() {
             return None;
@@ -27,8 +27,8 @@ impl Reader<'_> {
             self.fault_with_hint(&entry.at, message, "use only letters, digits, `_`, `-` and `.`");
         }
         let upstream = match (node.entry("command"), node.entry("url")) {
-            (Some(command), None) => self.by_command(node, command)?,
-            (None, Some(url)) => self.by_url(node, url)?,
+            (Some(command), None) => self.read_command_server(node, command)?,
+            (None, Some(url)) => self.read_url_server(node, url)?,
             (Some(_), Some(url)) => {
                 self.fault(&url.at, format!("the server `{name}` has both `command` and `url`"));
                 return None;
@@ -58,7 +58,7 @@ impl Reader<'_> {
         })
     }
 
-    fn by_command(&mut self, node: &Node, command: &Entry) -> Option<Upstream> {
+    fn read_command_server(&mut self, node: &Node, command: &Entry) -> Option<Upstream> {
         if let Some(token) = node.entry("token_file") {
             self.fault(&token.at, "`token_file` is valid only for a server with `url`");
         }
@@ -72,7 +72,7 @@ impl Reader<'_> {
         Some(Upstream::Command(words))
     }
 
-    fn by_url(&mut self, node: &Node, url: &Entry) -> Option<Upstream> {
+    fn read_url_server(&mut self, node: &Node, url: &Entry) -> Option<Upstream> {
         if let Some(env) = node.entry("env") {
             self.fault(&env.at, "`env` is valid only for a server with `command`");
         }
@@ -93,7 +93,7 @@ impl Reader<'_> {
             let hint = "write a URL that starts with `http://` or `https://`";
             self.fault_with_hint(&url.value.position, message, hint);
         }
-        let token_file = node.get("token_file").and_then(|node| self.path(node));
+        let token_file = node.get("token_file").and_then(|node| self.read_path(node));
         Some(Upstream::Url { url: address.to_owned(), token_file })
     }
 }

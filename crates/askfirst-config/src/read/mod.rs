@@ -55,7 +55,7 @@ pub(crate) fn read(root: &Node, source: &Source, base: &Base, dialect: Dialect) 
     if root.get("version").is_none() && dialect == Dialect::File {
         reader.warn(&Position::start(), MISSING_VERSION, "add `version: 1` at the top");
     }
-    let settings = reader.settings(root);
+    let settings = reader.read_settings(root);
     let Reader { mut faults, warnings, .. } = reader;
     faults.sort_by_key(|fault| (fault.line, fault.column));
     faults.dedup_by(|a, b| (a.line, a.column, &a.message) == (b.line, b.column, &b.message));
@@ -103,14 +103,14 @@ impl Reader<'_> {
         Because { rule: rule.into(), file, line, text: text.into() }
     }
 
-    fn settings(&mut self, root: &Node) -> Settings {
+    fn read_settings(&mut self, root: &Node) -> Settings {
         let mut settings = Settings {
             approval_timeout: duration(root.get("approval_timeout")),
             memory_expire: duration(root.at(&["memory", "expire"])),
             preview_lines: count(root.at(&["prompt", "preview_lines"])).and_then(|n| usize::try_from(n).ok()),
-            sandbox: self.sandbox(root.get("sandbox")),
+            sandbox: self.read_sandbox(root.get("sandbox")),
             only_tools: root.get("only_tools").map(texts),
-            mcp: self.mcp(root.get("mcp")),
+            mcp: self.read_servers(root.get("mcp")),
             ..Settings::default()
         };
         settings.on_denial = match text(root.get("on_denial")) {
@@ -122,11 +122,11 @@ impl Reader<'_> {
             _ => SyncRule::Asked,
         };
         settings.ledger.rotate = size(root.at(&["ledger", "rotate"]));
-        settings.ledger.path = root.at(&["ledger", "path"]).and_then(|node| self.path(node));
+        settings.ledger.path = root.at(&["ledger", "path"]).and_then(|node| self.read_path(node));
         settings.secrets.args = root.at(&["secrets", "args"]).map(texts).unwrap_or_default();
         settings.secrets.env = root.at(&["secrets", "env"]).map(texts).unwrap_or_default();
-        settings.shell = root.get("shell").map(|node| self.shell(node, &settings.sandbox));
-        let (entries, commands) = self.tools(root.get("tools"));
+        settings.shell = root.get("shell").map(|node| self.read_shell(node, &settings.sandbox));
+        let (entries, commands) = self.read_tools(root.get("tools"));
         settings.commands = commands;
         let default = root.entry("default_approval").and_then(|entry| {
             let value = approval(Some(&entry.value))?;
@@ -140,12 +140,12 @@ impl Reader<'_> {
                 self.fault(&position, e.to_string());
             }
         }
-        settings.origins = self.origins(root);
+        settings.origins = self.collect_origins(root);
         settings
     }
 
     /// Collects the keys that the config sets. Skips keys below a user-defined name.
-    fn origins(&self, root: &Node) -> std::collections::BTreeMap<String, Origin> {
+    fn collect_origins(&self, root: &Node) -> std::collections::BTreeMap<String, Origin> {
         let plain = KEYS.iter().filter(|key| {
             let is_leaf =
                 !matches!(key.kind, Kind::Section | Kind::NameMap | Kind::SectionList | Kind::Cases);

@@ -16,13 +16,13 @@ const MAX_LINKS: usize = 40;
 
 impl Reader<'_> {
     /// Returns the absolute path that a text names, without following links.
-    pub(super) fn path(&mut self, node: &Node) -> Option<PathBuf> {
+    pub(super) fn read_path(&mut self, node: &Node) -> Option<PathBuf> {
         let text = node.as_text()?;
         if text.is_empty() {
             self.fault(&node.position, "the path is empty");
             return None;
         }
-        match self.absolute(text) {
+        match self.expand_path(text) {
             Ok(path) => Some(path),
             Err(message) => {
                 self.fault(&node.position, message);
@@ -31,7 +31,7 @@ impl Reader<'_> {
         }
     }
 
-    fn absolute(&self, text: &str) -> Result<PathBuf, String> {
+    fn expand_path(&self, text: &str) -> Result<PathBuf, String> {
         if text == "~" || text.starts_with("~/") {
             let home = self.base.home.as_deref().ok_or("cannot expand `~`: the home folder is unknown")?;
             return Ok(clean(&home.join(text.trim_start_matches('~').trim_start_matches('/'))));
@@ -44,7 +44,7 @@ impl Reader<'_> {
     }
 
     /// Returns a glob for absolute paths. Follows the links in the part before the first wildcard.
-    pub(super) fn path_glob(&self, text: &str) -> Result<Glob, String> {
+    pub(super) fn read_path_glob(&self, text: &str) -> Result<Glob, String> {
         let fixed = Glob::literal_prefix(text);
         // The fixed part ends after the last complete folder before the first wildcard.
         let cut =
@@ -53,7 +53,7 @@ impl Reader<'_> {
         if wild.split('/').any(|part| part == "..") {
             return Err(format!("invalid path `{}`: `..` cannot follow a wildcard", escape(text)));
         }
-        let folder = follow(&self.absolute(fixed)?);
+        let folder = follow(&self.expand_path(fixed)?);
         let folder =
             folder.to_str().ok_or_else(|| format!("the path `{}` is not valid UTF-8", escape(text)))?;
         let mut glob = globset::escape(&folder.trim_end_matches('/').replace('\\', "\\\\"));

@@ -9,13 +9,13 @@ use crate::quote::escape;
 use crate::settings::{Fallback, OSProfile, PathApproval, PathConfig, PathMode, SandboxConfig, Tier};
 
 impl Reader<'_> {
-    pub(super) fn sandbox(&mut self, node: Option<&Node>) -> SandboxConfig {
+    pub(super) fn read_sandbox(&mut self, node: Option<&Node>) -> SandboxConfig {
         let Some(node) = node else { return SandboxConfig::default() };
-        let paths = self.roots(node.get("paths"));
+        let paths = self.read_roots(node.get("paths"));
         let profile = node.get("os_profile").filter(|profile| profile.is_map());
         let os_profile = profile.map(|profile| OSProfile {
-            read: self.profile_paths(profile.get("read"), &paths),
-            write: self.profile_paths(profile.get("write"), &paths),
+            read: self.read_profile_paths(profile.get("read"), &paths),
+            write: self.read_profile_paths(profile.get("write"), &paths),
             network: profile.get("network").and_then(Node::as_bool),
         });
         SandboxConfig {
@@ -35,7 +35,7 @@ impl Reader<'_> {
         }
     }
 
-    fn profile_paths(
+    fn read_profile_paths(
         &mut self,
         node: Option<&Node>,
         roots: &BTreeMap<String, PathConfig>,
@@ -43,18 +43,18 @@ impl Reader<'_> {
         let writable: Vec<&PathConfig> = roots.values().filter(|root| root.mode == PathMode::Rw).collect();
         let mut paths = Vec::new();
         for item in node?.items() {
-            let Some(path) = self.path(item) else { continue };
+            let Some(path) = self.read_path(item) else { continue };
             self.refuse_link("the path", item, &path, &writable);
             paths.push(super::paths::follow(&path));
         }
         Some(paths)
     }
 
-    fn roots(&mut self, node: Option<&Node>) -> BTreeMap<String, PathConfig> {
+    fn read_roots(&mut self, node: Option<&Node>) -> BTreeMap<String, PathConfig> {
         let mut roots: BTreeMap<String, PathConfig> = BTreeMap::new();
         let mut names: HashMap<PathBuf, String> = HashMap::new();
         for entry in node.map(Node::entries).unwrap_or_default() {
-            let Some(root) = self.root(entry) else { continue };
+            let Some(root) = self.read_root(entry) else { continue };
             if let Some(other) = names.insert(root.root.clone(), entry.key.clone()) {
                 let (name, other) = (escape(&entry.key), escape(&other));
                 let message = format!("the roots `{other}` and `{name}` are the same folder");
@@ -73,7 +73,7 @@ impl Reader<'_> {
     /// A tool that can write there could replace the link and so choose another folder as the root.
     fn refuse_linked_root(&mut self, entry: &Entry, roots: &BTreeMap<String, PathConfig>) {
         let Some(root) = entry.value.get("root").filter(|_| roots.contains_key(&entry.key)) else { return };
-        let Some(path) = self.path(root) else { return };
+        let Some(path) = self.read_path(root) else { return };
         let others = roots.iter().filter(|(name, other)| **name != entry.key && other.mode == PathMode::Rw);
         let others: Vec<&PathConfig> = others.map(|(_, other)| other).collect();
         self.refuse_link("the root", root, &path, &others);
@@ -94,7 +94,7 @@ impl Reader<'_> {
         }
     }
 
-    fn root(&mut self, entry: &Entry) -> Option<PathConfig> {
+    fn read_root(&mut self, entry: &Entry) -> Option<PathConfig> {
         let node = &entry.value;
         if !node.is_map() && !node.is_null() {
             return None;
@@ -107,7 +107,7 @@ impl Reader<'_> {
             );
             return None;
         };
-        let path = self.path(root)?;
+        let path = self.read_path(root)?;
         let shown = root.brief();
         let path = match path.canonicalize() {
             Ok(path) => path,
@@ -130,14 +130,14 @@ impl Reader<'_> {
         Some(PathConfig {
             root: path,
             mode,
-            suffixes: self.suffixes(node.get("suffixes")),
+            suffixes: self.read_suffixes(node.get("suffixes")),
             max_file_bytes: size(node.get("max_file_bytes")),
             approval: path_approval(node.get("approval")),
             origin: self.because(&rule, &entry.at, format!("root: {shown}, mode: {word}")),
         })
     }
 
-    fn suffixes(&mut self, node: Option<&Node>) -> Vec<String> {
+    fn read_suffixes(&mut self, node: Option<&Node>) -> Vec<String> {
         let Some(node) = node else { return Vec::new() };
         if matches!(&node.value, crate::node::Value::List(items) if items.is_empty()) {
             self.fault_with_hint(

@@ -13,7 +13,7 @@ use crate::settings::{Limits, SandboxConfig, ShellConfig};
 use crate::words;
 
 impl Reader<'_> {
-    pub(super) fn shell(&mut self, node: &Node, sandbox: &SandboxConfig) -> ShellConfig {
+    pub(super) fn read_shell(&mut self, node: &Node, sandbox: &SandboxConfig) -> ShellConfig {
         let default = ShellConfig::default();
         let rules = node.get("rules").map(Node::items).unwrap_or_default();
         let patterns = node.get("dangerous_patterns").map(Node::items).unwrap_or_default();
@@ -24,16 +24,20 @@ impl Reader<'_> {
             network: node.get("network").and_then(Node::as_bool).unwrap_or(default.network),
             limits: limits(node.get("limits")),
             env_pass: node.at(&["env", "pass"]).map_or(default.env_pass, texts),
-            rules: rules.iter().enumerate().filter_map(|(n, rule)| self.rule(n, rule, sandbox)).collect(),
+            rules: rules
+                .iter()
+                .enumerate()
+                .filter_map(|(n, rule)| self.read_rule(n, rule, sandbox))
+                .collect(),
             dangerous_patterns: patterns
                 .iter()
                 .enumerate()
-                .filter_map(|(n, item)| self.dangerous(n, item))
+                .filter_map(|(n, item)| self.read_dangerous_pattern(n, item))
                 .collect(),
         }
     }
 
-    fn dangerous(&mut self, n: usize, item: &Node) -> Option<(String, askfirst::Because)> {
+    fn read_dangerous_pattern(&mut self, n: usize, item: &Node) -> Option<(String, askfirst::Because)> {
         let text = item.as_text()?;
         if text.is_empty() {
             self.fault(&item.position, "empty regular expression: it would match every command");
@@ -56,7 +60,7 @@ impl Reader<'_> {
         Some((text.to_owned(), self.because(&rule, &item.position, "approval: required")))
     }
 
-    fn rule(&mut self, n: usize, node: &Node, sandbox: &SandboxConfig) -> Option<ShellRule> {
+    fn read_rule(&mut self, n: usize, node: &Node, sandbox: &SandboxConfig) -> Option<ShellRule> {
         if !node.is_map() {
             return None;
         }
@@ -90,7 +94,7 @@ impl Reader<'_> {
         }
         let approval = approval(node.get("approval")).unwrap_or(Approval::Required);
         let exact = node.get("exact").and_then(Node::as_bool).unwrap_or(false);
-        self.sandbox_paths(node.get("sandbox_paths"), sandbox);
+        self.check_sandbox_paths(node.get("sandbox_paths"), sandbox);
         let text_of_rule = format!("pattern: {}, approval: {approval}", escape(written));
         let rule = ShellRule {
             pattern: written.to_owned(),
@@ -102,11 +106,11 @@ impl Reader<'_> {
             sandbox_paths: node.get("sandbox_paths").map(texts).unwrap_or_default(),
             origin: self.because(&format!("shell.rules[{n}]"), &node.position, text_of_rule),
         };
-        self.examples(node.get("examples"), &rule);
+        self.check_examples(node.get("examples"), &rule);
         Some(rule)
     }
 
-    fn sandbox_paths(&mut self, node: Option<&Node>, sandbox: &SandboxConfig) {
+    fn check_sandbox_paths(&mut self, node: Option<&Node>, sandbox: &SandboxConfig) {
         let Some(node) = node else { return };
         if node.items().is_empty() && matches!(node.value, crate::node::Value::List(_)) {
             self.fault(&node.position, "the rule can never match: `sandbox_paths` is empty");
@@ -127,7 +131,7 @@ impl Reader<'_> {
     }
 
     /// Tests the examples of a rule with the same analysis that checks commands.
-    fn examples(&mut self, node: Option<&Node>, rule: &ShellRule) {
+    fn check_examples(&mut self, node: Option<&Node>, rule: &ShellRule) {
         let Some(node) = node else { return };
         let (folder, disk) = (self.base.folder.clone(), Disk::new(self.base.home.clone()));
         for (key, wanted) in [("match", true), ("not_match", false)] {

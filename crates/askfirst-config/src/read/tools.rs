@@ -14,7 +14,10 @@ use crate::quote::escape;
 use crate::settings::CommandTool;
 
 impl Reader<'_> {
-    pub(super) fn tools(&mut self, node: Option<&Node>) -> (Vec<ToolEntry>, BTreeMap<String, CommandTool>) {
+    pub(super) fn read_tools(
+        &mut self,
+        node: Option<&Node>,
+    ) -> (Vec<ToolEntry>, BTreeMap<String, CommandTool>) {
         let mut entries = Vec::new();
         let mut commands = BTreeMap::new();
         for entry in node.map(Node::entries).unwrap_or_default() {
@@ -26,12 +29,12 @@ impl Reader<'_> {
             }
             let rule = format!("tools.{}", escape(&entry.key));
             let cases = match &entry.value.value {
-                Value::List(items) => self.cases(&rule, items),
+                Value::List(items) => self.read_cases(&rule, items),
                 Value::Map(_) | Value::Null => {
-                    if let Some(tool) = self.command_tool(entry, &rule) {
+                    if let Some(tool) = self.read_command_tool(entry, &rule) {
                         commands.insert(entry.key.clone(), tool);
                     }
-                    vec![self.case(&entry.value, &rule, &entry.at)]
+                    vec![self.read_case(&entry.value, &rule, &entry.at)]
                 }
                 Value::Bool(_) | Value::Number(_) | Value::Text(_) => continue,
             };
@@ -40,7 +43,7 @@ impl Reader<'_> {
         (entries, commands)
     }
 
-    fn cases(&mut self, rule: &str, items: &[Node]) -> Vec<Case> {
+    fn read_cases(&mut self, rule: &str, items: &[Node]) -> Vec<Case> {
         let mut cases: Vec<Case> = Vec::new();
         for (n, item) in items.iter().enumerate() {
             for key in ["command", "args", "about"] {
@@ -52,7 +55,7 @@ impl Reader<'_> {
                     );
                 }
             }
-            let case = self.case(item, &format!("{rule}[{n}]"), &item.position);
+            let case = self.read_case(item, &format!("{rule}[{n}]"), &item.position);
             let is_conditional_deny = case.approval == Some(Approval::Deny) && !case.when.is_empty();
             if let Some(at) =
                 cases.iter().position(|case| case.when.is_empty()).filter(|_| !is_conditional_deny)
@@ -65,7 +68,7 @@ impl Reader<'_> {
         cases
     }
 
-    fn case(&mut self, node: &Node, rule: &str, position: &crate::node::Position) -> Case {
+    fn read_case(&mut self, node: &Node, rule: &str, position: &crate::node::Position) -> Case {
         let approval = approval(node.get("approval"));
         let mut text = match approval {
             Some(approval) => format!("approval: {approval}"),
@@ -78,16 +81,16 @@ impl Reader<'_> {
         let exclude_keys = node.get("exclude_keys").map(texts).unwrap_or_default();
         Case {
             own_view: node.get("approval").is_some_and(Node::is_null),
-            when: self.when(node.get("when"), approval),
+            when: self.read_when(node.get("when"), approval),
             risk: risk(node.get("risk")),
-            description: self.template(node, &exclude_keys),
+            description: self.read_template(node, &exclude_keys),
             exclude_keys,
-            options: self.options(node),
+            options: self.read_options(node),
             ..Case::new(approval, self.because(rule, position, text))
         }
     }
 
-    fn template(&mut self, node: &Node, exclude_keys: &[String]) -> Option<Template> {
+    fn read_template(&mut self, node: &Node, exclude_keys: &[String]) -> Option<Template> {
         let description = node.get("description")?;
         let template = Template::new(description.as_text()?);
         let names: Vec<String> = template.names().map(str::to_owned).collect();
@@ -109,7 +112,7 @@ impl Reader<'_> {
     }
 
     /// Returns the options for an override: the key `options`, and the unknown keys of a [`Dialect::Dict`] entry.
-    fn options(&self, node: &Node) -> Map<String, Json> {
+    fn read_options(&self, node: &Node) -> Map<String, Json> {
         let mut options = match node.get("options").map(Node::to_json) {
             Some(Json::Object(map)) => map,
             Some(_) | None => Map::new(),
@@ -123,7 +126,7 @@ impl Reader<'_> {
         options
     }
 
-    pub(super) fn about(&self, node: &Node) -> Option<String> {
+    pub(super) fn read_about(&self, node: &Node) -> Option<String> {
         text(node.get("about")).map(str::to_owned)
     }
 }

@@ -1,4 +1,4 @@
-//! Text and bytes, there and back.
+//! Tests of base64 encoding and decoding.
 
 use proptest::prelude::*;
 

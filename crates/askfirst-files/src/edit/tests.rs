@@ -1,12 +1,12 @@
-//! Patches that fit and patches that do not.
+//! Tests of patches that apply and patches that do not.
 
 use proptest::prelude::*;
 use similar::TextDiff;
 
 use super::*;
 
-fn patch(old: &str, text: &str) -> Result<String, Misfit> {
-    apply(old, &Change::Patch(text.to_owned()))
+fn patch(old: &str, text: &str) -> Result<String, EditError> {
+    apply(old, &TextEdit::Patch(text.to_owned()))
 }
 
 #[test]
@@ -24,18 +24,18 @@ fn patch_is_applied_line_by_line() {
 fn patch_that_does_not_apply_is_rejected() {
     let old = "a\nb\nc\n";
     for (text, why) in [
-        ("", Misfit::NoHunk),
-        ("hello", Misfit::Unreadable(1)),
-        ("@@ -1 +1 @@\n-x\n+y\n", Misfit::NoFit { at: 2, line: 1 }),
-        ("@@ -2 +2 @@\n-a\n+y\n", Misfit::NoFit { at: 2, line: 2 }),
-        ("@@ -9 +9 @@\n-a\n+y\n", Misfit::Order(1)),
-        ("@@ -3 +3 @@\n-c\n+C\n@@ -1 +1 @@\n-a\n+A\n", Misfit::Order(4)),
-        ("@@ -1,2 +1 @@\n-a\n+y\n", Misfit::WrongCount(1)),
-        ("@@ -1 +1,9 @@\n-a\n+y\n", Misfit::WrongCount(1)),
-        ("@@ -1 +1 @@\n-a\n+y\nrest\n", Misfit::Unreadable(4)),
-        ("@@ -18446744073709551616 +1 @@\n", Misfit::Unreadable(1)),
-        ("--- a\n+++ a\n--- b\n+++ b\n@@ -1 +1 @@\n-a\n+A\n", Misfit::SeveralFiles),
-        ("--- a\n+++ a\n@@ -1 +1 @@\n-a\n+A\n--- b\n", Misfit::SeveralFiles),
+        ("", EditError::NoHunks),
+        ("hello", EditError::NotADiff(1)),
+        ("@@ -1 +1 @@\n-x\n+y\n", EditError::Mismatch { at: 2, line: 1 }),
+        ("@@ -2 +2 @@\n-a\n+y\n", EditError::Mismatch { at: 2, line: 2 }),
+        ("@@ -9 +9 @@\n-a\n+y\n", EditError::Order(1)),
+        ("@@ -3 +3 @@\n-c\n+C\n@@ -1 +1 @@\n-a\n+A\n", EditError::Order(4)),
+        ("@@ -1,2 +1 @@\n-a\n+y\n", EditError::WrongCount(1)),
+        ("@@ -1 +1,9 @@\n-a\n+y\n", EditError::WrongCount(1)),
+        ("@@ -1 +1 @@\n-a\n+y\nrest\n", EditError::NotADiff(4)),
+        ("@@ -18446744073709551616 +1 @@\n", EditError::NotADiff(1)),
+        ("--- a\n+++ a\n--- b\n+++ b\n@@ -1 +1 @@\n-a\n+A\n", EditError::SeveralFiles),
+        ("--- a\n+++ a\n@@ -1 +1 @@\n-a\n+A\n--- b\n", EditError::SeveralFiles),
     ] {
         assert_eq!(patch(old, text), Err(why), "{text}");
     }

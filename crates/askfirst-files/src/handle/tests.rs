@@ -1,4 +1,4 @@
-//! Where an open folder lies, however long its path is.
+//! Tests of the real path of an open folder.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn long_path_is_returned_completely() {
     for length in [1, 200, 240, 255] {
         let folder = above.join("a".repeat(length)).join("b".repeat(length)).join("c".repeat(length));
         std::fs::create_dir_all(&folder).unwrap();
-        assert_eq!(real_of(open_root(&folder).unwrap()), Ok(folder));
+        assert_eq!(real_path(open_root(&folder).unwrap()), Ok(folder));
     }
 }
 
@@ -20,5 +20,5 @@ fn deleted_folder_has_no_real_path() {
     std::fs::create_dir(&folder).unwrap();
     let open = open_root(&folder).unwrap();
     std::fs::remove_dir(&folder).unwrap();
-    assert_eq!(real_of(open), Err(Errno::NOENT));
+    assert_eq!(real_path(open), Err(Errno::NOENT));
 }

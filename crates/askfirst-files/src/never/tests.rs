@@ -1,4 +1,4 @@
-//! Which names a rule covers, and which it leaves alone.
+//! Tests of the paths that a rule covers and the paths that it does not cover.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn names(path: &str) -> Names<'_> {
 }
 
 fn covers(rule: &str, path: &str) -> bool {
-    Rules::new([rule]).unwrap().covering(names(path)).is_some()
+    RuleList::new([rule]).unwrap().find_covering(names(path)).is_some()
 }
 
 #[test]
@@ -31,15 +31,15 @@ fn rule_for_folder_content_covers_the_folder_itself() {
 #[test]
 fn name_that_no_rule_ends_in_is_not_hidden() {
     let rules: Vec<String> = ["a/Secret", "/top.txt", "~/.key"].map(str::to_owned).to_vec();
-    let never = Never::new(&rules, []).unwrap();
+    let never = NeverRules::new(&rules, []).unwrap();
     for name in ["secret", "SECRET", "secret.", "top.txt", ".Key"] {
         assert!(never.may_hide(OsStr::new(name)), "{name}");
     }
     for name in ["a", "secrets", "readme", "top"] {
         assert!(!never.may_hide(OsStr::new(name)), "{name}");
     }
-    let globs = Never::new(&["*.pem".to_owned()], []).unwrap();
-    assert!(globs.may_hide(OsStr::new("readme")), "a glob may be anything");
+    let globs = NeverRules::new(&["*.pem".to_owned()], []).unwrap();
+    assert!(globs.may_hide(OsStr::new("readme")), "a glob may match any name");
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn required_text_of_a_glob_is_in_all_its_matches() {
         ("[ab].key", "", vec!["a.key"]),
         ("*", "", vec!["anything"]),
     ];
-    for (rule, needed, paths) in globs {
-        assert_eq!(needle(&fold::wide(rule)), needed, "{rule}");
+    for (rule, required, paths) in globs {
+        assert_eq!(required_text(&fold_text(rule)), required, "{rule}");
         for path in paths {
             assert!(covers(rule, path), "{rule}: {path}");
         }
@@ -72,20 +72,20 @@ fn rule_with_leading_slash_is_anchored() {
 
 #[test]
 fn home_rule_covers_only_the_home_folder() {
-    let rules = Rules::new(["~/.aws/**"]).unwrap();
-    assert!(rules.covering(names(".aws/x")).is_none());
+    let rules = RuleList::new(["~/.aws/**"]).unwrap();
+    assert!(rules.find_covering(names(".aws/x")).is_none());
     let home = Names { in_home: Some(Path::new(".aws/x")), ..names("y") };
-    assert!(rules.covering(home).is_some());
+    assert!(rules.find_covering(home).is_some());
 }
 
 #[test]
 fn empty_path_rule_is_an_error() {
-    assert!(Rules::new(["/"]).is_err() && Rules::new([""]).is_err());
+    assert!(RuleList::new(["/"]).is_err() && RuleList::new([""]).is_err());
 }
 
 #[test]
 fn built_in_list_blocks_only_writes() {
-    let never = Never::new(&[], &[]).unwrap();
+    let never = NeverRules::new(&[], &[]).unwrap();
     for path in [".git/hooks/pre-commit", "sub/.git/config", ".BashRC", ".mcp.json", "a/askfirst.yaml"] {
         assert!(never.write(names(path)).is_some(), "{path}");
         assert!(never.read(names(path)).is_none(), "{path}");
@@ -97,7 +97,8 @@ fn built_in_list_blocks_only_writes() {
 
 #[test]
 fn rule_covers_equivalent_unicode_spellings() {
-    let never = Never::new(&[".env".to_owned(), "caf\u{e9}".to_owned(), "*.pem".to_owned()], &[]).unwrap();
+    let never =
+        NeverRules::new(&[".env".to_owned(), "caf\u{e9}".to_owned(), "*.pem".to_owned()], &[]).unwrap();
     let spellings = [
         ".\u{ff45}nv",
         "a/.E\u{200d}NV/b",
@@ -123,7 +124,7 @@ fn rule_covers_equivalent_unicode_spellings() {
 
 #[test]
 fn file_that_redirects_git_settings_is_never_written() {
-    let never = Never::new(&[], &[]).unwrap();
+    let never = NeverRules::new(&[], &[]).unwrap();
     for path in [".git", "a/.GIT", "a/.g\u{200c}it", ".git/commondir", ".git/worktrees/x/config.worktree"] {
         assert!(never.write(names(path)).is_some(), "{}", path.escape_unicode());
     }
@@ -141,21 +142,21 @@ fn glob_rule_also_covers_the_unfolded_name() {
 
 #[test]
 fn invalid_glob_is_an_error_and_built_in_list_is_valid() {
-    assert!(Rules::new(["a[b"]).is_err() && Rules::new(["{a"]).is_err());
-    assert!(Rules::new(NEVER_WRITE).is_ok_and(|rules| rules.set().is_some()));
+    assert!(RuleList::new(["a[b"]).is_err() && RuleList::new(["{a"]).is_err());
+    assert!(RuleList::new(NEVER_WRITE).is_ok_and(|rules| rules.set().is_some()));
 }
 
 #[test]
 fn rules_that_cannot_be_compiled_cover_all_candidates() {
-    let rules = Rules::new(["a*"]).unwrap();
+    let rules = RuleList::new(["a*"]).unwrap();
     rules.set.set(None).unwrap();
-    assert_eq!(rules.covering(names("ba")), Some("a*"));
-    assert_eq!(rules.covering(names("b")), None);
+    assert_eq!(rules.find_covering(names("ba")), Some("a*"));
+    assert_eq!(rules.find_covering(names("b")), None);
 }
 
 #[test]
 fn built_in_list_has_alternative_names_of_config_files() {
-    let never = Never::new([], []).unwrap();
+    let never = NeverRules::new([], []).unwrap();
     for path in [
         "lefthook.yaml",
         "a/.lefthook.toml",

@@ -1,27 +1,27 @@
-//! Things that are swapped after a call was looked at and before it acts.
+//! Tests of files that another process swaps between the plan of a call and its execution.
 
 use serde_json::json;
 
-use super::super::act;
-use super::super::basis::Seen;
-use super::super::error::Trouble;
-use super::super::place::Ground;
-use super::super::wish::Wish;
+use super::super::basis::Observation;
+use super::super::error::CallError;
+use super::super::execute;
+use super::super::file_call::FileCall;
+use super::super::place::RootView;
 use super::*;
 
-/// Looks at a call, lets something happen, and acts.
+/// Plans a call, runs `meanwhile`, and executes the call.
 pub(super) fn with(
     world: &World,
     tool: &str,
     args: Value,
     meanwhile: impl FnOnce(),
-) -> Result<Value, Trouble> {
+) -> Result<Value, CallError> {
     let tools = world.tools();
-    let ground = Ground::new(&tools.roots);
-    let wish = Wish::read(tool, args.as_object().unwrap()).unwrap().unwrap();
-    let plan = ground.plan(&wish).unwrap();
+    let view = RootView::new(&tools.roots);
+    let call = FileCall::parse(tool, args.as_object().unwrap()).unwrap().unwrap();
+    let plan = view.plan(&call).unwrap();
     meanwhile();
-    act(&ground, &wish, &plan, Seen::default())
+    execute(&view, &call, &plan, Observation::default())
 }
 
 fn calls() -> [(&'static str, Value); 7] {
@@ -42,7 +42,7 @@ fn swapped_file_is_stale_and_unchanged() {
         let world = World::with_w().put("w/d/a", "a").put("w/other", "a, but another");
         let swap = || std::fs::rename(world.path("w/other"), world.path("w/d/a")).unwrap();
         let outcome = with(&world, tool, args, swap);
-        assert!(matches!(outcome, Err(Trouble::Stale(_))), "{tool}: {outcome:?}");
+        assert!(matches!(outcome, Err(CallError::Stale(_))), "{tool}: {outcome:?}");
         assert_eq!(world.all().keys().collect::<Vec<_>>(), ["w", "w/d", "w/d/a"], "{tool}");
         assert_eq!(world.read("w/d/a"), "a, but another");
     }
@@ -58,7 +58,7 @@ fn file_replaced_by_a_pipe_is_stale() {
                 std::process::Command::new("mkfifo").arg(world.path("w/d/a")).status().unwrap().success()
             );
         });
-        assert!(matches!(outcome, Err(Trouble::Stale(_))), "{tool}: {outcome:?}");
+        assert!(matches!(outcome, Err(CallError::Stale(_))), "{tool}: {outcome:?}");
     }
 }
 
@@ -98,7 +98,7 @@ fn file_with_reset_mtime_is_not_overwritten() {
             std::os::unix::fs::FileExt::write_all_at(&file, b"a 2", 0).unwrap();
             file.set_modified(before).unwrap();
         });
-        assert!(matches!(outcome, Err(Trouble::Stale(_))), "{tool}: {outcome:?}");
+        assert!(matches!(outcome, Err(CallError::Stale(_))), "{tool}: {outcome:?}");
         assert_eq!(world.read("w/a"), "a 2");
     }
 }
@@ -110,20 +110,20 @@ fn edit_applies_to_the_compared_content_only() {
     let args = json!({"path": "w:a", "old": "two", "new": "2"});
     let shown = world.shown("edit_file", args.clone()).1;
     let tools = world.tools();
-    let ground = Ground::new(&tools.roots);
-    let wish = Wish::read("edit_file", args.as_object().unwrap()).unwrap().unwrap();
-    let plan = ground.plan(&wish).unwrap();
-    let seen = super::super::basis::check(&ground, &wish, &plan, &shown.basis.unwrap()).unwrap();
-    assert_eq!(seen.content.as_deref(), Some(b"one two".as_slice()));
-    let (content, digest) = (seen.content.clone(), Some(askfirst::Digest::of("two more").to_string()));
+    let view = RootView::new(&tools.roots);
+    let call = FileCall::parse("edit_file", args.as_object().unwrap()).unwrap().unwrap();
+    let plan = view.plan(&call).unwrap();
+    let observation = super::super::basis::compare(&view, &call, &plan, &shown.basis.unwrap()).unwrap();
+    assert_eq!(observation.content.as_deref(), Some(b"one two".as_slice()));
+    let (content, digest) = (observation.content.clone(), Some(askfirst::Digest::of("two more").to_string()));
     world.write("w/a", "two more");
-    let outcome = act(&ground, &wish, &plan, seen);
-    assert!(matches!(outcome, Err(Trouble::Stale(_))), "{outcome:?}");
+    let outcome = execute(&view, &call, &plan, observation);
+    assert!(matches!(outcome, Err(CallError::Stale(_))), "{outcome:?}");
     assert_eq!(world.all().keys().collect::<Vec<_>>(), ["w", "w/a"]);
     assert_eq!(world.read("w/a"), "two more");
-    // Whatever is there meanwhile, the edit is not made in that.
-    let plan = ground.plan(&wish).unwrap();
-    act(&ground, &wish, &plan, Seen { content, digest, ..Seen::default() }).unwrap();
+    // The edit applies to the compared content, whatever the file contains now.
+    let plan = view.plan(&call).unwrap();
+    execute(&view, &call, &plan, Observation { content, digest, ..Observation::default() }).unwrap();
     assert_eq!(world.read("w/a"), "one 2");
 }
 
@@ -131,15 +131,15 @@ fn edit_applies_to_the_compared_content_only() {
 fn write_replaces_only_the_compared_content() {
     let world = World::with_w().put("w/a", "there");
     let tools = world.tools();
-    let ground = Ground::new(&tools.roots);
+    let view = RootView::new(&tools.roots);
     let args = json!({"path": "w:a", "content": "mine"});
-    let wish = Wish::read("write_file", args.as_object().unwrap()).unwrap().unwrap();
+    let call = FileCall::parse("write_file", args.as_object().unwrap()).unwrap().unwrap();
     let write = |compared: &str| {
         let digest = Some(askfirst::Digest::of(compared).to_string());
-        act(&ground, &wish, &ground.plan(&wish).unwrap(), Seen { digest, ..Seen::default() })
+        execute(&view, &call, &view.plan(&call).unwrap(), Observation { digest, ..Observation::default() })
     };
     let outcome = write("shown");
-    assert!(matches!(outcome, Err(Trouble::Stale(_))), "{outcome:?}");
+    assert!(matches!(outcome, Err(CallError::Stale(_))), "{outcome:?}");
     assert_eq!(world.read("w/a"), "there");
     write("there").unwrap();
     assert_eq!(world.read("w/a"), "mine");
@@ -153,11 +153,11 @@ fn file_that_outgrows_its_rules_before_reading_is_stale() {
         let world = World::new().root("w", "w", small.clone()).put(&format!("w/{path}"), "1234");
         with(&world, "read_file", args.clone(), || ()).unwrap();
         let outcome = with(&world, "read_file", args.clone(), || world.write(&format!("w/{path}"), "12345"));
-        assert!(matches!(outcome, Err(Trouble::Stale(_))), "larger: {outcome:?}");
+        assert!(matches!(outcome, Err(CallError::Stale(_))), "larger: {outcome:?}");
         let world = World::with_w().put(&format!("w/{path}"), "1234");
         let outcome = with(&world, "read_file", args, || {
             std::fs::hard_link(world.path(&format!("w/{path}")), world.path("w/second")).unwrap();
         });
-        assert!(matches!(outcome, Err(Trouble::Stale(_))), "a second name: {outcome:?}");
+        assert!(matches!(outcome, Err(CallError::Stale(_))), "a second name: {outcome:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Moving, copying, deleting.
+//! Tests of moving, copying and deleting.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::*;
 fn move_keeps_existing_target_without_overwrite() {
     let world = World::with_w().put("w/a", "a").put("w/b", "b").put("w/d/x", "x");
     let error = world.call("move_file", json!({"path": "w:a", "to": "w:b"})).unwrap_err().to_string();
-    assert_eq!(error, "`w:b` exists already; hint: `overwrite`");
+    assert_eq!(error, "`w:b` already exists; hint: set `overwrite` to replace it");
     world.call("move_file", json!({"path": "w:a", "to": "w:d", "overwrite": true})).unwrap_err();
     world.call("move_file", json!({"path": "w:d", "to": "w:d/e"})).unwrap_err();
     world.call("move_file", json!({"path": "w:a", "to": "w:b", "overwrite": true})).unwrap();
@@ -22,7 +22,7 @@ fn move_keeps_existing_target_without_overwrite() {
 #[test]
 fn file_moves_across_file_systems_but_folder_does_not() {
     use std::os::unix::fs::MetadataExt;
-    // Where there is no memory file system this is the same move within one.
+    // Without a memory file system, this tests a move within one file system.
     let far = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let folder = far.path().canonicalize().unwrap();
     let world =
@@ -30,10 +30,10 @@ fn file_moves_across_file_systems_but_folder_does_not() {
     world.call("move_file", json!({"path": "w:a", "to": "far:a"})).unwrap();
     assert_eq!(std::fs::read_to_string(folder.join("a")).unwrap(), "a");
     assert!(!world.exists("w/a"));
-    let elsewhere = folder.metadata().unwrap().dev() != world.path("w").metadata().unwrap().dev();
+    let is_other_device = folder.metadata().unwrap().dev() != world.path("w").metadata().unwrap().dev();
     let moved = world.call("move_file", json!({"path": "w:d", "to": "far:d"}));
-    assert_eq!(moved.is_err(), elsewhere);
-    assert_eq!(world.exists("w/d/x"), elsewhere);
+    assert_eq!(moved.is_err(), is_other_device);
+    assert_eq!(world.exists("w/d/x"), is_other_device);
     let back = world.call("move_file", json!({"path": "far:a", "to": "w:b"})).unwrap();
     assert_eq!(back, json!({"path": "far:a", "to": "w:b", "replaced": false}));
     assert!(world.read("w/b") == "a" && !folder.join("a").exists());
@@ -68,7 +68,7 @@ fn copied_file_keeps_its_mode() {
 fn folder_with_content_is_deleted_only_with_recursive() {
     let world = World::with_w().put("w/d/e/x", "x").put("out/y", "y").link("../../out", "w/d/out");
     let error = world.call("delete_file", json!({"path": "w:d"})).unwrap_err().to_string();
-    assert_eq!(error, "`w:d` is not empty; hint: `recursive`");
+    assert_eq!(error, "`w:d` is not empty; hint: set `recursive` to delete its content too");
     assert_eq!(world.call("delete_file", json!({"path": "w:d", "recursive": true})).unwrap()["deleted"], 4);
     assert!(!world.exists("w/d"));
     assert_eq!(world.read("out/y"), "y");
@@ -126,6 +126,6 @@ fn move_needs_the_stricter_approval_of_both_roots() {
 fn copying_a_folder_is_blocked_with_a_hint() {
     let world = World::with_w().put("w/d/a", "1");
     let why = world.blocked("copy_file", json!({"path": "w:d", "to": "w:e"}));
-    assert!(why.contains("copy_file copies one file; hint: list it with list_files"), "{why}");
+    assert!(why.contains("copy_file copies a single file; hint: list it with list_files"), "{why}");
     assert!(!world.exists("w/e"));
 }

@@ -1,4 +1,4 @@
-//! Ways out of a root, and why they lead nowhere.
+//! Tests that no path leads outside its root.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ fn world() -> World {
     World::with_w().put("w/d/in.txt", "inside").put("out/secret.txt", "outside")
 }
 
-const WAYS: [&str; 10] = [
+const ESCAPES: [&str; 10] = [
     "w:../out/secret.txt",
     "w:d/../../out/secret.txt",
     "out/secret.txt",
@@ -36,7 +36,7 @@ fn with_links() -> World {
 fn no_path_escapes_its_root() {
     let world = with_links();
     let before = world.all();
-    for way in WAYS {
+    for way in ESCAPES {
         for (tool, args) in [
             ("read_file", json!({"path": way})),
             ("attach_file", json!({"path": way, "receiver": "x"})),
@@ -75,13 +75,13 @@ fn reason_names_the_roots_but_no_host_path() {
     let world = world().root("r", "r", read_only());
     assert_eq!(
         world.blocked("read_file", json!({"path": "out/secret.txt"})),
-        "`out/secret.txt` is outside every root; roots: `r:` (read only), `w:`"
+        "`out/secret.txt` is outside every root; roots: `r:` (read-only), `w:`"
     );
     let why = world.blocked("read_file", json!({"path": "nope:a"}));
-    assert!(why.starts_with("there is no root `nope`; roots: `r:` (read only), `w:`"), "{why}");
-    assert_eq!(world.blocked("read_file", json!({"path": "w:../r/a"})), "`w:../r/a` leads out of its root");
+    assert!(why.starts_with("unknown root `nope`; roots: `r:` (read-only), `w:`"), "{why}");
+    assert_eq!(world.blocked("read_file", json!({"path": "w:../r/a"})), "`w:../r/a` leads outside its root");
     let why = world.blocked("write_file", json!({"path": "r:a", "content": ""}));
-    assert_eq!(why, "`r:a` is read only; roots: `r:` (read only), `w:`");
+    assert_eq!(why, "`r:a` is read-only; roots: `r:` (read-only), `w:`");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn missing_root_is_a_clear_error() {
     let world = World::with_w();
     std::fs::remove_dir(world.path("w")).unwrap();
     let error = FileTools::new(&Config::alone(world.main.clone(), world.path(""))).err().unwrap();
-    assert_eq!(error.to_string(), "the root `w` cannot be opened: there is no such file or folder");
+    assert_eq!(error.to_string(), "cannot open the root `w`: no such file or folder");
     let world = World::with_w();
     let tools = world.tools();
     std::fs::remove_dir(world.path("w")).unwrap();

@@ -1,4 +1,4 @@
-//! A call's own folder, as its metadata give it.
+//! Tests of the `cwd` in the metadata of a call.
 
 use serde_json::json;
 
@@ -57,7 +57,7 @@ fn cwd_outside_every_root_blocks_only_plain_paths() {
         json!(["w:d"]),
     ] {
         let why = read(&world, cwd.clone(), "a").unwrap_err();
-        assert!(why.starts_with("the call's folder, `cwd`, is "), "{why}");
+        assert!(why.starts_with("the call's `cwd` is "), "{why}");
         assert!(!why.contains(&out), "a host path leaks: {why}");
         assert_eq!(read(&world, cwd, "w:a"), Ok(json!("w:a")));
     }
@@ -70,7 +70,7 @@ fn link_in_the_cwd_follows_the_usual_rules() {
     let world = world().link("../out", "w/to_out").link("d", "w/to_d");
     assert_eq!(read(&world, json!("w:to_d"), "a"), Ok(json!("w:d/a")));
     let why = read(&world, json!("w:to_out"), "a").unwrap_err();
-    assert_eq!(why, "`w:to_out/a` leads out of its root");
+    assert_eq!(why, "`w:to_out/a` leads outside its root");
 }
 
 #[test]

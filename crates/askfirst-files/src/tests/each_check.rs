@@ -1,15 +1,15 @@
-//! Each check by itself: what would get through if it were not there, though others stand beside it.
+//! Tests of each single check: a call that would get through without it, even with all other checks.
 
 use serde_json::json;
 
 use super::super::NarrowerRoot;
-use super::super::error::Trouble;
-use super::super::place::Ground;
+use super::super::error::CallError;
+use super::super::place::RootView;
 use super::between::with;
 use super::*;
 
-fn is_stale(outcome: &Result<Value, Trouble>) -> bool {
-    matches!(outcome, Err(Trouble::Stale(_)))
+fn is_stale(outcome: &Result<Value, CallError>) -> bool {
+    matches!(outcome, Err(CallError::Stale(_)))
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn denied_root_access_does_not_run_unjudged() {
             "attach_file",
             json!({"path": "w:a", "receiver": "x"}),
         ),
-        // Nor is it laundered by a move to where everything may be read.
+        // Moving or copying the file to a readable root is denied too.
         (PathApproval { read: Approval::Deny, ..none }, "move_file", json!({"path": "w:a", "to": "open:a"})),
         (PathApproval { read: Approval::Deny, ..none }, "copy_file", json!({"path": "w:a", "to": "open:a"})),
     ] {
@@ -43,17 +43,17 @@ fn move_or_copy_onto_a_folder_or_into_itself_fails() {
         World::new().root("all", ".", free()).root("inner", "inner", free()).put("a", "1").put("d/e/b", "2");
     let both = |from: &str, to: &str| json!({"path": from, "to": to, "overwrite": true});
     let why = world.blocked("move_file", both("all:a", "inner:"));
-    assert_eq!(why, "`inner:` is a root, or has one in it");
+    assert_eq!(why, "`inner:` is a root, or contains one");
     assert_eq!(world.blocked("copy_file", both("all:a", "all:d")), "`all:d` is a folder, not a file");
     for (from, to, why) in [
-        ("all:a", "all:d", "`all:d` is in the way and is not a file"),
-        ("all:d", "all:d/e/f", "`all:d/e/f` lies in `all:d`"),
+        ("all:a", "all:d", "`all:d` already exists and is not a file"),
+        ("all:d", "all:d/e/f", "`all:d/e/f` is inside `all:d`"),
     ] {
         let error = world.call("move_file", both(from, to)).unwrap_err();
         assert_eq!(error, ToolError::Failed(why.to_owned()));
     }
     let error = world.call("make_folder", json!({"path": "all:a"})).unwrap_err();
-    let why = "the folder `all:a` cannot be made: it exists already";
+    let why = "cannot create the folder `all:a`: it already exists";
     assert_eq!(error, ToolError::Failed(why.to_owned()));
 }
 
@@ -61,16 +61,16 @@ fn move_or_copy_onto_a_folder_or_into_itself_fails() {
 fn folder_with_stricter_content_stays_in_place() {
     let none = free().approval;
     for (what, rules) in [
-        ("read only", read_only()),
+        ("read-only", read_only()),
         (
-            "asked before it is written",
+            "writing needs approval",
             PathConfig { approval: PathApproval { write: Approval::Required, ..none }, ..free() },
         ),
         (
-            "asked before it is read",
+            "reading needs approval",
             PathConfig { approval: PathApproval { read: Approval::Required, ..none }, ..free() },
         ),
-        ("of another suffix", PathConfig { suffixes: vec![".md".to_owned()], ..free() }),
+        ("another suffix", PathConfig { suffixes: vec![".md".to_owned()], ..free() }),
     ] {
         let world = World::with_w().put("w/d/f/a.txt", "1").floor("w/d/f", rules);
         for (tool, args) in [
@@ -78,14 +78,14 @@ fn folder_with_stricter_content_stays_in_place() {
             ("move_file", json!({"path": "w:d", "to": "w:e"})),
         ] {
             let why = world.blocked(tool, args);
-            assert!(why.ends_with("has rules of its own; name it by itself"), "{what}: {why}");
+            assert!(why.ends_with("has its own rules; hint: use a separate call for it"), "{what}: {why}");
         }
         assert_eq!(world.read("w/d/f/a.txt"), "1");
     }
     let text = PathConfig { suffixes: vec![".txt".to_owned()], ..free() };
     let world = World::with_w().root("text", "text", text).put("w/d/a.sh", "1");
     let why = world.blocked("move_file", json!({"path": "w:d", "to": "text:d"}));
-    assert_eq!(why, "`w:d/a.sh` has no suffix or size that is allowed in `text:d`");
+    assert_eq!(why, "the suffix or size of `w:d/a.sh` is not allowed in `text:d`");
 }
 
 #[test]
@@ -95,7 +95,10 @@ fn folder_with_too_many_entries_is_not_deleted() {
         std::fs::hard_link(world.path("w/d/0"), world.path(&format!("w/d/{n}"))).unwrap();
     }
     let why = world.blocked("delete_file", json!({"path": "w:d", "recursive": true}));
-    assert_eq!(why, "`w:d` has more than 10000 things in it; take it in parts");
+    assert_eq!(
+        why,
+        "`w:d` contains more than 10000 files and folders; hint: use a separate call for each part"
+    );
 }
 
 #[test]
@@ -105,7 +108,7 @@ fn smaller_size_limit_of_two_layers_applies() {
         let world = World::new().root("w", "w", most(own)).floor("w", most(floor));
         assert_eq!(
             world.blocked("write_file", json!({"path": "w:a", "content": "12345"})),
-            "`w:a`: 5 bytes are more than the 4 allowed there"
+            "`w:a` is too large: 5 bytes, at most 4 are allowed"
         );
         world.call("write_file", json!({"path": "w:a", "content": "1234"})).unwrap();
     }
@@ -132,12 +135,12 @@ fn derived_roots_keep_the_rules_of_a_moved_root() {
 
 #[test]
 fn inner_rules_are_detected_inside_a_root() {
-    let inner = |world: &World| Ground::new(&world.tools().roots).has_inner(0);
+    let inner = |world: &World| RootView::new(&world.tools().roots).has_inner_rules(0);
     assert!(!inner(&World::with_w()));
     assert!(!inner(&World::with_w().root("x", "x", free())));
     assert!(inner(&World::with_w().root("x", "w/x", free())));
     assert!(inner(&World::with_w().put("w/x/a", "").floor("w/x", read_only())));
-    // Also where they are the rules of a folder that is not there yet.
+    // A floor for a folder that does not exist yet counts too.
     assert!(inner(&World::with_w().floor("w/later", read_only())));
 }
 
@@ -154,7 +157,7 @@ fn deleted_root_is_an_error_instead_of_empty() {
             ("make_folder", "w:d/e"),
         ] {
             let error = call(&tools, tool, json!({"path": path})).unwrap_err().to_string();
-            assert!(error.contains("cannot be looked up"), "{tool} {path}: {error}");
+            assert!(error.contains("cannot resolve"), "{tool} {path}: {error}");
         }
     }
 }
@@ -177,7 +180,7 @@ fn root_moved_before_the_act_is_stale() {
         ("move_file", json!({"path": "w:d/a", "to": "w:b"})),
         ("copy_file", json!({"path": "w:d/a", "to": "w:b"})),
     ] {
-        // With a rule that depends on where it lies.
+        // The rule depends on the path of the root.
         let world = World::with_w().never_read("/w/secret").put("w/d/a", "a");
         let outcome = with(&world, tool, args, || {
             std::fs::rename(world.path("w"), world.path("moved")).unwrap();
@@ -256,7 +259,7 @@ fn target_created_before_the_act_is_kept() {
     let outcome = with(&world, "delete_file", json!({"path": "w:d", "recursive": true}), || {
         world.write(hook, "mine");
     });
-    assert!(matches!(outcome, Err(Trouble::Blocked(_))), "{outcome:?}");
+    assert!(matches!(outcome, Err(CallError::Blocked(_))), "{outcome:?}");
     assert_eq!(world.read(hook), "mine");
 }
 

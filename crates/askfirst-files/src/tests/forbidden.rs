@@ -1,4 +1,4 @@
-//! What the system forbids. The superuser may do everything, so it has these run by somebody else.
+//! Tests of missing permissions. Root has all permissions, so root runs these tests as another user.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -9,7 +9,7 @@ use super::*;
 
 const NOBODY: u32 = 60_001;
 
-/// Whether the test goes on here. The superuser has it run by a copy of this program under another user.
+/// Returns true if the test can run in this process. Root runs a copy of the test binary as another user instead.
 fn as_a_plain_user(test: &str) -> bool {
     if !rustix::process::geteuid().is_root() {
         return true;
@@ -19,7 +19,7 @@ fn as_a_plain_user(test: &str) -> bool {
         |path: &std::path::Path| std::fs::set_permissions(path, PermissionsExt::from_mode(0o777)).unwrap();
     open(folder.path());
     let program = folder.path().join("tests");
-    // By another process: one that another thread starts meanwhile could hold the copy open, and it would be busy.
+    // Copies the binary in another process. A child of another thread could otherwise keep the copy open for writing.
     let own = std::env::current_exe().unwrap();
     assert!(std::process::Command::new("cp").arg(own).arg(&program).status().unwrap().success());
     open(&program);
@@ -51,7 +51,7 @@ fn folder_without_permission_is_blocked() {
     let list = world.call("list_files", json!({"path": "w:", "depth": 2})).unwrap();
     world.blocked("delete_file", json!({"path": "w:closed", "recursive": true}));
     mode(&world, "w/closed", 0o700);
-    assert_eq!(why, "`w:closed/a` cannot be looked up: permission denied");
+    assert_eq!(why, "cannot resolve `w:closed/a`: permission denied");
     assert_eq!(list["folders_not_entered"], 1);
     assert_eq!(world.read("w/closed/a"), "x");
 }
@@ -64,7 +64,7 @@ fn file_without_read_permission_fails_clearly() {
     let world = World::with_w().put("w/a", "x");
     mode(&world, "w/a", 0o200);
     let error = world.call("read_file", json!({"path": "w:a"})).unwrap_err().to_string();
-    assert_eq!(error, "`w:a` cannot be opened: permission denied");
+    assert_eq!(error, "cannot open `w:a`: permission denied");
     assert_eq!(
         world.call("find_in_files", json!({"path": "w:", "pattern": "x"})).unwrap()["files_skipped"],
         1
@@ -96,16 +96,18 @@ fn folder_without_write_permission_is_unchanged() {
 
 #[test]
 fn home_rule_without_a_home_folder_is_an_error() {
-    let name = "tools::filesystem::tests::forbidden::home_rule_without_a_home_folder_is_an_error";
+    let module = module_path!().split_once("::").unwrap().1;
+    let name = format!("{module}::home_rule_without_a_home_folder_is_an_error");
     if std::env::var_os("HOME").is_some() {
         let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-        let output = again.args([name, "--exact", "--nocapture"]).env_remove("HOME").output().unwrap();
+        let output =
+            again.args([name.as_str(), "--exact", "--nocapture"]).env_remove("HOME").output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
         return;
     }
     let world = World::with_w().never_read("~/.secrets");
     let error = super::super::FileTools::new(&Config::alone(world.main.clone(), world.path("")));
-    let why = "`~/.secrets` is no rule for paths: the home folder is not known";
+    let why = "invalid path rule `~/.secrets`: the home folder is unknown";
     assert_eq!(error.err().unwrap().to_string(), why);
 }

@@ -1,4 +1,4 @@
-//! Names and things that mean no good.
+//! Tests of hostile file names and special files.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +20,7 @@ fn hostile_file_names_are_literal_or_blocked() {
     }
     for path in ["", "w:a\0b", "\0"] {
         let why = world.blocked("write_file", json!({"path": path, "content": "x"}));
-        assert_eq!(why, "a path must not be empty or have a NUL byte");
+        assert_eq!(why, "a path must not be empty or contain a NUL byte");
     }
     world.blocked("write_file", json!({"path": format!("w:{}", "x".repeat(256)), "content": ""}));
     world.blocked("write_file", json!({"path": format!("w:{}x", "x/".repeat(5_000)), "content": ""}));
@@ -52,13 +52,13 @@ fn special_files_are_blocked_without_waiting() {
     if made.is_ok_and(|status| status.success()) {
         things.push("device");
     }
-    for thing in things {
-        let path = format!("w:{thing}");
+    for object in things {
+        let path = format!("w:{object}");
         let why = world.blocked("read_file", json!({"path": path}));
-        assert_eq!(why, format!("`{path}` is a {thing}, not a file"));
+        assert_eq!(why, format!("`{path}` is a {object}, not a file"));
         world.blocked("write_file", json!({"path": path, "content": "x"}));
         world.blocked("copy_file", json!({"path": path, "to": "w:z"}));
-        assert_eq!(world.call("stat_file", json!({"path": path})).unwrap()["kind"], thing);
+        assert_eq!(world.call("stat_file", json!({"path": path})).unwrap()["kind"], object);
     }
     assert_eq!(
         world.call("find_in_files", json!({"path": "w:", "pattern": "x"})).unwrap()["files_searched"],

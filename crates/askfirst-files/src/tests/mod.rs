@@ -1,4 +1,4 @@
-//! The tools on real folders.
+//! Tests of the file tools on real folders.
 
 mod between;
 mod changes;
@@ -22,14 +22,14 @@ use tempfile::TempDir;
 
 use super::FileTools;
 
-/// A folder with roots in it.
+/// A temporary folder with roots and floors.
 pub(super) struct World {
     pub(super) folder: TempDir,
     pub(super) main: Settings,
     pub(super) floors: Vec<Settings>,
 }
 
-/// A root that can be written, and never asks.
+/// A writable root whose calls need no approval.
 pub(super) fn free() -> PathConfig {
     PathConfig {
         root: PathBuf::new(),
@@ -41,7 +41,7 @@ pub(super) fn free() -> PathConfig {
     }
 }
 
-/// A root that can be written, and asks for that.
+/// A writable root whose writes need approval.
 pub(super) fn asking() -> PathConfig {
     PathConfig { approval: PathApproval::default(), ..free() }
 }
@@ -55,7 +55,7 @@ impl World {
         Self { folder: tempfile::tempdir().unwrap(), main: Settings::default(), floors: Vec::new() }
     }
 
-    /// With one free root `w` in the folder `w`.
+    /// Creates a folder with one free root `w` in the folder `w`.
     pub(super) fn with_w() -> Self {
         Self::new().root("w", "w", free())
     }
@@ -122,16 +122,16 @@ impl World {
         self.tools().check_approval(&context(tool, args))
     }
 
-    /// The approval that a call needs; `Deny` for blocked.
+    /// Returns the approval that a call needs, or `Deny` if it is blocked.
     pub(super) fn needs(&self, tool: &str, args: Value) -> Approval {
         needs(&self.tools(), tool, args)
     }
 
-    /// Why a call is blocked.
+    /// Returns the reason why a call is blocked.
     pub(super) fn blocked(&self, tool: &str, args: Value) -> String {
         match self.check(tool, args.clone()).view {
             View::Blocked(why) => {
-                // What is blocked does not run either when nobody has looked.
+                // A blocked call does not run even if it was never assessed.
                 self.call(tool, args).unwrap_err();
                 assert!(!why.contains(&*self.path("").to_string_lossy()), "a host path leaks: {why}");
                 why
@@ -144,12 +144,14 @@ impl World {
         let tools = self.tools();
         let call = context(tool, args);
         let assessment = tools.check_approval(&call);
-        let View::NeedsApproval(request) = &assessment.view else { panic!("not asked: {assessment:?}") };
+        let View::NeedsApproval(request) = &assessment.view else {
+            panic!("needs no approval: {assessment:?}")
+        };
         let shown = tools.present(&call, request);
         (assessment, shown)
     }
 
-    /// Everything below the folder, by name.
+    /// Returns the content of every file below the folder, by path.
     pub(super) fn all(&self) -> BTreeMap<String, Option<String>> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.path("")];
@@ -190,6 +192,6 @@ pub(super) fn needs(tools: &FileTools, tool: &str, args: Value) -> Approval {
         View::Harmless => Approval::None,
         View::NeedsApproval(request) => request.approval,
         View::Blocked(_) => Approval::Deny,
-        View::Silent => panic!("the tools have an opinion of their own calls"),
+        View::Silent => panic!("the file tools must assess their own calls"),
     }
 }

@@ -1,4 +1,4 @@
-//! Reading, listing, searching, looking.
+//! Tests of reading, listing, searching and inspecting.
 
 use serde_json::json;
 
@@ -35,7 +35,7 @@ fn partial_read_returns_the_next_offset() {
 fn binary_file_is_read_only_as_base64() {
     let world = World::with_w().put("w/a", [0, 255, 1]).put("w/nul", "a\0b");
     let error = world.call("read_file", json!({"path": "w:a"})).unwrap_err().to_string();
-    assert_eq!(error, "`w:a` is no UTF-8 text; hint: read it as base64");
+    assert_eq!(error, "`w:a` is not UTF-8 text; hint: set `encoding` to `base64`");
     world.call("read_file", json!({"path": "w:nul"})).unwrap_err();
     let read = world.call("read_file", json!({"path": "w:a", "encoding": "base64"})).unwrap();
     assert_eq!(read["content"], "AP8B");
@@ -46,8 +46,9 @@ fn reading_a_missing_file_or_folder_fails_when_run() {
     let world = World::with_w().put("w/d/a", "");
     assert_eq!(world.needs("read_file", json!({"path": "w:no"})), Approval::None);
     let error = world.call("read_file", json!({"path": "w:no"})).unwrap_err().to_string();
-    assert_eq!(error, "there is no file `w:no`");
-    assert_eq!(world.call("read_file", json!({"path": "w:d"})).unwrap_err().to_string(), "`w:d` is a folder");
+    assert_eq!(error, "the file `w:no` does not exist");
+    let error = world.call("read_file", json!({"path": "w:d"})).unwrap_err().to_string();
+    assert_eq!(error, "`w:d` is a folder, not a file");
     world.call("list_files", json!({"path": "w:d/a"})).unwrap_err();
 }
 
@@ -213,7 +214,7 @@ fn invalid_arguments_are_blocked() {
 fn definitions_match_tool_names_and_need_a_root() {
     let tools = World::with_w().tools();
     let names: Vec<String> = tools.definitions().iter().map(|tool| tool.name.clone()).collect();
-    assert_eq!(names, crate::wish::NAMES);
+    assert_eq!(names, crate::file_call::NAMES);
     assert!(names.iter().all(|name| tools.definition(name).is_some_and(|tool| tool.name == *name)));
     let none = World::new().tools();
     assert!(none.definitions().is_empty() && none.definition("read_file").is_none());
@@ -228,7 +229,8 @@ fn growing_file_is_read_to_its_end_or_the_limit() {
     let whole = "1234567890".repeat(100);
     world.write("w/a", &whole);
     for (limit, expected) in [(4_000, 1_000), (1_000, 1_000), (999, 999), (5, 5), (3, 3)] {
-        let part = read::part(&file, &small, "w:a", 0, limit, super::super::wish::Encoding::Utf8).unwrap();
+        let part =
+            read::read_part(&file, &small, "w:a", 0, limit, super::super::file_call::Encoding::Utf8).unwrap();
         assert_eq!(part["content"].as_str(), whole.get(..expected), "{limit}");
     }
 }

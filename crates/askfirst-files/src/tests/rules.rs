@@ -1,4 +1,4 @@
-//! What the config says, and what the tools make of it.
+//! Tests of the rules that the file tools derive from a config.
 
 use askfirst::Risk;
 use serde_json::json;
@@ -40,9 +40,9 @@ fn suffix_and_size_limits_are_enforced() {
     let world =
         World::new().root("w", "w", config).put("w/a.md", "12345").put("w/b.txt", "1").put("w/c.md", "1234");
     let why = world.blocked("read_file", json!({"path": "w:b.txt"}));
-    assert_eq!(why, "`w:b.txt` has no suffix that is allowed there; allowed: .md");
+    assert_eq!(why, "the suffix of `w:b.txt` is not allowed; allowed suffixes: .md");
     let why = world.blocked("read_file", json!({"path": "w:a.md"}));
-    assert_eq!(why, "`w:a.md`: 5 bytes are more than the 4 allowed there");
+    assert_eq!(why, "`w:a.md` is too large: 5 bytes, at most 4 are allowed");
     world.blocked("write_file", json!({"path": "w:n.md", "content": "12345"}));
     world.blocked("write_file", json!({"path": "w:n.MD", "content": ""}));
     world.blocked("delete_file", json!({"path": "w:b.txt"}));
@@ -206,7 +206,7 @@ fn derived_root_is_part_of_its_parent() {
     assert_eq!(
         needs(&tools, "write_file", write("part:inner/a")),
         Approval::Required,
-        "the rules go on holding"
+        "the rules still apply"
     );
     let again = tools.derive(&BTreeMap::from([("p".to_owned(), part("part", "inner"))])).unwrap();
     assert_eq!(needs(&again, "write_file", write("p:a")), Approval::Required);
@@ -236,5 +236,5 @@ fn derived_root_is_never_wider() {
         assert!(derive(&world, part.clone()).is_err(), "{part:?}");
     }
     let error = derive(&world, NarrowerRoot { mode: Some(PathMode::Rw), ..part("w", "") }).err().unwrap();
-    assert_eq!(error.to_string(), "the root `part` would be wider than `w`: it is read only");
+    assert_eq!(error.to_string(), "the derived root `part` would allow more than `w`: `w` is read-only");
 }

@@ -1,4 +1,4 @@
-//! Writing and editing.
+//! Tests of writing and editing.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -15,7 +15,7 @@ fn write_creates_and_overwrites_a_file() {
         world.call("write_file", json!({"path": "w:a", "content": "AP8=", "encoding": "base64"})).unwrap();
     assert_eq!(done, json!({"path": "w:a", "bytes": 2, "new": false}));
     assert_eq!(std::fs::read(world.path("w/a")).unwrap(), [0, 255]);
-    assert_eq!(std::fs::read_dir(world.path("w")).unwrap().count(), 1, "nothing is left behind");
+    assert_eq!(std::fs::read_dir(world.path("w")).unwrap().count(), 1, "no temporary file remains");
 }
 
 #[test]
@@ -27,14 +27,14 @@ fn write_keeps_the_mode_but_drops_setuid() {
     let after = std::fs::metadata(world.path("w/a")).unwrap();
     assert_eq!(after.mode() & 0o7777, 0o751);
     assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()));
-    assert_ne!(after.ino(), before.ino(), "a new file took its place");
+    assert_ne!(after.ino(), before.ino(), "a new file replaced the old one");
 }
 
 #[test]
 fn write_keeps_the_owner() {
     let world = World::with_w().put("w/a", "one");
     if std::os::unix::fs::chown(world.path("w/a"), Some(60001), Some(60002)).is_err() {
-        return crate::skip::skip("write_keeps_the_owner", "only the superuser can give files away");
+        return crate::skip::skip("write_keeps_the_owner", "only root can change the owner of a file");
     }
     world.call("write_file", json!({"path": "w:a", "content": "two"})).unwrap();
     let after = std::fs::metadata(world.path("w/a")).unwrap();
@@ -46,7 +46,7 @@ fn write_does_not_create_missing_folders() {
     let world = World::with_w();
     assert_eq!(world.needs("write_file", json!({"path": "w:d/e/a", "content": ""})), Approval::None);
     let error = world.call("write_file", json!({"path": "w:d/e/a", "content": ""})).unwrap_err();
-    assert_eq!(error.to_string(), "there is no folder `w:d/e`; hint: make it with make_folder");
+    assert_eq!(error.to_string(), "the folder `w:d/e` does not exist; hint: create it with make_folder");
     assert_eq!(world.call("make_folder", json!({"path": "w:d/e"})).unwrap()["made"], true);
     assert_eq!(world.call("make_folder", json!({"path": "w:d/e"})).unwrap()["made"], false);
     world.call("write_file", json!({"path": "w:d/e/a", "content": "x"})).unwrap();
@@ -64,7 +64,7 @@ fn edit_must_match_exactly_once() {
     edit(json!({"path": "w:a", "old": "one", "new": "1"})).unwrap();
     assert_eq!(world.read("w/a"), "1 two two\n");
     let error = edit(json!({"path": "w:a", "old": "two", "new": "2"})).unwrap_err().to_string();
-    assert!(error.starts_with("`w:a`: the old text is there 2 times"), "{error}");
+    assert!(error.starts_with("`w:a`: the file contains the old text 2 times"), "{error}");
     edit(json!({"path": "w:a", "old": "two", "new": "2", "all": true})).unwrap();
     assert_eq!(world.read("w/a"), "1 2 2\n");
     edit(json!({"path": "w:a", "old": "two", "new": "2"})).unwrap_err();

@@ -1,10 +1,10 @@
-//! Writes that fail leave everything as it was.
+//! Tests that a failed write changes nothing.
 
 use serde_json::json;
 use std::io::Write;
 
-use super::super::handle::Links;
-use super::super::place::Grip;
+use super::super::handle::LinkPolicy;
+use super::super::location::HandlePolicy;
 use super::super::tests::{World, call};
 use super::*;
 
@@ -12,16 +12,16 @@ use super::*;
 fn write_that_fails_halfway_changes_nothing() {
     let world = World::with_w().put("w/a", "old");
     let tools = world.tools();
-    let ground = Ground::new(&tools.roots);
+    let view = RootView::new(&tools.roots);
     let before = world.all();
     for path in ["w:a", "w:new"] {
-        let spot = ground.find(path, Links::Follow, Grip::Firm).unwrap();
+        let location = view.locate(path, LinkPolicy::Follow, HandlePolicy::KeepOpen).unwrap();
         let full = |file: &mut File| {
             file.write_all(b"half")?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
         };
-        let error = Target::new(&ground, &spot).unwrap().replace(full).unwrap_err();
-        assert!(matches!(error, Trouble::Failed(_)), "{error:?}");
+        let error = Target::new(&view, &location).unwrap().replace(full).unwrap_err();
+        assert!(matches!(error, CallError::Failed(_)), "{error:?}");
         assert_eq!(world.all(), before);
     }
 }
@@ -30,15 +30,15 @@ fn write_that_fails_halfway_changes_nothing() {
 fn file_changed_during_a_write_is_not_overwritten() {
     let world = World::with_w().put("w/a", "old");
     let tools = world.tools();
-    let ground = Ground::new(&tools.roots);
+    let view = RootView::new(&tools.roots);
     for path in ["a", "new"] {
-        let spot = ground.find(&format!("w:{path}"), Links::Follow, Grip::Firm).unwrap();
-        let target = Target::new(&ground, &spot).unwrap();
+        let location = view.locate(&format!("w:{path}"), LinkPolicy::Follow, HandlePolicy::KeepOpen).unwrap();
+        let target = Target::new(&view, &location).unwrap();
         let outcome = target.replace(|file| {
             world.write(&format!("w/{path}"), "theirs, and longer");
             file.write_all(b"mine")
         });
-        assert!(matches!(outcome, Err(Trouble::Stale(_))), "{outcome:?}");
+        assert!(matches!(outcome, Err(CallError::Stale(_))), "{outcome:?}");
         assert_eq!(world.read(&format!("w/{path}")), "theirs, and longer");
     }
     assert_eq!(std::fs::read_dir(world.path("w")).unwrap().count(), 2);
@@ -48,13 +48,13 @@ fn file_changed_during_a_write_is_not_overwritten() {
 fn folder_moved_during_a_write_is_not_written() {
     let world = World::with_w().put("w/d/a", "old");
     let tools = world.tools();
-    let ground = Ground::new(&tools.roots);
-    let spot = ground.find("w:d/a", Links::Follow, Grip::Firm).unwrap();
-    let outcome = Target::new(&ground, &spot).unwrap().replace(|file| {
+    let view = RootView::new(&tools.roots);
+    let location = view.locate("w:d/a", LinkPolicy::Follow, HandlePolicy::KeepOpen).unwrap();
+    let outcome = Target::new(&view, &location).unwrap().replace(|file| {
         std::fs::rename(world.path("w/d"), world.path("out")).unwrap();
         file.write_all(b"mine")
     });
-    assert!(matches!(outcome, Err(Trouble::Stale(_))), "{outcome:?}");
+    assert!(matches!(outcome, Err(CallError::Stale(_))), "{outcome:?}");
     assert_eq!(world.read("out/a"), "old");
     assert_eq!(std::fs::read_dir(world.path("out")).unwrap().count(), 1);
 }
@@ -75,7 +75,7 @@ fn full_disk_changes_nothing() {
     let after = world.all();
     let unmounted = std::process::Command::new("umount").arg("-l").arg(world.path("w")).status().unwrap();
     assert!(unmounted.success());
-    assert_eq!(outcome.unwrap_err().to_string(), "`w:a` cannot be written: no space left on the disk");
+    assert_eq!(outcome.unwrap_err().to_string(), "cannot write `w:a`: no space left on disk");
     assert_eq!(after.get("w/a"), Some(&Some("old".to_owned())));
     assert_eq!(after.len(), 2, "{after:?}");
 }
@@ -85,15 +85,15 @@ fn full_disk_changes_nothing() {
 fn write_replaces_only_the_shown_content() {
     let world = World::with_w().put("w/a", "old");
     let tools = world.tools();
-    let ground = Ground::new(&tools.roots);
-    let spot = ground.find("w:a", Links::Follow, Grip::Firm).unwrap();
+    let view = RootView::new(&tools.roots);
+    let location = view.locate("w:a", LinkPolicy::Follow, HandlePolicy::KeepOpen).unwrap();
     let write = |shown: &str| {
         let shown = askfirst::Digest::of(shown).to_string();
-        let target = Target::new(&ground, &spot).unwrap().instead_of(Some(shown));
+        let target = Target::new(&view, &location).unwrap().expecting(Some(shown));
         target.replace(|file| file.write_all(b"new"))
     };
     let outcome = write("other");
-    assert!(matches!(outcome, Err(Trouble::Stale(_))), "{outcome:?}");
+    assert!(matches!(outcome, Err(CallError::Stale(_))), "{outcome:?}");
     assert_eq!(world.read("w/a"), "old");
     assert_eq!(std::fs::read_dir(world.path("w")).unwrap().count(), 1);
     write("old").unwrap();
@@ -105,10 +105,10 @@ fn temporary_file_is_readable_by_the_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::with_w().put("w/a", "secret");
     let tools = world.tools();
-    let ground = Ground::new(&tools.roots);
-    let spot = ground.find("w:a", Links::Follow, Grip::Firm).unwrap();
+    let view = RootView::new(&tools.roots);
+    let location = view.locate("w:a", LinkPolicy::Follow, HandlePolicy::KeepOpen).unwrap();
     let mut mode = 0o777;
-    Target::new(&ground, &spot)
+    Target::new(&view, &location)
         .unwrap()
         .replace(|file| {
             mode = file.metadata()?.permissions().mode() & 0o777;

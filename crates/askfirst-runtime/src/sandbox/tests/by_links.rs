@@ -48,7 +48,7 @@ fn new_jj_repo_file_is_quarantined_and_folder_stays() {
         world.write("w/b/.jj/repo/store/type", "git");
         world.write("w/c/repo", "x");
     });
-    assert!(said.len() == 1 && said[0].contains("`.jj/repo` leads to"), "{said:?}");
+    assert!(said.len() == 1 && said[0].contains("`.jj/repo` decides which settings"), "{said:?}");
     assert!(world.path("w/b/.jj/repo/store").exists() && world.path("w/c/repo").exists());
 }
 
