@@ -1,7 +1,7 @@
-//! `effective`: the config in force, where each value comes from, and its digest.
+//! `effective`: prints the merged config, the source of each value, and the digest.
 
 use askfirst_config::effective as lines_of;
-use askfirst_runtime::walls::SYSTEM_PATHS;
+use askfirst_runtime::sandbox::SYSTEM_PATHS;
 use serde_json::json;
 
 use crate::args::Common;
@@ -39,6 +39,6 @@ pub fn effective(common: &Common) -> anyhow::Result<Exit> {
     for line in &lines {
         out(&format!("{:<width$}  # {}", format!("{}: {}", line.key, line.value), line.from));
     }
-    out(&format!("# behind walls every program also reads: {}", SYSTEM_PATHS.join(" ")));
+    out(&format!("# in the sandbox, every program can also read: {}", SYSTEM_PATHS.join(" ")));
     Ok(Exit::Done)
 }

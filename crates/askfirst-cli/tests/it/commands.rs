@@ -260,7 +260,7 @@ fn walls_that_do_not_hold_are_asked_about_or_refused() {
         told(place.without_walls(&["call", "hello", "--config", "c.yaml", "--json"]).output().unwrap())
     };
     let (exit, printed, complaint) = code("fail_fast");
-    assert!(exit == 3 && printed.is_empty() && complaint.contains("nothing is begun"), "{complaint}");
+    assert!(exit == 3 && printed.is_empty() && complaint.contains("requires an OS sandbox"), "{complaint}");
     let (exit, printed, _) = code("refuse_tools");
     assert!(exit == 3 && printed.contains("no_walls"), "{printed}");
 }

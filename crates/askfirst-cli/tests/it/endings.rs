@@ -78,7 +78,7 @@ fn what_a_command_in_the_background_made_is_moved_aside_when_the_session_ends() 
     let place = place();
     let (out, err) = run_with_background(&place, "");
     assert!(is_moved(&place), "{out}{err}");
-    assert!(err.contains("walls: ") && err.contains("work/.envrc` appeared"), "{err}");
+    assert!(err.contains("sandbox: ") && err.contains("work/.envrc` appeared"), "{err}");
 }
 
 #[test]

@@ -28,17 +28,17 @@ fn a_limit_on_the_size_of_files_is_a_record_that_cannot_be_written() {
     let place = Place::new(CONFIG);
     let (code, said) = script(&place, "ulimit -f 0; exec \"$1\" call hello --config c.yaml");
     assert_eq!(code, 6, "{said}");
-    assert!(said.contains("the record cannot be written: cannot ") && !said.contains("hello\n"), "{said}");
+    assert!(said.contains("cannot write the audit log: cannot ") && !said.contains("hello\n"), "{said}");
 }
 
 #[test]
 fn doctor_says_where_no_record_can_be_begun() {
     let place = Place::new(CONFIG);
-    let doctor = "exec \"$1\" doctor --config c.yaml | grep record";
+    let doctor = "exec \"$1\" doctor --config c.yaml | grep ' audit log '";
     let (_, said) = script(&place, &format!("export XDG_STATE_HOME=/proc/nope; {doctor}"));
-    assert!(said.starts_with("BAD") && said.contains("nothing can be made in /proc"), "{said}");
+    assert!(said.starts_with("BAD") && said.contains("no file can be created in /proc"), "{said}");
     let (_, said) = script(&place, doctor);
-    assert!(said.starts_with("ok") && said.contains("will be begun"), "{said}");
+    assert!(said.starts_with("ok") && said.contains("will be created"), "{said}");
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "it leaves nothing behind");
 }
 

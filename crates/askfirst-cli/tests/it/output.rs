@@ -48,7 +48,7 @@ fn a_full_standard_output_is_said_and_is_no_success() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let (code, err) = place.writing_into(&args, full.into());
         assert_eq!(code, 1, "{words:?}: {err}");
-        let said = "error: standard output cannot be written: ";
+        let said = "error: cannot write standard output: ";
         assert_eq!(err.matches(said).count(), 1, "{words:?}: {err}");
     }
 }
@@ -59,7 +59,7 @@ fn a_higher_code_stays_when_standard_output_is_full() {
     let args = ["call", "denied", "--json", "--config", "c.yaml"];
     let (code, err) = place().writing_into(&args, full.into());
     assert_eq!(code, 3, "{err}");
-    assert!(err.contains("standard output cannot be written"), "{err}");
+    assert!(err.contains("cannot write standard output"), "{err}");
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn session_answer_is_listed_and_revoked_during_a_run() {
     assert!(page.contains("echo -- one"), "what was taken back is asked again: {page}");
     let (code, rest) = terminal.end();
     assert_eq!(code, 4, "{rest}");
-    assert_eq!(place.run(&["memory"]).1.trim(), "nothing is remembered (0 running sessions)");
+    assert_eq!(place.run(&["memory"]).1.trim(), "no remembered decisions (0 running sessions)");
     let (code, printed, _) = place.run(&["log", "verify", "--config", "c.yaml"]);
     assert_eq!(code, 0, "{printed}");
 }
@@ -296,7 +296,7 @@ fn init_asks_writes_a_config_and_has_it_trusted_by_a_person() {
     terminal.answer("read files below this folder", "");
     terminal.answer("May it change them?", "nonsense");
     terminal.answer("one of: ask, yes, never", "yes");
-    terminal.answer("only look", "");
+    terminal.answer("only read", "");
     terminal.answer("build and test (Rust)", "y");
     terminal.answer("reach the network?", "");
     let page = terminal.press("y");
@@ -307,6 +307,6 @@ fn init_asks_writes_a_config_and_has_it_trusted_by_a_person() {
     let (_, printed, _) = place.feed(&["decide"], &[&call[..], b"\n"].concat());
     assert!(printed.contains(r#""verdict":"allow""#), "{printed}");
     let mut terminal = Terminal::start(&place, &["init"]);
-    terminal.wait_for("here already");
+    terminal.wait_for("already exists here");
     assert_eq!(terminal.end().0, 2);
 }

@@ -185,7 +185,7 @@ fn both_revisions_are_served_and_sessions_do_not_mix() {
 fn a_client_over_http_is_answered_for_by_whoever_watches() {
     let place = Place::new(CONFIG);
     let mut terminal = Terminal::start(&place, &["watch"]);
-    terminal.wait_for("waiting for questions");
+    terminal.wait_for("waiting for requests");
     let served = std::sync::Arc::new(Served::start(&place));
     let session = served.begin();
     let (asking, of) = (std::sync::Arc::clone(&served), session.clone());

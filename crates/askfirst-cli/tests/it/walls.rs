@@ -92,9 +92,9 @@ fn the_flags_of_sandbox_stay_within_the_config() {
     }
     fs::create_dir_all(place.path().join("work/.git/hooks")).unwrap();
     for (flags, why) in [
-        (["--write", "work/.env"], "it is never written"),
-        (["--write", "work/.git/hooks"], "it is never written"),
-        (["--read", "work/.env"], "it is never read"),
+        (["--write", "work/.env"], "no program may write it"),
+        (["--write", "work/.git/hooks"], "no program may write it"),
+        (["--read", "work/.env"], "no program may read it"),
     ] {
         let (code, _, err) = run(&[&flags[..], &["--", "true"]].concat());
         assert!(code == 2 && err.contains("is protected") && err.contains(why), "{flags:?} {err}");
@@ -106,9 +106,10 @@ fn doctor_says_what_this_machine_enforces() {
     let place = place();
     let (code, out, err) = place.run(&["--config", "c.yaml", "doctor"]);
     assert_eq!(code, 0, "{err}");
-    for text in
-        ["walls     full, tried by running a program", "readable for every program besides the roots: /usr"]
-    {
+    for text in [
+        "sandbox   full, verified by running a program",
+        "every program can also read, besides the roots: /usr",
+    ] {
         assert!(out.contains(text), "{out}");
     }
 }

@@ -96,7 +96,7 @@ impl Client {
 
 fn watch(place: &Place) -> Terminal {
     let mut terminal = Terminal::start(place, &["watch"]);
-    terminal.wait_for("waiting for questions");
+    terminal.wait_for("waiting for requests");
     terminal
 }
 
@@ -213,7 +213,7 @@ fn what_is_edited_at_the_watcher_is_checked_against_what_the_servers_tool_takes(
     std::fs::write(&editor, script).unwrap();
     let editor = format!("sh {}", editor.display());
     let mut terminal = Terminal::with(&place, &["watch"], &[("EDITOR", &editor)]);
-    terminal.wait_for("waiting for questions");
+    terminal.wait_for("waiting for requests");
     let mut gateway = Client::gateway(&place);
     gateway.call(1, "ask", json!({"x": "one"}));
     terminal.press("e");

@@ -1,4 +1,4 @@
-//! What init writes, for every way of answering.
+//! Tests of the config that `init` writes.
 
 use askfirst_config::{LoadOptions, Places, load};
 
@@ -18,7 +18,7 @@ fn faults(yaml: &str) -> Vec<String> {
 
 #[test]
 fn whatever_is_answered_the_config_has_no_fault_and_no_older_spelling() {
-    let choices = [Choice::Unasked, Choice::Asked, Choice::Never];
+    let choices = [Choice::WithoutAsking, Choice::Asked, Choice::Never];
     let all: Vec<&Kind> = KINDS.iter().collect();
     for reads in choices {
         for writes in choices {

@@ -96,7 +96,7 @@ fn a_list_is_not_read_from_the_terminal_that_answers() {
     let place = slow();
     let (code, said) = Terminal::start(&place, &["run", "--config", "c.yaml", "-"]).end();
     assert_eq!(code, 2);
-    assert!(said.contains("that is the terminal") && said.contains("hint: "), "{said}");
+    assert!(said.contains("cannot read calls from a terminal") && said.contains("hint: "), "{said}");
 }
 
 #[test]

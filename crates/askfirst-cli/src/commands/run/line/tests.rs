@@ -1,4 +1,4 @@
-//! Tests of the rows of a run.
+//! Tests of the rows that `run` prints.
 
 use serde_json::json;
 
