@@ -41,7 +41,7 @@ pub struct Asker<'a> {
 }
 
 /// The approvers of a session.
-pub struct Asked {
+pub struct Approvers {
     /// One approver that tries all of them in order.
     pub approver: Arc<dyn Approver>,
     /// The MCP client, if it is one of them.
@@ -49,7 +49,12 @@ pub struct Asked {
 }
 
 /// Builds an approver that tries these in order. An empty list means the terminal.
-pub fn by(ways: &[AskBy], asker: &Asker<'_>, opening: &Opening<'_>, terminal: Arc<dyn Approver>) -> Asked {
+pub fn by(
+    ways: &[AskBy],
+    asker: &Asker<'_>,
+    opening: &Opening<'_>,
+    terminal: Arc<dyn Approver>,
+) -> Approvers {
     let watch = || -> Arc<dyn Approver> {
         let folder = std::env::current_dir().unwrap_or_default().display().to_string();
         let session = watch::Asker {
@@ -71,7 +76,7 @@ pub fn by(ways: &[AskBy], asker: &Asker<'_>, opening: &Opening<'_>, terminal: Ar
         AskBy::Elicitation => elicit.iter().map(|elicit| Arc::clone(elicit) as _).collect(),
     });
     let approver = Arc::new(InTurn::new(approvers.collect()));
-    Asked { approver, elicit }
+    Approvers { approver, elicit }
 }
 
 /// Returns the settings with which `askfirst watch` shows a request the way this process would.

@@ -44,7 +44,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Decide => {
             // The process ends afterwards, and dropping each rule would take as long as judging a call.
             let config = session::read_config(common)?;
-            session::tell_warnings(&config, common);
+            session::print_config_warnings(&config, common);
             let catalog = ManuallyDrop::new(Catalog::new(config)?);
             decide::decide(&catalog)
         }

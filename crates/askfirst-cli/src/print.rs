@@ -78,7 +78,7 @@ pub fn err_of_tool(text: &str) {
 }
 
 /// Writes a text wrapped to the terminal. The first row follows `head`, and the others are indented by its width.
-pub fn told(head: &str, text: &str) {
+pub fn print_wrapped(head: &str, text: &str) {
     let room = askfirst_terminal::columns().min(80).saturating_sub(width(head) + 1);
     for (at, row) in rows_of(&escaped_line(text), room).iter().enumerate() {
         let begin = if at == 0 { head.to_owned() } else { " ".repeat(width(head)) };

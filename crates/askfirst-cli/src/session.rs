@@ -48,7 +48,7 @@ fn print_warnings(warnings: &[String], common: &Common) {
 }
 
 /// Prints the warnings of a config, for a command that opens no session.
-pub fn tell_warnings(config: &Config, common: &Common) {
+pub fn print_config_warnings(config: &Config, common: &Common) {
     print_warnings(&warnings(config, Mode::Interactive), common);
 }
 

@@ -31,7 +31,7 @@ pub fn decide(catalog: &Catalog) -> anyhow::Result<Exit> {
     let stdout = std::io::stdout();
     let escape = stdout.is_terminal();
     let mut output = std::io::BufWriter::with_capacity(1 << 16, stdout.lock());
-    let mut said = Said { catalog, hides: OnceCell::new(), line: Vec::new(), escape };
+    let mut writer = LineWriter { catalog, hides: OnceCell::new(), line: Vec::new(), escape };
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
@@ -46,7 +46,7 @@ pub fn decide(catalog: &Catalog) -> anyhow::Result<Exit> {
             Read::Line => parse(&line),
             Read::TooLong | Read::End => Err(format!("longer than {} MiB", MAX_LINE >> 20)),
         };
-        answer(call, number, &mut output, &mut said).context("cannot write standard output")?;
+        answer(call, number, &mut output, &mut writer).context("cannot write standard output")?;
         // A caller that sent half a line may be waiting for the answer to the previous line.
         if !input.buffer().contains(&b'\n') {
             output.flush().context("cannot write standard output")?;
@@ -60,26 +60,26 @@ fn answer(
     call: Result<(Value, ApprovalContext), String>,
     number: u32,
     output: &mut impl Write,
-    said: &mut Said<'_>,
+    writer: &mut LineWriter<'_>,
 ) -> std::io::Result<()> {
-    let catalog = said.catalog;
+    let catalog = writer.catalog;
     let (id, call) = match call {
         Ok(call) => call,
         Err(why) => {
             let because = Because { line: Some(number), ..Because::built_in("standard input", why) };
             let line =
                 Line { id: &Value::Null, verdict: Verdict::Deny, because: vec![because], request: None };
-            return said.write(output, line, &Args::new());
+            return writer.write(output, line, &Args::new());
         }
     };
     catalog.decide(call, |Decided { call, judgement, .. }| {
         let (because, request) = (judgement.because(), judgement.request());
-        said.write(output, Line { id: &id, verdict: judgement.verdict(), because, request }, &call.args)
+        writer.write(output, Line { id: &id, verdict: judgement.verdict(), because, request }, &call.args)
     })
 }
 
 /// Writes lines, and redacts those that could contain a secret.
-struct Said<'a> {
+struct LineWriter<'a> {
     catalog: &'a Catalog,
     /// Built when needed: the line of an allowed call has only text of the config.
     hides: OnceCell<Redactor>,
@@ -87,7 +87,7 @@ struct Said<'a> {
     escape: bool,
 }
 
-impl Said<'_> {
+impl LineWriter<'_> {
     fn write(&mut self, output: &mut impl Write, mut line: Line<'_>, args: &Args) -> std::io::Result<()> {
         self.put(&line)?;
         if line.verdict != Verdict::Allow && !self.is_clean(args) {

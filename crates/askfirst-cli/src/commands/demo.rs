@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Common, ModeFlags};
 use crate::exit::Exit;
-use crate::print::{err, out, told};
+use crate::print::{err, out, print_wrapped};
 use crate::session::{open, read_config_in};
 
 const CONFIG: &str = include_str!("demo/askfirst.yaml");
@@ -72,10 +72,10 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     let config = read_config_in(Some(scratch.0.join("askfirst.yaml")), scratch.0.clone(), places)?;
     let about = "A scripted agent works on notes in a scratch folder. Every call goes through askfirst, and programs \
         run in an OS sandbox if this machine has one.";
-    told("", about);
+    print_wrapped("", about);
     let keys = "y yes, n no, s yes for this session, r no with a reason, v view all, ? facts and keys, q stop. Keys \
         count once the last line says `ready:`.";
-    told("Keys: ", keys);
+    print_wrapped("Keys: ", keys);
     let builder = Session::builder(config).front_end("demo");
     let session = open(builder, common, mode, &state, |_, terminal| terminal)?;
     let mut exit = Exit::Done;
@@ -93,13 +93,13 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     out("");
     let next = "run askfirst init to write a config for your own folder (see docs/guide/first-config.md). Test it with \
         askfirst explain TOOL --args JSON, then send your agent's calls to askfirst run -";
-    told("Next: ", next);
+    print_wrapped("Next: ", next);
     Ok(exit)
 }
 
 fn play(session: &Session, step: &Step) -> Exit {
     out("");
-    told("agent: ", step.says);
+    print_wrapped("agent: ", step.says);
     let batch = if step.calls.len() > 1 { Some("demo") } else { None };
     let calls = step.calls.iter().map(|(tool, args)| {
         let call = ApprovalContext::new(*tool, args.as_object().cloned().unwrap_or_default());
@@ -110,13 +110,13 @@ fn play(session: &Session, step: &Step) -> Exit {
     askfirst_terminal::wait_until_released();
     let mut exit = Exit::Done;
     for ((tool, _), outcome) in step.calls.iter().zip(&outcomes) {
-        exit = exit.max(tell(tool, outcome));
+        exit = exit.max(print_outcome(tool, outcome));
     }
     exit
 }
 
 /// Prints one line about an outcome, and the agent's reply to a refusal. A refusal does not make the demo fail.
-fn tell(tool: &str, outcome: &Outcome) -> Exit {
+fn print_outcome(tool: &str, outcome: &Outcome) -> Exit {
     let (word, rest) = crate::outcome::in_words(outcome);
     let result = match outcome {
         Outcome::Done(result) => ["stdout", "path"].iter().find_map(|key| result.get(key)),
@@ -126,7 +126,7 @@ fn tell(tool: &str, outcome: &Outcome) -> Exit {
     let result = result.and_then(Value::as_str).unwrap_or_default().trim();
     let result = result.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" · ");
     let rest = if rest.is_empty() || result.is_empty() { rest } else { format!("{rest} · ") };
-    told(&format!("  {word:<8} "), format!("{tool}: {rest}{result}").trim_end_matches([' ', ':']));
+    print_wrapped(&format!("  {word:<8} "), format!("{tool}: {rest}{result}").trim_end_matches([' ', ':']));
     match Exit::of(outcome) {
         exit @ (Exit::NoOne | Exit::Unrecorded) => exit,
         Exit::Person => {

@@ -94,23 +94,23 @@ const NO_KERNEL: [&str; 3] = [
 
 /// Reports what the sandbox of this machine enforces.
 fn about_sandbox(config: &Config) -> Vec<(State, String)> {
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     let machine = probe_machine();
     match (&machine.full, &machine.any) {
         (Ok(sandbox), _) => {
             let landlock = landlock_version().map_or("unknown".to_owned(), |version| version.to_string());
-            said.push((
+            findings.push((
                 State::Good,
                 format!("full, verified by running a program: {} (Landlock {landlock})", sandbox.way()),
             ));
-            sandbox.passed_over().iter().for_each(|why| said.push((State::Weak, why.clone())));
+            sandbox.passed_over().iter().for_each(|why| findings.push((State::Weak, why.clone())));
         }
         (Err(why), Ok(weaker)) => {
-            said.push((State::Weak, format!("only `content-only` works ({}): {why}", weaker.way())));
+            findings.push((State::Weak, format!("only `content-only` works ({}): {why}", weaker.way())));
             let text = "`content-only` does not prevent changes of modes, owners and times, or hide which files exist";
-            said.push((State::Weak, text.to_owned()));
+            findings.push((State::Weak, text.to_owned()));
         }
-        (Err(why), Err(_)) => said.push((State::Weak, format!("no sandbox works: {why}"))),
+        (Err(why), Err(_)) => findings.push((State::Weak, format!("no sandbox works: {why}"))),
     }
     let (state, text) = match (sandbox_status(config), config.main.sandbox.require_os_sandbox) {
         (SandboxStatus::Settled, Some(false)) => {
@@ -126,19 +126,20 @@ fn about_sandbox(config: &Config) -> Vec<(State, String)> {
             (State::Bad, "the config requires a sandbox, but none works: no process starts")
         }
     };
-    said.push((state, text.to_owned()));
+    findings.push((state, text.to_owned()));
     let there = SYSTEM_PATHS.into_iter().filter(|path| Path::new(path).exists()).collect::<Vec<_>>();
-    said.push((State::Good, format!("every program can also read, besides the roots: {}", there.join(" "))));
-    said.push((
+    findings
+        .push((State::Good, format!("every program can also read, besides the roots: {}", there.join(" "))));
+    findings.push((
         State::Good,
         "the memory limit applies to each process (RLIMIT_DATA), not to all processes together".to_owned(),
     ));
     if is_root() {
         let text = "as root, programs run as the owner of the roots; if root owns them, programs stay root without \
                     capabilities, only mounts protect root's files, and the number of processes is not limited";
-        said.push((State::Weak, text.to_owned()));
+        findings.push((State::Weak, text.to_owned()));
     }
-    said
+    findings
 }
 
 fn writable(ledger: &Path) -> (State, String) {

@@ -7,12 +7,12 @@ use serde_json::json;
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::out;
-use crate::session::{read_config, tell_warnings};
+use crate::session::{print_config_warnings, read_config};
 
 /// Prints the merged config.
 pub fn effective(common: &Common) -> anyhow::Result<Exit> {
     let config = read_config(common)?;
-    tell_warnings(&config, common);
+    print_config_warnings(&config, common);
     let lines = lines_of(&config);
     if common.json {
         let values: Vec<_> = lines

@@ -12,7 +12,7 @@ use crate::args::Common;
 use crate::commands::call::parse_args;
 use crate::exit::Exit;
 use crate::print::out;
-use crate::session::{read_config, tell_warnings};
+use crate::session::{print_config_warnings, read_config};
 
 /// The width of the output, in columns.
 const COLUMNS: usize = 100;
@@ -22,7 +22,7 @@ const WIDEST: usize = 32;
 /// Explains the verdict for a call.
 pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> {
     let config = read_config(common)?;
-    tell_warnings(&config, common);
+    print_config_warnings(&config, common);
     let hides = redactor(&config)?;
     let catalog = Catalog::new(config)?;
     let call = ApprovalContext::new(tool, parse_args(args)?);

@@ -133,11 +133,11 @@ impl Desk {
             if self.lines.read_line(&mut line)? == 0 {
                 return Ok(None);
             }
-            let said = line.trim().to_lowercase();
-            if let Some((_, usual)) = words.first().filter(|_| said.is_empty()) {
+            let answer = line.trim().to_lowercase();
+            if let Some((_, usual)) = words.first().filter(|_| answer.is_empty()) {
                 return Ok(Some(*usual));
             }
-            let mut meant = words.iter().filter(|(word, _)| word.starts_with(&said));
+            let mut meant = words.iter().filter(|(word, _)| word.starts_with(&answer));
             match (meant.next(), meant.next()) {
                 (Some((_, choice)), None) => return Ok(Some(*choice)),
                 (None | Some(_), None | Some(_)) => {

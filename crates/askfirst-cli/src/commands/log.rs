@@ -72,21 +72,21 @@ pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
         let here = |id: &str| (entry.session.clone(), id.to_owned());
         let from =
             entry.fields.get("edited_from").and_then(Value::as_str).and_then(|from| of.get(&here(from)));
-        if let Some((_, told)) = from.and_then(|first| calls.get_mut(first)) {
-            told.became = Some(id.clone());
+        if let Some((_, call)) = from.and_then(|first| calls.get_mut(first)) {
+            call.became = Some(id.clone());
         }
         let first = *of.entry(here(&id)).or_insert(entry.seq);
-        let (_, told) = calls.entry(first).or_insert_with(|| (here(&id), LoggedCall::default()));
-        add_entry(told, &entry);
+        let (_, call) = calls.entry(first).or_insert_with(|| (here(&id), LoggedCall::default()));
+        add_entry(call, &entry);
         if calls.len() > last
             && let Some((_, (gone, _))) = calls.pop_first()
         {
             of.remove(&gone);
         }
     }
-    for ((_, id), told) in calls.values() {
-        let (word, why) = match (&told.decided, &told.ended) {
-            (None, _) => match &told.became {
+    for ((_, id), call) in calls.values() {
+        let (word, why) = match (&call.decided, &call.ended) {
+            (None, _) => match &call.became {
                 Some(other) => ("edited", format!("by person: see {}", short(other))),
                 None => ("waiting", "no decision was logged".to_owned()),
             },
@@ -95,8 +95,8 @@ pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
             (Some((true, cause, _)), Some(ended)) if ended == "done" => ("ran", format!("by {cause}")),
             (Some((true, cause, _)), Some(ended)) => ("ran", format!("by {cause}: {ended}")),
         };
-        let time = told.at.get(..19).unwrap_or(&told.at).replace('T', " ");
-        row(&format!("{time}  {:<10} {word:<8} {:<20} ", short(id), told.tool), &why);
+        let time = call.at.get(..19).unwrap_or(&call.at).replace('T', " ");
+        row(&format!("{time}  {:<10} {word:<8} {:<20} ", short(id), call.tool), &why);
     }
     Ok(())
 }
@@ -131,11 +131,11 @@ fn short(id: &str) -> &str {
 }
 
 /// Adds the data of one entry to its call.
-fn add_entry(told: &mut LoggedCall, entry: &Entry) {
+fn add_entry(call: &mut LoggedCall, entry: &Entry) {
     let text = |key: &str| entry.fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    told.at.clone_from(&entry.at);
+    call.at.clone_from(&entry.at);
     if let Some(tool) = entry.tool_name() {
-        tool.clone_into(&mut told.tool);
+        tool.clone_into(&mut call.tool);
     }
     match entry.kind.as_str() {
         "decided" => {
@@ -144,9 +144,9 @@ fn add_entry(told: &mut LoggedCall, entry: &Entry) {
             let of_refusal = |key| refusal.and_then(|refusal| refusal.get(key)).and_then(Value::as_str);
             let note = of_refusal("note").map(|note| format!(": {note}")).unwrap_or_default();
             let why = format!("{}{note}", of_refusal("reason").unwrap_or_default());
-            told.decided = Some((approved, text("cause").replace('_', " "), why));
+            call.decided = Some((approved, text("cause").replace('_', " "), why));
         }
-        "executed" => told.ended = Some(text("ended")),
+        "executed" => call.ended = Some(text("ended")),
         _ => {}
     }
 }

@@ -226,8 +226,8 @@ fn client_is_gone() -> bool {
     let input = std::io::stdin();
     let mut polled = [PollFd::new(&input, PollFlags::empty())];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let told = poll(&mut polled, Some(&now)).is_ok();
-    told && polled.iter().any(|input| input.revents().intersects(PollFlags::HUP | PollFlags::ERR))
+    let is_known = poll(&mut polled, Some(&now)).is_ok();
+    is_known && polled.iter().any(|input| input.revents().intersects(PollFlags::HUP | PollFlags::ERR))
 }
 
 /// The session that all gateways of this process share.

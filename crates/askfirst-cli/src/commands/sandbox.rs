@@ -29,21 +29,21 @@ pub fn sandbox(common: &Common, flags: &SandboxFlags, command: &[OsString]) -> a
     narrow(&mut config, flags)?;
     let launcher = Arc::new(SandboxLauncher::new(config));
     let descriptors = if flags.tty { Descriptors::Terminal } else { Descriptors::Standard };
-    let told = end_on_signals(&launcher, descriptors)?;
+    let ended_by = end_on_signals(&launcher, descriptors)?;
     let outcome = launcher.attach(&launch(command, folder, &shell), descriptors);
-    let told = match told.load(Ordering::SeqCst) {
+    let ended_by = match ended_by.load(Ordering::SeqCst) {
         0 => None,
         signal => Some(u8::try_from(128 + signal).unwrap_or(1)),
     };
     match outcome {
         Ok((ended, report)) => {
             report.violations.iter().for_each(|line| err(&format!("sandbox: {line}")));
-            let told = told.filter(|_| ended == ProcessEnd::Stopped);
-            Ok(Exit::Child(told.unwrap_or_else(|| code(ended))))
+            let ended_by = ended_by.filter(|_| ended == ProcessEnd::Stopped);
+            Ok(Exit::Child(ended_by.unwrap_or_else(|| code(ended))))
         }
         Err(error) => {
             err(&format!("error: {error}"));
-            Ok(Exit::Child(told.unwrap_or(NOT_STARTED)))
+            Ok(Exit::Child(ended_by.unwrap_or(NOT_STARTED)))
         }
     }
 }
@@ -64,8 +64,8 @@ fn end_on_signals(
     let ignored = ignored();
     let ending = ending.iter().filter(|signal| ignored & (1 << (**signal - 1)) == 0);
     let mut signals = Signals::new(ending).context("cannot watch signals")?;
-    let told = Arc::new(AtomicI32::new(0));
-    let (noted, launcher) = (Arc::clone(&told), Arc::clone(launcher));
+    let ended_by = Arc::new(AtomicI32::new(0));
+    let (noted, launcher) = (Arc::clone(&ended_by), Arc::clone(launcher));
     std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
         for (count, signal) in signals.forever().enumerate() {
             if count > 0 {
@@ -75,7 +75,7 @@ fn end_on_signals(
             launcher.stop();
         }
     })?;
-    Ok(told)
+    Ok(ended_by)
 }
 
 /// Returns the signals that this process ignores since its start, for example under `nohup`: one bit per signal.

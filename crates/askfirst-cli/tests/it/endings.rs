@@ -74,7 +74,7 @@ fn run_with_background(place: &Place, calls: &str) -> (String, String) {
 }
 
 #[test]
-fn what_a_command_in_the_background_made_is_moved_aside_when_the_session_ends() {
+fn background_files_are_quarantined_when_the_session_ends() {
     let place = place();
     let (out, err) = run_with_background(&place, "");
     assert!(is_moved(&place), "{out}{err}");
@@ -82,7 +82,7 @@ fn what_a_command_in_the_background_made_is_moved_aside_when_the_session_ends() 
 }
 
 #[test]
-fn a_command_in_the_background_is_stopped_behind_walls_too() {
+fn background_command_is_stopped_in_the_sandbox() {
     let place = place();
     let (out, err) = run_with_background(&place, r#"{"tool":"shell_stop","args":{"id":"job-1"}}"#);
     let stopped: serde_json::Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
@@ -91,7 +91,7 @@ fn a_command_in_the_background_is_stopped_behind_walls_too() {
 }
 
 #[test]
-fn sandbox_that_is_told_to_end_ends_its_program_and_moves_aside_what_that_made() {
+fn sandbox_ends_its_program_and_quarantines_on_a_signal() {
     use rustix::process::Signal;
     for (told, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         let place = place();
@@ -105,7 +105,7 @@ fn sandbox_that_is_told_to_end_ends_its_program_and_moves_aside_what_that_made()
 }
 
 #[test]
-fn a_client_that_leaves_while_a_command_runs_does_not_leave_behind_what_it_made() {
+fn command_of_a_client_that_left_is_ended_and_quarantined() {
     for told in [None, Some(rustix::process::Signal::TERM)] {
         let place = place();
         let mut child = start(&place, &["--config", "c.yaml", "serve", "--approve-all"]);

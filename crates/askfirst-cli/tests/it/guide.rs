@@ -53,7 +53,7 @@ fn agrees(wanted: &[&str], printed: &[&str]) -> bool {
 }
 
 #[test]
-fn every_page_of_the_guide_does_what_it_says() {
+fn console_blocks_of_the_guide_print_what_they_show() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let mut pages: Vec<_> =
         std::fs::read_dir(root.join("docs/guide")).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -17,7 +17,7 @@ fn token() -> String {
 }
 
 #[test]
-fn a_secret_in_place_of_a_name_is_told_to_nobody() {
+fn secret_in_place_of_a_name_is_never_printed() {
     let (place, token) = (Place::new(CONFIG), token());
     let args = format!(r#"{{"{token}":1}}"#);
     let twice = format!(r#"{{"{token}":1,"{token}":2}}"#);
@@ -65,7 +65,7 @@ fn a_secret_in_place_of_a_name_is_told_to_nobody() {
 }
 
 #[test]
-fn a_value_that_the_config_calls_secret_is_in_no_error() {
+fn value_that_the_config_calls_secret_is_in_no_error() {
     let config = format!("{CONFIG}secrets: {{ args: [where, path] }}\n");
     let place = Place::new(&config);
     let args = ["call", "read_file", "--config", "c.yaml", "--args", r#"{"path":"not-for-anybody"}"#];
@@ -75,7 +75,7 @@ fn a_value_that_the_config_calls_secret_is_in_no_error() {
 }
 
 #[test]
-fn the_password_of_a_command_is_in_no_explanation_verdict_or_record() {
+fn password_of_a_command_is_never_printed_or_logged() {
     let config = format!(
         "{CONFIG}  lg: {{ command: [docker, login, -p, \"{{pw}}\"], args: {{ pw: {{ type: string }} }} }}\n"
     );

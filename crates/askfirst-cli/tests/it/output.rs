@@ -41,7 +41,7 @@ fn place() -> Place {
 }
 
 #[test]
-fn a_full_standard_output_is_said_and_is_no_success() {
+fn full_standard_output_is_reported_and_fails() {
     let place = place();
     for words in PRINT {
         let args = [words, &["--config", "c.yaml"][..]].concat();
@@ -54,7 +54,7 @@ fn a_full_standard_output_is_said_and_is_no_success() {
 }
 
 #[test]
-fn a_higher_code_stays_when_standard_output_is_full() {
+fn higher_exit_code_stays_when_standard_output_is_full() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let args = ["call", "denied", "--json", "--config", "c.yaml"];
     let (code, err) = place().writing_into(&args, full.into());
@@ -63,7 +63,7 @@ fn a_higher_code_stays_when_standard_output_is_full() {
 }
 
 #[test]
-fn a_reader_that_went_away_is_no_failure() {
+fn closed_pipe_is_not_a_failure() {
     let place = place();
     for words in PRINT {
         let (reader, writer) = std::io::pipe().unwrap();

@@ -11,9 +11,9 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::commands::Place;
 
+mod signals;
 mod stories;
 mod together;
-mod told_to_end;
 
 const CONFIG: &str = r#"
 version: 1
@@ -193,7 +193,7 @@ fn reason_reaches_the_agent_and_a_stop_lists_the_rest() {
 }
 
 #[test]
-fn a_call_that_is_told_to_end_gives_the_terminal_back_and_ends_its_tools() {
+fn call_restores_the_terminal_and_ends_its_tools_on_a_signal() {
     let place = Place::new(
         "version: 1\nsandbox: { require_os_sandbox: false }\ntools:\n  nap: { command: [sleep, \"1000\"], approval: none }\n",
     );
@@ -234,7 +234,7 @@ fn a_call_that_is_told_to_end_gives_the_terminal_back_and_ends_its_tools() {
 }
 
 #[test]
-fn what_was_edited_is_told_to_whoever_asked_and_to_whoever_reads_the_record() {
+fn edited_call_is_reported_to_the_agent_and_logged() {
     let place = Place::new(CONFIG);
     let call = r#"{"id":7,"tool":"note","args":{"text":"one"}}"#;
     std::fs::write(place.path().join("calls.jsonl"), format!("{call}\n")).unwrap();
@@ -256,7 +256,7 @@ fn what_was_edited_is_told_to_whoever_asked_and_to_whoever_reads_the_record() {
 }
 
 #[test]
-fn a_project_is_trusted_by_a_person_and_no_longer_when_it_changes() {
+fn project_trust_needs_a_person_and_ends_on_a_change() {
     let place = Place::new(CONFIG);
     let project = place.path().join("askfirst.yaml");
     std::fs::write(&project, "version: 1\ntools: { lookup: { approval: none } }\n").unwrap();
@@ -289,7 +289,7 @@ fn a_project_is_trusted_by_a_person_and_no_longer_when_it_changes() {
 }
 
 #[test]
-fn init_asks_writes_a_config_and_has_it_trusted_by_a_person() {
+fn init_asks_writes_a_config_and_asks_for_trust() {
     let place = Place::new(CONFIG);
     std::fs::write(place.path().join("Cargo.toml"), "").unwrap();
     let mut terminal = Terminal::start(&place, &["init"]);

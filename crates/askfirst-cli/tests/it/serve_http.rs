@@ -125,7 +125,7 @@ fn call(id: u32, tool: &str, args: Value) -> Value {
 }
 
 #[test]
-fn who_has_no_token_or_comes_from_elsewhere_is_not_let_in() {
+fn http_client_without_token_or_from_elsewhere_is_refused() {
     let place = Place::new(CONFIG);
     let served = Served::start(&place);
     let token = format!("Bearer {TOKEN}");
@@ -148,7 +148,7 @@ fn who_has_no_token_or_comes_from_elsewhere_is_not_let_in() {
 }
 
 #[test]
-fn both_revisions_are_served_and_sessions_do_not_mix() {
+fn http_serves_both_revisions_and_separates_sessions() {
     let place = Place::new(CONFIG);
     let served = Served::start(&place);
     let (one, other) = (served.begin(), served.begin());
@@ -182,7 +182,7 @@ fn both_revisions_are_served_and_sessions_do_not_mix() {
 }
 
 #[test]
-fn a_client_over_http_is_answered_for_by_whoever_watches() {
+fn http_client_is_answered_by_the_watcher() {
     let place = Place::new(CONFIG);
     let mut terminal = Terminal::start(&place, &["watch"]);
     terminal.wait_for("waiting for requests");
@@ -201,7 +201,7 @@ fn a_client_over_http_is_answered_for_by_whoever_watches() {
 }
 
 #[test]
-fn a_client_over_http_that_offers_it_is_asked_on_the_stream_of_its_call_or_by_its_result() {
+fn http_client_with_elicitation_is_asked_by_stream_or_result() {
     let place = Place::new(CONFIG);
     let served = Served::with(&place, &["--ask-by", "elicitation"]);
     let (session, token) = (served.begin(), format!("Bearer {TOKEN}"));

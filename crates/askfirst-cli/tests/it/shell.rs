@@ -163,7 +163,7 @@ fn is_visible(case: &Case) -> bool {
 }
 
 #[test]
-fn no_dangerous_command_runs_unasked_and_ordinary_ones_do() {
+fn dangerous_commands_need_asking_and_ordinary_ones_do_not() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("spec/shell");
     let folder = std::env::var_os("ASKFIRST_SHELL_CASES").map_or(own, PathBuf::from);
     let cases = cases(&folder);

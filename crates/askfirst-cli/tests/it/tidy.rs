@@ -85,7 +85,7 @@ fn metadata() -> Value {
 }
 
 #[test]
-fn the_arrows_between_rooms_are_those_of_the_design() {
+fn crate_dependencies_match_the_design() {
     let arrows: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
     let metadata = metadata();
     for package in metadata["packages"].as_array().unwrap() {
@@ -118,14 +118,14 @@ fn no_file_is_longer_than_500_lines() {
 }
 
 #[test]
-fn every_file_says_first_what_it_is_for() {
+fn every_file_starts_with_a_module_comment() {
     let mute = rust().into_iter().filter(|(_, text)| !text.starts_with("//!"));
     let mute = mute.filter(|(path, _)| !path.components().any(|part| part.as_os_str() == "ui"));
     wrong("files without a `//!` line", mute.map(|(path, _)| path.display().to_string()).collect());
 }
 
 #[test]
-fn unsafe_code_stands_only_in_the_walls() {
+fn unsafe_code_is_only_in_the_sandbox_crate() {
     let word = concat!("un", "safe ");
     let walls = root().join("crates/askfirst-sandbox");
     let found = rust().into_iter().filter(|(path, text)| {
@@ -140,7 +140,7 @@ fn unsafe_code_stands_only_in_the_walls() {
 }
 
 #[test]
-fn the_core_touches_nothing_outside_itself() {
+fn core_crate_uses_no_files_clock_or_network() {
     let banned = [
         "std::fs",
         "std::net",
@@ -156,7 +156,7 @@ fn the_core_touches_nothing_outside_itself() {
 }
 
 #[test]
-fn shell_analysis_looks_at_files_only_through_its_world() {
+fn shell_analysis_accesses_files_only_through_its_world() {
     let banned = [
         "std::fs",
         "std::net",
@@ -205,13 +205,13 @@ fn containing(folder: &str, banned: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_pipeline_stays_readable() {
+fn pipeline_file_stays_below_150_lines() {
     let text = std::fs::read_to_string(root().join("crates/askfirst-runtime/src/pipeline.rs")).unwrap();
     assert!(text.lines().count() < 150, "{} lines", text.lines().count());
 }
 
 #[test]
-fn the_architecture_page_is_short_and_names_tests_that_exist() {
+fn architecture_page_is_short_and_names_existing_tests() {
     let page = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
     assert!(page.lines().count() <= 250);
     let sources: String = rust().into_iter().map(|(_, text)| text).collect();
@@ -226,7 +226,7 @@ fn the_architecture_page_is_short_and_names_tests_that_exist() {
 }
 
 #[test]
-fn the_project_speaks_of_itself_alone() {
+fn sources_name_no_machine_paths_or_open_tasks() {
     let mut files = rust();
     for suffix in [".md", ".toml", ".yaml", ".py", ".sh"] {
         let found = sources(&root(), suffix);

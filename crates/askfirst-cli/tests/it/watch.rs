@@ -101,7 +101,7 @@ fn watch(place: &Place) -> Terminal {
 }
 
 #[test]
-fn without_anybody_to_ask_it_is_refused_and_says_how_somebody_could_be() {
+fn request_without_an_approver_is_refused_with_a_hint() {
     let place = Place::new(CONFIG);
     let mut client = Client::served(&place, &[], &json!({}));
     client.call(1, "free", json!({}));
@@ -115,7 +115,7 @@ fn without_anybody_to_ask_it_is_refused_and_says_how_somebody_could_be() {
 }
 
 #[test]
-fn a_gateway_and_a_server_are_answered_for_at_one_terminal_in_turn() {
+fn watch_answers_a_gateway_and_a_server_one_at_a_time() {
     let place = Place::new(CONFIG);
     let mut terminal = watch(&place);
     let (mut gateway, mut server) = (Client::gateway(&place), Client::served(&place, &[], &json!({})));
@@ -137,7 +137,7 @@ fn a_gateway_and_a_server_are_answered_for_at_one_terminal_in_turn() {
 }
 
 #[test]
-fn a_session_that_is_killed_takes_its_question_off_the_screen() {
+fn killed_session_removes_its_request_from_the_watcher() {
     let place = Place::new(CONFIG);
     let mut terminal = watch(&place);
     let mut gateway = Client::gateway(&place);
@@ -155,7 +155,7 @@ fn a_session_that_is_killed_takes_its_question_off_the_screen() {
 }
 
 #[test]
-fn a_watcher_that_is_killed_is_a_lost_terminal_and_the_next_one_is_asked() {
+fn killed_watcher_counts_as_lost_and_the_next_is_asked() {
     let place = Place::new(CONFIG);
     let mut terminal = watch(&place);
     let mut server = Client::served(&place, &[], &json!({}));
@@ -179,7 +179,7 @@ fn a_watcher_that_is_killed_is_a_lost_terminal_and_the_next_one_is_asked() {
 }
 
 #[test]
-fn a_watcher_that_is_told_to_end_gives_its_terminal_back() {
+fn watcher_restores_its_terminal_on_a_signal() {
     let place = Place::new(CONFIG);
     let mut terminal = watch(&place);
     let mut server = Client::served(&place, &[], &json!({}));
@@ -194,7 +194,7 @@ fn a_watcher_that_is_told_to_end_gives_its_terminal_back() {
 }
 
 #[test]
-fn a_cancelled_call_leaves_the_watchers_screen() {
+fn cancelled_call_disappears_from_the_watcher() {
     let place = Place::new(CONFIG);
     let mut terminal = watch(&place);
     let mut server = Client::served(&place, &[], &json!({}));
@@ -206,7 +206,7 @@ fn a_cancelled_call_leaves_the_watchers_screen() {
 }
 
 #[test]
-fn what_is_edited_at_the_watcher_is_checked_against_what_the_servers_tool_takes() {
+fn arguments_edited_at_the_watcher_are_checked_by_schema() {
     let place = Place::new(CONFIG);
     let editor = place.path().join("editor.sh");
     let script = "n=$(cat n 2>/dev/null || echo 0); echo $((n+1)) > n\ncase $n in 0) echo '{\"x\": 7}';; *) echo '{\"x\": \"seven\"}';; esac > \"$1\"\n";

@@ -113,7 +113,7 @@ fn refusal_with_on_denial_stop_stops_the_run() {
 }
 
 #[test]
-fn calls_the_config_allows_run_unasked_and_no_others() {
+fn only_calls_that_the_config_allows_run_without_asking() {
     let place = place();
     list(
         &place,
@@ -401,7 +401,7 @@ fn tool_process_has_no_terminal_to_type_on() {
 }
 
 #[test]
-fn the_rest_is_listed_as_not_run_after_a_stop_also_for_programs() {
+fn json_run_lists_the_rest_as_not_run_after_a_stop() {
     let place = Place::new(CONFIG);
     calls(&place, &["one", "two", "three"]);
     let mut terminal = run(&place, &["--json"]);

@@ -34,7 +34,7 @@ fn call(place: &Place, tool: &str, script: &str, flags: &[&str]) -> (i32, String
 }
 
 #[test]
-fn an_unasked_call_gets_only_what_needs_no_asking() {
+fn call_without_asking_reaches_only_paths_that_need_no_asking() {
     let place = place();
     let script = "cat beside work/.env; for root in work asked fixed; do touch $root/new && echo $root; done";
     let (_, out, err) = call(&place, "free", script, &[]);
@@ -46,7 +46,7 @@ fn an_unasked_call_gets_only_what_needs_no_asking() {
 }
 
 #[test]
-fn an_approved_call_gets_what_the_modes_say() {
+fn approved_call_reaches_paths_by_their_modes() {
     let place = place();
     let script = "for root in work asked fixed; do touch $root/new && echo $root; done; cat work/.env beside";
     let (_, out, err) = call(&place, "asks", script, &["--approve-all"]);
@@ -55,7 +55,7 @@ fn an_approved_call_gets_what_the_modes_say() {
 }
 
 #[test]
-fn what_appears_is_moved_aside_and_told_to_the_agent_and_the_record() {
+fn new_protected_name_is_quarantined_reported_and_logged() {
     let place = place();
     let (_, _, err) = call(&place, "free", "echo x > work/.bashrc", &[]);
     assert!(err.contains("work/.bashrc` appeared, but the built-in list has `.bashrc`"), "{err}");
@@ -65,7 +65,7 @@ fn what_appears_is_moved_aside_and_told_to_the_agent_and_the_record() {
 }
 
 #[test]
-fn sandbox_runs_anything_and_ends_as_it_does() {
+fn sandbox_runs_a_program_and_returns_its_exit_code() {
     let place = place();
     let run = |words: &[&str]| place.run(&[&["--config", "c.yaml", "sandbox"], words].concat());
     let (code, out, err) = run(&["--", "sh", "-c", "cat beside; touch asked/x fixed/x; ls asked; exit 7"]);
@@ -79,7 +79,7 @@ fn sandbox_runs_anything_and_ends_as_it_does() {
 }
 
 #[test]
-fn the_flags_of_sandbox_stay_within_the_config() {
+fn sandbox_flags_cannot_exceed_the_config() {
     let place = place();
     let run = |words: &[&str]| place.run(&[&["--config", "c.yaml", "sandbox"], words].concat());
     let (code, out, err) =
@@ -102,7 +102,7 @@ fn the_flags_of_sandbox_stay_within_the_config() {
 }
 
 #[test]
-fn doctor_says_what_this_machine_enforces() {
+fn doctor_reports_what_this_machine_enforces() {
     let place = place();
     let (code, out, err) = place.run(&["--config", "c.yaml", "doctor"]);
     assert_eq!(code, 0, "{err}");
@@ -115,7 +115,7 @@ fn doctor_says_what_this_machine_enforces() {
 }
 
 #[test]
-fn a_search_past_what_is_never_read_runs_unasked_only_where_walls_must_hide_it() {
+fn search_near_protected_files_needs_a_sandbox_to_skip_asking() {
     let shell = "shell: { rules: [{ pattern: grep, approval: none }] }\n";
     let place = Place::new(&format!("{CONFIG}{shell}"));
     for folder in ["work", "asked", "fixed"] {
@@ -133,7 +133,7 @@ fn a_search_past_what_is_never_read_runs_unasked_only_where_walls_must_hide_it()
 }
 
 #[test]
-fn what_a_person_must_answer_every_time_is_not_open_to_what_the_mode_approved() {
+fn root_set_to_human_is_closed_to_calls_the_mode_approved() {
     let config = CONFIG.replace(
         "asked: { root: ./asked, mode: rw }",
         "asked: { root: ./asked, mode: rw, approval: { write: human } }",
@@ -205,7 +205,7 @@ impl Nobody {
 }
 
 #[test]
-fn a_folder_that_is_closed_hides_nothing() {
+fn closed_folder_hides_no_protected_name() {
     let nobody = Nobody::new();
     let base = nobody.held.path();
     let (_, err) = nobody.sandbox("chmod 311 work/sub work/.git");
@@ -226,7 +226,7 @@ fn a_folder_that_is_closed_hides_nothing() {
 }
 
 #[test]
-fn folders_that_are_closed_in_each_other_hide_nothing_however_many() {
+fn nested_closed_folders_hide_no_protected_name() {
     let nobody = Nobody::new();
     let base = nobody.held.path();
     let many = "d/".repeat(80);
@@ -241,7 +241,7 @@ fn folders_that_are_closed_in_each_other_hide_nothing_however_many() {
 }
 
 #[test]
-fn what_was_closed_before_stays_closed_with_all_that_is_in_it() {
+fn folder_closed_before_the_start_stays_closed() {
     use std::os::unix::fs::PermissionsExt;
     let nobody = Nobody::new();
     let base = nobody.held.path();
@@ -254,7 +254,7 @@ fn what_was_closed_before_stays_closed_with_all_that_is_in_it() {
 }
 
 #[test]
-fn a_folder_is_no_stream_for_a_program_behind_walls() {
+fn folder_as_standard_stream_is_refused_in_the_sandbox() {
     let place = place();
     let folder = fs::File::open("/").unwrap();
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_askfirst"))
@@ -267,7 +267,7 @@ fn a_folder_is_no_stream_for_a_program_behind_walls() {
 }
 
 #[test]
-fn the_folders_above_a_root_in_another_cannot_be_moved_away_from_it() {
+fn parent_folders_of_a_nested_root_cannot_be_moved() {
     let config = CONFIG.replace("fixed: { root: ./fixed }", "fixed: { root: work/a/b/fixed }");
     let place = Place::new(&config);
     for folder in ["work/a/b/fixed", "asked"] {
