@@ -19,8 +19,8 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// The parser of `decide` alone. Other programs start `decide` for single calls, and building the parser of all commands
-/// takes longer than judging a call.
+/// The parser of `decide` alone. Other programs start `decide` for single calls, and it takes longer to build the parser
+/// of all commands than to judge a call.
 #[derive(Debug, Parser)]
 #[command(disable_help_flag = true)]
 struct Decide {
@@ -28,7 +28,7 @@ struct Decide {
     common: Common,
 }
 
-/// The parser of the gateway alone. Clients start one gateway per server, and a smaller parser keeps each process small.
+/// The parser of the gateway alone. Clients start one gateway per server, and a small parser keeps the process small.
 #[derive(Debug, Parser)]
 #[command(disable_help_flag = true)]
 struct Mcp {

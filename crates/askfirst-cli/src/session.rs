@@ -52,8 +52,8 @@ pub fn print_config_warnings(config: &Config, common: &Common) {
     print_warnings(&warnings(config, Mode::Interactive), common);
 }
 
-/// Opens a session of the command line: with an audit log, the user's terminal, and an end on signals. `ask` chooses who
-/// is asked; it gets the approver of the terminal.
+/// Opens a session of the command line, with an audit log and the user's terminal. Signals end it. `ask` gets the
+/// approver of the terminal and returns the approver of the session.
 pub fn open(
     builder: SessionBuilder<'_>,
     common: &Common,
@@ -124,7 +124,7 @@ pub fn ended_by() -> Option<i32> {
     Some(ENDED_BY.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
 }
 
-/// Ends the session on a signal: withdraws its questions, which restores the terminal, kills running tools, and searches
+/// Ends the session on a signal: withdraws its requests, which restores the terminal, kills running tools, and searches
 /// the files that they created. Exits after a grace period, or at once on a second signal.
 fn end_on_signals(session: &Session) -> anyhow::Result<()> {
     let (Some(launcher), controller) = (session.launcher.clone(), session.controller().clone()) else {

@@ -117,7 +117,7 @@ impl LineWriter<'_> {
         Ok(())
     }
 
-    /// Redacts the texts about a call. The arguments and the payload stay: the caller needs them to ask and to remember.
+    /// Redacts the texts about a call. The arguments and the payload stay, because the caller asks and remembers with them.
     fn clean(&self, line: &mut Line<'_>, args: &Args) {
         let about = self.hides().about(args);
         about.because(args, &mut line.because, Mark::Record);

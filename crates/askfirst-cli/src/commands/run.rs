@@ -1,5 +1,5 @@
-//! `run`: runs a list of calls in one session. It judges adjacent lines with the same `batch_id` before it asks the first
-//! question. It prints each call as soon as it ends. After a stop, it lists the calls that did not run.
+//! `run`: runs a list of calls in one session. It judges adjacent lines with the same `batch_id` before it asks about the
+//! first. It prints each call as soon as it ends. After a stop, it lists the calls that did not run.
 
 mod line;
 pub mod live;

@@ -48,8 +48,8 @@ pub fn sandbox(common: &Common, flags: &SandboxFlags, command: &[OsString]) -> a
     }
 }
 
-/// Ends the program on the first signal and this process on the second. After the first, askfirst still searches the new
-/// files. With a terminal, the signals of its keys go to the program only. Returns the place where the signal is stored.
+/// Ends the program on the first signal, and this process on the second. After the first, askfirst still searches the
+/// new files. With a terminal, only the program gets the signals of its keys. Returns the variable that gets the signal.
 fn end_on_signals(
     launcher: &Arc<SandboxLauncher>,
     descriptors: Descriptors,

@@ -1,4 +1,4 @@
-//! The commands from outside: exit codes, hostile input, nothing that hangs.
+//! Tests of the commands through the binary: exit codes, hostile input, and no command that hangs.
 
 use std::io::Write;
 use std::path::Path;
@@ -20,7 +20,7 @@ tools:
   touch: { command: [touch, --, "{path}"], args: { path: { type: string } } }
 "#;
 
-/// A folder with a config, where nothing else is in force, and no terminal.
+/// A folder with a config. Commands in it have no other config and no terminal.
 pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
@@ -46,7 +46,7 @@ impl Place {
         command
     }
 
-    /// Lets a command see nothing of the user's own.
+    /// Hides the user's own config and state from a command.
     pub(crate) fn alone(&self, command: &mut Command) {
         command
             .env("HOME", self.path())
@@ -54,8 +54,8 @@ impl Place {
             .env("XDG_CONFIG_HOME", self.path().join("config"));
     }
 
-    /// As on a machine that allows no namespaces.
-    fn without_walls(&self, args: &[&str]) -> Command {
+    /// Builds a command that runs as on a machine without namespaces.
+    fn without_namespaces(&self, args: &[&str]) -> Command {
         let mut command = Command::new("unshare");
         let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
         command.args(["-Ur", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_askfirst")]).args(args);
@@ -72,7 +72,7 @@ impl Place {
         feed(self.command(args), input)
     }
 
-    /// With its standard output somewhere: how it ended, and what it said on its standard error.
+    /// Runs a command with this standard output. Returns its exit code and its standard error.
     pub(crate) fn writing_into(&self, args: &[&str], stdout: Stdio) -> (i32, String) {
         let child = self.command(args).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
         let (code, _, err) = told(child.wait_with_output().unwrap());
@@ -246,7 +246,7 @@ fn missing_sandbox_is_asked_about_or_refused() {
     let tools = "tools: { hello: { command: [echo, hello], approval: none } }";
     let verdict = |sandbox: &str| {
         let place = Place::new(&format!("version: 1\n{sandbox}\n{tools}\n"));
-        let command = place.without_walls(&["decide", "--config", "c.yaml"]);
+        let command = place.without_namespaces(&["decide", "--config", "c.yaml"]);
         let (_, printed, _) = feed(command, b"{\"id\":1,\"tool\":\"hello\"}\n");
         let line: Value = serde_json::from_str(&printed).unwrap();
         line["verdict"].as_str().unwrap().to_owned()
@@ -257,7 +257,7 @@ fn missing_sandbox_is_asked_about_or_refused() {
     let code = |fallback: &str| {
         let sandbox = format!("sandbox: {{ require_os_sandbox: true, os_sandbox_fallback: {fallback} }}");
         let place = Place::new(&format!("version: 1\n{sandbox}\n{tools}\n"));
-        told(place.without_walls(&["call", "hello", "--config", "c.yaml", "--json"]).output().unwrap())
+        told(place.without_namespaces(&["call", "hello", "--config", "c.yaml", "--json"]).output().unwrap())
     };
     let (exit, printed, complaint) = code("fail_fast");
     assert!(exit == 3 && printed.is_empty() && complaint.contains("requires an OS sandbox"), "{complaint}");
@@ -314,7 +314,7 @@ fn explain_reports_a_tool_that_is_not_offered() {
     assert!(!printed.contains("no tool of that name"), "{printed}");
 }
 
-/// A parser of somebody else's panics over it, and would say so with the text.
+/// A third-party parser panics on this text, and its panic message would contain the text.
 #[test]
 fn command_that_the_parser_fails_on_is_printed_escaped() {
     let root = "sandbox: { require_os_sandbox: false, paths: { repo: { root: ., mode: rw } } }";
@@ -382,7 +382,7 @@ fn demo_runs_unattended_with_mode_flags() {
     assert_eq!(place.run(&["demo"]).0, 5);
 }
 
-/// One call of `decide` in a folder.
+/// Returns the verdict of `decide` for one call in a folder.
 fn verdict(place: &Place, folder: &str, call: &str) -> String {
     let config = place.path().join("c.yaml").display().to_string();
     let mut command = place.command(&["decide", "--config", &config]);
@@ -423,7 +423,7 @@ tools:
         ("show", "secret.txt", [".", "cache"], "ask"),
         ("custom", cached.as_str(), [".", "cache"], "allow"),
         ("custom", "cache/a", [".", "."], "allow"),
-        // Where nobody knows what a path is relative to, no rule is the milder for it.
+        // If it is unknown what a path is relative to, no rule gets milder.
         ("custom", "a", ["cache", "cache"], "ask"),
         ("custom", "cache/a", ["cache", "cache"], "ask"),
     ];

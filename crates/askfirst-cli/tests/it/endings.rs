@@ -1,4 +1,4 @@
-//! However a session ends, what its commands made is searched before nobody is left to do so.
+//! Tests that askfirst searches the new files of commands, however a session ends.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ ledger: { path: ./record.jsonl }
 shell: { default: { approval: none } }
 "#;
 
-/// Makes what is protected, says so, and goes on.
+/// Creates a protected name, signals that it did, and keeps running.
 const PLANT: &str = "echo evil > work/.envrc; touch work/ready; sleep 60";
 
 fn place() -> Place {
@@ -47,7 +47,7 @@ fn signal(child: &Child, signal: rustix::process::Signal) {
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
-/// How it ended, and what it said on its standard error.
+/// Waits for the end. Returns the exit code and the standard error.
 fn end(mut child: Child) -> (i32, String) {
     let mut err = String::new();
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
@@ -59,7 +59,7 @@ fn is_moved(place: &Place) -> bool {
     !is_there("work/.envrc") && is_there("work/.envrc.quarantined-by-askfirst")
 }
 
-/// Starts a command in the background, makes these calls once it has made what it makes, and ends the input.
+/// Starts a command in the background, makes these calls once the protected name exists, and closes the input.
 fn run_with_background(place: &Place, calls: &str) -> (String, String) {
     let mut child = start(place, &["--config", "c.yaml", "--json", "run", "--approve-all", "-"]);
     let mut stdin = child.stdin.take().unwrap();

@@ -1,4 +1,4 @@
-//! What goes wrong on a machine is said in words that help, and ends with the code for it.
+//! Tests that problems of the machine give a helpful message and the right exit code.
 
 use std::process::Command;
 

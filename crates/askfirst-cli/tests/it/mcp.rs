@@ -1,4 +1,4 @@
-//! The gateway as a client starts it: the real binary in front of a real server.
+//! Tests of the gateway as a client starts it: the real binary in front of a real server.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ tools:
   mcp__srv__wipe: { approval: deny }
 "#;
 
-/// A server in a few lines: lists three tools and echoes what it is called with.
+/// A small server that lists three tools and echoes the arguments of each call.
 const SERVER: &str = r#"
 import json, sys
 for line in sys.stdin:
@@ -47,7 +47,7 @@ fn gateway_calls_refuses_logs_and_returns_the_servers_exit_code() {
     let told = answers(&printed);
     assert_eq!(told[&1]["content"][0]["text"], r#"{"n": 1}"#);
     assert_eq!(told[&2]["isError"], true);
-    assert_eq!(told[&3]["isError"], true, "nobody can be asked: {printed}");
+    assert_eq!(told[&3]["isError"], true, "no one can be asked: {printed}");
     let (code, verified, _) = place.run(&["--config", "c.yaml", "log", "verify"]);
     assert_eq!(code, 0, "{verified}");
     let (_, log, _) = place.run(&["--config", "c.yaml", "log"]);
@@ -97,7 +97,7 @@ fn gateway_ends_its_server_on_a_signal() {
         }
         holds()
     };
-    // The record is there once the session is open, and with it whoever listens to signals.
+    // Once the audit log exists, the session is open and handles signals.
     assert!(eventually(&|| place.path().join("id").exists() && place.path().join("record.jsonl").exists()));
     std::thread::sleep(std::time::Duration::from_millis(200));
     let server = std::fs::read_to_string(place.path().join("id")).unwrap();
@@ -139,7 +139,7 @@ fn client_config_is_printed_written_and_restored() {
 fn server_that_reads_nothing_is_ended_after_its_client_left() {
     let place = Place::new(CONFIG);
     let told = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n";
-    // More than the way to the server holds, and less than that and the way to the gateway.
+    // More than the pipe to the server holds, but less than this pipe and the one to the gateway together.
     let input = told.repeat(1_400_000 / told.len());
     let args = ["--config", "c.yaml", "mcp", "--name", "srv", "--", "sleep", "100000"];
     let (code, _, complaint) = place.feed(&args, input.as_bytes());

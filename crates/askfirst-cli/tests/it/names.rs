@@ -1,4 +1,4 @@
-//! A secret that stands where a name belongs is told to nobody: not in an error, not in a reason, not in the record.
+//! Tests that a secret in place of a name is in no error, no reason and no audit log.
 
 use crate::commands::Place;
 
@@ -11,7 +11,7 @@ tools:
   echo: { command: [echo, --, "{text}"], args: { text: { type: string } }, approval: none }
 "#;
 
-/// Built from parts, so that no scanner takes this file for a leak.
+/// Returns a token, built from parts so that no scanner reports this file as a leak.
 fn token() -> String {
     format!("ghp{}{}", "_", "aB3dE6gH9".repeat(4))
 }
@@ -48,7 +48,7 @@ fn secret_in_place_of_a_name_is_never_printed() {
     let (_, out, err) = place.feed(&["decide", "--config", "c.yaml"], lines.as_bytes());
     let told = |line: &str| {
         let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
-        // The arguments of a request are those that were sent, for whoever asks about them.
+        // A request contains the arguments as they were sent, because the caller asks about them.
         if let Some(request) = line["request"].as_object_mut() {
             request.remove("args");
             request.remove("payload");

@@ -1,4 +1,4 @@
-//! What could not be written was not said: no command that prints ends as if it had.
+//! Tests that no command succeeds if its output could not be written.
 
 use std::fs::File;
 use std::process::Stdio;

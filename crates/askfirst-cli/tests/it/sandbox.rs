@@ -1,4 +1,4 @@
-//! The walls as users meet them: tools that start programs, `sandbox` and `doctor`.
+//! Tests of the OS sandbox as users see it: tools that start programs, `sandbox` and `doctor`.
 
 use std::fs;
 
@@ -148,7 +148,7 @@ fn root_set_to_human_is_closed_to_calls_the_mode_approved() {
     assert!(!place.path().join("asked/new").exists());
 }
 
-/// `sandbox` as a user without rights, where this is run by root, for whom no folder is closed.
+/// Runs `sandbox` as an unprivileged user if the tests run as root, because no folder is closed for root.
 struct Nobody {
     held: tempfile::TempDir,
 }
@@ -167,7 +167,7 @@ impl Nobody {
             CONFIG.replace("    asked: { root: ./asked, mode: rw }\n    fixed: { root: ./fixed }\n", ""),
         )
         .unwrap();
-        // By another process: one that another thread starts meanwhile could hold the copy open.
+        // Another process copies the file: otherwise a process from another thread could hold the copy open.
         let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_askfirst")).arg(base).status();
         assert!(copied.unwrap().success());
         if rustix::process::geteuid().is_root() {
@@ -217,10 +217,10 @@ fn closed_folder_hides_no_protected_name() {
     assert_eq!((mode("work/sub"), mode("work/.git")), (0o711, 0o711));
     let (out, err) = nobody.sandbox("cat work/sub/.env; echo evil > work/.git/hooks/pre-commit");
     assert!(!out.contains("secret") && !base.join("work/.git/hooks/pre-commit").exists(), "{out}{err}");
-    // What appears in a folder that is closed in the same breath is found too.
+    // askfirst also finds a new name in a folder that the same command closes.
     let (_, err) = nobody.sandbox("mkdir work/n; echo evil > work/n/.bashrc; chmod 111 work/n");
     assert!(err.contains("work/n/.bashrc` appeared") && !base.join("work/n/.bashrc").exists(), "{err}");
-    // A folder that allows no change is no hiding place either.
+    // A read-only folder hides nothing either.
     let (_, err) = nobody.sandbox("mkdir work/m; echo evil > work/m/.bashrc; chmod 555 work/m");
     assert!(err.contains("work/m/.bashrc` appeared") && !base.join("work/m/.bashrc").exists(), "{err}");
 }

@@ -1,4 +1,4 @@
-//! Passwords in commands and under secret names are told by no command; what decides is told by all.
+//! Tests that no command prints passwords, and that every command prints the reason for a verdict.
 
 use crate::commands::Place;
 use crate::person::Terminal;
@@ -32,7 +32,7 @@ fn explain_redacts_only_the_passwords_of_a_command() {
     let (_, out, _) =
         place.run(&["explain", "login", "--args", r#"{"user":"u","password":"t"}"#, "--config", "c.yaml"]);
     let folder = place.path().canonicalize().unwrap();
-    assert!(out.contains(&*folder.to_string_lossy()), "a fact of ours is hidden: {out}");
+    assert!(out.contains(&*folder.to_string_lossy()), "our own fact is redacted: {out}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Our own server over HTTP: the same checks at the door as the gateway's, the same pipeline behind it.
+//! Tests of our own server over HTTP: it checks clients like the gateway, and uses the same pipeline.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -32,7 +32,7 @@ impl Drop for Served {
     }
 }
 
-/// What came back: the status, the session it names, and the last message in it.
+/// A response: its status, its session and its last message.
 struct Answer {
     status: u16,
     session: Option<String>,
@@ -59,7 +59,7 @@ impl Served {
         Self { child, address }
     }
 
-    /// One request with these headers besides those that every request has.
+    /// Sends a request with these headers in addition to the common ones.
     fn post(&self, headers: &[(&str, &str)], body: &Value) -> Answer {
         self.send(headers, &body.to_string())
     }
@@ -78,7 +78,7 @@ impl Served {
         Answer { status, session, message: messages.next_back().unwrap_or_default() }
     }
 
-    /// A request whose answer is read as it comes.
+    /// Sends a request and returns the response as a stream.
     fn stream(&self, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let mut head = format!("POST /mcp HTTP/1.0\r\nContent-Length: {}\r\n", body.len());
@@ -192,7 +192,7 @@ fn http_client_is_answered_by_the_watcher() {
     let asked =
         std::thread::spawn(move || asking.in_session(&of, &call(1, "note", json!({"text": "from afar"}))));
     terminal.wait_for("from afar");
-    // Others go on meanwhile.
+    // Other calls continue meanwhile.
     let told = served.in_session(&session, &call(2, "free", json!({})));
     assert_eq!(told.message["result"]["structuredContent"]["stdout"], "free\n");
     terminal.press("y");

@@ -1,4 +1,4 @@
-//! Rules about the code itself, so that nobody has to remember them.
+//! Tests of rules about the code itself, so that no one has to remember them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Who may lean on whom. A room that is not here does not exist.
+/// The dependencies that each crate may have. Every crate must be in this list.
 const ARROWS: [(&str, &[&str]); 12] = [
     ("askfirst-macros", &[]),
     ("askfirst-sandbox", &[]),
@@ -90,12 +90,12 @@ fn crate_dependencies_match_the_design() {
     let metadata = metadata();
     for package in metadata["packages"].as_array().unwrap() {
         let name = package["name"].as_str().unwrap();
-        let allowed = arrows.get(name).unwrap_or_else(|| panic!("`{name}` is no room of the design"));
+        let allowed = arrows.get(name).unwrap_or_else(|| panic!("the design has no crate `{name}`"));
         for dependency in package["dependencies"].as_array().unwrap() {
             let to = dependency["name"].as_str().unwrap();
             let test_only = dependency["kind"] == "dev";
             if to.starts_with("askfirst") && !test_only {
-                assert!(allowed.contains(&to), "`{name}` must not lean on `{to}`");
+                assert!(allowed.contains(&to), "`{name}` must not depend on `{to}`");
             }
         }
     }
@@ -127,16 +127,19 @@ fn every_file_starts_with_a_module_comment() {
 #[test]
 fn unsafe_code_is_only_in_the_sandbox_crate() {
     let word = concat!("un", "safe ");
-    let walls = root().join("crates/askfirst-sandbox");
+    let sandbox = root().join("crates/askfirst-sandbox");
     let found = rust().into_iter().filter(|(path, text)| {
         let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-        !path.starts_with(&walls)
+        !path.starts_with(&sandbox)
             && !path.components().any(|part| part.as_os_str() == "ui")
             && code
                 .into_iter()
                 .any(|line| line.contains(&format!("{word}{{")) || line.contains(&format!("{word}fn")))
     });
-    wrong("unsafe code outside the walls", found.map(|(path, _)| path.display().to_string()).collect());
+    wrong(
+        "unsafe code outside the sandbox crate",
+        found.map(|(path, _)| path.display().to_string()).collect(),
+    );
 }
 
 #[test]
@@ -152,7 +155,7 @@ fn core_crate_uses_no_files_clock_or_network() {
         "std::io",
         "tokio",
     ];
-    wrong("the core knows of the world", containing("crates/askfirst/src", &banned));
+    wrong("the core uses files, the clock or the network", containing("crates/askfirst/src", &banned));
 }
 
 #[test]
@@ -243,5 +246,5 @@ fn sources_name_no_machine_paths_or_open_tasks() {
             }
         }
     }
-    wrong("paths of a machine, or things left undone", places);
+    wrong("paths of a machine, or open tasks", places);
 }

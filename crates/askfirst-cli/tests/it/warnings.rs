@@ -1,4 +1,4 @@
-//! What commands say about a config: warnings, many faults, and that every door gives one verdict.
+//! Tests of warnings and faults of a config, and that every command gives the same verdict.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;

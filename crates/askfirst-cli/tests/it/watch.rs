@@ -1,4 +1,4 @@
-//! A watcher at one terminal, sessions without one: real ptys, the real binary, real sockets.
+//! Tests of `watch` on one terminal with sessions that have none: real ptys, the real binary, real sockets.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -17,7 +17,7 @@ tools:
   free: { command: [echo, free], approval: none }
 "#;
 
-/// Secret to those who ask. The watcher's own environment does not have it.
+/// A secret of the sessions that ask. The watcher's own environment does not have it.
 const SECRET: &str = "correct-horse-battery-staple";
 
 const SERVER: &str = r#"
@@ -32,7 +32,7 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 "#;
 
-/// A program without a terminal that is talked to in lines.
+/// A program without a terminal that reads and writes lines.
 struct Client {
     child: Child,
     to: Option<ChildStdin>,
@@ -51,7 +51,7 @@ impl Client {
         Self { child, to, from }
     }
 
-    /// Our own server, with the handshake done.
+    /// Starts our own server and completes the handshake.
     fn served(place: &Place, args: &[&str], capabilities: &Value) -> Self {
         let mut client = Self::start(place, &[&["serve"], args].concat());
         client.say(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -111,7 +111,7 @@ fn request_without_an_approver_is_refused_with_a_hint() {
     assert!(refused && text.contains("no one to ask") && text.contains("askfirst watch"), "{text}");
     assert!(text.contains("`free`"), "what would be allowed is told: {text}");
     client.end();
-    assert_eq!(place.run(&["watch"]).0, 5, "without a terminal nobody can watch");
+    assert_eq!(place.run(&["watch"]).0, 5, "watch needs a terminal");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn killed_watcher_counts_as_lost_and_the_next_is_asked() {
     next.wait_for("third");
     next.press("y");
     assert!(!server.text().0);
-    // A second one does not take over.
+    // A second watcher does not take over.
     let mut other = Terminal::start(&place, &["watch"]);
     other.wait_for("another `askfirst watch` runs already");
     assert_eq!(other.end().0, 2);

@@ -1,5 +1,5 @@
-//! The tool definitions of a session's gateways. The prompt uses them to check edited arguments. The gateways' tools are
-//! not called through this toolset.
+//! The tool definitions of a session's gateways. The prompt uses them to check edited arguments. The toolset does not call
+//! the gateways' tools.
 
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 

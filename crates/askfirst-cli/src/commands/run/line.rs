@@ -1,5 +1,5 @@
-//! Formats one call of a run as a row, or as several rows on a narrow terminal. It shortens long texts with `…`, but never
-//! an error.
+//! Formats one call of a run as a row, or as several rows on a narrow terminal. It shortens long texts with `…`, but
+//! prints errors in full.
 
 use askfirst_display::escape::width;
 use askfirst_display::visible_line;

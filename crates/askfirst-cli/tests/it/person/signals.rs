@@ -1,4 +1,4 @@
-//! Signals and closed terminals: the record says what happened, and so does the exit code.
+//! Tests of signals and closed terminals: the audit log and the exit code report them.
 
 use std::io::Write;
 use std::process::Stdio;
