@@ -1,5 +1,7 @@
 //! Defines the command line. Help, shell completions and the man page are generated from it.
 
+#![allow(rustdoc::broken_intra_doc_links, reason = "help texts contain `[default: …]`, which is not a link")]
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
