@@ -1,13 +1,13 @@
-//! Makes the program quick to start where that can be had: a client starts it for each of its servers, and every command
-//! behind walls may. What unwinds the stack is linked in, as loading another library takes a twentieth of a start. The
-//! places that must be told where the program lies are listed in the short form, a hundredth as long as the other.
+//! Makes the program start faster on Linux with glibc. A client starts it once per server, and askfirst starts it again for
+//! sandboxed commands. The build links the unwinder statically: loading one more library takes 5% of the start time. It
+//! also uses the short form of relocations, which has 1% of the size of the usual form.
 
 use std::path::Path;
 use std::process::Command;
 
 const LIBRARY: &str = "libgcc_eh.a";
 
-/// The first glibc that reads the short form. A program that has it does not start with an older one.
+/// The first glibc that supports the short form. With an older glibc, such a program does not start.
 const READS_SHORT_FORM: (u32, u32) = (2, 36);
 
 fn main() {
@@ -23,7 +23,7 @@ fn main() {
     let linker = std::env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
     let Ok(said) = Command::new(linker).arg(format!("-print-file-name={LIBRARY}")).output() else { return };
     let Ok(path) = String::from_utf8(said.stdout) else { return };
-    // What it does not have it names as it was asked for, without a folder.
+    // For a library that it does not have, the linker prints the name alone, without a folder.
     let path = Path::new(path.trim());
     if let Some(folder) = path.parent().filter(|folder| folder.is_absolute() && path.is_file()) {
         println!("cargo::rustc-link-search=native={}", folder.display());
@@ -31,7 +31,7 @@ fn main() {
     }
 }
 
-/// The version of the C library here: `glibc 2.36`.
+/// Returns the version of glibc on this machine, from text such as `glibc 2.36`.
 fn glibc() -> Option<(u32, u32)> {
     let said = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
     let said = String::from_utf8(said.stdout).ok()?;

@@ -1,4 +1,6 @@
-//! The command line: written once, and help, completions and the man page come from it.
+//! Defines the command line. Help, shell completions and the man page are generated from it.
+
+#![allow(rustdoc::broken_intra_doc_links, reason = "help texts contain `[default: …]`, which is not a link")]
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,10 +8,10 @@ use std::path::PathBuf;
 use askfirst_display::redact::{Mark, Redactor};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// A person between an AI agent and the tools it calls.
+/// Approve your AI agent's tool calls before they run.
 ///
-/// Before a tool call runs, askfirst decides whether it may run at once, must be asked about, or may never run. It asks
-/// at the terminal, runs exactly what was shown, and keeps a record that can be checked.
+/// For each tool call, askfirst checks your policy. Safe calls run at once, forbidden calls are refused, and for
+/// everything else askfirst asks you. It runs exactly what it showed, and logs every decision in a tamper-evident log.
 #[derive(Debug, Parser)]
 #[command(name = "askfirst", version, after_help = crate::exit::HELP, max_term_width = 100)]
 pub struct Cli {
@@ -19,8 +21,8 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// `decide` by itself. Other programs start it for single calls, and the other commands take longer to describe than
-/// a call takes to judge.
+/// The parser of `decide` alone. Other programs start `decide` for single calls, and it takes longer to build the parser
+/// of all commands than to judge a call.
 #[derive(Debug, Parser)]
 #[command(disable_help_flag = true)]
 struct Decide {
@@ -28,7 +30,7 @@ struct Decide {
     common: Common,
 }
 
-/// The gateway by itself: clients start one for each of their servers, and it stays as large as it was at the start.
+/// The parser of the gateway alone. Clients start one gateway per server, and a small parser keeps the process small.
 #[derive(Debug, Parser)]
 #[command(disable_help_flag = true)]
 struct Mcp {
@@ -38,13 +40,13 @@ struct Mcp {
     gateway: Box<Gateway>,
 }
 
-/// Reads the command line. What is not understood, and what asks for help, ends the process with an answer.
+/// Reads the command line. Prints a message and exits if the command line is invalid or asks for help.
 pub fn read() -> Cli {
     let args: Vec<OsString> = std::env::args_os().collect();
     alone(&args).unwrap_or_else(|| Cli::try_parse().unwrap_or_else(|error| refused(&error)))
 }
 
-/// What cannot be read is said without the secrets that may stand in it.
+/// Prints a parse error without the secrets that it may contain, and exits.
 fn refused(error: &clap::Error) -> ! {
     let text = error.render().to_string();
     if Redactor::default().text(&text, Mark::Record).hidden == 0 {
@@ -54,7 +56,7 @@ fn refused(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
-/// The same for two commands that are described without the others; whatever they do not understand is left to those.
+/// Parses the two commands that have their own parser. Returns `None` for everything else, which [`Cli`] then parses.
 fn alone(args: &[OsString]) -> Option<Cli> {
     let first = if args.get(1)? == "--config" { 3 } else { 1 };
     let without = || {
@@ -74,30 +76,30 @@ fn alone(args: &[OsString]) -> Option<Cli> {
     }
 }
 
-/// Flags of every command.
+/// Flags that every command accepts.
 #[derive(Debug, Clone, Args)]
 pub struct Common {
-    /// Use this config instead of the project's and the user's; it counts as trusted
+    /// Use this config instead of the project's and the user's, and trust it
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
     /// Print JSON
     #[arg(long, global = true)]
     pub json: bool,
-    /// Print plain lines: no colour, nothing redrawn, fit for a screen reader
+    /// Print plain lines without color or redrawing, for screen readers
     #[arg(long, global = true)]
     pub plain: bool,
 }
 
-/// How much of what the config grants a program gets.
+/// Flags that limit the sandbox more than the config does.
 #[derive(Debug, Clone, Args)]
 pub struct SandboxFlags {
-    /// Only this can be read; may be given several times
+    /// Let the program read only this path (repeatable)
     #[arg(long, value_name = "PATH")]
     pub read: Vec<PathBuf>,
-    /// Only this can be written; may be given several times
+    /// Let the program write only this path (repeatable)
     #[arg(long, value_name = "PATH")]
     pub write: Vec<PathBuf>,
-    /// Whether the network is there
+    /// Turn network access on or off
     #[arg(long, value_name = "on|off")]
     pub network: Option<Switch>,
     /// Keep the terminal, for programs that draw on it or read keys
@@ -111,20 +113,20 @@ pub enum Switch {
     Off,
 }
 
-/// A gateway and what it stands before.
+/// The flags of a gateway, and the server behind it.
 #[derive(Debug, Clone, Args)]
 pub struct Gateway {
-    /// The server's name in the config: its tools are mcp__NAME__TOOL. Without it, the program's own name
+    /// Name of the server in the config; its tools are mcp__NAME__TOOL [default: name of the program]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     #[command(flatten)]
     pub flags: McpFlags,
-    /// The server's program and its arguments; without them, the server of that name in the config, or all of them
+    /// Server program and its arguments [default: the server NAME of the config, or all servers]
     #[arg(last = true, value_name = "SERVER")]
     pub server: Vec<String>,
 }
 
-/// How a gateway is reached and reaches its servers, and what happens to calls that would be asked about.
+/// Flags for the connections and the mode of a gateway.
 #[derive(Debug, Clone, Args)]
 pub struct McpFlags {
     #[command(flatten)]
@@ -133,105 +135,105 @@ pub struct McpFlags {
     pub mode: ModeFlags,
 }
 
-/// A gateway over HTTP, on either side.
+/// Flags for HTTP, with clients and with servers.
 #[derive(Debug, Clone, Args)]
 pub struct HttpFlags {
     #[command(flatten)]
     pub listen: ListenFlags,
-    /// The server is behind this address
+    /// Connect to the server at this URL
     #[arg(long, value_name = "URL", conflicts_with = "server")]
     pub url: Option<String>,
-    /// All servers of the config behind one gateway, their tools as SERVER__TOOL; so it is too where none is named
+    /// Serve all servers of the config, with tools named SERVER__TOOL [default if no server is named]
     #[arg(long, conflicts_with_all = ["url", "name", "server"])]
     pub all: bool,
-    /// A file with the token that the server wants; or the variable ASKFIRST_UPSTREAM_TOKEN
+    /// File with the token for the server [default: $ASKFIRST_UPSTREAM_TOKEN]
     #[arg(long, value_name = "FILE")]
     pub upstream_token_file: Option<PathBuf>,
-    /// Trust a server behind https by the authorities in this file, and by no others
+    /// Trust only the certificate authorities in this file for https servers
     #[arg(long, value_name = "FILE")]
     pub ca: Option<PathBuf>,
 }
 
-/// How clients come in over HTTP.
+/// Flags for clients that connect over HTTP.
 #[derive(Debug, Clone, Args)]
 pub struct ListenFlags {
-    /// Let clients come in over HTTP at this address instead of standard streams, such as 127.0.0.1:8700
+    /// Serve HTTP clients on this address, such as 127.0.0.1:8700, instead of standard input and output
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<std::net::SocketAddr>,
-    /// A file with the token that clients must show; or the variable ASKFIRST_TOKEN. Else one is made and shown
+    /// File with the token clients must send [default: $ASKFIRST_TOKEN, or a new token printed at start]
     #[arg(long, value_name = "FILE", requires = "listen")]
     pub token_file: Option<PathBuf>,
-    /// UNSAFE: let every program on this machine in without a token
+    /// UNSAFE: accept every program on this machine without a token
     #[arg(long, requires = "listen", conflicts_with_all = ["token_file", "remote"])]
     pub no_token: bool,
-    /// Listen at an address that other machines can reach
+    /// Allow an address that other machines can reach
     #[arg(long, requires = "listen")]
     pub remote: bool,
-    /// A name under which clients may call this machine, besides its own
+    /// Accept requests for this host name too, besides this machine's own (repeatable)
     #[arg(long, value_name = "NAME", requires = "listen")]
     pub allow_host: Vec<String>,
-    /// Where a web page may come from, besides this machine
+    /// Accept web pages from this origin too, besides this machine (repeatable)
     #[arg(long, value_name = "ORIGIN", requires = "listen")]
     pub allow_origin: Vec<String>,
 }
 
-/// What happens to calls that would be asked about.
+/// Flags for the mode: how askfirst treats calls that need approval.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct ModeFlags {
-    /// UNSAFE: approve whatever would be asked, but for `human`; nobody looks at it
+    /// UNSAFE: approve every request without asking, except tools set to `human`
     #[arg(long, conflicts_with = "strict")]
     pub approve_all: bool,
-    /// Refuse whatever would be asked; what the config allows still runs
+    /// Refuse every request without asking; calls that the config allows still run
     #[arg(long)]
     pub strict: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Watch a scripted agent on a scratch folder: no set-up, nothing of yours is touched
+    /// Watch a scripted agent work in a scratch folder: needs no setup, touches none of your files
     Demo {
         #[command(flatten)]
         mode: ModeFlags,
     },
-    /// Write a commented config for this folder, show what it allows, and trust it if a person says so
+    /// Write a commented config for this folder, show what it allows, and ask whether to trust it
     Init {
-        /// Only print the config with the usual answers
+        /// Only print the config, with the default answers
         #[arg(long)]
         print: bool,
     },
-    /// Make one call through the whole pipeline
+    /// Run one tool call: check it, ask if needed, run it, log it
     Call {
-        /// The tool
+        /// Name of the tool
         #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
         tool: String,
-        /// Its arguments, a JSON object; `-` reads them from standard input
+        /// Arguments as a JSON object; `-` reads them from standard input
         #[arg(long, value_name = "JSON", default_value = "{}")]
         args: String,
         #[command(flatten)]
         mode: ModeFlags,
     },
-    /// Make a list of calls in one session
+    /// Run a list of tool calls in one session
     Run {
-        /// JSON Lines of `{"tool": …, "args": {…}, "metadata": {…}}`; `-` for standard input
+        /// File of JSON Lines `{"tool": …, "args": {…}, "metadata": {…}}`; `-` for standard input
         file: PathBuf,
         #[command(flatten)]
         mode: ModeFlags,
     },
-    /// Judge calls without running or asking: JSON Lines in, JSON Lines out
+    /// Judge calls without asking or running them: JSON Lines in, JSON Lines out
     ///
-    /// In: {"id": …, "tool": …, "args": {…}, "metadata": {…}}. Out, in the same order: {"id": …, "verdict":
-    /// "allow"|"ask"|"deny", "because": […], "request": {…}}. A line that cannot be read is denied.
+    /// Input: {"id": …, "tool": …, "args": {…}, "metadata": {…}}. Output, in the same order: {"id": …, "verdict":
+    /// "allow"|"ask"|"deny", "because": […], "request": {…}}. An invalid line gets the verdict "deny".
     Decide,
-    /// Say why a call would run, be asked about or be refused
+    /// Explain why a call would run, need approval or be refused
     Explain {
-        /// The tool
+        /// Name of the tool
         #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
         tool: String,
-        /// Its arguments, a JSON object
+        /// Arguments as a JSON object
         #[arg(long, value_name = "JSON", default_value = "{}")]
         args: String,
     },
-    /// Stand in front of an MCP server: every tool call is judged, all else passes as it came
+    /// Run a gateway to an MCP server: check every tool call, forward everything else unchanged
     ///
     /// Put `askfirst mcp --` in front of the server's command in the client's config.
     #[command(args_conflicts_with_subcommands = true)]
@@ -241,58 +243,58 @@ pub enum Command {
         #[command(flatten)]
         gateway: Box<Gateway>,
     },
-    /// Offer the config's file, shell and command tools as an MCP server, on standard streams or over HTTP
+    /// Offer the config's file, shell and command tools as an MCP server, on standard input and output or HTTP
     Serve {
         #[command(flatten)]
         listen: Box<ListenFlags>,
         #[command(flatten)]
         mode: ModeFlags,
-        /// Who is asked, in turn
+        /// Ask these approvers, in this order
         #[arg(long, value_name = "WAY", value_delimiter = ',', default_value = "terminal")]
         ask_by: Vec<Way>,
     },
-    /// Answer for gateways and servers that have no terminal of their own
+    /// Answer the requests of gateways and servers that have no terminal
     Watch,
-    /// Run a program behind the walls that the config sets up: all roots as their modes say, nothing else
+    /// Run a program in the OS sandbox of the config: each root with its mode, and nothing else
     ///
-    /// The flags take away from what the config grants, for this run; what it does not grant is an error.
+    /// The flags only remove access, for this run. It is an error to request access that the config does not grant.
     Sandbox {
         #[command(flatten)]
         flags: SandboxFlags,
-        /// The program and its arguments
+        /// Program and its arguments
         #[arg(last = true, required = true, value_name = "CMD")]
         command: Vec<OsString>,
     },
-    /// Show the config in force and where each value comes from
+    /// Show the merged config and the source of each value
     Effective,
-    /// Show the record
+    /// Show the audit log
     Log {
         #[command(subcommand)]
         command: Option<LogCommand>,
-        /// The newest entries only
+        /// Show only the N newest entries
         #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
         last: usize,
     },
-    /// Show what running sessions remember
+    /// Show the decisions that running sessions remember
     Memory {
         #[command(subcommand)]
         command: Option<MemoryCommand>,
     },
-    /// Show what a project's config would loosen, and trust it if a person says so
+    /// Show what a project's config would loosen, and ask whether to trust it
     Trust,
-    /// Rewrite older spellings in a config
+    /// Rewrite old spellings in a config
     Migrate {
-        /// The config; without it, the one in force here
+        /// Config file [default: the config in force here]
         file: Option<PathBuf>,
-        /// Write the file instead of showing the new text
+        /// Write the file instead of printing the new text
         #[arg(long)]
         write: bool,
     },
-    /// Say what this machine can enforce, what is missing, and what no kernel can enforce
+    /// Report what this machine can enforce, what is missing, and what no kernel can enforce
     Doctor,
-    /// Print completions for a shell
+    /// Print shell completions
     Completions {
-        /// The shell
+        /// Name of the shell
         shell: Shell,
     },
     /// Print the man page
@@ -303,54 +305,54 @@ pub enum Command {
 
 #[derive(Debug, Subcommand)]
 pub enum LogCommand {
-    /// Check the record and say exactly what that covers
+    /// Verify the audit log, and report exactly what the check covers
     Verify {
-        /// A hash noted earlier that must still be in the chain
+        /// Require that this hash, noted earlier, is still in the chain
         #[arg(long, value_name = "HASH")]
         expect: Option<String>,
     },
     /// Show everything about one call
     Show {
-        /// The call, as `log` names it
+        /// ID of the call, as `log` prints it
         id: String,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
-    /// Put the gateway in front of every server in a client's config: shows the change, writes it with --write
+    /// Put the gateway in front of every server in a client's config; print the change unless --write is given
     Wrap(Rewrite),
-    /// Take the gateway away again
+    /// Remove the gateway from a client's config
     Unwrap(Rewrite),
 }
 
 /// A client's config to rewrite.
 #[derive(Debug, Args)]
 pub struct Rewrite {
-    /// The client's config: JSON with `mcpServers` (Claude Desktop, Cursor) or `servers` (VS Code)
+    /// Client config: JSON with `mcpServers` (Claude Desktop, Cursor) or `servers` (VS Code)
     pub file: PathBuf,
-    /// Write the file instead of showing the change
+    /// Write the file instead of printing the change
     #[arg(long)]
     pub write: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum MemoryCommand {
-    /// Forget one decision in a running session
+    /// Revoke one decision in a running session
     Revoke {
-        /// The decision, as `memory` names it
+        /// ID of the decision, as `memory` prints it
         id: String,
     },
 }
 
-/// A way to ask.
+/// An approver that can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Way {
-    /// The own terminal, or else whoever runs `askfirst watch`
+    /// This terminal, or `askfirst watch` if there is none
     Terminal,
-    /// Whoever runs `askfirst watch`
+    /// A running `askfirst watch`
     Watch,
-    /// The client, which could answer by itself
+    /// The MCP client, which could answer without a person
     Elicitation,
 }
 

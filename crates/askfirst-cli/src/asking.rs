@@ -1,4 +1,4 @@
-//! Who is asked: the ways that a config or a flag names, tried in turn.
+//! Builds the approver of a gateway or server: tries the approvers that a config or a flag names, in order.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use askfirst_runtime::watch::{self, Look, WatchApprover};
 
 use crate::args::Way;
 
-/// The config's word for a flag's.
+/// Converts the value of a flag to the value of the config.
 pub fn of(way: Way) -> AskBy {
     match way {
         Way::Terminal => AskBy::Terminal,
@@ -23,7 +23,7 @@ pub fn of(way: Way) -> AskBy {
     }
 }
 
-/// The ways that all servers name, in the order of the first.
+/// Returns the approvers that every server names, in the order of the first server.
 pub fn common(servers: &[McpServer]) -> Vec<AskBy> {
     let Some((first, others)) = servers.split_first() else { return Vec::new() };
     let all = |way: &&AskBy| others.iter().all(|server| server.ask_by.contains(way));
@@ -40,16 +40,21 @@ pub struct Asker<'a> {
     pub state: &'a Path,
 }
 
-/// Those who are asked.
-pub struct Asked {
-    /// All of them, in turn.
+/// The approvers of a session.
+pub struct Approvers {
+    /// One approver that tries all of them in order.
     pub approver: Arc<dyn Approver>,
-    /// The client, if it is one of them.
+    /// The MCP client, if it is one of them.
     pub elicit: Option<Arc<Elicit>>,
 }
 
-/// Tries these ways in turn; none named means the terminal.
-pub fn by(ways: &[AskBy], asker: &Asker<'_>, opening: &Opening<'_>, terminal: Arc<dyn Approver>) -> Asked {
+/// Builds an approver that tries these in order. An empty list means the terminal.
+pub fn by(
+    ways: &[AskBy],
+    asker: &Asker<'_>,
+    opening: &Opening<'_>,
+    terminal: Arc<dyn Approver>,
+) -> Approvers {
     let watch = || -> Arc<dyn Approver> {
         let folder = std::env::current_dir().unwrap_or_default().display().to_string();
         let session = watch::Asker {
@@ -71,16 +76,16 @@ pub fn by(ways: &[AskBy], asker: &Asker<'_>, opening: &Opening<'_>, terminal: Ar
         AskBy::Elicitation => elicit.iter().map(|elicit| Arc::clone(elicit) as _).collect(),
     });
     let approver = Arc::new(InTurn::new(approvers.collect()));
-    Asked { approver, elicit }
+    Approvers { approver, elicit }
 }
 
-/// How questions look at the watcher: as they would here.
+/// Returns the settings with which `askfirst watch` shows a request the way this process would.
 fn look(config: &Config) -> Look {
     let secrets = &config.main.secrets;
     Look {
         preview_lines: config.main.preview_lines.unwrap_or(DEFAULT_PREVIEW_LINES),
         secret_args: secrets.args.clone(),
-        // A glob that cannot be read has been refused before.
+        // An invalid glob was already reported.
         secret_values: secret_env(&secrets.env, std::env::vars_os()).unwrap_or_default(),
     }
 }

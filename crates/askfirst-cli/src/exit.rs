@@ -1,9 +1,9 @@
-//! Exit codes, written once: help, the man page and the guide print this list.
+//! The exit codes. Help and the man page print this list.
 
 use askfirst::{Cause, Outcome, ToolError};
 use signal_hook::consts::SIGHUP;
 
-/// How the program ends. The order is that of `run`, which ends with the highest.
+/// How the program ends. The order matters for `run`, which exits with the highest code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     Done,
@@ -11,24 +11,24 @@ pub enum Exit {
     Usage,
     Policy,
     Person,
-    Nobody,
+    NoOne,
     Unrecorded,
-    /// As the program ended that stood behind it.
+    /// The exit code of the child process.
     Child(u8),
 }
 
-/// The list for people.
+/// The list of exit codes in the help.
 pub const HELP: &str = "\
 Exit codes:
   0  done
   1  the tool failed, or standard output could not be written
-  2  usage or config
-  3  refused by policy, strict mode or missing walls
+  2  usage or config error
+  3  refused by policy, by strict mode, or because the OS sandbox is missing
   4  refused by a person
-  5  nobody to ask: no terminal, end of input, time-out
-  6  the record could not be written
-`sandbox` and `mcp` end as what they start; 125 if it could not be started.
-Told to end by a signal: 128 and its number; 5 if the terminal was closed while somebody was asked";
+  5  no one to ask: no terminal, end of input, timeout
+  6  the audit log could not be written
+`sandbox` and `mcp` exit with the child's code, or 125 if it could not be started.
+Ended by a signal: 128 plus its number; 5 if the terminal was closed during a prompt";
 
 impl Exit {
     pub fn of(outcome: &Outcome) -> Self {
@@ -47,24 +47,24 @@ impl Exit {
         }
     }
 
-    /// How a session ends that would end so, and was told to by a signal.
+    /// Returns the exit of a session after a signal, if there was one.
     pub fn by_signal(self, signal: Option<i32>) -> Self {
         match (signal, self) {
-            (None, _) | (Some(SIGHUP), Self::Nobody) | (_, Self::Unrecorded | Self::Child(_)) => self,
+            (None, _) | (Some(SIGHUP), Self::NoOne) | (_, Self::Unrecorded | Self::Child(_)) => self,
             (Some(signal), _) => Self::Child(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
         }
     }
 
-    /// The code for a refusal by a cause.
+    /// Returns the exit for a refusal with this cause.
     pub fn of_cause(cause: Cause) -> Self {
         match cause {
-            Cause::Policy | Cause::Mode | Cause::NoWalls => Self::Policy,
+            Cause::Policy | Cause::Mode | Cause::NoSandbox => Self::Policy,
             Cause::Person | Cause::Memory | Cause::Cancelled => Self::Person,
             Cause::TimeOut
-            | Cause::NobodyToAsk
+            | Cause::NoOneToAsk
             | Cause::EndOfInput
             | Cause::TerminalLost
-            | Cause::ApproverFailed => Self::Nobody,
+            | Cause::ApproverFailed => Self::NoOne,
             Cause::RecordFailed => Self::Unrecorded,
         }
     }
@@ -78,7 +78,7 @@ impl From<Exit> for std::process::ExitCode {
             Exit::Usage => 2,
             Exit::Policy => 3,
             Exit::Person => 4,
-            Exit::Nobody => 5,
+            Exit::NoOne => 5,
             Exit::Unrecorded => 6,
             Exit::Child(code) => code,
         })

@@ -1,4 +1,4 @@
-//! The one binary: reads the command line, hands over to a command, ends with its exit code.
+//! The `askfirst` binary: reads the command line, runs a command, and exits with its code.
 
 mod args;
 mod asking;
@@ -25,12 +25,12 @@ use commands::{
 use exit::Exit;
 
 fn main() -> ExitCode {
-    // First of all: this program is started again as the helper that makes the walls.
-    askfirst_runtime::walls::main_if_helper();
-    askfirst_runtime::walls::keep_helpers();
+    // This must come first: askfirst starts this program again as the helper that sets up the sandbox.
+    askfirst_runtime::sandbox::run_helper_if_requested();
+    askfirst_runtime::sandbox::keep_helpers();
     let cli = args::read();
     let exit = dispatch(cli).unwrap_or_else(|error| failed(&error));
-    askfirst_runtime::walls::end_helpers();
+    askfirst_runtime::sandbox::end_helpers();
     print::end(exit.by_signal(session::ended_by())).into()
 }
 
@@ -42,9 +42,9 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Call { tool, args, mode } => call::call(common, mode, &tool, &args),
         Command::Run { file, mode } => run::run(common, mode, &file),
         Command::Decide => {
-            // The process ends with it: to give back each rule by itself would take as long as to judge by it.
+            // The process ends afterwards, and dropping each rule would take as long as judging a call.
             let config = session::read_config(common)?;
-            session::tell_warnings(&config, common);
+            session::print_config_warnings(&config, common);
             let catalog = ManuallyDrop::new(Catalog::new(config)?);
             decide::decide(&catalog)
         }
@@ -112,7 +112,7 @@ fn failed(error: &anyhow::Error) -> Exit {
     print::err(&format!("error: {error:#}"));
     if error.is::<report::Unrecorded>() {
         Exit::Unrecorded
-    } else if error.is::<report::NoWalls>() {
+    } else if error.is::<report::NoSandbox>() {
         Exit::Policy
     } else {
         Exit::Usage

@@ -1,4 +1,4 @@
-//! What became of a call, for an agent (JSON) and for a person (one line).
+//! Prints the outcome of a call, for an agent (JSON) and for a person (one line).
 
 use askfirst::{ApprovalContext, Outcome, ToolError};
 use askfirst_display::page::summary;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;
 
-/// The outcome as an agent gets it: typed and truthful. Whoever asked for a call must know what ran in its place.
+/// Returns the outcome as an agent gets it. If a person edited the call, the agent gets the edited arguments too.
 pub fn as_json(outcome: &Outcome, edited: Option<&ApprovalContext>) -> Map<String, Value> {
     let mut fields = Map::new();
     let mut put = |key: &str, value: Value| drop(fields.insert(key.to_owned(), value));
@@ -35,14 +35,14 @@ pub fn as_json(outcome: &Outcome, edited: Option<&ApprovalContext>) -> Map<Strin
     fields
 }
 
-/// A call in short, without its secrets.
+/// Summarizes a call, without its secrets.
 pub fn what(call: &ApprovalContext, redactor: &Redactor) -> String {
     let tool = redactor.text(&call.tool_name, Mark::Screen).left;
     let args = summary(&redactor.args(&call.args, Mark::Screen).left);
     if args.is_empty() { tool } else { format!("{tool} ({args})") }
 }
 
-/// The outcome in a few words.
+/// Summarizes an outcome in a few words.
 pub fn in_words(outcome: &Outcome) -> (&'static str, String) {
     match outcome {
         Outcome::Done(_) => ("ran", String::new()),
@@ -54,7 +54,7 @@ pub fn in_words(outcome: &Outcome) -> (&'static str, String) {
     }
 }
 
-/// Prints the outcome of a single call, and what it became if a person edited it.
+/// Prints the outcome of a single call, and the edited call if a person edited it.
 pub fn print(outcome: &Outcome, edited: Option<&ApprovalContext>, redactor: &Redactor, json: bool) -> Exit {
     let exit = Exit::of(outcome);
     if json {

@@ -1,5 +1,5 @@
-//! Everything that this program prints goes through here, so that nothing an agent wrote reaches a screen raw, and nothing
-//! that could not be written counts as said.
+//! Prints everything that this program prints. It escapes text that an agent wrote, and turns a failed write into a
+//! failed exit code.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -8,27 +8,27 @@ use std::sync::OnceLock;
 use askfirst_display::escape::{escaped, escaped_line, width};
 use askfirst_display::page::plural;
 use askfirst_display::redact::{Mark, Redactor};
-use askfirst_terminal::{Turn, turn_to_print};
+use askfirst_terminal::{TerminalLock, lock_for_printing};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
 use crate::exit::Exit;
 use crate::session::ended_by;
 
-/// What is printed on a screen waits for a question of another program to be over.
-fn turn(out: impl AsFd + IsTerminal) -> Option<Turn> {
-    out.is_terminal().then(|| turn_to_print(out, || ended_by().is_some()))
+/// Waits until no other program asks on this terminal, and locks it for printing.
+fn turn(out: impl AsFd + IsTerminal) -> Option<TerminalLock> {
+    out.is_terminal().then(|| lock_for_printing(out, || ended_by().is_some()))
 }
 
-/// `1 thing`, `2 things`.
+/// Returns a count with its noun: `1 thing`, `2 things`.
 pub fn counted(number: u64, thing: &str) -> String {
     format!("{number} {}", plural(usize::try_from(number).unwrap_or(usize::MAX), thing))
 }
 
-/// Why standard output could not be written, the first time.
+/// The first error of writing standard output.
 static FAILED: OnceLock<String> = OnceLock::new();
 
-/// A reader that went away is no reason to fail; anything else is told at the end.
+/// Keeps an error for the end of the program. A closed pipe is not an error.
 fn keep(written: std::io::Result<()>) {
     match written {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => drop(FAILED.set(e.to_string())),
@@ -36,18 +36,18 @@ fn keep(written: std::io::Result<()>) {
     }
 }
 
-/// How the program ends that would end so: what could not be written was no success.
+/// Returns the exit of the program: a success counts as a failure if standard output could not be written.
 pub fn end(exit: Exit) -> Exit {
     keep(std::io::stdout().flush());
     let Some(why) = FAILED.get() else { return exit };
-    err(&format!("error: standard output cannot be written: {why}"));
+    err(&format!("error: cannot write standard output: {why}"));
     match exit {
         Exit::Done | Exit::Child(0) => Exit::ToolFailed,
         Exit::ToolFailed
         | Exit::Usage
         | Exit::Policy
         | Exit::Person
-        | Exit::Nobody
+        | Exit::NoOne
         | Exit::Unrecorded
         | Exit::Child(_) => exit,
     }
@@ -59,26 +59,26 @@ pub fn out(text: &str) {
     keep(writeln!(std::io::stdout(), "{}", escaped_line(text)));
 }
 
-/// Writes a line to standard error, escaped, without secrets that are known by their shape.
+/// Writes a line to standard error, escaped, and redacts secrets of a known shape.
 pub fn err(text: &str) {
     let text = Redactor::default().text(text, Mark::Record).left;
     let _turn = turn(std::io::stderr());
     drop(writeln!(std::io::stderr(), "{}", escaped_line(&text)));
 }
 
-/// The same for a report of several lines.
+/// Writes several lines to standard error, escaped, and redacts secrets of a known shape.
 pub fn err_lines(text: &str) {
     err_of_tool(&Redactor::default().text(text, Mark::Record).left);
 }
 
-/// Writes what a tool wrote to its standard error to ours, escaped.
+/// Writes the standard error of a tool to ours, escaped.
 pub fn err_of_tool(text: &str) {
     let _turn = turn(std::io::stderr());
     drop(writeln!(std::io::stderr(), "{}", escaped(text)));
 }
 
-/// Writes a text in rows that fit on the terminal, the first behind `head`, the others below its end.
-pub fn told(head: &str, text: &str) {
+/// Writes a text wrapped to the terminal. The first row follows `head`, and the others are indented by its width.
+pub fn print_wrapped(head: &str, text: &str) {
     let room = askfirst_terminal::columns().min(80).saturating_sub(width(head) + 1);
     for (at, row) in rows_of(&escaped_line(text), room).iter().enumerate() {
         let begin = if at == 0 { head.to_owned() } else { " ".repeat(width(head)) };
@@ -86,7 +86,7 @@ pub fn told(head: &str, text: &str) {
     }
 }
 
-/// Rows of whole words, and of parts of words that are longer than a row.
+/// Wraps a text between words. Splits only words that are longer than a row.
 pub fn rows_of(text: &str, room: usize) -> Vec<String> {
     let room = room.max(8);
     let mut rows: Vec<String> = Vec::new();
@@ -111,7 +111,7 @@ pub fn rows_of(text: &str, room: usize) -> Vec<String> {
     rows
 }
 
-/// A result for whoever reads it: raw into a pipe, escaped on a screen.
+/// Writes a result to standard output: unchanged into a pipe, escaped on a terminal.
 pub fn result(text: &str) {
     let mut stdout = std::io::stdout();
     let _turn = turn(std::io::stdout());

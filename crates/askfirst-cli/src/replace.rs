@@ -1,9 +1,9 @@
-//! Replaces a file of the user's in one step: the whole new text or the old one.
+//! Replaces a file in one step: it has the old text or the whole new text, never a part.
 
 use std::io::Write;
 use std::path::Path;
 
-/// Replaces a file in one step, keeping its mode.
+/// Replaces a file in one step and keeps its mode.
 pub fn replace(file: &Path, text: &str) -> std::io::Result<()> {
     let target = file.canonicalize()?;
     let beside = target.with_extension("askfirst-new");

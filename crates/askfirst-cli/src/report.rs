@@ -1,26 +1,26 @@
-//! Faults as a person wants to read them: the file, the line, a caret, a hint.
+//! Prints faults of a config: the file, the line, a caret and a hint.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use askfirst_config::fault::Fault;
 
-/// The faults were printed already; nothing more is to be said.
+/// An error whose faults were already printed.
 #[derive(Debug, thiserror::Error)]
 #[error("the config has faults")]
 pub struct Reported;
 
-/// The record cannot be written, so nothing is begun.
+/// The audit log cannot be written, so no session starts.
 #[derive(Debug, thiserror::Error)]
-#[error("the record cannot be written: {0}")]
+#[error("cannot write the audit log: {0}")]
 pub struct Unrecorded(pub String);
 
-/// The config demands walls before anything begins.
+/// The config requires an OS sandbox, and none works.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the config demands walls (`sandbox.require_os_sandbox`), and none hold here; nothing is begun; hint: `askfirst doctor`"
+    "the config requires an OS sandbox (`sandbox.require_os_sandbox`), but none works here; hint: run `askfirst doctor`"
 )]
-pub struct NoWalls;
+pub struct NoSandbox;
 
-/// More faults than a person reads are counted.
+/// The maximum number of faults that are printed. The rest is counted.
 const MOST: usize = 200;
 
 /// Prints the faults to standard error.
@@ -31,7 +31,7 @@ pub fn faults(faults: &[Fault]) {
     }
 }
 
-/// One fault as text.
+/// Returns one fault as text.
 pub fn rendered(fault: &Fault) -> String {
     let file = fault.file.display().to_string();
     let (lines, span) = lines_around(fault);
@@ -46,7 +46,7 @@ pub fn rendered(fault: &Fault) -> String {
     Renderer::plain().render(&groups)
 }
 
-/// The lines that a fault is about, and where it stands in them: what shows it need not look through the whole text.
+/// Returns the lines of a fault, and its span in them. The renderer then does not search the whole text.
 fn lines_around(fault: &Fault) -> (&str, std::ops::Range<usize>) {
     let (text, span) = (&*fault.source, &fault.span);
     let begin = text.get(..span.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! Sessions of the command line: reading the config, asking at the terminal, ending on signals.
+//! Opens the sessions of the command line: reads the config, asks at the terminal, ends on signals.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use signal_hook::iterator::Signals;
 use crate::args::{Common, ModeFlags};
 use crate::servers;
 
-/// How long a session that was told to end may take to write down how it ended.
+/// How long a session may take to log its end after a signal.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long commands that still run when a session ends may take to end, and what they made to be searched.
+/// How long a session may take to end its running commands and to search the files that they created.
 const ENDING: Duration = Duration::from_secs(20);
 
-/// Reads the config as the flags say.
+/// Reads the config that the flags select.
 pub fn read_config(common: &Common) -> anyhow::Result<Config> {
-    let folder = std::env::current_dir().context("the working folder is gone")?;
+    let folder = std::env::current_dir().context("cannot find the working folder")?;
     read_config_in(common.config.clone(), folder, Places::from_env())
 }
 
@@ -48,12 +48,12 @@ fn print_warnings(warnings: &[String], common: &Common) {
 }
 
 /// Prints the warnings of a config, for a command that opens no session.
-pub fn tell_warnings(config: &Config, common: &Common) {
+pub fn print_config_warnings(config: &Config, common: &Common) {
     print_warnings(&warnings(config, Mode::Interactive), common);
 }
 
-/// Opens a session of the command line: with an audit log, the user's terminal, and an end on signals. `ask` chooses who
-/// is asked; it gets the approver of the terminal.
+/// Opens a session of the command line, with an audit log and the user's terminal. Signals end it. `ask` gets the
+/// approver of the terminal and returns the approver of the session.
 pub fn open(
     builder: SessionBuilder<'_>,
     common: &Common,
@@ -74,7 +74,7 @@ pub fn open(
     };
     let opened = builder.mode(mode).log_in(state).approver(approver).open();
     let session = opened.map_err(|error| match error {
-        OpenError::NoSandbox => anyhow::Error::new(crate::report::NoWalls),
+        OpenError::NoSandbox => anyhow::Error::new(crate::report::NoSandbox),
         OpenError::AuditLog(why) => anyhow::Error::new(crate::report::Unrecorded(why)),
         error @ (OpenError::Tools(_) | OpenError::Secrets(_) | OpenError::Override(_)) => error.into(),
     })?;
@@ -83,7 +83,7 @@ pub fn open(
     Ok(session)
 }
 
-/// The terminal of this process.
+/// Returns the approver for the terminal of this process.
 fn terminal(opening: &Opening<'_>, common: &Common) -> Arc<dyn Approver> {
     let options = Options {
         style: if common.plain { Style::Plain } else { Style::of_environment() },
@@ -99,7 +99,7 @@ fn terminal(opening: &Opening<'_>, common: &Common) -> Arc<dyn Approver> {
 pub fn listen(session: &Session, state: &Path) -> Option<Listening> {
     let listening = sessions::listen(state, &session.id, session.controller(), &session.redactor);
     if let Err(e) = &listening {
-        crate::print::err(&format!("warning: this session cannot be looked at from outside: {e}"));
+        crate::print::err(&format!("warning: `askfirst memory` cannot see this session: {e}"));
     }
     listening.ok()
 }
@@ -110,28 +110,27 @@ pub fn end_commands(session: &Session) {
 }
 
 fn report_moved(lines: &[String]) {
-    lines.iter().for_each(|line| crate::print::err(&format!("walls: {line}")));
+    lines.iter().for_each(|line| crate::print::err(&format!("sandbox: {line}")));
 }
 
-/// A second signal that comes sooner was sent with the first: whoever closes a terminal sends two.
+/// A second signal within this time belongs to the first: a terminal that closes sends two.
 const AT_ONCE: Duration = Duration::from_millis(300);
 
-/// The signal that told the session to end.
+/// The signal that ended the session, or 0.
 static ENDED_BY: AtomicI32 = AtomicI32::new(0);
 
-/// The signal that told the session to end, if one did.
+/// Returns the signal that ended the session, if there was one.
 pub fn ended_by() -> Option<i32> {
     Some(ENDED_BY.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
 }
 
-/// Told to end, the session ends what it started: questions are withdrawn, which gives the terminal back, and running
-/// tools are killed; what they made is searched. What has not come to its end by then is left; a second signal leaves it
-/// at once.
+/// Ends the session on a signal: withdraws its requests, which restores the terminal, kills running tools, and searches
+/// the files that they created. Exits after a grace period, or at once on a second signal.
 fn end_on_signals(session: &Session) -> anyhow::Result<()> {
     let (Some(launcher), controller) = (session.launcher.clone(), session.controller().clone()) else {
         return Ok(());
     };
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("signals cannot be watched")?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch signals")?;
     std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
         let mut first = None;
         for signal in signals.forever() {
@@ -140,7 +139,7 @@ fn end_on_signals(session: &Session) -> anyhow::Result<()> {
                     continue;
                 }
                 servers::end(Signal::KILL);
-                askfirst_terminal::put_back();
+                askfirst_terminal::restore_terminals();
                 std::process::exit(128 + signal);
             }
             first = Some(Instant::now());
@@ -158,7 +157,7 @@ fn end_on_signals(session: &Session) -> anyhow::Result<()> {
                 servers::end(Signal::KILL);
                 std::thread::sleep(GRACE / 2);
                 report_moved(&launcher.end(ENDING));
-                askfirst_terminal::put_back();
+                askfirst_terminal::restore_terminals();
                 std::process::exit(128 + signal);
             });
         }

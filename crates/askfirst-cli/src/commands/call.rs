@@ -1,4 +1,4 @@
-//! `call`: one call through the whole pipeline.
+//! `call`: checks one tool call, asks if needed, runs it and logs it.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::commands::run::live::{Audience, LiveRows};
 use crate::exit::Exit;
 use crate::session::{end_commands, open, read_config};
 
-/// The most that is read as arguments.
+/// The maximum size of the arguments, in bytes.
 const MAX_ARGS: u64 = 16 << 20;
 
-/// Makes one call.
+/// Runs one call.
 pub fn call(common: &Common, mode: ModeFlags, tool: &str, args: &str) -> anyhow::Result<Exit> {
     let args = parse_args(args)?;
     let config = read_config(common)?;
@@ -31,13 +31,13 @@ pub fn call(common: &Common, mode: ModeFlags, tool: &str, args: &str) -> anyhow:
     let id = call.id;
     let outcome = session.tools.call_many_sync(vec![Arc::unwrap_or_clone(call)]).pop();
     let outcome = outcome.context("the call was lost")?;
-    askfirst_terminal::wait_until_left();
+    askfirst_terminal::wait_until_released();
     end_commands(&session);
     let summary = live.settle(id, &outcome);
     Ok(crate::outcome::print(&outcome, summary.edited.as_deref(), &session.redactor, common.json))
 }
 
-/// Arguments from the command line, or from standard input for `-`.
+/// Parses the arguments from the command line, or from standard input for `-`.
 pub fn parse_args(args: &str) -> anyhow::Result<askfirst::Args> {
     let bytes = if args == "-" {
         let mut bytes = Vec::new();
@@ -45,7 +45,7 @@ pub fn parse_args(args: &str) -> anyhow::Result<askfirst::Args> {
             .lock()
             .take(MAX_ARGS)
             .read_to_end(&mut bytes)
-            .context("standard input cannot be read")?;
+            .context("cannot read standard input")?;
         bytes
     } else {
         args.as_bytes().to_vec()

@@ -1,4 +1,4 @@
-//! `decide`: the judge's verdict alone. No mode, memory, ledger, question or run.
+//! `decide`: prints the judge's verdict alone. It uses no mode, memory or audit log, asks no one and runs nothing.
 
 use std::cell::OnceCell;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::exit::Exit;
 
-/// The longest line that is read.
+/// The maximum length of a line, in bytes.
 const MAX_LINE: usize = 16 << 20;
 
 #[derive(Serialize)]
@@ -31,11 +31,11 @@ pub fn decide(catalog: &Catalog) -> anyhow::Result<Exit> {
     let stdout = std::io::stdout();
     let escape = stdout.is_terminal();
     let mut output = std::io::BufWriter::with_capacity(1 << 16, stdout.lock());
-    let mut said = Said { catalog, hides: OnceCell::new(), line: Vec::new(), escape };
+    let mut writer = LineWriter { catalog, hides: OnceCell::new(), line: Vec::new(), escape };
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        let read = read_line(&mut input, &mut line).context("standard input cannot be read")?;
+        let read = read_line(&mut input, &mut line).context("cannot read standard input")?;
         if read == Read::End {
             break;
         }
@@ -46,13 +46,13 @@ pub fn decide(catalog: &Catalog) -> anyhow::Result<Exit> {
             Read::Line => parse(&line),
             Read::TooLong | Read::End => Err(format!("longer than {} MiB", MAX_LINE >> 20)),
         };
-        answer(call, number, &mut output, &mut said).context("standard output cannot be written")?;
-        // Whoever has sent half a line may be waiting for the answer to the one before.
+        answer(call, number, &mut output, &mut writer).context("cannot write standard output")?;
+        // A caller that sent half a line may be waiting for the answer to the previous line.
         if !input.buffer().contains(&b'\n') {
-            output.flush().context("standard output cannot be written")?;
+            output.flush().context("cannot write standard output")?;
         }
     }
-    output.flush().context("standard output cannot be written")?;
+    output.flush().context("cannot write standard output")?;
     Ok(Exit::Done)
 }
 
@@ -60,34 +60,34 @@ fn answer(
     call: Result<(Value, ApprovalContext), String>,
     number: u32,
     output: &mut impl Write,
-    said: &mut Said<'_>,
+    writer: &mut LineWriter<'_>,
 ) -> std::io::Result<()> {
-    let catalog = said.catalog;
+    let catalog = writer.catalog;
     let (id, call) = match call {
         Ok(call) => call,
         Err(why) => {
             let because = Because { line: Some(number), ..Because::built_in("standard input", why) };
             let line =
                 Line { id: &Value::Null, verdict: Verdict::Deny, because: vec![because], request: None };
-            return said.write(output, line, &Args::new());
+            return writer.write(output, line, &Args::new());
         }
     };
     catalog.decide(call, |Decided { call, judgement, .. }| {
         let (because, request) = (judgement.because(), judgement.request());
-        said.write(output, Line { id: &id, verdict: judgement.verdict(), because, request }, &call.args)
+        writer.write(output, Line { id: &id, verdict: judgement.verdict(), because, request }, &call.args)
     })
 }
 
-/// How a line is written: as it is, if nothing in it can be a secret.
-struct Said<'a> {
+/// Writes lines, and redacts those that could contain a secret.
+struct LineWriter<'a> {
     catalog: &'a Catalog,
-    /// Made when it is needed: what is allowed is said in words of the config alone.
+    /// Built when needed: the line of an allowed call has only text of the config.
     hides: OnceCell<Redactor>,
     line: Vec<u8>,
     escape: bool,
 }
 
-impl Said<'_> {
+impl LineWriter<'_> {
     fn write(&mut self, output: &mut impl Write, mut line: Line<'_>, args: &Args) -> std::io::Result<()> {
         self.put(&line)?;
         if line.verdict != Verdict::Allow && !self.is_clean(args) {
@@ -102,7 +102,7 @@ impl Said<'_> {
     }
 
     fn hides(&self) -> &Redactor {
-        // A glob that cannot be read has been refused before.
+        // An invalid glob was already reported.
         self.hides.get_or_init(|| redactor(&self.catalog.config).unwrap_or_default())
     }
 
@@ -117,8 +117,7 @@ impl Said<'_> {
         Ok(())
     }
 
-    /// What is said about a call has no secrets in it. Its arguments are for whoever asks about them, and the payload for
-    /// whoever remembers: they stay.
+    /// Redacts the texts about a call. The arguments and the payload stay, because the caller asks and remembers with them.
     fn clean(&self, line: &mut Line<'_>, args: &Args) {
         let about = self.hides().about(args);
         about.because(args, &mut line.because, Mark::Record);
@@ -133,7 +132,7 @@ impl Said<'_> {
     }
 }
 
-/// One call, read strictly. What is wrong with it is said without its secrets.
+/// Parses one call strictly. The error contains no secrets.
 pub fn parse(line: &[u8]) -> Result<(Value, ApprovalContext), String> {
     read(line).map_err(|why| Redactor::default().text(&why, Mark::Record).left)
 }
@@ -153,7 +152,7 @@ fn read(line: &[u8]) -> Result<(Value, ApprovalContext), String> {
     };
     let (args, metadata) = (object("args")?, object("metadata")?);
     if let Some(key) = map.keys().next() {
-        return Err(format!("`{key}` is not known here; the keys are id, tool, args, metadata"));
+        return Err(format!("unknown key `{key}`: expected id, tool, args or metadata"));
     }
     Ok((id, ApprovalContext { metadata, ..ApprovalContext::new(tool, args) }))
 }
@@ -165,7 +164,7 @@ pub enum Read {
     End,
 }
 
-/// Reads a line, but never more than the limit into memory.
+/// Reads a line, and never keeps more than the limit in memory.
 pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Read> {
     let mut any = false;
     let mut too_long = false;

@@ -1,4 +1,4 @@
-//! `demo`: a scripted agent on a scratch folder. Real tools, a real prompt, a real record; nothing of yours is touched.
+//! `demo`: runs a scripted agent in a scratch folder, with real tools, a real prompt and a real audit log.
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 
 use crate::args::{Common, ModeFlags};
 use crate::exit::Exit;
-use crate::print::{err, out, told};
+use crate::print::{err, out, print_wrapped};
 use crate::session::{open, read_config_in};
 
 const CONFIG: &str = include_str!("demo/askfirst.yaml");
 
-/// What the agent says, and the calls that it then makes together.
+/// A sentence of the agent, and the calls that it then makes together.
 struct Step {
     says: &'static str,
     calls: Vec<(&'static str, Value)>,
@@ -29,9 +29,9 @@ fn script() -> Vec<Step> {
     let shell = |says, command: &str| one(says, "shell", json!({"command": command, "cwd": "notes"}));
     vec![
         one("Let me see which notes there are.", "list_files", json!({"path": "notes:"})),
-        shell("A command that only looks. It is not asked about.", "grep -c . plan.md | head -3"),
+        shell("A command that only reads. It runs without asking.", "grep -c . plan.md | head -3"),
         one(
-            "I change a line of the plan. You see the change before it happens.",
+            "I edit a line of the plan. You see the diff before I change the file.",
             "edit_file",
             json!({"path": "notes:plan.md", "old": "then act", "new": "then act, then look again"}),
         ),
@@ -40,42 +40,42 @@ fn script() -> Vec<Step> {
             "write_file",
             json!({"path": "notes:greet.py", "content": "def greet(name):\n    return f\"Hello, {name}\"\n"}),
         ),
-        shell("A command that writes. Try `s`: it answers this for the session.", "touch today.md"),
-        shell("The same once more. With `s` it runs unasked now.", "touch today.md"),
+        shell("A command that writes. Press `s` to approve it for this session.", "touch today.md"),
+        shell("The same command again. If you pressed `s`, it runs without asking.", "touch today.md"),
         Step {
-            says: "Two copies at once: one question with a list.",
+            says: "Two copies at once: one prompt with a list.",
             calls: vec![
                 ("copy_file", json!({"path": "notes:plan.md", "to": "notes:plan-1.md"})),
                 ("copy_file", json!({"path": "notes:plan.md", "to": "notes:plan-2.md"})),
             ],
         },
         shell(
-            "A riskier one: every program is named. Try `r`: no, with a reason.",
+            "A riskier command: you see every program. Press `r` to refuse with a reason.",
             "ls *.md | wc -l && rm -rf old",
         ),
-        shell("This the config denies, however it is dressed.", "env -S 'sudo ls'"),
-        one("And a file outside every folder that I was given.", "read_file", json!({"path": "secret.txt"})),
-        shell("Approved, this runs into the walls: it wants a namespace of its own.", "unshare --user true"),
+        shell("The config denies this command, even inside another one.", "env -S 'sudo ls'"),
+        one("A file outside every folder that I may use.", "read_file", json!({"path": "secret.txt"})),
+        shell("If you approve this, the sandbox stops it: it creates a namespace.", "unshare --user true"),
         one(
-            "What cannot be undone wants a word from you, not a key.",
+            "No one can undo this, so you type a word instead of a key.",
             "send_letter",
             json!({"to": "ada@example.com", "text": "All done."}),
         ),
     ]
 }
 
-/// Plays the script.
+/// Runs the script.
 pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
-    let scratch = Scratch::new().context("a scratch folder cannot be made")?;
+    let scratch = Scratch::new().context("cannot create a scratch folder")?;
     let state = scratch.0.join("state");
     let places = Places { state: state.clone(), ..Places::from_env() };
     let config = read_config_in(Some(scratch.0.join("askfirst.yaml")), scratch.0.clone(), places)?;
-    let about = "A scripted agent works on notes in a scratch folder. Whatever it does goes through askfirst; programs \
-        run behind walls where this machine has them.";
-    told("", about);
-    let keys = "y yes, n no, s yes for this session, r no with a reason, v view all, ? facts and keys, q stop. They \
+    let about = "A scripted agent works on notes in a scratch folder. Every call goes through askfirst, and programs \
+        run in an OS sandbox if this machine has one.";
+    print_wrapped("", about);
+    let keys = "y yes, n no, s yes for this session, r no with a reason, v view all, ? facts and keys, q stop. Keys \
         count once the last line says `ready:`.";
-    told("Keys: ", keys);
+    print_wrapped("Keys: ", keys);
     let builder = Session::builder(config).front_end("demo");
     let session = open(builder, common, mode, &state, |_, terminal| terminal)?;
     let mut exit = Exit::Done;
@@ -86,20 +86,20 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
         exit = exit.max(play(&session, &step));
     }
     out("");
-    out("What was decided and what ran, from the record:");
+    out("Decisions and results, from the audit log:");
     if let Some(ledger) = &session.ledger {
         crate::commands::log::print_entries(ledger.path(), usize::MAX)?;
     }
     out("");
-    let next = "askfirst init writes a config for a folder of yours (see docs/guide/first-config.md); try it with \
-        askfirst explain TOOL --args JSON, then let your agent call through askfirst run -";
-    told("Next: ", next);
+    let next = "run askfirst init to write a config for your own folder (see docs/guide/first-config.md). Test it with \
+        askfirst explain TOOL --args JSON, then send your agent's calls to askfirst run -";
+    print_wrapped("Next: ", next);
     Ok(exit)
 }
 
 fn play(session: &Session, step: &Step) -> Exit {
     out("");
-    told("agent: ", step.says);
+    print_wrapped("agent: ", step.says);
     let batch = if step.calls.len() > 1 { Some("demo") } else { None };
     let calls = step.calls.iter().map(|(tool, args)| {
         let call = ApprovalContext::new(*tool, args.as_object().cloned().unwrap_or_default());
@@ -107,16 +107,16 @@ fn play(session: &Session, step: &Step) -> Exit {
         batch.map_or(call.clone(), |batch| call.with_metadata("batch_id", batch))
     });
     let outcomes = session.tools.call_many_sync(calls.collect());
-    askfirst_terminal::wait_until_left();
+    askfirst_terminal::wait_until_released();
     let mut exit = Exit::Done;
     for ((tool, _), outcome) in step.calls.iter().zip(&outcomes) {
-        exit = exit.max(tell(tool, outcome));
+        exit = exit.max(print_outcome(tool, outcome));
     }
     exit
 }
 
-/// One line about an outcome, and how the agent takes a refusal. A refusal does not make the demo fail.
-fn tell(tool: &str, outcome: &Outcome) -> Exit {
+/// Prints one line about an outcome, and the agent's reply to a refusal. A refusal does not make the demo fail.
+fn print_outcome(tool: &str, outcome: &Outcome) -> Exit {
     let (word, rest) = crate::outcome::in_words(outcome);
     let result = match outcome {
         Outcome::Done(result) => ["stdout", "path"].iter().find_map(|key| result.get(key)),
@@ -126,18 +126,18 @@ fn tell(tool: &str, outcome: &Outcome) -> Exit {
     let result = result.and_then(Value::as_str).unwrap_or_default().trim();
     let result = result.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" · ");
     let rest = if rest.is_empty() || result.is_empty() { rest } else { format!("{rest} · ") };
-    told(&format!("  {word:<8} "), format!("{tool}: {rest}{result}").trim_end_matches([' ', ':']));
+    print_wrapped(&format!("  {word:<8} "), format!("{tool}: {rest}{result}").trim_end_matches([' ', ':']));
     match Exit::of(outcome) {
-        exit @ (Exit::Nobody | Exit::Unrecorded) => exit,
+        exit @ (Exit::NoOne | Exit::Unrecorded) => exit,
         Exit::Person => {
-            out("agent: Understood, I leave that alone.");
+            out("agent: Understood, I will not do that.");
             Exit::Done
         }
         Exit::Done | Exit::ToolFailed | Exit::Usage | Exit::Policy | Exit::Child(_) => Exit::Done,
     }
 }
 
-/// A folder that is gone when the demo ends.
+/// A folder that is removed when the demo ends.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -152,7 +152,7 @@ impl Scratch {
         std::fs::create_dir_all(scratch.0.join("notes/old"))?;
         write("notes/plan.md", "# Plan\n\nAsk first, then act.\n")?;
         write("notes/old/list.md", "- milk\n- bread\n")?;
-        write("secret.txt", "nobody should read this\n")?;
+        write("secret.txt", "no one should read this\n")?;
         write("askfirst.yaml", CONFIG)?;
         Ok(scratch)
     }
@@ -161,7 +161,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Err(e) = std::fs::remove_dir_all(&self.0) {
-            err(&format!("warning: `{}` could not be removed: {e}", Path::display(&self.0)));
+            err(&format!("warning: cannot remove `{}`: {e}", Path::display(&self.0)));
         }
     }
 }

@@ -1,13 +1,13 @@
-//! `doctor`: what this machine can enforce, what is missing, and what no kernel can enforce.
+//! `doctor`: reports what this machine can enforce, what is missing, and what no kernel can enforce.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use askfirst::{Mode, Walls};
+use askfirst::{Mode, SandboxStatus};
 use askfirst_config::{Config, Places};
-use askfirst_runtime::launcher::walls;
+use askfirst_runtime::launcher::sandbox_status;
+use askfirst_runtime::sandbox::{SYSTEM_PATHS, is_root, landlock_version, probe_machine};
 use askfirst_runtime::tools::catalog::{ledger_path, warnings};
-use askfirst_runtime::walls::{SYSTEM_PATHS, is_root, landlock_version, machine};
 use serde::Serialize;
 
 use crate::args::Common;
@@ -30,7 +30,7 @@ enum State {
     Bad,
 }
 
-/// Prints what it finds.
+/// Prints the findings. Exits with [`Exit::Policy`] if one of them is bad.
 pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     let config = read_config(common)?;
     let places = Places::from_env();
@@ -40,7 +40,7 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
         say(
             "config",
             State::Weak,
-            "there is none: every call is asked about, and no tool is offered".to_owned(),
+            "no config: askfirst asks about every call and offers no tools".to_owned(),
         );
     }
     for file in &config.files {
@@ -52,17 +52,19 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     for reason in &config.not_offered {
         say("tools", State::Weak, reason.clone());
     }
-    for (state, text) in about_walls(&config) {
-        say("walls", state, text);
+    for (state, text) in about_sandbox(&config) {
+        say("sandbox", state, text);
     }
     let ledger = ledger_path(&config, &places.state);
     let (state, text) = writable(&ledger);
-    say("record", state, text);
+    say("audit log", state, text);
     match std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty") {
-        Ok(_) => say("terminal", State::Good, "there is one to ask at".to_owned()),
-        Err(_) => {
-            say("terminal", State::Weak, "none here: what must be asked is refused (exit code 5)".to_owned())
-        }
+        Ok(_) => say("terminal", State::Good, "found one to ask on".to_owned()),
+        Err(_) => say(
+            "terminal",
+            State::Weak,
+            "none: calls that need approval are refused (exit code 5)".to_owned(),
+        ),
     }
     for text in NO_KERNEL {
         say("beyond", State::Weak, (*text).to_owned());
@@ -83,57 +85,61 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     Ok(if bad { Exit::Policy } else { Exit::Done })
 }
 
-/// What no kernel can enforce.
+/// Limits of every sandbox.
 const NO_KERNEL: [&str; 3] = [
-    "suffixes and sizes of files bind the file tools only, never a program that a tool starts",
-    "what a person approves runs, whether or not they understood it",
-    "whoever can write the record's folder as you can remove its newest entries; note `log verify`'s head elsewhere",
+    "limits on suffixes and sizes of files apply to the file tools only, not to programs that a tool starts",
+    "an approved call runs, even if the person misunderstood it",
+    "your processes can remove the newest entries of the audit log; keep the head from `log verify` elsewhere",
 ];
 
-/// What this machine enforces, in plain words.
-fn about_walls(config: &Config) -> Vec<(State, String)> {
-    let mut said = Vec::new();
-    let machine = machine();
+/// Reports what the sandbox of this machine enforces.
+fn about_sandbox(config: &Config) -> Vec<(State, String)> {
+    let mut findings = Vec::new();
+    let machine = probe_machine();
     match (&machine.full, &machine.any) {
-        (Ok(walls), _) => {
+        (Ok(sandbox), _) => {
             let landlock = landlock_version().map_or("unknown".to_owned(), |version| version.to_string());
-            said.push((
+            findings.push((
                 State::Good,
-                format!("full, tried by running a program: {} (Landlock {landlock})", walls.way()),
+                format!("full, verified by running a program: {} (Landlock {landlock})", sandbox.way()),
             ));
-            walls.passed_over().iter().for_each(|why| said.push((State::Weak, why.clone())));
+            sandbox.passed_over().iter().for_each(|why| findings.push((State::Weak, why.clone())));
         }
         (Err(why), Ok(weaker)) => {
-            said.push((State::Weak, format!("only `content-only` holds ({}): {why}", weaker.way())));
-            let text =
-                "`content-only` does not hold changes of modes, owners and times, nor looks at what exists";
-            said.push((State::Weak, text.to_owned()));
+            findings.push((State::Weak, format!("only `content-only` works ({}): {why}", weaker.way())));
+            let text = "`content-only` does not prevent changes of modes, owners and times, or hide which files exist";
+            findings.push((State::Weak, text.to_owned()));
         }
-        (Err(why), Err(_)) => said.push((State::Weak, format!("none hold: {why}"))),
+        (Err(why), Err(_)) => findings.push((State::Weak, format!("no sandbox works: {why}"))),
     }
-    let (state, text) = match (walls(config), config.main.sandbox.require_os_sandbox) {
-        (Walls::Settled, Some(false)) => {
-            (State::Weak, "the config accepts that processes run without walls where they do not hold")
+    let (state, text) = match (sandbox_status(config), config.main.sandbox.require_os_sandbox) {
+        (SandboxStatus::Settled, Some(false)) => {
+            (State::Weak, "the config lets processes run without a sandbox where none works")
         }
-        (Walls::Settled, Some(true) | None) => {
-            (State::Good, "every process that a tool starts runs behind them")
+        (SandboxStatus::Settled, Some(true) | None) => {
+            (State::Good, "every process that a tool starts runs in the sandbox")
         }
-        (Walls::Missing, _) => (State::Weak, "so every call that starts a process is asked about"),
-        (Walls::Demanded, _) => (State::Bad, "the config demands walls that do not hold: no process starts"),
+        (SandboxStatus::Missing, _) => {
+            (State::Weak, "so askfirst asks about every call that starts a process")
+        }
+        (SandboxStatus::Demanded, _) => {
+            (State::Bad, "the config requires a sandbox, but none works: no process starts")
+        }
     };
-    said.push((state, text.to_owned()));
+    findings.push((state, text.to_owned()));
     let there = SYSTEM_PATHS.into_iter().filter(|path| Path::new(path).exists()).collect::<Vec<_>>();
-    said.push((State::Good, format!("readable for every program besides the roots: {}", there.join(" "))));
-    said.push((
+    findings
+        .push((State::Good, format!("every program can also read, besides the roots: {}", there.join(" "))));
+    findings.push((
         State::Good,
-        "memory is limited for each process by itself (RLIMIT_DATA), not for all together".to_owned(),
+        "the memory limit applies to each process (RLIMIT_DATA), not to all processes together".to_owned(),
     ));
     if is_root() {
-        let text = "as root, programs become the owner of the roots if that is not root; else they stay root without \
-                    capabilities, what root owns is held by the mounts alone, and the number of processes is not limited";
-        said.push((State::Weak, text.to_owned()));
+        let text = "as root, programs run as the owner of the roots; if root owns them, programs stay root without \
+                    capabilities, only mounts protect root's files, and the number of processes is not limited";
+        findings.push((State::Weak, text.to_owned()));
     }
-    said
+    findings
 }
 
 fn writable(ledger: &Path) -> (State, String) {
@@ -142,20 +148,20 @@ fn writable(ledger: &Path) -> (State, String) {
         (Ok(file), _) if file.is_file() && file.mode() & 0o077 == 0 => {
             (State::Good, format!("{} ({} bytes)", ledger.display(), file.len()))
         }
-        (Ok(_), _) => (State::Bad, format!("{} is not a file of yours alone", ledger.display())),
+        (Ok(_), _) => (State::Bad, format!("{} is not a file that only you can access", ledger.display())),
         (Err(_), Some(folder)) if !can_be_filled(folder) => {
             let text =
-                format!("{} cannot be begun: nothing can be made in {}", ledger.display(), folder.display());
+                format!("cannot create {}: no file can be created in {}", ledger.display(), folder.display());
             (State::Bad, text)
         }
         (Err(_), Some(folder)) => {
-            (State::Good, format!("will be begun at {} (below {})", ledger.display(), folder.display()))
+            (State::Good, format!("will be created at {} (in {})", ledger.display(), folder.display()))
         }
-        (Err(e), None) => (State::Bad, format!("{} cannot be made: {e}", ledger.display())),
+        (Err(e), None) => (State::Bad, format!("cannot create {}: {e}", ledger.display())),
     }
 }
 
-/// Whether something can be made in a folder: found out by making it, and taking it away again.
+/// Whether a folder can be created in this folder. Creates one and removes it.
 fn can_be_filled(folder: &Path) -> bool {
     let probe = folder.join(format!(".askfirst-doctor-{}", std::process::id()));
     std::fs::create_dir(&probe).is_ok() && std::fs::remove_dir(&probe).is_ok()

@@ -1,18 +1,18 @@
-//! `effective`: the config in force, where each value comes from, and its digest.
+//! `effective`: prints the merged config, the source of each value, and the digest.
 
 use askfirst_config::effective as lines_of;
-use askfirst_runtime::walls::SYSTEM_PATHS;
+use askfirst_runtime::sandbox::SYSTEM_PATHS;
 use serde_json::json;
 
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::out;
-use crate::session::{read_config, tell_warnings};
+use crate::session::{print_config_warnings, read_config};
 
 /// Prints the merged config.
 pub fn effective(common: &Common) -> anyhow::Result<Exit> {
     let config = read_config(common)?;
-    tell_warnings(&config, common);
+    print_config_warnings(&config, common);
     let lines = lines_of(&config);
     if common.json {
         let values: Vec<_> = lines
@@ -39,6 +39,6 @@ pub fn effective(common: &Common) -> anyhow::Result<Exit> {
     for line in &lines {
         out(&format!("{:<width$}  # {}", format!("{}: {}", line.key, line.value), line.from));
     }
-    out(&format!("# behind walls every program also reads: {}", SYSTEM_PATHS.join(" ")));
+    out(&format!("# in the sandbox, every program can also read: {}", SYSTEM_PATHS.join(" ")));
     Ok(Exit::Done)
 }

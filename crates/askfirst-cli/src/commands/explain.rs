@@ -1,6 +1,6 @@
-//! `explain`: every rule that was looked at, and the one that decided; of a command line, every program.
+//! `explain`: prints every rule that was checked and the one that decided; for a command line, every program.
 
-use askfirst::explain::{Explanation, Found, LookedIn, explain as explain_call};
+use askfirst::explain::{Explanation, RuleLayer, RuleOutcome, explain as explain_call};
 use askfirst::{ApprovalContext, ApprovalRequest, Args, Assessment, Toolset};
 use askfirst_display::escape::{escaped, width};
 use askfirst_display::redact::Mark;
@@ -12,17 +12,17 @@ use crate::args::Common;
 use crate::commands::call::parse_args;
 use crate::exit::Exit;
 use crate::print::out;
-use crate::session::{read_config, tell_warnings};
+use crate::session::{print_config_warnings, read_config};
 
-/// The columns that are laid out for.
+/// The width of the output, in columns.
 const COLUMNS: usize = 100;
-/// A wider column of programs or texts is wrapped.
+/// The maximum width of the column of programs. Longer texts are wrapped.
 const WIDEST: usize = 32;
 
-/// Explains the verdict about a call.
+/// Explains the verdict for a call.
 pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> {
     let config = read_config(common)?;
-    tell_warnings(&config, common);
+    print_config_warnings(&config, common);
     let hides = redactor(&config)?;
     let catalog = Catalog::new(config)?;
     let call = ApprovalContext::new(tool, parse_args(args)?);
@@ -57,8 +57,8 @@ pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> 
             if explanation.looked_at.is_empty() && catalog.toolset.definition(tool).is_none() {
                 wrapped(
                     "  note     ",
-                    "this config offers no tool of that name, so `call` and `run` refuse it; one that another \
-                     program offers is judged so",
+                    "this config offers no tool of that name, so `call` and `run` refuse it; the verdict is \
+                     for a tool of another program",
                 );
             }
         }
@@ -82,21 +82,21 @@ fn print(tool: &str, explanation: &Explanation) {
 fn print_looked_at(explanation: &Explanation) {
     for looked in &explanation.looked_at {
         let found = match &looked.found {
-            Found::Decided => "decided".to_owned(),
-            Found::Holds => "holds, something else decided".to_owned(),
-            Found::ConditionFails(field) => format!("`when: {field}` does not hold"),
-            Found::NotCovered => "a glob does not cover this name".to_owned(),
+            RuleOutcome::Decided => "decided".to_owned(),
+            RuleOutcome::Holds => "applies, but another reason decided".to_owned(),
+            RuleOutcome::ConditionFails(field) => format!("`when: {field}` does not hold"),
+            RuleOutcome::NotCovered => "globs do not cover this name".to_owned(),
         };
         let layer = match looked.layer {
-            LookedIn::Main => "",
-            LookedIn::Floor => " (can only make it stricter)",
+            RuleLayer::Main => "",
+            RuleLayer::Floor => " (can only make it stricter)",
         };
         let says = looked.approval.map_or("the tool's own view", |approval| approval.as_str());
         out(&format!("  {:<9}{}{layer}: {says} - {found}", "rule", looked.rule.place()));
     }
 }
 
-/// What the tool would show of a command line; nothing for other tools.
+/// Returns the analysis that the tool would show for a command line, or `None` for other tools.
 fn command(call: &ApprovalContext, toolset: &dyn Toolset) -> Option<Value> {
     let request = ApprovalRequest::new(&call.tool_name, "", json!({}));
     let shown = toolset.approval()?.present(call, &request).presentation?;
@@ -164,7 +164,7 @@ fn row(row: &Args) -> Line {
     }
 }
 
-/// Verdict, text and reason side by side; what is too long goes on below.
+/// Prints verdict, text and reason side by side, and wraps long texts.
 fn print_row(line: &Line, widest: usize) {
     let why = match &line.rule {
         Some(rule) => format!("{} - {rule}", line.why),
@@ -188,7 +188,7 @@ fn wrapped(head: &str, text: &str) {
     }
 }
 
-/// Lines of at most so many columns, broken at blanks where there are some. Nothing is cut off.
+/// Wraps a text to lines of at most `columns`, at spaces where possible. Drops nothing.
 fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_inclusive(' ') {

@@ -1,4 +1,4 @@
-//! `init`: asks a few questions, writes a commented config for this folder, shows what it allows and asks to trust it.
+//! `init`: asks a few questions, writes a commented config, shows what it allows, and asks whether to trust it.
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
@@ -13,7 +13,7 @@ use crate::commands::trust;
 use crate::exit::Exit;
 use crate::print::{err, out};
 
-/// What the questions decide. The defaults are what somebody who only presses Enter gets.
+/// The answers to the questions. The defaults are the answers of a person who only presses Enter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answers {
     reads: Choice,
@@ -23,10 +23,10 @@ pub struct Answers {
     network: Choice,
 }
 
-/// Whether something happens unasked.
+/// Whether something happens without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice {
-    Unasked,
+    WithoutAsking,
     Asked,
     Never,
 }
@@ -34,16 +34,16 @@ enum Choice {
 impl Default for Answers {
     fn default() -> Self {
         Self {
-            reads: Choice::Unasked,
+            reads: Choice::WithoutAsking,
             writes: Choice::Asked,
-            looks: Choice::Unasked,
+            looks: Choice::WithoutAsking,
             work: Choice::Asked,
             network: Choice::Never,
         }
     }
 }
 
-/// A kind of project: a file that shows it, and the commands that people run in it all day.
+/// A kind of project: the file that identifies it, and its common commands.
 struct Kind {
     sign: &'static str,
     name: &'static str,
@@ -74,9 +74,9 @@ const KINDS: [Kind; 9] = [
     Kind { sign: "Gemfile", name: "Ruby", work: &["bundle exec rspec", "bundle exec rake test"] },
 ];
 
-/// Asks, writes, shows. `print` only prints what pressing Enter throughout would write.
+/// Asks the questions, writes the config and asks for trust. With `print`, only prints the config with default answers.
 pub fn init(common: &Common, print: bool) -> anyhow::Result<Exit> {
-    let folder = std::env::current_dir().context("the working folder is gone")?;
+    let folder = std::env::current_dir().context("cannot find the working folder")?;
     let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| folder.join(kind.sign).is_file()).collect();
     let git = folder.join(".git").exists();
     if print {
@@ -85,31 +85,31 @@ pub fn init(common: &Common, print: bool) -> anyhow::Result<Exit> {
     }
     let file = folder.join(PROJECT_FILE);
     if file.symlink_metadata().is_ok() {
-        err(&format!("error: there is a `{PROJECT_FILE}` here already"));
-        err("hint: `askfirst effective` shows what it means, `askfirst trust` trusts it");
+        err(&format!("error: `{PROJECT_FILE}` already exists here"));
+        err("hint: use `askfirst effective` to show it merged, or `askfirst trust` to trust it");
         return Ok(Exit::Usage);
     }
     let Ok(tty) = OpenOptions::new().read(true).write(true).open("/dev/tty") else {
-        err("error: there is no terminal to ask at");
-        err("hint: `askfirst init --print` prints a config with the usual answers");
-        return Ok(Exit::Nobody);
+        err("error: no terminal to ask on");
+        err("hint: use `askfirst init --print` to print a config with the default answers");
+        return Ok(Exit::NoOne);
     };
     let Some(answers) = ask(&mut Desk::new(tty)?, &folder, &kinds)? else {
-        out("nothing was written");
-        return Ok(Exit::Nobody);
+        out("no config was written");
+        return Ok(Exit::NoOne);
     };
     let mut written = OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(&file)
-        .with_context(|| format!("`{}` cannot be written", file.display()))?;
+        .with_context(|| format!("cannot write `{}`", file.display()))?;
     written.write_all(text(answers, &kinds, git).as_bytes())?;
     written.sync_all()?;
     out(&format!("written: {}", file.display()));
     trust::trust(common)
 }
 
-/// Somebody at a terminal who is asked with lines.
+/// A terminal where a person answers questions line by line.
 struct Desk {
     lines: BufReader<std::fs::File>,
     screen: std::fs::File,
@@ -124,7 +124,7 @@ impl Desk {
         writeln!(self.screen, "{}", escaped(text))
     }
 
-    /// One question with words to choose from; the first is what Enter means. Nothing at the end of input.
+    /// Asks one question with a choice of words. Enter chooses the first. Returns `None` at the end of input.
     fn choose(&mut self, question: &str, words: &[(&str, Choice)]) -> std::io::Result<Option<Choice>> {
         let offered: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         loop {
@@ -133,15 +133,15 @@ impl Desk {
             if self.lines.read_line(&mut line)? == 0 {
                 return Ok(None);
             }
-            let said = line.trim().to_lowercase();
-            if let Some((_, usual)) = words.first().filter(|_| said.is_empty()) {
+            let answer = line.trim().to_lowercase();
+            if let Some((_, usual)) = words.first().filter(|_| answer.is_empty()) {
                 return Ok(Some(*usual));
             }
-            let mut meant = words.iter().filter(|(word, _)| word.starts_with(&said));
+            let mut meant = words.iter().filter(|(word, _)| word.starts_with(&answer));
             match (meant.next(), meant.next()) {
                 (Some((_, choice)), None) => return Ok(Some(*choice)),
                 (None | Some(_), None | Some(_)) => {
-                    self.say(&format!("  one of: {}; Enter means the first", offered.join(", ")))?;
+                    self.say(&format!("  answer one of: {}; Enter chooses the first", offered.join(", ")))?;
                 }
             }
         }
@@ -149,24 +149,24 @@ impl Desk {
 }
 
 fn ask(desk: &mut Desk, folder: &Path, kinds: &[&Kind]) -> anyhow::Result<Option<Answers>> {
-    use Choice::{Asked, Never, Unasked};
+    use Choice::{Asked, Never, WithoutAsking};
     desk.say(&format!(
-        "A config for {}. Enter takes the first answer; everything can be changed later.",
+        "A config for {}. Press Enter for the first answer; you can change everything later.",
         folder.display()
     ))?;
     let mut answers = Answers::default();
-    let choices = [("yes", Unasked), ("ask", Asked)];
+    let choices = [("yes", WithoutAsking), ("ask", Asked)];
     let Some(reads) = desk.choose("May the agent read files below this folder without asking?", &choices)?
     else {
         return Ok(None);
     };
     answers.reads = reads;
-    let choices = [("ask", Asked), ("yes", Unasked), ("never", Never)];
+    let choices = [("ask", Asked), ("yes", WithoutAsking), ("never", Never)];
     let Some(writes) = desk.choose("May it change them?", &choices)? else { return Ok(None) };
     answers.writes = writes;
-    let choices = [("yes", Unasked), ("ask", Asked), ("never", Never)];
+    let choices = [("yes", WithoutAsking), ("ask", Asked), ("never", Never)];
     let question =
-        "May it run commands that only look (ls, grep, git log) without asking? (never: no commands at all)";
+        "May it run commands that only read (ls, grep, git log) without asking? (never: no commands at all)";
     let Some(looks) = desk.choose(question, &choices)? else { return Ok(None) };
     answers.looks = looks;
     if looks == Never {
@@ -175,12 +175,12 @@ fn ask(desk: &mut Desk, folder: &Path, kinds: &[&Kind]) -> anyhow::Result<Option
     if !kinds.is_empty() {
         let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
         let question = format!("May it build and test ({}) without asking?", names.join(", "));
-        let Some(work) = desk.choose(&question, &[("ask", Asked), ("yes", Unasked)])? else {
+        let Some(work) = desk.choose(&question, &[("ask", Asked), ("yes", WithoutAsking)])? else {
             return Ok(None);
         };
         answers.work = work;
     }
-    let choices = [("no", Never), ("yes", Unasked)];
+    let choices = [("no", Never), ("yes", WithoutAsking)];
     let Some(network) = desk.choose("May its commands reach the network?", &choices)? else {
         return Ok(None);
     };
@@ -188,47 +188,47 @@ fn ask(desk: &mut Desk, folder: &Path, kinds: &[&Kind]) -> anyhow::Result<Option
     Ok(Some(answers))
 }
 
-/// The config.
+/// Returns the text of the config.
 fn text(answers: Answers, kinds: &[&Kind], git: bool) -> String {
     let approval = |choice: Choice| match choice {
-        Choice::Unasked => "none",
+        Choice::WithoutAsking => "none",
         Choice::Asked | Choice::Never => "required",
     };
     let mode = if answers.writes == Choice::Never { "ro" } else { "rw" };
     let mut text = format!(
-        "# What an agent may do here. `askfirst effective` shows what holds, `askfirst explain` why.
-# Values: none (runs unasked), required (asks), once_per_session, human (asks every single time), deny.
+        "# The policy for agents in this folder. `askfirst explain` shows why a call is allowed, asked about or denied.
+# Values: none (runs without asking), required (asks), once_per_session, human (asks every time), deny.
 version: 1
-default_approval: required    # for tools that nothing below speaks for
+default_approval: required    # for tools without a rule below
 
 sandbox:
   paths:
-    # This folder. What lies outside every root is blocked for the file tools.
+    # This folder. The file tools cannot access files outside every root.
     project:
       root: .
-      mode: {mode}                # ro: nothing is ever written
+      mode: {mode}                # ro: read only
       approval: {{ read: {}, write: {} }}
   never_read: [\".env\", \".env.*\", \"*.pem\", \"~/.ssh/**\", \"~/.aws/**\"]
-  # Git hooks, shell profiles, editor and agent config and this file are never written, without being listed.
+  # Built in: git hooks, shell profiles, editor config, agent config and this file are never written.
 ",
         approval(answers.reads),
         approval(answers.writes),
     );
     if answers.looks == Choice::Never {
-        text.push_str("\n# No `shell:` section, so no commands are offered.\n");
+        text.push_str("\n# Without a `shell:` section, askfirst offers no commands.\n");
         return text;
     }
     text.push_str(&format!(
         "
 shell:
   default: {{ approval: required }}
-  known_read_only: {:<12}# commands proven only to read what may be read
+  known_read_only: {:<12}# commands proven to only read allowed files
   network: {}
-  rules:                      # in order; a deny decides wherever it stands
+  rules:                      # checked in order; a deny always wins
     - {{ pattern: \"sudo\", approval: deny }}
 ",
         approval(answers.looks),
-        answers.network == Choice::Unasked,
+        answers.network == Choice::WithoutAsking,
     ));
     if git {
         text.push_str("    - { pattern: \"git push\", approval: required, risk: high }\n");

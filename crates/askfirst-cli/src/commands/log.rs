@@ -1,4 +1,4 @@
-//! `log`: who decided what, what was shown, what ran and how it ended; and whether the record was touched.
+//! `log`: lists the calls in the audit log, shows one call with everything about it, and verifies the audit log.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -16,14 +16,14 @@ use crate::exit::Exit;
 use crate::print::{counted, err, out, rows_of};
 use crate::session::read_config;
 
-/// With less room than this for what it says last, a row is broken wherever it must be.
+/// The minimum width of the last column. With less space, the whole row is wrapped.
 const WHY: usize = 16;
 
-/// Prints the newest calls, a line each.
+/// Prints the newest calls, one per line.
 pub fn list(common: &Common, last: usize) -> anyhow::Result<Exit> {
     let path = path(common)?;
     if !path.exists() {
-        err(&format!("there is no record yet at `{}`", path.display()));
+        err(&format!("no audit log yet at `{}`", path.display()));
         return Ok(Exit::Done);
     }
     if common.json {
@@ -44,21 +44,21 @@ pub fn list(common: &Common, last: usize) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A call as far as its entries tell.
+/// A call, as read from its entries.
 #[derive(Default)]
-struct Told {
+struct LoggedCall {
     at: String,
     tool: String,
     decided: Option<(bool, String, String)>,
     ended: Option<String>,
-    /// The call that it was edited to.
+    /// The ID of the edited call that replaced it.
     became: Option<String>,
 }
 
-/// Prints calls, a line each, newest last.
+/// Prints calls, one per line, newest last.
 pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
-    // Two programs may have named their sessions alike, so an id alone is not enough.
-    let mut calls: BTreeMap<u64, ((String, String), Told)> = BTreeMap::new();
+    // Two programs may use the same session name, so a call id alone is not unique.
+    let mut calls: BTreeMap<u64, ((String, String), LoggedCall)> = BTreeMap::new();
     let mut of: BTreeMap<(String, String), u64> = BTreeMap::new();
     for entry in read(path, Filter::default())? {
         let entry = match entry {
@@ -72,36 +72,36 @@ pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
         let here = |id: &str| (entry.session.clone(), id.to_owned());
         let from =
             entry.fields.get("edited_from").and_then(Value::as_str).and_then(|from| of.get(&here(from)));
-        if let Some((_, told)) = from.and_then(|first| calls.get_mut(first)) {
-            told.became = Some(id.clone());
+        if let Some((_, call)) = from.and_then(|first| calls.get_mut(first)) {
+            call.became = Some(id.clone());
         }
         let first = *of.entry(here(&id)).or_insert(entry.seq);
-        let (_, told) = calls.entry(first).or_insert_with(|| (here(&id), Told::default()));
-        tell(told, &entry);
+        let (_, call) = calls.entry(first).or_insert_with(|| (here(&id), LoggedCall::default()));
+        add_entry(call, &entry);
         if calls.len() > last
             && let Some((_, (gone, _))) = calls.pop_first()
         {
             of.remove(&gone);
         }
     }
-    for ((_, id), told) in calls.values() {
-        let (word, why) = match (&told.decided, &told.ended) {
-            (None, _) => match &told.became {
+    for ((_, id), call) in calls.values() {
+        let (word, why) = match (&call.decided, &call.ended) {
+            (None, _) => match &call.became {
                 Some(other) => ("edited", format!("by person: see {}", short(other))),
-                None => ("waiting", "no decision is recorded".to_owned()),
+                None => ("waiting", "no decision was logged".to_owned()),
             },
             (Some((false, cause, why)), _) => ("refused", format!("{cause}: {why}")),
-            (Some((true, cause, _)), None) => ("began", format!("{cause}: how it ended is not recorded")),
+            (Some((true, cause, _)), None) => ("began", format!("{cause}: its end was not logged")),
             (Some((true, cause, _)), Some(ended)) if ended == "done" => ("ran", format!("by {cause}")),
             (Some((true, cause, _)), Some(ended)) => ("ran", format!("by {cause}: {ended}")),
         };
-        let time = told.at.get(..19).unwrap_or(&told.at).replace('T', " ");
-        row(&format!("{time}  {:<10} {word:<8} {:<20} ", short(id), told.tool), &why);
+        let time = call.at.get(..19).unwrap_or(&call.at).replace('T', " ");
+        row(&format!("{time}  {:<10} {word:<8} {:<20} ", short(id), call.tool), &why);
     }
     Ok(())
 }
 
-/// One call in one line; on a screen in as many as it takes.
+/// Prints a call on one line. On a terminal, wraps it to as many lines as it needs.
 fn row(head: &str, why: &str) {
     let columns = askfirst_terminal::columns();
     let room = columns.saturating_sub(head.len() + 1);
@@ -123,18 +123,19 @@ fn row(head: &str, why: &str) {
     }
 }
 
-/// The end of a call's id: enough to tell sessions apart, and `log show` takes it.
+/// Returns the end of a call's id, which is enough to distinguish sessions. `log show` accepts it.
 fn short(id: &str) -> &str {
     let number = id.rfind('-').unwrap_or_default();
     let start = id.char_indices().map(|(at, _)| at).rfind(|at| at + 6 <= number);
     start.and_then(|start| id.get(start..)).unwrap_or(id)
 }
 
-fn tell(told: &mut Told, entry: &Entry) {
+/// Adds the data of one entry to its call.
+fn add_entry(call: &mut LoggedCall, entry: &Entry) {
     let text = |key: &str| entry.fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    told.at.clone_from(&entry.at);
+    call.at.clone_from(&entry.at);
     if let Some(tool) = entry.tool_name() {
-        tool.clone_into(&mut told.tool);
+        tool.clone_into(&mut call.tool);
     }
     match entry.kind.as_str() {
         "decided" => {
@@ -143,9 +144,9 @@ fn tell(told: &mut Told, entry: &Entry) {
             let of_refusal = |key| refusal.and_then(|refusal| refusal.get(key)).and_then(Value::as_str);
             let note = of_refusal("note").map(|note| format!(": {note}")).unwrap_or_default();
             let why = format!("{}{note}", of_refusal("reason").unwrap_or_default());
-            told.decided = Some((approved, text("cause").replace('_', " "), why));
+            call.decided = Some((approved, text("cause").replace('_', " "), why));
         }
-        "executed" => told.ended = Some(text("ended")),
+        "executed" => call.ended = Some(text("ended")),
         _ => {}
     }
 }
@@ -156,7 +157,7 @@ pub fn show(common: &Common, id: &str) -> anyhow::Result<Exit> {
     let whole = whole_id(&path, id)?;
     let found = find(&path, &whole)?;
     if found.is_empty() {
-        anyhow::bail!("there is no call `{id}` in the record; `askfirst log` lists them");
+        anyhow::bail!("no call `{id}` in the audit log; hint: use `askfirst log` to list calls");
     }
     for entry in &found {
         if common.json {
@@ -175,7 +176,7 @@ pub fn show(common: &Common, id: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The id that ends with what was given, if there is exactly one.
+/// Returns the full id for the end of an id. Fails if several ids match.
 fn whole_id(path: &Path, id: &str) -> anyhow::Result<String> {
     let entries = read(path, Filter::default())?.filter_map(Result::ok);
     let ids: std::collections::BTreeSet<String> = entries
@@ -185,7 +186,7 @@ fn whole_id(path: &Path, id: &str) -> anyhow::Result<String> {
         [] => Ok(id.to_owned()),
         [one] => Ok((*one).clone()),
         _ if ids.contains(id) => Ok(id.to_owned()),
-        several => anyhow::bail!("`{id}` could be any of {} calls; give more of it", several.len()),
+        several => anyhow::bail!("`{id}` matches {} calls; hint: give more of the ID", several.len()),
     }
 }
 
@@ -211,10 +212,10 @@ fn print_value(key: &str, value: &Value, depth: usize) {
     }
 }
 
-/// Checks the record.
+/// Verifies the audit log.
 pub fn verify(common: &Common, expect: Option<&str>) -> anyhow::Result<Exit> {
     let path = path(common)?;
-    let expect = expect.map(str::parse).transpose().context("`--expect` is not a hash")?;
+    let expect = expect.map(str::parse).transpose().context("invalid hash in `--expect`")?;
     let found = check(&path, expect)?;
     if common.json {
         let faults: Vec<_> = found
@@ -235,7 +236,7 @@ pub fn verify(common: &Common, expect: Option<&str>) -> anyhow::Result<Exit> {
         } else {
             String::new()
         };
-        let verdict = if found.holds() { "the record holds" } else { "THE RECORD DOES NOT HOLD" };
+        let verdict = if found.holds() { "the audit log is intact" } else { "THE AUDIT LOG IS NOT INTACT" };
         let entries = if found.entries == 1 { "entry" } else { "entries" };
         let files = counted(found.files.len() as u64, "file");
         out(&format!("{verdict}: {} {entries} in {files}{torn}", found.entries));

@@ -1,4 +1,4 @@
-//! `mcp`: a gateway in front of an MCP server that it starts, between the client's standard streams and the server's.
+//! `mcp`: runs a gateway between a client and an MCP server, over standard input and output or HTTP.
 
 pub mod http;
 mod known;
@@ -16,9 +16,9 @@ use askfirst_config::{Config, McpServer, Places, Upstream};
 use askfirst_mcp::elicit::Elicit;
 use askfirst_mcp::{Gateway, Pins, Setup, Ways, widen};
 use askfirst_runtime::Session;
+use askfirst_runtime::sandbox::release_code_pages;
 use askfirst_runtime::session::Opening;
 use askfirst_runtime::sessions::Listening;
-use askfirst_runtime::walls::let_go_of_code;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::known::Known;
@@ -29,27 +29,27 @@ use crate::print::err;
 use crate::servers;
 use crate::session::{listen, open, read_config};
 
-/// How often a client that waits for a person hears of it.
+/// How often a client that waits for a person gets a progress notification.
 const BEAT: Duration = Duration::from_secs(5);
-/// What clients over HTTP must show.
+/// The variable with the token that HTTP clients must send.
 const TOKEN: &str = "ASKFIRST_TOKEN";
-/// What a server over HTTP is shown.
+/// The variable with the token that the gateway sends to an HTTP server.
 const UPSTREAM_TOKEN: &str = "ASKFIRST_UPSTREAM_TOKEN";
-/// How long a server whose input has ended may take to end.
+/// How long a server may run after its input was closed.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a server may take to take what it is sent.
+/// How long a server may leave its input unread.
 const HUNG: Duration = Duration::from_secs(600);
 
-/// So large a piece of memory is kept for the next message. More is given back.
+/// How much memory the allocator keeps for the next message, in bytes.
 const KEPT: usize = 4 << 20;
 
-/// Has the allocator keep what large messages took. It gives back whatever lies free at its end, to be taken again page
-/// by page with the next one, unless it has seen a larger piece come and go.
+/// Makes the allocator keep the memory of large messages. By default it returns free memory at the end of the heap, and
+/// the next message gets it back page by page. After it has freed one larger block, it keeps blocks up to that size.
 fn keep_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(KEPT)));
 }
 
-/// Stands between a client and its servers.
+/// Runs the gateway between a client and its servers.
 pub fn mcp(common: &Common, flags: McpFlags, name: Option<&str>, command: &[String]) -> anyhow::Result<Exit> {
     let McpFlags { http, mode } = flags;
     keep_memory();
@@ -69,7 +69,7 @@ pub fn mcp(common: &Common, flags: McpFlags, name: Option<&str>, command: &[Stri
     let mut child = match start(&server) {
         Ok(child) => child,
         Err(e) => {
-            err(&format!("error: `{}` cannot be started: {e}", server.name));
+            err(&format!("error: cannot start `{}`: {e}", server.name));
             return Ok(Exit::Child(125));
         }
     };
@@ -81,14 +81,17 @@ pub fn mcp(common: &Common, flags: McpFlags, name: Option<&str>, command: &[Stri
     served
 }
 
-/// All servers of the config.
+/// Returns all servers of the config.
 fn all(config: &Config) -> anyhow::Result<Vec<McpServer>> {
     let servers: Vec<McpServer> = config.main.mcp.values().cloned().collect();
-    anyhow::ensure!(!servers.is_empty(), "there is no server; hint: askfirst mcp -- SERVER ARGS…");
+    anyhow::ensure!(
+        !servers.is_empty(),
+        "the config has no servers; hint: use `askfirst mcp -- SERVER ARGS…`"
+    );
     Ok(servers)
 }
 
-/// The server that is meant: one of the config's by its name, or the one that is named by its command.
+/// Returns the server that the command line selects: by its name in the config, its command or its URL.
 fn server(
     config: &Config,
     name: Option<&str>,
@@ -100,11 +103,11 @@ fn server(
         (Some(name), _, _) => name.to_owned(),
         (None, Some(program), _) => base_name(program),
         (None, None, Some(url)) => host_name(url),
-        (None, None, None) => anyhow::bail!("there is no server; hint: askfirst mcp -- SERVER ARGS…"),
+        (None, None, None) => anyhow::bail!("no server given; hint: use `askfirst mcp -- SERVER ARGS…`"),
     };
     anyhow::ensure!(
         !named.is_empty() && !named.contains("__"),
-        "`{named}` cannot name a server: `__` separates server and tool; hint: --name NAME"
+        "invalid server name `{named}`: `__` separates server and tool; hint: use --name NAME"
     );
     let known = known.or_else(|| config.main.mcp.get(&named));
     let upstream = match (command.is_empty(), url, known) {
@@ -112,7 +115,7 @@ fn server(
         (true, Some(url), _) => Upstream::Url { url: url.to_owned(), token_file: None },
         (true, None, Some(server)) => server.upstream.clone(),
         (true, None, None) => {
-            anyhow::bail!("the config has no server `{named}`; hint: askfirst mcp -- SERVER ARGS…")
+            anyhow::bail!("the config has no server `{named}`; hint: use `askfirst mcp -- SERVER ARGS…`")
         }
     };
     Ok(McpServer {
@@ -133,7 +136,7 @@ fn base_name(program: &str) -> String {
     name.unwrap_or_default()
 }
 
-/// The host of an address, with nothing in it that could not stand in a name.
+/// Returns the host of a URL. An underscore replaces each character that a name cannot contain.
 fn host_name(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -144,9 +147,9 @@ fn host_name(url: &str) -> String {
 
 fn start(server: &McpServer) -> anyhow::Result<Child> {
     let Upstream::Command(words) = &server.upstream else {
-        anyhow::bail!("it is not a program");
+        anyhow::bail!("the server is not a program");
     };
-    let (program, args) = words.split_first().context("it has no command")?;
+    let (program, args) = words.split_first().context("the server has no command")?;
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     if !server.env_pass.is_empty() {
@@ -155,7 +158,7 @@ fn start(server: &McpServer) -> anyhow::Result<Child> {
         let passed = passed.filter_map(|name| Some((name.clone(), std::env::var_os(name)?)));
         command.env_clear().envs(passed);
     }
-    // The tokens of the gateway are not the server's affair.
+    // The server must not see the tokens of the gateway.
     command.env_remove(TOKEN).env_remove(UPSTREAM_TOKEN);
     let child = command.process_group(0).spawn()?;
     servers::started(child.id());
@@ -191,19 +194,19 @@ fn serve(
         link.serve_server(&server_ways, from_server);
         let _ = ends.send(Side::Server);
     });
-    // A gateway stays as long as its client, and there is one for each server.
-    let_go_of_code();
+    // A gateway runs as long as its client, and clients start one per server.
+    release_code_pages();
     for beat in 1.. {
         match ended.recv_timeout(BEAT) {
             Err(RecvTimeoutError::Timeout) if hangs(&ways) => {
-                err("askfirst: the server does not take what it is sent: ended");
-                // Whoever waits is told by its end.
+                err("askfirst: ended the server: it stopped reading its input");
+                // The client notices the end of the server.
                 child.kill()?;
             }
             Err(RecvTimeoutError::Timeout) => gateway.heartbeat(beat),
             Ok(Side::Server) | Err(RecvTimeoutError::Disconnected) => break,
             Ok(Side::Client) => {
-                // The server has until its patience ends to finish what it was sent.
+                // The server has this long to finish the requests that it got.
                 let _ = ended.recv_timeout(PATIENCE);
                 break;
             }
@@ -213,26 +216,26 @@ fn serve(
     Ok(Exit::Child(code_of(end(child)?)))
 }
 
-/// Whether the server has not taken what it is sent for so long that it never will, or nobody waits for that any more.
+/// Whether the server has not read its input for too long, or for a while after the client has left.
 fn hangs(ways: &Ways) -> bool {
     ways.stuck().is_some_and(|stuck| stuck > HUNG || (stuck > PATIENCE && client_is_gone()))
 }
 
-/// Whether the client has closed its stream, also where not all of it has been read.
+/// Whether the client has closed its stream, even if not all of it was read.
 fn client_is_gone() -> bool {
     let input = std::io::stdin();
     let mut polled = [PollFd::new(&input, PollFlags::empty())];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let told = poll(&mut polled, Some(&now)).is_ok();
-    told && polled.iter().any(|input| input.revents().intersects(PollFlags::HUP | PollFlags::ERR))
+    let is_known = poll(&mut polled, Some(&now)).is_ok();
+    is_known && polled.iter().any(|input| input.revents().intersects(PollFlags::HUP | PollFlags::ERR))
 }
 
-/// A session that gateways share.
+/// The session that all gateways of this process share.
 struct Opened {
     session: Session,
     policy: Policy,
     state: PathBuf,
-    /// The way to ask the client, if it is one of the ways.
+    /// The approver that asks the client, if it is one of the approvers.
     elicit: Option<Arc<Elicit>>,
     known: Arc<Known>,
     _listening: Option<Listening>,
@@ -240,7 +243,7 @@ struct Opened {
 
 impl Opened {
     fn new(common: &Common, mode: ModeFlags, config: Config, servers: &[McpServer]) -> anyhow::Result<Self> {
-        let policy = config.policy(askfirst::Walls::Settled);
+        let policy = config.policy(askfirst::SandboxStatus::Settled);
         let state = Places::from_env().state;
         let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
         let (mut elicit, mut known) = (None, None);
@@ -261,7 +264,7 @@ impl Opened {
         Ok(Self { session, policy, state, elicit, known, _listening: listening })
     }
 
-    /// A gateway before a server.
+    /// Builds the gateway to a server.
     fn gateway(&self, server: &McpServer) -> anyhow::Result<Arc<Gateway>> {
         let setup = Setup {
             server: server.name.clone(),
@@ -282,7 +285,7 @@ enum Side {
     Server,
 }
 
-/// Waits for the server's end, and brings it about if it takes too long.
+/// Waits for the server to end, and kills it if that takes too long.
 fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
     for _ in 0..100 {
         if let Some(status) = child.try_wait()? {

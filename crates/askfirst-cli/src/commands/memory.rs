@@ -1,4 +1,4 @@
-//! `memory`: what running sessions remember, and forgetting some of it.
+//! `memory`: lists and revokes the decisions that running sessions remember.
 
 use askfirst::MemoryId;
 use askfirst_config::Places;
@@ -10,16 +10,16 @@ use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::{counted, out};
 
-/// Lists what is remembered.
+/// Lists the remembered decisions.
 pub fn list(common: &Common) -> anyhow::Result<Exit> {
-    // Each session has taken out what its own config calls a secret.
+    // Each session has already redacted the secrets of its own config.
     let found = sessions::list(&Places::from_env().state)?;
     if common.json {
         crate::print::json(&found);
         return Ok(Exit::Done);
     }
     if found.iter().all(|session| session.remembered.is_empty()) {
-        out(&format!("nothing is remembered ({} running sessions)", found.len()));
+        out(&format!("no remembered decisions ({} running sessions)", found.len()));
     }
     for session in &found {
         for entry in &session.remembered {
@@ -40,17 +40,17 @@ pub fn list(common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Forgets one decision, named `SESSION:NUMBER`.
+/// Revokes the decision with the ID `SESSION:NUMBER`.
 pub fn revoke(common: &Common, id: &str) -> anyhow::Result<Exit> {
     let named = id.rsplit_once(':').and_then(|(session, number)| Some((session, number.parse().ok()?)));
     let Some((session, number)) = named else {
-        anyhow::bail!("`{id}` does not name a decision; `askfirst memory` lists them");
+        anyhow::bail!("invalid ID `{id}`; hint: use `askfirst memory` to list decisions");
     };
     let revoked = sessions::revoke(&Places::from_env().state, session, MemoryId(number))?;
     if common.json {
         crate::print::json(&json!({"id": id, "revoked": revoked}));
     } else {
-        out(&if revoked { format!("forgot {id}") } else { format!("there is no {id}") });
+        out(&if revoked { format!("revoked {id}") } else { format!("no remembered decision {id}") });
     }
     Ok(if revoked { Exit::Done } else { Exit::Usage })
 }

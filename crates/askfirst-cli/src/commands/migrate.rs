@@ -1,4 +1,4 @@
-//! `migrate`: rewrites older spellings in a config.
+//! `migrate`: rewrites old spellings in a config.
 
 use std::path::PathBuf;
 
@@ -11,20 +11,19 @@ use crate::exit::Exit;
 use crate::replace::replace;
 use crate::session::read_config;
 
-/// Shows the new text, or writes it.
+/// Prints the new text, or writes it.
 pub fn migrate(common: &Common, file: Option<PathBuf>, write: bool) -> anyhow::Result<Exit> {
     let file = match file.or_else(|| common.config.clone()) {
         Some(file) => file,
         None => in_force(common)?,
     };
-    let text =
-        std::fs::read_to_string(&file).with_context(|| format!("`{}` cannot be read", file.display()))?;
+    let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
     let migrated = rewrite(&text, &file).map_err(|faults| {
         crate::report::faults(&faults.0);
         anyhow::Error::new(crate::report::Reported)
     })?;
     if write && migrated.text != text {
-        replace(&file, &migrated.text).with_context(|| format!("`{}` cannot be written", file.display()))?;
+        replace(&file, &migrated.text).with_context(|| format!("cannot write `{}`", file.display()))?;
     }
     if common.json {
         let changes: Vec<_> = migrated
@@ -49,9 +48,10 @@ pub fn migrate(common: &Common, file: Option<PathBuf>, write: bool) -> anyhow::R
     Ok(Exit::Done)
 }
 
+/// Returns the config file that has the last word here.
 fn in_force(common: &Common) -> anyhow::Result<PathBuf> {
     let config = read_config(common)?;
     let mut files = config.files.into_iter().rev().filter(|file| file.layer != Layer::Managed);
-    let newest = files.next().context("there is no config here; name one")?;
+    let newest = files.next().context("no config here; hint: name a file")?;
     Ok(newest.path)
 }

@@ -1,5 +1,5 @@
-//! `run`: a list of calls, one session. Neighbouring lines with one `batch_id` are judged before the first question.
-//! Each call is told as soon as it is over; after a stop, what is left is listed.
+//! `run`: runs a list of calls in one session. It judges adjacent lines with the same `batch_id` before it asks about the
+//! first. It prints each call as soon as it ends. After a stop, it lists the calls that did not run.
 
 mod line;
 pub mod live;
@@ -25,10 +25,10 @@ use crate::exit::Exit;
 use crate::session::{end_commands, ended_by, listen, open, read_config};
 use live::{Audience, CallSummary, LiveRows};
 
-/// How long a batch waits for its next line when lines come one by one.
+/// How long a batch waits for its next line.
 const BATCH_PATIENCE: Duration = Duration::from_millis(200);
 
-/// How long it takes at the most to notice a signal while no line comes.
+/// How long it takes at most to notice a signal while `run` waits for a line.
 const SIGNAL_PATIENCE: Duration = Duration::from_millis(50);
 
 /// One line of the list.
@@ -46,15 +46,15 @@ impl Item {
 /// Runs the calls of a file, or of standard input for `-`.
 pub fn run(common: &Common, mode: ModeFlags, file: &Path) -> anyhow::Result<Exit> {
     let input: Box<dyn BufRead + Send> = if file == Path::new("-") {
-        // Its keys would be taken for lines, and lines for answers.
+        // Keys would count as lines, and lines as answers.
         anyhow::ensure!(
             !std::io::stdin().is_terminal(),
-            "`run -` reads calls from standard input, and that is the terminal; hint: `askfirst run FILE`, a pipe, or `askfirst call`"
+            "`run -` cannot read calls from a terminal; hint: use `askfirst run FILE`, a pipe, or `askfirst call`"
         );
         Box::new(BufReader::new(std::io::stdin()))
     } else {
         let opened = std::fs::File::open(file);
-        Box::new(BufReader::new(opened.with_context(|| format!("`{}` cannot be read", file.display()))?))
+        Box::new(BufReader::new(opened.with_context(|| format!("cannot read `{}`", file.display()))?))
     };
     let config = read_config(common)?;
     let redactor = Arc::new(redactor(&config)?);
@@ -70,7 +70,7 @@ pub fn run(common: &Common, mode: ModeFlags, file: &Path) -> anyhow::Result<Exit
     Ok(exit)
 }
 
-/// A run on its way.
+/// A run in progress.
 struct Run<'a> {
     session: &'a Session,
     common: &'a Common,
@@ -166,7 +166,7 @@ impl Run<'_> {
     }
 }
 
-/// The next line. Whoever was told to end waits for none, and hears of those that are there.
+/// Waits for the next line. After a signal, returns only lines that have already arrived.
 fn wait_for(lines: &Receiver<Item>) -> Option<Item> {
     loop {
         match lines.recv_timeout(SIGNAL_PATIENCE) {
@@ -177,7 +177,7 @@ fn wait_for(lines: &Receiver<Item>) -> Option<Item> {
     }
 }
 
-/// Adds the lines of a batch. Gives the first line that is not of it.
+/// Collects the lines of a batch. Returns the first line after the batch.
 fn gather(together: &mut Vec<Item>, batch: &str, lines: &Receiver<Item>) -> Option<Item> {
     loop {
         match lines.recv_timeout(BATCH_PATIENCE) {
@@ -196,7 +196,7 @@ fn print_bad_line(number: u32, why: &str, common: &Common) {
     }
 }
 
-/// Reads lines on a thread of its own, so that a batch does not wait for a line that never comes.
+/// Reads lines on a separate thread, so that a batch does not wait for a line that never comes.
 fn lines_of(mut input: Box<dyn BufRead + Send>) -> Receiver<Item> {
     let (send, receive) = sync_channel(64);
     std::thread::spawn(move || {
@@ -208,9 +208,9 @@ fn lines_of(mut input: Box<dyn BufRead + Send>) -> Receiver<Item> {
                 Ok(Read::TooLong) => Err("the line is too long".to_owned()),
                 Ok(Read::Line) if line.iter().all(u8::is_ascii_whitespace) => continue,
                 Ok(Read::Line) => parse(&line),
-                Err(e) => Err(format!("cannot be read: {e}")),
+                Err(e) => Err(format!("cannot read the input: {e}")),
             };
-            let broken = call.as_ref().is_err_and(|why| why.starts_with("cannot be read"));
+            let broken = call.as_ref().is_err_and(|why| why.starts_with("cannot read the input"));
             if send.send(Item { number, call }).is_err() || broken {
                 break;
             }

@@ -1,4 +1,4 @@
-//! `sandbox`: any program behind the walls that the config sets up. Its flags only take away.
+//! `sandbox`: runs a program in the OS sandbox of the config. The flags only remove access.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use anyhow::{Context, bail};
-use askfirst::ports::{Access, Ended, Launch};
+use askfirst::ports::{Access, Launch, ProcessEnd};
 use askfirst_config::{Config, OSProfile as Narrower, Settings, ShellConfig};
-use askfirst_runtime::launcher::WalledLauncher;
-use askfirst_runtime::walls::{Denial, Descriptors, Grant, Network, OSProfile};
+use askfirst_runtime::launcher::SandboxLauncher;
+use askfirst_runtime::sandbox::{Denial, Descriptors, Grant, Network, OSProfile};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 
@@ -18,40 +18,40 @@ use crate::exit::Exit;
 use crate::print::err;
 use crate::session::read_config;
 
-/// The code if the program could not be started.
+/// The exit code if the program could not be started.
 const NOT_STARTED: u8 = 125;
 
-/// Runs the program, and ends as it does.
+/// Runs the program and returns its exit code.
 pub fn sandbox(common: &Common, flags: &SandboxFlags, command: &[OsString]) -> anyhow::Result<Exit> {
     let mut config = read_config(common)?;
-    let folder = std::env::current_dir().context("the working folder is gone")?;
+    let folder = std::env::current_dir().context("cannot find the working folder")?;
     let shell = config.main.shell.clone().unwrap_or_default();
     narrow(&mut config, flags)?;
-    let launcher = Arc::new(WalledLauncher::new(config));
+    let launcher = Arc::new(SandboxLauncher::new(config));
     let descriptors = if flags.tty { Descriptors::Terminal } else { Descriptors::Standard };
-    let told = end_on_signals(&launcher, descriptors)?;
+    let ended_by = end_on_signals(&launcher, descriptors)?;
     let outcome = launcher.attach(&launch(command, folder, &shell), descriptors);
-    let told = match told.load(Ordering::SeqCst) {
+    let ended_by = match ended_by.load(Ordering::SeqCst) {
         0 => None,
         signal => Some(u8::try_from(128 + signal).unwrap_or(1)),
     };
     match outcome {
-        Ok((ended, walled)) => {
-            walled.violations.iter().for_each(|line| err(&format!("walls: {line}")));
-            let told = told.filter(|_| ended == Ended::Stopped);
-            Ok(Exit::Child(told.unwrap_or_else(|| code(ended))))
+        Ok((ended, report)) => {
+            report.violations.iter().for_each(|line| err(&format!("sandbox: {line}")));
+            let ended_by = ended_by.filter(|_| ended == ProcessEnd::Stopped);
+            Ok(Exit::Child(ended_by.unwrap_or_else(|| code(ended))))
         }
         Err(error) => {
             err(&format!("error: {error}"));
-            Ok(Exit::Child(told.unwrap_or(NOT_STARTED)))
+            Ok(Exit::Child(ended_by.unwrap_or(NOT_STARTED)))
         }
     }
 }
 
-/// Told to end, it ends the program first, and what that made is searched; a second signal ends it at once. With a
-/// terminal, its keys are for the program, and end nothing else. Gives where the signal is noted.
+/// Ends the program on the first signal, and this process on the second. After the first, askfirst still searches the
+/// new files. With a terminal, only the program gets the signals of its keys. Returns the variable that gets the signal.
 fn end_on_signals(
-    launcher: &Arc<WalledLauncher>,
+    launcher: &Arc<SandboxLauncher>,
     descriptors: Descriptors,
 ) -> anyhow::Result<Arc<AtomicI32>> {
     let (keys, ending): (&[i32], &[i32]) = match descriptors {
@@ -63,9 +63,9 @@ fn end_on_signals(
     }
     let ignored = ignored();
     let ending = ending.iter().filter(|signal| ignored & (1 << (**signal - 1)) == 0);
-    let mut signals = Signals::new(ending).context("signals cannot be watched")?;
-    let told = Arc::new(AtomicI32::new(0));
-    let (noted, launcher) = (Arc::clone(&told), Arc::clone(launcher));
+    let mut signals = Signals::new(ending).context("cannot watch signals")?;
+    let ended_by = Arc::new(AtomicI32::new(0));
+    let (noted, launcher) = (Arc::clone(&ended_by), Arc::clone(launcher));
     std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
         for (count, signal) in signals.forever().enumerate() {
             if count > 0 {
@@ -75,43 +75,42 @@ fn end_on_signals(
             launcher.stop();
         }
     })?;
-    Ok(told)
+    Ok(ended_by)
 }
 
-/// The signals that whoever started this wants to be ignored, as `nohup` does: one bit for each.
+/// Returns the signals that this process ignores since its start, for example under `nohup`: one bit per signal.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Adds the flags as a layer that can only make it stricter. What the config does not grant is an error.
+/// Adds the flags as a floor. Fails if a flag requests more than the config grants.
 fn narrow(config: &mut Config, flags: &SandboxFlags) -> anyhow::Result<()> {
-    let real = |path: &PathBuf| {
-        path.canonicalize().with_context(|| format!("`{}` cannot be looked up", path.display()))
-    };
+    let real =
+        |path: &PathBuf| path.canonicalize().with_context(|| format!("cannot resolve `{}`", path.display()));
     let (read, write): (Vec<PathBuf>, Vec<PathBuf>) = (
         flags.read.iter().map(real).collect::<Result<_, _>>()?,
         flags.write.iter().map(real).collect::<Result<_, _>>()?,
     );
-    let granted = WalledLauncher::new(config.clone()).profile(Access::Approved)?;
+    let granted = SandboxLauncher::new(config.clone()).profile(Access::Approved)?;
     if let Some(path) = read.iter().find(|path| is_denied(&granted, path, Denial::All)) {
-        bail!("`{}` is protected: it is never read, or cannot be searched", path.display());
+        bail!("`{}` is protected: no program may read it, or askfirst cannot search it", path.display());
     }
     if let Some(path) = write.iter().find(|path| is_denied(&granted, path, Denial::Write)) {
-        bail!("`{}` is protected: it is never written", path.display());
+        bail!("`{}` is protected: no program may write it", path.display());
     }
     if let Some(path) = read.iter().find(|path| !reads(&granted, path)) {
-        bail!("`{}` is not readable by the config; hint: it lies in no root that is", path.display());
+        bail!("the config does not grant reading `{}`; hint: add a root that contains it", path.display());
     }
     if let Some(path) = write.iter().find(|path| !writes(&granted, path)) {
-        bail!("`{}` is not writable by the config; hint: it lies in no root with `mode: rw`", path.display());
+        bail!("the config does not grant writing `{}`; hint: add a root with `mode: rw`", path.display());
     }
     if flags.network == Some(Switch::On) && granted.network == Network::Own {
-        bail!("there is no network by the config; hint: `shell.network` is not true");
+        bail!("the config does not grant network access; hint: set `shell.network: true`");
     }
     let given = |paths: Vec<PathBuf>| (!paths.is_empty()).then_some(paths);
-    // What is written can also be read.
+    // A writable path is readable too.
     let read = given(read).map(|read| [read, write.clone()].concat());
     let mut floor = Settings::default();
     floor.sandbox.os_profile = Some(Narrower {
@@ -128,7 +127,7 @@ fn innermost<'a>(grants: impl Iterator<Item = &'a Grant>, path: &Path) -> usize 
     around.map(|grant| grant.path.components().count()).max().unwrap_or(0)
 }
 
-/// Whether so much of a place is denied inside of what is granted.
+/// Whether the profile denies at least this much of a path.
 fn is_denied(profile: &OSProfile, path: &Path, least: Denial) -> bool {
     profile.denied.iter().any(|denied| path.starts_with(&denied.path) && denied.what >= least)
 }
@@ -158,11 +157,11 @@ fn launch(command: &[OsString], folder: PathBuf, shell: &ShellConfig) -> Launch 
     }
 }
 
-/// As a shell says it.
-fn code(ended: Ended) -> u8 {
+/// Returns the exit code that a shell would report.
+fn code(ended: ProcessEnd) -> u8 {
     match ended {
-        Ended::Exited(code) => u8::try_from(code).unwrap_or(1),
-        Ended::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(1),
-        Ended::TimedOut | Ended::Stopped => 137,
+        ProcessEnd::Exited(code) => u8::try_from(code).unwrap_or(1),
+        ProcessEnd::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(1),
+        ProcessEnd::TimedOut | ProcessEnd::Stopped => 137,
     }
 }

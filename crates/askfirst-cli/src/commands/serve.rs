@@ -1,4 +1,4 @@
-//! `serve`: the config's tools as an MCP server on standard streams or over HTTP.
+//! `serve`: offers the config's tools as an MCP server, over standard input and output or HTTP.
 
 use std::io::BufReader;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::commands::mcp::http::front;
 use crate::exit::Exit;
 use crate::session::{end_commands, listen, open, read_config};
 
-/// Serves the client that started us, or those that come to an address.
+/// Serves the client that started this process, or all clients that connect to an address.
 pub fn serve(
     common: &Common,
     address: &ListenFlags,
@@ -53,7 +53,7 @@ pub fn serve(
     Ok(Exit::Done)
 }
 
-/// What the config lets run unasked, in one line.
+/// Describes in one line what the config lets run without asking.
 fn allowed(config: &Config) -> String {
     let free = |approval: Approval| approval == Approval::None;
     let mut parts = Vec::new();
@@ -65,18 +65,18 @@ fn allowed(config: &Config) -> String {
     let roots = || config.main.sandbox.paths.iter();
     let named = |name: &String| format!("`{name}`");
     list(
-        "reading below",
+        "reading files in",
         roots().filter(|(_, root)| free(root.approval.read)).map(|(name, _)| named(name)).collect(),
     );
     let written = roots().filter(|(_, root)| root.mode == PathMode::Rw && free(root.approval.write));
-    list("writing below", written.map(|(name, _)| named(name)).collect());
+    list("writing files in", written.map(|(name, _)| named(name)).collect());
     let rules = config.main.shell.iter().flat_map(|shell| &shell.rules);
     list("the commands", rules.filter(|rule| free(rule.approval)).map(|rule| named(&rule.pattern)).collect());
     let entries = config.main.rules.entries();
     let tools = entries.filter(|entry| entry.cases().iter().any(|case| case.approval.is_some_and(free)));
     list("the tools", tools.map(|entry| format!("`{}`", entry.name)).collect());
     match parts.is_empty() {
-        true => "The config lets nothing run unasked.".to_owned(),
-        false => format!("The config lets these run unasked: {}.", parts.join("; ")),
+        true => "The config lets nothing run without asking.".to_owned(),
+        false => format!("The config lets these run without asking: {}.", parts.join("; ")),
     }
 }

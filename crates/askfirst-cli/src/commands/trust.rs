@@ -1,4 +1,4 @@
-//! `trust`: shows what a project's config would loosen, and records its digest if a person says yes.
+//! `trust`: shows what a project's config would loosen, and stores its digest if a person approves.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::exit::Exit;
 use crate::print::out;
 use crate::session::read_config;
 
-/// Asks at the terminal whether the project's config is trusted.
+/// Asks at the terminal whether to trust the project's config.
 pub fn trust(common: &Common) -> anyhow::Result<Exit> {
     let (config, places) = (read_config(common)?, Places::from_env());
     let Some(file) = config.files.iter().find(|file| file.layer == Layer::UntrustedProject) else {
         let trusted = config.files.iter().find(|file| file.layer == Layer::Project);
         out(&match trusted {
-            Some(file) => format!("`{}` is trusted already", file.path.display()),
-            None => "there is no project config here to trust".to_owned(),
+            Some(file) => format!("`{}` is already trusted", file.path.display()),
+            None => "no project config here to trust".to_owned(),
         });
         return Ok(if trusted.is_some() { Exit::Done } else { Exit::Usage });
     };
@@ -32,7 +32,7 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
     })?;
     anyhow::ensure!(
         with.files.iter().any(|known| known.path == file.path && known.digest == file.digest),
-        "`{}` changed while it was looked at",
+        "`{}` changed while askfirst read it",
         file.path.display()
     );
     let loosens = trusting::loosens(&config, &with);
@@ -41,7 +41,7 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
         presentation: Some(ApprovalPresentation::new(PresentationKind::Text, text)),
         approval: Approval::Human,
         risk: Risk::High,
-        // No agent says anything here: what is asked about is known.
+        // No agent takes part here, so all texts are ours.
         facts: vec![Fact::new("config", file.path.display().to_string())],
         args: [("file".to_owned(), json!(file.path)), ("digest".to_owned(), json!(file.digest))]
             .into_iter()
@@ -55,7 +55,7 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
         .build();
     let decision = controller.request_approval_sync(request);
     if decision.edited_args.is_some() {
-        out("not trusted: what was edited is not this config; hint: edit the file, and trust it then");
+        out("not trusted: the arguments were edited, not the config; hint: edit the file, then trust it");
         return Ok(Exit::of_cause(askfirst::Cause::Person));
     }
     if !decision.approved {

@@ -1,9 +1,9 @@
-//! `watch`: questions of sessions that have no terminal are asked at this one.
+//! `watch`: asks on this terminal for sessions that have no terminal.
 
 use std::sync::Arc;
 
 use anyhow::Context;
-use askfirst::machine::Somebody;
+use askfirst::machine::Audience;
 use askfirst::ports::Approver;
 use askfirst_config::Places;
 use askfirst_display::escape::escaped;
@@ -17,25 +17,25 @@ use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::err;
 
-/// Watches until it is told to leave, or the terminal is gone.
+/// Answers requests until a signal arrives or the terminal is closed.
 pub fn watch(common: &Common) -> anyhow::Result<Exit> {
-    if TerminalApprover::somebody() == Somebody::Absent {
-        err("error: there is no terminal to ask on");
-        return Ok(Exit::Nobody);
+    if TerminalApprover::somebody() == Audience::Absent {
+        err("error: no terminal to ask on");
+        return Ok(Exit::NoOne);
     }
     let desk = Desk::open(&Places::from_env().state)?;
     let leaving = desk.leaving();
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("signals cannot be watched")?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch signals")?;
     std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
         for (count, signal) in signals.forever().enumerate() {
             if count > 0 {
-                askfirst_terminal::put_back();
+                askfirst_terminal::restore_terminals();
                 std::process::exit(128 + signal);
             }
             leaving.leave();
         }
     })?;
-    err("askfirst: waiting for questions; Ctrl-C ends");
+    err("askfirst: waiting for requests; press Ctrl-C to stop");
     let style = if common.plain { Style::Plain } else { Style::of_environment() };
     let left = desk.serve(
         |look, takes| prompt(style, look, takes),
@@ -43,11 +43,11 @@ pub fn watch(common: &Common) -> anyhow::Result<Exit> {
     )?;
     Ok(match left {
         Left::Told => Exit::Done,
-        Left::TerminalLost => Exit::Nobody,
+        Left::TerminalLost => Exit::NoOne,
     })
 }
 
-/// A prompt that hides what the session that asks would hide, and checks what is edited as it would.
+/// Builds a prompt that redacts secrets and checks edited arguments like the session that asks.
 fn prompt(style: Style, look: &Look, takes: Takes) -> Option<Arc<dyn Approver>> {
     let redactor = Redactor::new(&look.secret_args, look.secret_values.clone()).ok()?;
     let options = Options { style, preview_lines: look.preview_lines, redactor: Arc::new(redactor) };

@@ -1,4 +1,4 @@
-//! `mcp wrap`, `mcp unwrap`: the gateway in front of the servers of a client's config.
+//! `mcp wrap` and `mcp unwrap`: put the gateway in front of the servers in a client's config, or remove it.
 
 use anyhow::Context;
 use askfirst_mcp::wrap::{Way, rewrite as rewritten};
@@ -9,15 +9,15 @@ use crate::exit::Exit;
 use crate::print::{err, out};
 use crate::replace::replace;
 
-/// Shows the change, or writes it.
+/// Prints the change, or writes it.
 pub fn rewrite(common: &Common, what: &Rewrite, way: Way) -> anyhow::Result<Exit> {
     let file = what.file.display().to_string();
-    let old = std::fs::read_to_string(&what.file).with_context(|| format!("`{file}` cannot be read"))?;
-    let program = std::env::current_exe().context("the path of this program is not known")?;
+    let old = std::fs::read_to_string(&what.file).with_context(|| format!("cannot read `{file}`"))?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     let program = program.to_str().context("the path of this program is not UTF-8")?;
-    let new = rewritten(&old, program, way).with_context(|| format!("`{file}` cannot be rewritten"))?;
+    let new = rewritten(&old, program, way).with_context(|| format!("cannot rewrite `{file}`"))?;
     if what.write && new.text != old {
-        replace(&what.file, &new.text).with_context(|| format!("`{file}` cannot be written"))?;
+        replace(&what.file, &new.text).with_context(|| format!("cannot write `{file}`"))?;
     }
     if common.json {
         let left: Vec<_> = new.left.iter().map(|(name, why)| json!({"server": name, "why": why})).collect();
@@ -27,17 +27,17 @@ pub fn rewrite(common: &Common, what: &Rewrite, way: Way) -> anyhow::Result<Exit
         return Ok(Exit::Done);
     }
     for (name, why) in &new.left {
-        err(&format!("left as it is: {name} ({why})"));
+        err(&format!("unchanged: {name} ({why})"));
     }
     if new.changed.is_empty() {
         err("nothing to change");
     } else if what.write {
         out(&format!("written: {file} ({})", new.changed.join(", ")));
-        out("restart the client; `askfirst mcp unwrap` undoes it");
+        out("hint: restart the client; `askfirst mcp unwrap` undoes the change");
     } else {
         let diff = similar::TextDiff::from_lines(&old, &new.text);
         diff.unified_diff().header(&file, &file).to_string().lines().for_each(out);
-        err("hint: --write writes it");
+        err("hint: use --write to write the change");
     }
     Ok(Exit::Done)
 }

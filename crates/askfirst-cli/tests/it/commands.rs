@@ -1,4 +1,4 @@
-//! The commands from outside: exit codes, hostile input, nothing that hangs.
+//! Tests of the commands through the binary: exit codes, hostile input, and no command that hangs.
 
 use std::io::Write;
 use std::path::Path;
@@ -20,7 +20,7 @@ tools:
   touch: { command: [touch, --, "{path}"], args: { path: { type: string } } }
 "#;
 
-/// A folder with a config, where nothing else is in force, and no terminal.
+/// A folder with a config. Commands in it have no other config and no terminal.
 pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
@@ -46,7 +46,7 @@ impl Place {
         command
     }
 
-    /// Lets a command see nothing of the user's own.
+    /// Hides the user's own config and state from a command.
     pub(crate) fn alone(&self, command: &mut Command) {
         command
             .env("HOME", self.path())
@@ -54,8 +54,8 @@ impl Place {
             .env("XDG_CONFIG_HOME", self.path().join("config"));
     }
 
-    /// As on a machine that allows no namespaces.
-    fn without_walls(&self, args: &[&str]) -> Command {
+    /// Builds a command that runs as on a machine without namespaces.
+    fn without_namespaces(&self, args: &[&str]) -> Command {
         let mut command = Command::new("unshare");
         let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
         command.args(["-Ur", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_askfirst")]).args(args);
@@ -72,7 +72,7 @@ impl Place {
         feed(self.command(args), input)
     }
 
-    /// With its standard output somewhere: how it ended, and what it said on its standard error.
+    /// Runs a command with this standard output. Returns its exit code and its standard error.
     pub(crate) fn writing_into(&self, args: &[&str], stdout: Stdio) -> (i32, String) {
         let child = self.command(args).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
         let (code, _, err) = told(child.wait_with_output().unwrap());
@@ -97,7 +97,7 @@ fn told(output: Output) -> (i32, String, String) {
 }
 
 #[test]
-fn each_exit_code_means_what_help_says() {
+fn exit_code_matches_the_help_for_each_outcome() {
     let place = Place::new(CONFIG);
     let code = |args: &[&str]| place.run(args).0;
     assert_eq!(code(&["call", "hello", "--config", "c.yaml"]), 0);
@@ -118,14 +118,14 @@ fn each_exit_code_means_what_help_says() {
 }
 
 #[test]
-fn without_a_terminal_the_message_names_both_flags() {
+fn call_without_a_terminal_names_both_flags() {
     let (code, _, complaint) = Place::new(CONFIG).run(&["call", "asks", "--config", "c.yaml"]);
     assert_eq!(code, 5);
     assert!(complaint.contains("--approve-all") && complaint.contains("--strict"), "{complaint}");
 }
 
 #[test]
-fn run_ends_with_the_highest_code_and_goes_on_after_a_refusal() {
+fn run_exits_with_the_highest_code_and_continues_after_refusal() {
     let place = Place::new(CONFIG);
     let calls = b"{\"tool\":\"hello\"}\nnot json\n{\"tool\":\"denied\"}\n\n{\"tool\":\"echo\",\"args\":{\"text\":\"last\"}}\n";
     let (code, printed, _) = place.feed(&["run", "-", "--strict", "--json", "--config", "c.yaml"], calls);
@@ -138,14 +138,14 @@ fn run_ends_with_the_highest_code_and_goes_on_after_a_refusal() {
 }
 
 #[test]
-fn decide_knows_no_mode() {
+fn decide_refuses_mode_flags() {
     let place = Place::new(CONFIG);
     assert_eq!(place.run(&["decide", "--strict", "--config", "c.yaml"]).0, 2);
     assert_eq!(place.run(&["decide", "--approve-all", "--config", "c.yaml"]).0, 2);
 }
 
 #[test]
-fn decide_answers_every_line_in_order_and_denies_what_it_cannot_read() {
+fn decide_answers_in_order_and_denies_invalid_lines() {
     let place = Place::new(CONFIG);
     let mut input: Vec<u8> = Vec::new();
     let mut wanted: Vec<(&str, &str)> = Vec::new();
@@ -198,7 +198,7 @@ fn decide_answers_every_line_in_order_and_denies_what_it_cannot_read() {
 }
 
 #[test]
-fn decide_writes_no_record() {
+fn decide_writes_no_audit_log() {
     let place = Place::new(CONFIG);
     place.feed(&["decide", "--config", "c.yaml"], b"{\"id\":1,\"tool\":\"denied\"}\n");
     assert!(!place.path().join("record.jsonl").exists());
@@ -206,7 +206,7 @@ fn decide_writes_no_record() {
 }
 
 #[test]
-fn decide_streams() {
+fn decide_answers_each_line_before_the_next() {
     let place = Place::new(CONFIG);
     let mut child = place
         .command(&["decide", "--config", "c.yaml"])
@@ -227,7 +227,7 @@ fn decide_streams() {
 }
 
 #[test]
-fn a_tool_gets_one_word_and_no_terminal_and_no_environment() {
+fn tool_gets_one_argument_no_terminal_and_no_environment() {
     let config = r#"
 version: 1
 sandbox: { require_os_sandbox: false }
@@ -243,11 +243,11 @@ tools:
 
 // invariant: 4
 #[test]
-fn walls_that_do_not_hold_are_asked_about_or_refused() {
+fn missing_sandbox_is_asked_about_or_refused() {
     let tools = "tools: { hello: { command: [echo, hello], approval: none } }";
     let verdict = |sandbox: &str| {
         let place = Place::new(&format!("version: 1\n{sandbox}\n{tools}\n"));
-        let command = place.without_walls(&["decide", "--config", "c.yaml"]);
+        let command = place.without_namespaces(&["decide", "--config", "c.yaml"]);
         let (_, printed, _) = feed(command, b"{\"id\":1,\"tool\":\"hello\"}\n");
         let line: Value = serde_json::from_str(&printed).unwrap();
         line["verdict"].as_str().unwrap().to_owned()
@@ -258,16 +258,16 @@ fn walls_that_do_not_hold_are_asked_about_or_refused() {
     let code = |fallback: &str| {
         let sandbox = format!("sandbox: {{ require_os_sandbox: true, os_sandbox_fallback: {fallback} }}");
         let place = Place::new(&format!("version: 1\n{sandbox}\n{tools}\n"));
-        told(place.without_walls(&["call", "hello", "--config", "c.yaml", "--json"]).output().unwrap())
+        told(place.without_namespaces(&["call", "hello", "--config", "c.yaml", "--json"]).output().unwrap())
     };
     let (exit, printed, complaint) = code("fail_fast");
-    assert!(exit == 3 && printed.is_empty() && complaint.contains("nothing is begun"), "{complaint}");
+    assert!(exit == 3 && printed.is_empty() && complaint.contains("requires an OS sandbox"), "{complaint}");
     let (exit, printed, _) = code("refuse_tools");
     assert!(exit == 3 && printed.contains("no_walls"), "{printed}");
 }
 
 #[test]
-fn an_untrusted_project_grants_nothing_and_can_still_deny() {
+fn untrusted_project_grants_nothing_and_can_still_deny() {
     let place = Place::new("version: 1");
     let user = place.path().join("config/askfirst");
     std::fs::create_dir_all(&user).unwrap();
@@ -297,7 +297,7 @@ fn an_untrusted_project_grants_nothing_and_can_still_deny() {
 }
 
 #[test]
-fn hostile_text_reaches_no_screen_raw() {
+fn hostile_text_is_printed_escaped() {
     let place = Place::new(CONFIG);
     let name = "evil\u{1b}[2J\u{202e}\u{7}";
     let (_, printed, complaint) = place.run(&["call", name, "--config", "c.yaml"]);
@@ -307,7 +307,7 @@ fn hostile_text_reaches_no_screen_raw() {
 }
 
 #[test]
-fn explaining_a_tool_that_is_not_offered_says_so() {
+fn explain_reports_a_tool_that_is_not_offered() {
     let place = Place::new(CONFIG);
     let (_, printed, _) = place.run(&["explain", "shell", "--config", "c.yaml"]);
     assert!(printed.contains("this config offers no tool of that name"), "{printed}");
@@ -315,9 +315,9 @@ fn explaining_a_tool_that_is_not_offered_says_so() {
     assert!(!printed.contains("no tool of that name"), "{printed}");
 }
 
-/// A parser of somebody else's panics over it, and would say so with the text.
+/// A third-party parser panics on this text, and its panic message would contain the text.
 #[test]
-fn a_command_that_a_parser_fails_on_reaches_no_screen_raw() {
+fn command_that_the_parser_fails_on_is_printed_escaped() {
     let root = "sandbox: { require_os_sandbox: false, paths: { repo: { root: ., mode: rw } } }";
     let place = Place::new(&format!("version: 1\n{root}\nshell: {{ default: {{ approval: none }} }}\n"));
     let command = "\u{1b}[2J``${\\\\$(}`\u{68b}";
@@ -330,7 +330,7 @@ fn a_command_that_a_parser_fails_on_reaches_no_screen_raw() {
 }
 
 #[test]
-fn help_man_completions_and_schema_come_out() {
+fn help_man_completions_and_schema_are_printed() {
     let place = Place::new(CONFIG);
     let (code, help, _) = place.run(&["--help"]);
     assert!(code == 0 && help.contains("Exit codes:") && help.contains("decide"));
@@ -344,7 +344,7 @@ fn help_man_completions_and_schema_come_out() {
 }
 
 #[test]
-fn every_command_prints_json_when_asked() {
+fn every_command_prints_json_with_the_flag() {
     let place = Place::new(CONFIG);
     place.run(&["call", "hello", "--config", "c.yaml"]);
     for args in [
@@ -368,7 +368,7 @@ fn every_command_prints_json_when_asked() {
 }
 
 #[test]
-fn the_demo_runs_unattended() {
+fn demo_runs_unattended_with_mode_flags() {
     let place = Place::new(CONFIG);
     let (code, printed, _) = place.run(&["demo", "--approve-all"]);
     assert_eq!(code, 0, "{printed}");
@@ -383,7 +383,7 @@ fn the_demo_runs_unattended() {
     assert_eq!(place.run(&["demo"]).0, 5);
 }
 
-/// One call of `decide` in a folder.
+/// Returns the verdict of `decide` for one call in a folder.
 fn verdict(place: &Place, folder: &str, call: &str) -> String {
     let config = place.path().join("c.yaml").display().to_string();
     let mut command = place.command(&["decide", "--config", &config]);
@@ -394,7 +394,7 @@ fn verdict(place: &Place, folder: &str, call: &str) -> String {
 }
 
 #[test]
-fn a_rule_about_a_path_means_the_file_that_the_tool_would_touch() {
+fn path_rule_applies_to_the_file_that_the_tool_would_access() {
     let place = Place::new(
         r#"
 version: 1
@@ -424,7 +424,7 @@ tools:
         ("show", "secret.txt", [".", "cache"], "ask"),
         ("custom", cached.as_str(), [".", "cache"], "allow"),
         ("custom", "cache/a", [".", "."], "allow"),
-        // Where nobody knows what a path is relative to, no rule is the milder for it.
+        // If it is unknown what a path is relative to, no rule gets milder.
         ("custom", "a", ["cache", "cache"], "ask"),
         ("custom", "cache/a", ["cache", "cache"], "ask"),
     ];

@@ -1,4 +1,4 @@
-//! However a session ends, what its commands made is searched before nobody is left to do so.
+//! Tests that askfirst searches the new files of commands, however a session ends.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ ledger: { path: ./record.jsonl }
 shell: { default: { approval: none } }
 "#;
 
-/// Makes what is protected, says so, and goes on.
+/// Creates a protected name, signals that it did, and keeps running.
 const PLANT: &str = "echo evil > work/.envrc; touch work/ready; sleep 60";
 
 fn place() -> Place {
@@ -47,7 +47,7 @@ fn signal(child: &Child, signal: rustix::process::Signal) {
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
-/// How it ended, and what it said on its standard error.
+/// Waits for the end. Returns the exit code and the standard error.
 fn end(mut child: Child) -> (i32, String) {
     let mut err = String::new();
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
@@ -59,7 +59,7 @@ fn is_moved(place: &Place) -> bool {
     !is_there("work/.envrc") && is_there("work/.envrc.quarantined-by-askfirst")
 }
 
-/// Starts a command in the background, makes these calls once it has made what it makes, and ends the input.
+/// Starts a command in the background, makes these calls once the protected name exists, and closes the input.
 fn run_with_background(place: &Place, calls: &str) -> (String, String) {
     let mut child = start(place, &["--config", "c.yaml", "--json", "run", "--approve-all", "-"]);
     let mut stdin = child.stdin.take().unwrap();
@@ -75,15 +75,15 @@ fn run_with_background(place: &Place, calls: &str) -> (String, String) {
 
 // invariant: 4
 #[test]
-fn what_a_command_in_the_background_made_is_moved_aside_when_the_session_ends() {
+fn background_files_are_quarantined_when_the_session_ends() {
     let place = place();
     let (out, err) = run_with_background(&place, "");
     assert!(is_moved(&place), "{out}{err}");
-    assert!(err.contains("walls: ") && err.contains("work/.envrc` appeared"), "{err}");
+    assert!(err.contains("sandbox: ") && err.contains("work/.envrc` appeared"), "{err}");
 }
 
 #[test]
-fn a_command_in_the_background_is_stopped_behind_walls_too() {
+fn background_command_is_stopped_in_the_sandbox() {
     let place = place();
     let (out, err) = run_with_background(&place, r#"{"tool":"shell_stop","args":{"id":"job-1"}}"#);
     let stopped: serde_json::Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
@@ -92,7 +92,7 @@ fn a_command_in_the_background_is_stopped_behind_walls_too() {
 }
 
 #[test]
-fn sandbox_that_is_told_to_end_ends_its_program_and_moves_aside_what_that_made() {
+fn sandbox_ends_its_program_and_quarantines_on_a_signal() {
     use rustix::process::Signal;
     for (told, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         let place = place();
@@ -106,7 +106,7 @@ fn sandbox_that_is_told_to_end_ends_its_program_and_moves_aside_what_that_made()
 }
 
 #[test]
-fn a_client_that_leaves_while_a_command_runs_does_not_leave_behind_what_it_made() {
+fn command_of_a_client_that_left_is_ended_and_quarantined() {
     for told in [None, Some(rustix::process::Signal::TERM)] {
         let place = place();
         let mut child = start(&place, &["--config", "c.yaml", "serve", "--approve-all"]);

@@ -1,9 +1,9 @@
-//! Every console block of the guide and the README is run, and must print what it says.
+//! Runs every console block of the guide and the README, and compares the output.
 
 use std::path::Path;
 use std::process::Command;
 
-/// A fenced block: its language, what follows it, and the text.
+/// A fenced block: its language, its file name and its text.
 struct Block<'a> {
     language: &'a str,
     file: Option<&'a str>,
@@ -24,7 +24,7 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     found
 }
 
-/// Commands and what they must print; a line `…` stands for any lines, `…` at an end for any rest of the line.
+/// Returns the commands with their expected output. A line `…` matches any lines, `…` at an end any rest of a line.
 fn commands(text: &str) -> Vec<(&str, Vec<&str>)> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in text.lines() {
@@ -53,7 +53,7 @@ fn agrees(wanted: &[&str], printed: &[&str]) -> bool {
 }
 
 #[test]
-fn every_page_of_the_guide_does_what_it_says() {
+fn console_blocks_of_the_guide_print_what_they_show() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let mut pages: Vec<_> =
         std::fs::read_dir(root.join("docs/guide")).unwrap().map(|entry| entry.unwrap().path()).collect();

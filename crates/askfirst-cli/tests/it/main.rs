@@ -1,4 +1,4 @@
-//! The project as a whole: its rooms, and the command line as its users meet it.
+//! Tests of the whole project: the structure of its crates, and the command line as users see it.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,7 +6,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
-    reason = "a test says no by panicking"
+    reason = "a test fails by panicking"
 )]
 
 mod commands;
@@ -17,11 +17,11 @@ mod mcp;
 mod names;
 mod output;
 mod person;
+mod sandbox;
 mod secrets;
 mod serve_http;
 mod shell;
 mod spec;
 mod tidy;
-mod told;
-mod walls;
+mod warnings;
 mod watch;

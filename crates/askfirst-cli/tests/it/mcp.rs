@@ -1,4 +1,4 @@
-//! The gateway as a client starts it: the real binary in front of a real server.
+//! Tests of the gateway as a client starts it: the real binary in front of a real server.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ tools:
   mcp__srv__wipe: { approval: deny }
 "#;
 
-/// A server in a few lines: lists three tools and echoes what it is called with.
+/// A small server that lists three tools and echoes the arguments of each call.
 const SERVER: &str = r#"
 import json, sys
 for line in sys.stdin:
@@ -37,7 +37,7 @@ fn answers(printed: &str) -> std::collections::BTreeMap<u64, Value> {
 }
 
 #[test]
-fn a_server_behind_the_gateway_is_called_refused_and_recorded_and_its_exit_code_passes() {
+fn gateway_calls_refuses_logs_and_returns_the_servers_exit_code() {
     let place = Place::new(CONFIG);
     std::fs::write(place.path().join("server.py"), SERVER).unwrap();
     let input = call(1, "echo") + &call(2, "wipe") + &call(3, "ask");
@@ -47,7 +47,7 @@ fn a_server_behind_the_gateway_is_called_refused_and_recorded_and_its_exit_code_
     let told = answers(&printed);
     assert_eq!(told[&1]["content"][0]["text"], r#"{"n": 1}"#);
     assert_eq!(told[&2]["isError"], true);
-    assert_eq!(told[&3]["isError"], true, "nobody can be asked: {printed}");
+    assert_eq!(told[&3]["isError"], true, "no one can be asked: {printed}");
     let (code, verified, _) = place.run(&["--config", "c.yaml", "log", "verify"]);
     assert_eq!(code, 0, "{verified}");
     let (_, log, _) = place.run(&["--config", "c.yaml", "log"]);
@@ -59,7 +59,7 @@ fn a_server_behind_the_gateway_is_called_refused_and_recorded_and_its_exit_code_
 }
 
 #[test]
-fn calls_of_several_servers_behind_one_gateway_are_all_in_the_log() {
+fn gateway_with_several_servers_logs_all_calls() {
     let config = CONFIG.to_owned()
         + "  mcp__other__echo: { approval: none }\nmcp:\n  srv: { command: [python3, server.py] }\n  other: { command: [python3, server.py] }\n";
     let place = Place::new(&config);
@@ -82,7 +82,7 @@ fn calls_of_several_servers_behind_one_gateway_are_all_in_the_log() {
 }
 
 #[test]
-fn a_gateway_that_is_told_to_end_takes_its_server_with_it() {
+fn gateway_ends_its_server_on_a_signal() {
     let place = Place::new(CONFIG);
     let script = "echo $$ > id.new; mv id.new id; cat >/dev/null; trap '' TERM; sleep 600 & wait; wait";
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_askfirst"));
@@ -97,7 +97,7 @@ fn a_gateway_that_is_told_to_end_takes_its_server_with_it() {
         }
         holds()
     };
-    // The record is there once the session is open, and with it whoever listens to signals.
+    // Once the audit log exists, the session is open and handles signals.
     assert!(eventually(&|| place.path().join("id").exists() && place.path().join("record.jsonl").exists()));
     std::thread::sleep(std::time::Duration::from_millis(200));
     let server = std::fs::read_to_string(place.path().join("id")).unwrap();
@@ -110,7 +110,7 @@ fn a_gateway_that_is_told_to_end_takes_its_server_with_it() {
 }
 
 #[test]
-fn what_cannot_be_started_or_named_says_so() {
+fn server_that_cannot_start_or_has_no_name_is_an_error() {
     let place = Place::new(CONFIG);
     let run = |args: &[&str]| place.run(&[&["--config", "c.yaml", "mcp"], args].concat());
     assert_eq!(run(&["--", "no-such-server"]).0, 125);
@@ -120,7 +120,7 @@ fn what_cannot_be_started_or_named_says_so() {
 }
 
 #[test]
-fn a_clients_config_is_shown_written_and_undone() {
+fn client_config_is_printed_written_and_restored() {
     let place = Place::new(CONFIG);
     let file = place.path().join("client.json");
     let text = r#"{ "mcpServers": { "srv": { "command": "python3", "args": ["server.py"] } } }"#;
@@ -136,13 +136,13 @@ fn a_clients_config_is_shown_written_and_undone() {
 }
 
 #[test]
-fn a_server_that_takes_nothing_is_ended_once_its_client_is_gone() {
+fn server_that_reads_nothing_is_ended_after_its_client_left() {
     let place = Place::new(CONFIG);
     let told = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n";
-    // More than the way to the server holds, and less than that and the way to the gateway.
+    // More than the pipe to the server holds, but less than this pipe and the one to the gateway together.
     let input = told.repeat(1_400_000 / told.len());
     let args = ["--config", "c.yaml", "mcp", "--name", "srv", "--", "sleep", "100000"];
     let (code, _, complaint) = place.feed(&args, input.as_bytes());
     assert_eq!(code, 128 + 9, "{complaint}");
-    assert!(complaint.contains("does not take what it is sent"), "{complaint}");
+    assert!(complaint.contains("stopped reading its input"), "{complaint}");
 }

@@ -1,4 +1,4 @@
-//! A secret that stands where a name belongs is told to nobody: not in an error, not in a reason, not in the record.
+//! Tests that a secret in place of a name is in no error, no reason and no audit log.
 
 use crate::commands::Place;
 
@@ -11,13 +11,13 @@ tools:
   echo: { command: [echo, --, "{text}"], args: { text: { type: string } }, approval: none }
 "#;
 
-/// Built from parts, so that no scanner takes this file for a leak.
+/// Returns a token, built from parts so that no scanner reports this file as a leak.
 fn token() -> String {
     format!("ghp{}{}", "_", "aB3dE6gH9".repeat(4))
 }
 
 #[test]
-fn a_secret_in_place_of_a_name_is_told_to_nobody() {
+fn secret_in_place_of_a_name_is_never_printed() {
     let (place, token) = (Place::new(CONFIG), token());
     let args = format!(r#"{{"{token}":1}}"#);
     let twice = format!(r#"{{"{token}":1,"{token}":2}}"#);
@@ -48,7 +48,7 @@ fn a_secret_in_place_of_a_name_is_told_to_nobody() {
     let (_, out, err) = place.feed(&["decide", "--config", "c.yaml"], lines.as_bytes());
     let told = |line: &str| {
         let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
-        // The arguments of a request are those that were sent, for whoever asks about them.
+        // A request contains the arguments as they were sent, because the caller asks about them.
         if let Some(request) = line["request"].as_object_mut() {
             request.remove("args");
             request.remove("payload");
@@ -65,7 +65,7 @@ fn a_secret_in_place_of_a_name_is_told_to_nobody() {
 }
 
 #[test]
-fn a_value_that_the_config_calls_secret_is_in_no_error() {
+fn value_that_the_config_calls_secret_is_in_no_error() {
     let config = format!("{CONFIG}secrets: {{ args: [where, path] }}\n");
     let place = Place::new(&config);
     let args = ["call", "read_file", "--config", "c.yaml", "--args", r#"{"path":"not-for-anybody"}"#];
@@ -75,7 +75,7 @@ fn a_value_that_the_config_calls_secret_is_in_no_error() {
 }
 
 #[test]
-fn the_password_of_a_command_is_in_no_explanation_verdict_or_record() {
+fn password_of_a_command_is_never_printed_or_logged() {
     let config = format!(
         "{CONFIG}  lg: {{ command: [docker, login, -p, \"{{pw}}\"], args: {{ pw: {{ type: string }} }} }}\n"
     );

@@ -1,4 +1,4 @@
-//! What could not be written was not said: no command that prints ends as if it had.
+//! Tests that no command succeeds if its output could not be written.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -41,29 +41,29 @@ fn place() -> Place {
 }
 
 #[test]
-fn a_full_standard_output_is_said_and_is_no_success() {
+fn full_standard_output_is_reported_and_fails() {
     let place = place();
     for words in PRINT {
         let args = [words, &["--config", "c.yaml"][..]].concat();
         let full = File::options().write(true).open("/dev/full").unwrap();
         let (code, err) = place.writing_into(&args, full.into());
         assert_eq!(code, 1, "{words:?}: {err}");
-        let said = "error: standard output cannot be written: ";
+        let said = "error: cannot write standard output: ";
         assert_eq!(err.matches(said).count(), 1, "{words:?}: {err}");
     }
 }
 
 #[test]
-fn a_higher_code_stays_when_standard_output_is_full() {
+fn higher_exit_code_stays_when_standard_output_is_full() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let args = ["call", "denied", "--json", "--config", "c.yaml"];
     let (code, err) = place().writing_into(&args, full.into());
     assert_eq!(code, 3, "{err}");
-    assert!(err.contains("standard output cannot be written"), "{err}");
+    assert!(err.contains("cannot write standard output"), "{err}");
 }
 
 #[test]
-fn a_reader_that_went_away_is_no_failure() {
+fn closed_pipe_is_not_a_failure() {
     let place = place();
     for words in PRINT {
         let (reader, writer) = std::io::pipe().unwrap();

@@ -1,4 +1,4 @@
-//! A person at a terminal: a real pty, real keys, the real binary.
+//! Tests with a person at a terminal: a real pty, real keys, the real binary.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -11,9 +11,9 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::commands::Place;
 
+mod signals;
 mod stories;
 mod together;
-mod told_to_end;
 
 const CONFIG: &str = r#"
 version: 1
@@ -22,7 +22,7 @@ tools:
   note: { command: [echo, --, "{text}"], args: { text: { type: string } } }
 "#;
 
-/// A terminal with askfirst in it.
+/// A terminal that runs askfirst.
 pub(crate) struct Terminal {
     master: File,
     child: Child,
@@ -40,13 +40,13 @@ impl Terminal {
         Self::program(place, env!("CARGO_BIN_EXE_askfirst"), args, env)
     }
 
-    /// A terminal with any program in it.
+    /// Starts a terminal with any program.
     fn program(place: &Place, program: &str, args: &[&str], env: &[(&str, &str)]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-        // High enough that nothing has to be scrolled to before it is approved.
+        // High enough to approve every request without scrolling.
         let size = rustix::termios::Winsize { ws_row: 120, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
         rustix::termios::tcsetwinsize(&master, size).unwrap();
         let side = || File::options().read(true).write(true).open(&name).unwrap();
@@ -76,7 +76,7 @@ impl Terminal {
         writeln!(self.master, "{line}").unwrap();
     }
 
-    /// Waits until a text was printed, after what was waited for before.
+    /// Waits until the terminal shows a text, after the text of the previous wait.
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
         for _ in 0..3_000 {
             let ended = self.reader.is_finished();
@@ -99,7 +99,7 @@ impl Terminal {
         page
     }
 
-    /// Types at once.
+    /// Types keys at once, without waiting for the prompt.
     fn type_keys(&mut self, keys: &str) {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
@@ -117,7 +117,7 @@ impl Terminal {
 
     pub(crate) fn end(mut self) -> (i32, String) {
         let code = self.child.wait().unwrap().code().unwrap();
-        // What it printed last is still on the way until nothing holds the terminal any more.
+        // The last output may arrive until no process holds the terminal.
         let until = std::time::Instant::now() + Duration::from_secs(20);
         while !self.reader.is_finished() && std::time::Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
@@ -129,7 +129,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // A story that went wrong leaves nobody at a prompt.
+        // A failed test leaves no program at a prompt.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -149,7 +149,7 @@ fn session_answer_is_listed_and_revoked_during_a_run() {
     let page = terminal.press("s");
     assert!(page.contains("echo -- one") && page.contains("default_approval"), "{page}");
     terminal.wait_for("approved for the session");
-    // The second equal call runs unasked; the third waits, and meanwhile the first answer is looked at and taken back.
+    // The second, equal call runs without asking. While the third waits, the test lists and revokes the first answer.
     terminal.wait_for("echo -- two");
     let (code, listed, complaint) = place.run(&["memory", "--json"]);
     assert_eq!(code, 0, "{complaint}");
@@ -166,10 +166,10 @@ fn session_answer_is_listed_and_revoked_during_a_run() {
     terminal.press("y");
     terminal.wait_for("approved once");
     let page = terminal.press("n");
-    assert!(page.contains("echo -- one"), "what was taken back is asked again: {page}");
+    assert!(page.contains("echo -- one"), "a revoked answer is asked again: {page}");
     let (code, rest) = terminal.end();
     assert_eq!(code, 4, "{rest}");
-    assert_eq!(place.run(&["memory"]).1.trim(), "nothing is remembered (0 running sessions)");
+    assert_eq!(place.run(&["memory"]).1.trim(), "no remembered decisions (0 running sessions)");
     let (code, printed, _) = place.run(&["log", "verify", "--config", "c.yaml"]);
     assert_eq!(code, 0, "{printed}");
 }
@@ -193,7 +193,7 @@ fn reason_reaches_the_agent_and_a_stop_lists_the_rest() {
 }
 
 #[test]
-fn a_call_that_is_told_to_end_gives_the_terminal_back_and_ends_its_tools() {
+fn call_restores_the_terminal_and_ends_its_tools_on_a_signal() {
     let place = Place::new(
         "version: 1\nsandbox: { require_os_sandbox: false }\ntools:\n  nap: { command: [sleep, \"1000\"], approval: none }\n",
     );
@@ -234,7 +234,7 @@ fn a_call_that_is_told_to_end_gives_the_terminal_back_and_ends_its_tools() {
 }
 
 #[test]
-fn what_was_edited_is_told_to_whoever_asked_and_to_whoever_reads_the_record() {
+fn edited_call_is_reported_to_the_agent_and_logged() {
     let place = Place::new(CONFIG);
     let call = r#"{"id":7,"tool":"note","args":{"text":"one"}}"#;
     std::fs::write(place.path().join("calls.jsonl"), format!("{call}\n")).unwrap();
@@ -256,7 +256,7 @@ fn what_was_edited_is_told_to_whoever_asked_and_to_whoever_reads_the_record() {
 }
 
 #[test]
-fn a_project_is_trusted_by_a_person_and_no_longer_when_it_changes() {
+fn project_trust_needs_a_person_and_ends_on_a_change() {
     let place = Place::new(CONFIG);
     let project = place.path().join("askfirst.yaml");
     std::fs::write(&project, "version: 1\ntools: { lookup: { approval: none } }\n").unwrap();
@@ -273,7 +273,7 @@ fn a_project_is_trusted_by_a_person_and_no_longer_when_it_changes() {
     let mut terminal =
         Terminal::with(&place, &["trust"], &[("EDITOR", "sed -i s/askfirst.yaml/other.yaml/")]);
     terminal.press("e");
-    assert_eq!(terminal.end().0, 4, "what was edited is another question");
+    assert_eq!(terminal.end().0, 4, "an edited request is another request");
     assert_eq!(verdict(), "ask");
     let mut terminal = Terminal::start(&place, &["trust"]);
     terminal.press("y");
@@ -289,14 +289,14 @@ fn a_project_is_trusted_by_a_person_and_no_longer_when_it_changes() {
 }
 
 #[test]
-fn init_asks_writes_a_config_and_has_it_trusted_by_a_person() {
+fn init_asks_writes_a_config_and_asks_for_trust() {
     let place = Place::new(CONFIG);
     std::fs::write(place.path().join("Cargo.toml"), "").unwrap();
     let mut terminal = Terminal::start(&place, &["init"]);
     terminal.answer("read files below this folder", "");
     terminal.answer("May it change them?", "nonsense");
     terminal.answer("one of: ask, yes, never", "yes");
-    terminal.answer("only look", "");
+    terminal.answer("only read", "");
     terminal.answer("build and test (Rust)", "y");
     terminal.answer("reach the network?", "");
     let page = terminal.press("y");
@@ -307,6 +307,6 @@ fn init_asks_writes_a_config_and_has_it_trusted_by_a_person() {
     let (_, printed, _) = place.feed(&["decide"], &[&call[..], b"\n"].concat());
     assert!(printed.contains(r#""verdict":"allow""#), "{printed}");
     let mut terminal = Terminal::start(&place, &["init"]);
-    terminal.wait_for("here already");
+    terminal.wait_for("already exists here");
     assert_eq!(terminal.end().0, 2);
 }

@@ -1,4 +1,4 @@
-//! Passwords in commands and under secret names are told by no command; what decides is told by all.
+//! Tests that no command prints passwords, and that every command prints the reason for a verdict.
 
 use crate::commands::Place;
 use crate::person::Terminal;
@@ -15,7 +15,7 @@ tools:
 "#;
 
 #[test]
-fn explain_hides_the_passwords_of_a_command_and_nothing_else() {
+fn explain_redacts_only_the_passwords_of_a_command() {
     let place = Place::new(CONFIG);
     let line = r#"{"command":"mysql -phunter2; PGPASSWORD=hunter2 psql; X_TOKEN=./evil.sh true;./evil.sh"}"#;
     let words = r#"{"argv":["mysql","-phunter2","x"]}"#;
@@ -32,11 +32,11 @@ fn explain_hides_the_passwords_of_a_command_and_nothing_else() {
     let (_, out, _) =
         place.run(&["explain", "login", "--args", r#"{"user":"u","password":"t"}"#, "--config", "c.yaml"]);
     let folder = place.path().canonicalize().unwrap();
-    assert!(out.contains(&*folder.to_string_lossy()), "a fact of ours is hidden: {out}");
+    assert!(out.contains(&*folder.to_string_lossy()), "our own fact is redacted: {out}");
 }
 
 #[test]
-fn refusals_and_results_do_not_say_secrets_again() {
+fn refusals_and_results_repeat_no_secrets() {
     let place = Place::new(CONFIG);
     let refused = r#"{"user":"u","password":"-hunter2xyzzy"}"#;
     for more in [&["--config", "c.yaml"][..], &["--config", "c.yaml", "--json"]] {
@@ -49,7 +49,7 @@ fn refusals_and_results_do_not_say_secrets_again() {
 }
 
 #[test]
-fn memory_hides_what_the_config_of_a_session_calls_secret() {
+fn memory_redacts_the_secrets_of_each_sessions_config() {
     let place = Place::new(CONFIG);
     let line = |phrase: &str| format!(r#"{{"tool":"asks","args":{{"pin":13371337,"phrase":"{phrase}"}}}}"#);
     let lines = [line("correct horse"), line("battery staple")].join("\n");

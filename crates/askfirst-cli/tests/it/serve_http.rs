@@ -1,4 +1,4 @@
-//! Our own server over HTTP: the same checks at the door as the gateway's, the same pipeline behind it.
+//! Tests of our own server over HTTP: it checks clients like the gateway, and uses the same pipeline.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -32,7 +32,7 @@ impl Drop for Served {
     }
 }
 
-/// What came back: the status, the session it names, and the last message in it.
+/// A response: its status, its session and its last message.
 struct Answer {
     status: u16,
     session: Option<String>,
@@ -59,7 +59,7 @@ impl Served {
         Self { child, address }
     }
 
-    /// One request with these headers besides those that every request has.
+    /// Sends a request with these headers in addition to the common ones.
     fn post(&self, headers: &[(&str, &str)], body: &Value) -> Answer {
         self.send(headers, &body.to_string())
     }
@@ -78,7 +78,7 @@ impl Served {
         Answer { status, session, message: messages.next_back().unwrap_or_default() }
     }
 
-    /// A request whose answer is read as it comes.
+    /// Sends a request and returns the response as a stream.
     fn stream(&self, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let mut head = format!("POST /mcp HTTP/1.0\r\nContent-Length: {}\r\n", body.len());
@@ -125,7 +125,7 @@ fn call(id: u32, tool: &str, args: Value) -> Value {
 }
 
 #[test]
-fn who_has_no_token_or_comes_from_elsewhere_is_not_let_in() {
+fn http_client_without_token_or_from_elsewhere_is_refused() {
     let place = Place::new(CONFIG);
     let served = Served::start(&place);
     let token = format!("Bearer {TOKEN}");
@@ -148,7 +148,7 @@ fn who_has_no_token_or_comes_from_elsewhere_is_not_let_in() {
 }
 
 #[test]
-fn both_revisions_are_served_and_sessions_do_not_mix() {
+fn http_serves_both_revisions_and_separates_sessions() {
     let place = Place::new(CONFIG);
     let served = Served::start(&place);
     let (one, other) = (served.begin(), served.begin());
@@ -182,17 +182,17 @@ fn both_revisions_are_served_and_sessions_do_not_mix() {
 }
 
 #[test]
-fn a_client_over_http_is_answered_for_by_whoever_watches() {
+fn http_client_is_answered_by_the_watcher() {
     let place = Place::new(CONFIG);
     let mut terminal = Terminal::start(&place, &["watch"]);
-    terminal.wait_for("waiting for questions");
+    terminal.wait_for("waiting for requests");
     let served = std::sync::Arc::new(Served::start(&place));
     let session = served.begin();
     let (asking, of) = (std::sync::Arc::clone(&served), session.clone());
     let asked =
         std::thread::spawn(move || asking.in_session(&of, &call(1, "note", json!({"text": "from afar"}))));
     terminal.wait_for("from afar");
-    // Others go on meanwhile.
+    // Other calls continue meanwhile.
     let told = served.in_session(&session, &call(2, "free", json!({})));
     assert_eq!(told.message["result"]["structuredContent"]["stdout"], "free\n");
     terminal.press("y");
@@ -201,7 +201,7 @@ fn a_client_over_http_is_answered_for_by_whoever_watches() {
 }
 
 #[test]
-fn a_client_over_http_that_offers_it_is_asked_on_the_stream_of_its_call_or_by_its_result() {
+fn http_client_with_elicitation_is_asked_by_stream_or_result() {
     let place = Place::new(CONFIG);
     let served = Served::with(&place, &["--ask-by", "elicitation"]);
     let (session, token) = (served.begin(), format!("Bearer {TOKEN}"));

@@ -1,4 +1,4 @@
-//! The cases of `spec/shell`: each row's rule as config, judged by `askfirst decide`. See `spec/shell/README.md`.
+//! Runs the cases of `spec/shell` through `askfirst decide`, with each row's rule as config. See `spec/shell/README.md`.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Ordinary commands that are asked about, and why that is right.
+/// Ordinary commands that need asking, each with the reason.
 const ASKED: [(&str, &str); 2] = [
     ("sh-036", "it lists a folder of the person's home, which is no root of the workspace"),
     ("ro-t154", "`src/link` leads to `.env`, so that `src/*` reads a file that usually holds secrets"),
@@ -21,12 +21,12 @@ struct Case {
     command: String,
     #[serde(default)]
     must_not: Option<String>,
-    /// `ask`, where a denial holds only perhaps.
+    /// `ask` for commands that a deny rule may or may not match.
     #[serde(default)]
     may: Option<String>,
 }
 
-/// Every case below a folder, dangerous or ordinary.
+/// Returns every case in a folder, dangerous or ordinary.
 fn cases(folder: &Path) -> Vec<Case> {
     let mut found = Vec::new();
     let mut entries: Vec<PathBuf> =
@@ -47,7 +47,7 @@ fn cases(folder: &Path) -> Vec<Case> {
     found
 }
 
-/// The config that a row's rule stands for.
+/// Returns the config for a row's rule.
 fn config(rule: &str) -> String {
     let quoted = |text: &str| serde_json::to_string(text).unwrap();
     let mut rules = Vec::new();
@@ -79,7 +79,7 @@ fn config(rule: &str) -> String {
     )
 }
 
-/// The workspace that the commands are about.
+/// Creates the workspace that the commands use.
 fn workspace() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let path = &folder.path().join("repo");
@@ -97,7 +97,7 @@ fn workspace() -> tempfile::TempDir {
     folder
 }
 
-/// The command with the workspace's real place for `/repo`, where that begins a path.
+/// Returns the command with the real path of the workspace instead of `/repo` at the start of paths.
 fn placed(command: &str, place: &str) -> String {
     let mut out = String::new();
     for (at, part) in command.split("/repo").enumerate() {
@@ -110,7 +110,7 @@ fn placed(command: &str, place: &str) -> String {
     out
 }
 
-/// What `decide` says to the commands under one rule.
+/// Returns the verdicts of `decide` for the commands of one rule.
 fn verdicts(workspace: &Path, rule: &str, cases: &[&Case]) -> Vec<Value> {
     let place = workspace.to_str().unwrap();
     std::fs::write(workspace.join("askfirst.yaml"), config(rule)).unwrap();
@@ -153,7 +153,7 @@ fn why(verdict: &Value) -> String {
     texts.collect::<Vec<_>>().join(" / ") + " [" + first + "]"
 }
 
-/// Whether what is denied stands in the line as it is, so that nothing short of a denial will do.
+/// Whether the line contains the denied command as plain text, so that only `deny` is correct.
 fn is_visible(case: &Case) -> bool {
     if case.may.as_deref() == Some("ask") {
         return false;
@@ -164,7 +164,7 @@ fn is_visible(case: &Case) -> bool {
 
 // invariant: 7
 #[test]
-fn no_dangerous_command_runs_unasked_and_ordinary_ones_do() {
+fn dangerous_commands_need_asking_and_ordinary_ones_do_not() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("spec/shell");
     let folder = std::env::var_os("ASKFIRST_SHELL_CASES").map_or(own, PathBuf::from);
     let cases = cases(&folder);

@@ -1,4 +1,4 @@
-//! The corpus of cases, through the library and through the command line.
+//! Runs the corpus of cases through the library, the command line, the MCP server and the gateway.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use askfirst::toolset::BoxFuture;
 use askfirst::{
     Approval, ApprovalAware, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Assessment, Cause,
-    Invocation, Mode, Outcome, ToolDefinition, ToolError, Toolset, Walls,
+    Invocation, Mode, Outcome, SandboxStatus, ToolDefinition, ToolError, Toolset,
 };
 use askfirst_config::{Config, LoadOptions, Places, effective, load};
 use askfirst_mcp::serve::{BEAT, Running, Server};
@@ -27,7 +27,7 @@ struct Spec {
     /// Folders that the config's roots need.
     #[serde(default)]
     folders: Vec<String>,
-    /// Words that each must stand in some warning; without it, there must be no warning.
+    /// Words that some warning must contain. If the list is missing, there must be no warning.
     #[serde(default)]
     warns: Vec<String>,
     /// Lines of `effective`.
@@ -80,7 +80,7 @@ fn specs() -> Vec<(String, Spec)> {
     found
 }
 
-/// A folder with the spec's config in it, and nothing else in force.
+/// A folder with the config of a case, and no other config.
 fn folder_for(spec: &Spec) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in &spec.folders {
@@ -119,7 +119,7 @@ fn library_gives_the_verdicts_of_the_cases() {
     for (name, spec) in specs() {
         let folder = folder_for(&spec);
         let config = config_in(folder.path(), &name);
-        let policy = config.policy(Walls::Missing);
+        let policy = config.policy(SandboxStatus::Missing);
         let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
         assert_eq!(warnings.is_empty(), spec.warns.is_empty(), "{name}: {warnings:?}");
         for word in &spec.warns {
@@ -182,7 +182,7 @@ fn command_line_gives_the_verdicts_of_the_cases() {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         assert_eq!(lines.len(), calls.len(), "{name}");
-        let policy = config_in(folder.path(), &name).policy(Walls::Missing);
+        let policy = config_in(folder.path(), &name).policy(SandboxStatus::Missing);
         for (id, (line, call)) in lines.iter().zip(calls).enumerate() {
             assert_eq!(line["id"], id, "{name}");
             if !policy.names(&call.tool) && !OFFERED.contains(&&*call.tool) {
@@ -205,7 +205,7 @@ fn modes_treat_requests_as_their_table_says() {
     let mut tried = 0;
     for (name, spec) in specs() {
         let folder = folder_for(&spec);
-        let policy = config_in(folder.path(), &name).policy(Walls::Missing);
+        let policy = config_in(folder.path(), &name).policy(SandboxStatus::Missing);
         for call in &spec.calls {
             for (mode, becomes) in &call.modes {
                 tried += 1;
@@ -237,10 +237,10 @@ fn modes_treat_requests_as_their_table_says() {
     assert!(tried >= 15, "{tried}");
 }
 
-/// Names that `decide` knows without an entry in the config.
+/// Tool names that `decide` accepts without an entry in the config.
 const OFFERED: [&str; 4] = ["shell", "exec", "worker_call", "worker_create"];
 
-/// What became of a call in strict mode: the message of a refusal tells a verdict from the mode.
+/// Returns the verdict for a call in strict mode. The message of a refusal shows whether the policy or the mode refused.
 fn verdict_of(text: &str, refused: bool) -> &'static str {
     match (refused, text.contains("strict mode")) {
         (false, _) => "allow",
@@ -253,7 +253,7 @@ fn verdict_of(text: &str, refused: bool) -> &'static str {
 fn mcp_server_gives_the_verdicts_of_the_cases() {
     for (name, spec) in specs() {
         let folder = folder_for(&spec);
-        let policy = config_in(folder.path(), &name).policy(Walls::Missing);
+        let policy = config_in(folder.path(), &name).policy(SandboxStatus::Missing);
         for call in spec.calls.iter().filter(|call| call.metadata.is_empty()) {
             let running = Arc::new(Running::new(Arc::new(Tools(Some(call.clone())))));
             let controller = ApprovalController::strict();
@@ -281,7 +281,7 @@ fn mcp_server_gives_the_verdicts_of_the_cases() {
     }
 }
 
-/// Output that a test reads after the server is done.
+/// Output that a test reads after the server has ended.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -309,7 +309,7 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 "#;
 
-/// The config and the calls of a case with every tool behind a server `srv`; nothing if the config says more than that.
+/// Returns a case with every tool behind a server `srv`, or `None` if its config has more than tools.
 fn behind_a_server(spec: &Spec) -> Option<(Value, Vec<(String, &Call)>)> {
     let mut config: Value = serde_saphyr::from_str(&spec.config).ok()?;
     let keys = ["version", "default_approval", "tools"];
@@ -360,7 +360,7 @@ fn gateway_gives_the_verdicts_of_the_cases() {
     assert!(tried >= 40, "{tried}");
 }
 
-/// One tool with the view that a case gives it.
+/// A tool with the own view that a case defines.
 struct Tools(Option<Call>);
 
 impl Toolset for Tools {

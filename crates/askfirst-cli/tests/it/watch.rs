@@ -1,4 +1,4 @@
-//! A watcher at one terminal, sessions without one: real ptys, the real binary, real sockets.
+//! Tests of `watch` on one terminal with sessions that have none: real ptys, the real binary, real sockets.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -17,7 +17,7 @@ tools:
   free: { command: [echo, free], approval: none }
 "#;
 
-/// Secret to those who ask. The watcher's own environment does not have it.
+/// A secret of the sessions that ask. The watcher's own environment does not have it.
 const SECRET: &str = "correct-horse-battery-staple";
 
 const SERVER: &str = r#"
@@ -32,7 +32,7 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 "#;
 
-/// A program without a terminal that is talked to in lines.
+/// A program without a terminal that reads and writes lines.
 struct Client {
     child: Child,
     to: Option<ChildStdin>,
@@ -51,7 +51,7 @@ impl Client {
         Self { child, to, from }
     }
 
-    /// Our own server, with the handshake done.
+    /// Starts our own server and completes the handshake.
     fn served(place: &Place, args: &[&str], capabilities: &Value) -> Self {
         let mut client = Self::start(place, &[&["serve"], args].concat());
         client.say(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -96,12 +96,12 @@ impl Client {
 
 fn watch(place: &Place) -> Terminal {
     let mut terminal = Terminal::start(place, &["watch"]);
-    terminal.wait_for("waiting for questions");
+    terminal.wait_for("waiting for requests");
     terminal
 }
 
 #[test]
-fn without_anybody_to_ask_it_is_refused_and_says_how_somebody_could_be() {
+fn request_without_an_approver_is_refused_with_a_hint() {
     let place = Place::new(CONFIG);
     let mut client = Client::served(&place, &[], &json!({}));
     client.call(1, "free", json!({}));
@@ -111,11 +111,11 @@ fn without_anybody_to_ask_it_is_refused_and_says_how_somebody_could_be() {
     assert!(refused && text.contains("no one to ask") && text.contains("askfirst watch"), "{text}");
     assert!(text.contains("`free`"), "what would be allowed is told: {text}");
     client.end();
-    assert_eq!(place.run(&["watch"]).0, 5, "without a terminal nobody can watch");
+    assert_eq!(place.run(&["watch"]).0, 5, "watch needs a terminal");
 }
 
 #[test]
-fn a_gateway_and_a_server_are_answered_for_at_one_terminal_in_turn() {
+fn watch_answers_a_gateway_and_a_server_one_at_a_time() {
     let place = Place::new(CONFIG);
     let mut terminal = watch(&place);
     let (mut gateway, mut server) = (Client::gateway(&place), Client::served(&place, &[], &json!({})));
@@ -137,7 +137,7 @@ fn a_gateway_and_a_server_are_answered_for_at_one_terminal_in_turn() {
 }
 
 #[test]
-fn a_session_that_is_killed_takes_its_question_off_the_screen() {
+fn killed_session_removes_its_request_from_the_watcher() {
     let place = Place::new(CONFIG);
     let mut terminal = watch(&place);
     let mut gateway = Client::gateway(&place);
@@ -155,7 +155,7 @@ fn a_session_that_is_killed_takes_its_question_off_the_screen() {
 }
 
 #[test]
-fn a_watcher_that_is_killed_is_a_lost_terminal_and_the_next_one_is_asked() {
+fn killed_watcher_counts_as_lost_and_the_next_is_asked() {
     let place = Place::new(CONFIG);
     let mut terminal = watch(&place);
     let mut server = Client::served(&place, &[], &json!({}));
@@ -171,7 +171,7 @@ fn a_watcher_that_is_killed_is_a_lost_terminal_and_the_next_one_is_asked() {
     next.wait_for("third");
     next.press("y");
     assert!(!server.text().0);
-    // A second one does not take over.
+    // A second watcher does not take over.
     let mut other = Terminal::start(&place, &["watch"]);
     other.wait_for("another `askfirst watch` runs already");
     assert_eq!(other.end().0, 2);
@@ -179,7 +179,7 @@ fn a_watcher_that_is_killed_is_a_lost_terminal_and_the_next_one_is_asked() {
 }
 
 #[test]
-fn a_watcher_that_is_told_to_end_gives_its_terminal_back() {
+fn watcher_restores_its_terminal_on_a_signal() {
     let place = Place::new(CONFIG);
     let mut terminal = watch(&place);
     let mut server = Client::served(&place, &[], &json!({}));
@@ -194,7 +194,7 @@ fn a_watcher_that_is_told_to_end_gives_its_terminal_back() {
 }
 
 #[test]
-fn a_cancelled_call_leaves_the_watchers_screen() {
+fn cancelled_call_disappears_from_the_watcher() {
     let place = Place::new(CONFIG);
     let mut terminal = watch(&place);
     let mut server = Client::served(&place, &[], &json!({}));
@@ -206,14 +206,14 @@ fn a_cancelled_call_leaves_the_watchers_screen() {
 }
 
 #[test]
-fn what_is_edited_at_the_watcher_is_checked_against_what_the_servers_tool_takes() {
+fn arguments_edited_at_the_watcher_are_checked_by_schema() {
     let place = Place::new(CONFIG);
     let editor = place.path().join("editor.sh");
     let script = "n=$(cat n 2>/dev/null || echo 0); echo $((n+1)) > n\ncase $n in 0) echo '{\"x\": 7}';; *) echo '{\"x\": \"seven\"}';; esac > \"$1\"\n";
     std::fs::write(&editor, script).unwrap();
     let editor = format!("sh {}", editor.display());
     let mut terminal = Terminal::with(&place, &["watch"], &[("EDITOR", &editor)]);
-    terminal.wait_for("waiting for questions");
+    terminal.wait_for("waiting for requests");
     let mut gateway = Client::gateway(&place);
     gateway.call(1, "ask", json!({"x": "one"}));
     terminal.press("e");

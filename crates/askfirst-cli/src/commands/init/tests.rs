@@ -1,4 +1,4 @@
-//! What init writes, for every way of answering.
+//! Tests of the config that `init` writes.
 
 use askfirst_config::{LoadOptions, Places, load};
 
@@ -17,8 +17,8 @@ fn faults(yaml: &str) -> Vec<String> {
 }
 
 #[test]
-fn whatever_is_answered_the_config_has_no_fault_and_no_older_spelling() {
-    let choices = [Choice::Unasked, Choice::Asked, Choice::Never];
+fn config_has_no_fault_or_old_spelling_for_any_answers() {
+    let choices = [Choice::WithoutAsking, Choice::Asked, Choice::Never];
     let all: Vec<&Kind> = KINDS.iter().collect();
     for reads in choices {
         for writes in choices {
@@ -34,7 +34,7 @@ fn whatever_is_answered_the_config_has_no_fault_and_no_older_spelling() {
 }
 
 #[test]
-fn the_usual_answers_let_nothing_change_unasked() {
+fn default_answers_let_nothing_change_without_asking() {
     let all: Vec<&Kind> = KINDS.iter().collect();
     let yaml = text(Answers::default(), &all, true);
     assert!(yaml.contains("write: required"), "{yaml}");

@@ -1,4 +1,4 @@
-//! `mcp` over HTTP, on either side. No secret is taken from the command line.
+//! `mcp` over HTTP, with clients or servers. It never reads a secret from the command line.
 
 use std::io::BufReader;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use askfirst_config::{Config, McpServer, Upstream};
 use askfirst_mcp::Gateway;
 use askfirst_mcp::http::{self, Backend, Front, Listen, Names, Target, Token};
-use askfirst_runtime::walls::let_go_of_code;
+use askfirst_runtime::sandbox::release_code_pages;
 
 use super::{Opened, TOKEN, UPSTREAM_TOKEN, start};
 use crate::args::{Common, HttpFlags, ListenFlags, ModeFlags};
 use crate::exit::Exit;
 use crate::print::err;
 
-/// Serves with HTTP on one side or both.
+/// Runs gateways with HTTP clients, HTTP servers, or several servers.
 pub fn serve(
     common: &Common,
     mode: ModeFlags,
@@ -24,7 +24,7 @@ pub fn serve(
     anyhow::ensure!(
         servers.len() == 1
             || (flags.upstream_token_file.is_none() && std::env::var_os(UPSTREAM_TOKEN).is_none()),
-        "which of the servers the token is for is not known; hint: `token_file` in the config"
+        "one token for several servers; hint: set `token_file` for each server in the config"
     );
     let targets = servers.iter().map(|server| target(server, flags)).collect::<anyhow::Result<Vec<_>>>()?;
     let opened = Opened::new(common, mode, config, servers)?;
@@ -33,7 +33,7 @@ pub fn serve(
         gated.push((server, opened.gateway(server)?, target));
     }
     let front = front(&flags.listen)?;
-    let_go_of_code();
+    release_code_pages();
     match (front, gated.pop()) {
         (Some(front), Some((_, gateway, Some(target)))) if gated.is_empty() && !flags.all => {
             http::serve(front, gateway, target)?;
@@ -64,12 +64,12 @@ fn backend((server, gateway, target): (&McpServer, Arc<Gateway>, Option<Target>)
     }
 }
 
-/// The door for clients, open from here on.
+/// Opens the listener for clients, if the flags name an address.
 pub fn front(flags: &ListenFlags) -> anyhow::Result<Option<Front>> {
     let Some(address) = flags.listen else { return Ok(None) };
     anyhow::ensure!(
         address.ip().is_loopback() || flags.remote,
-        "`{address}` can be reached from other machines; hint: --remote if that is meant"
+        "other machines can reach `{address}`; hint: use --remote to allow that"
     );
     let (token, shown) = match (flags.no_token, &flags.token_file, std::env::var(TOKEN)) {
         (true, _, _) => (None, false),
@@ -77,7 +77,9 @@ pub fn front(flags: &ListenFlags) -> anyhow::Result<Option<Front>> {
             (Some(Token::from_file(file)?.guarding(&file.display().to_string())?), false)
         }
         (false, None, Ok(text)) => (Some(Token::from_text(&text, TOKEN)?.guarding(TOKEN)?), false),
-        (false, None, Err(std::env::VarError::NotUnicode(_))) => anyhow::bail!("`{TOKEN}` is no token"),
+        (false, None, Err(std::env::VarError::NotUnicode(_))) => {
+            anyhow::bail!("invalid token in `{TOKEN}`: not UTF-8")
+        }
         (false, None, Err(std::env::VarError::NotPresent)) => (Some(Token::random()?), true),
     };
     let front = Front::open(Listen {
@@ -90,12 +92,12 @@ pub fn front(flags: &ListenFlags) -> anyhow::Result<Option<Front>> {
     match token {
         Some(token) if shown => err(&format!("askfirst: token (shown once): {}", token.reveal())),
         Some(_) => {}
-        None => err("warning: UNSAFE: every program on this machine can come in without a token"),
+        None => err("warning: UNSAFE: every program on this machine can connect without a token"),
     }
     Ok(Some(front))
 }
 
-/// Where a server is, if it is behind an address. A token from the environment is for one server only.
+/// Returns the address of an HTTP server with its token, or `None` for a server that is a program.
 fn target(server: &McpServer, flags: &HttpFlags) -> anyhow::Result<Option<Target>> {
     let Upstream::Url { url, token_file } = &server.upstream else { return Ok(None) };
     let token =

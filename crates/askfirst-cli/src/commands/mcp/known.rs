@@ -1,5 +1,5 @@
-//! What is known of the tools behind a session's gateways: whoever edits a call's arguments is told what its tool takes.
-//! Nothing is called through it.
+//! The tool definitions of a session's gateways. The prompt uses them to check edited arguments. The toolset does not call
+//! the gateways' tools.
 
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
@@ -8,7 +8,7 @@ use askfirst::{ApprovalAware, Invocation, ToolDefinition, ToolError, Toolset};
 use askfirst_mcp::Gateway;
 use serde_json::Value;
 
-/// The config's own tools, and those of servers.
+/// The tools of the config, and the definitions of the servers' tools.
 pub struct Known {
     own: Arc<dyn Toolset>,
     gateways: RwLock<Vec<Weak<Gateway>>>,

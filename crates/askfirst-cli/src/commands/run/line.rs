@@ -1,5 +1,5 @@
-//! One call of a run as a row, or as several where the screen is narrow. What is long is cut with a mark; what went
-//! wrong is told whole.
+//! Formats one call of a run as a row, or as several rows on a narrow terminal. It shortens long texts with `…`, but
+//! prints errors in full.
 
 use askfirst_display::escape::width;
 use askfirst_display::visible_line;
@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::live::CallSummary;
 use crate::print::rows_of;
 
-/// With fewer columns what is called stands in a row of its own.
+/// With fewer columns, the call gets its own row.
 const NARROW: usize = 64;
-/// Where the columns begin.
+/// The indent of rows that continue a call.
 const INDENT: usize = 6;
 const HEAD: usize = 35;
 
-/// One call that is over.
+/// One call that has ended.
 pub struct Line<'a> {
     pub number: u32,
     pub word: &'static str,
@@ -25,7 +25,7 @@ pub struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// The rows on a screen of so many columns.
+    /// Returns the rows for a terminal with this many columns.
     pub fn rows(&self, columns: usize) -> Vec<String> {
         let columns = columns.max(24);
         let by = self.over.by.unwrap_or("");
@@ -64,7 +64,7 @@ impl Line<'_> {
     }
 }
 
-/// What a tool gave, in a few words.
+/// Summarizes the result of a tool in a few words.
 pub fn result_words(result: &Value) -> String {
     let text = |key: &str| result.get(key).and_then(Value::as_str);
     let lines = |text: &str| {
@@ -95,7 +95,7 @@ pub fn result_words(result: &Value) -> String {
     }
 }
 
-/// A text that fits, with a mark where it was cut.
+/// Shortens a text to this many columns, with `…` at the end.
 fn cut(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.to_owned();

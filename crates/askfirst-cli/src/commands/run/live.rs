@@ -1,4 +1,4 @@
-//! Prints each call of a session as soon as it is over: who decided, how long it took, and the result.
+//! Prints each call of a session as soon as it ends: who decided, how long it took, and the result.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,33 +16,33 @@ use crate::print::out;
 /// The reader of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// A person, who gets a row when a call is over.
+    /// A person, who gets a row when a call ends.
     Person,
     /// A program, which gets the outcomes at the end.
     Program,
 }
 
-/// What is known of a call that is over.
+/// A summary of a call that has ended.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CallSummary {
-    /// Who or what decided; nothing if that could not be recorded.
+    /// Who or what decided. `None` if the decision could not be logged.
     pub by: Option<&'static str>,
-    /// Milliseconds that it ran.
+    /// How long it ran, in milliseconds.
     pub took_ms: Option<u64>,
-    /// Milliseconds that it waited for the decision.
+    /// How long it waited for the decision, in milliseconds.
     pub waited_ms: u64,
-    /// The call that it became when a person edited it.
+    /// The call with the arguments that a person edited.
     pub edited: Option<Arc<ApprovalContext>>,
 }
 
-/// Watches the calls of a session.
+/// An observer that prints the calls of a session.
 pub struct LiveRows {
     audience: Audience,
     redactor: Arc<Redactor>,
     calls: Mutex<HashMap<CallId, LiveCall>>,
 }
 
-/// A call that is not over yet, or whose row has been printed.
+/// A call that has not ended, or whose row was printed.
 struct LiveCall {
     number: u32,
     call: Arc<ApprovalContext>,
@@ -66,7 +66,7 @@ impl LiveRows {
         }
     }
 
-    /// The summary of a call that is over. If its row has not been printed, its outcome is printed now.
+    /// Returns the summary of a call that has ended. Prints its row if that has not happened yet.
     pub fn settle(&self, id: CallId, outcome: &Outcome) -> CallSummary {
         let known = self.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         let Some(mut call) = known else { return CallSummary::default() };
@@ -99,7 +99,7 @@ impl LiveRows {
         live.summary.waited_ms += entry.waited_ms;
         if let Some(refusal) = &entry.refusal {
             if entry.cause == Cause::TimeOut {
-                askfirst_terminal::wait_until_left();
+                askfirst_terminal::wait_until_released();
             }
             let (word, rest) = crate::outcome::in_words(&Outcome::Denied(refusal.clone()));
             self.print(live, word, &rest);
@@ -136,7 +136,7 @@ impl Observer for LiveRows {
     }
 }
 
-/// Who or what decided, in a word.
+/// Returns who or what decided, in at most eight characters.
 fn by(cause: Cause) -> &'static str {
     match cause {
         Cause::Policy => "rule",
@@ -144,11 +144,11 @@ fn by(cause: Cause) -> &'static str {
         Cause::Memory => "session",
         Cause::Person => "you",
         Cause::TimeOut => "time-out",
-        Cause::NobodyToAsk => "nobody",
+        Cause::NoOneToAsk => "no one",
         Cause::EndOfInput => "no input",
         Cause::TerminalLost => "hang-up",
         Cause::ApproverFailed | Cause::RecordFailed => "a fault",
         Cause::Cancelled => "stopped",
-        Cause::NoWalls => "no walls",
+        Cause::NoSandbox => "sandbox",
     }
 }

@@ -1,4 +1,4 @@
-//! A person answers the whole program on a real terminal: each test is one story, from the first screen to the last.
+//! Tests of the whole program with a person on a real terminal. Each test is one story, from the first screen to the last.
 
 use serde_json::Value;
 
@@ -64,7 +64,7 @@ fn run_pauses_until_each_call_is_approved() {
     );
     let mut terminal = run(&place, &[]);
     let page = terminal.press("y");
-    assert!(page.contains("quick"), "what ran before stays on screen: {page}");
+    assert!(page.contains("quick"), "earlier results stay on screen: {page}");
     for part in ["tool: write_file", "notes:new.md", "hello", "approval: required"] {
         assert!(page.contains(part), "{part}: {page}");
     }
@@ -113,7 +113,7 @@ fn refusal_with_on_denial_stop_stops_the_run() {
 }
 
 #[test]
-fn calls_the_config_allows_run_unasked_and_no_others() {
+fn only_calls_that_the_config_allows_run_without_asking() {
     let place = place();
     list(
         &place,
@@ -147,7 +147,7 @@ fn approve_all_asks_only_for_human_and_warns_it_is_unsafe() {
     assert!(page.contains("UNSAFE") && page.contains("   1  ran") && page.contains("mode"), "{page}");
     assert!(page.contains("tool: human") && !page.contains("tool: write_file"), "{page}");
     let (code, told) = terminal.end();
-    assert!(code == 3 && told.contains("   3  refused"), "what is blocked stays blocked: {told}");
+    assert!(code == 3 && told.contains("   3  refused"), "a blocked call stays blocked: {told}");
     let (_, help, _) = place.run(&["run", "--help"]);
     assert!(help.to_lowercase().contains("unsafe"), "{help}");
 }
@@ -289,7 +289,7 @@ fn batch_is_one_question_and_a_member_can_be_left_out() {
     let page = terminal.press("2");
     assert!(page.contains("approval needed for 3 requests together"), "{page}");
     terminal.wait_for("refused");
-    // What must be seen of the last one is further down.
+    // The content of the last request is further down.
     terminal.press("\u{1b}[F");
     terminal.press("y");
     let (code, told) = terminal.end();
@@ -396,14 +396,14 @@ fn tool_process_has_no_terminal_to_type_on() {
     let mut terminal = run(&place, &["--json"]);
     let told = terminal.wait_for("\"tool\":\"probe\"") + &terminal.end().1;
     assert!(told.contains("has none\\n0\\n"), "{told}");
-    // The same probe as a child of the terminal itself finds one: the test could fail.
+    // As a child of the terminal, the same probe finds one. So the test can fail.
     let mut terminal = Terminal::program(&place, "sh", &["-c", probe], &[]);
     terminal.type_keys("\u{4}");
     assert!(terminal.wait_for("STDIN-IS-ONE").contains("HAS-A-TERMINAL"));
 }
 
 #[test]
-fn the_rest_is_listed_as_not_run_after_a_stop_also_for_programs() {
+fn json_run_lists_the_rest_as_not_run_after_a_stop() {
     let place = Place::new(CONFIG);
     calls(&place, &["one", "two", "three"]);
     let mut terminal = run(&place, &["--json"]);

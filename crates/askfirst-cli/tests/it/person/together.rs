@@ -1,11 +1,11 @@
-//! Two programs on one terminal: one asks, the other waits its turn, and a key goes to the one that is shown.
+//! Tests of two programs on one terminal: one asks, the other waits, and keys go to the request on screen.
 
 use std::time::Duration;
 
 use super::stories::{list, place, write};
 use super::{Place, Terminal};
 
-/// Until something is so.
+/// Waits until a condition holds.
 fn until(so: impl Fn() -> bool) {
     for _ in 0..3_000 {
         if so() {
@@ -16,7 +16,7 @@ fn until(so: impl Fn() -> bool) {
     panic!("it never came to it");
 }
 
-/// Whether both programs have begun.
+/// Whether both programs have started.
 fn are_two(place: &Place) -> bool {
     place.run(&["log", "--json", "--config", "c.yaml"]).1.matches("\"kind\":\"session\"").count() == 2
 }
@@ -28,7 +28,7 @@ fn two_programs_on_one_terminal_ask_one_at_a_time() {
     list(&place, &[write("notes:two", "two\n")]);
     std::fs::rename(place.path().join("calls.jsonl"), place.path().join("later.jsonl")).unwrap();
     list(&place, &[write("notes:one", "one\n")]);
-    // The first has no terminal on its standard input, the second has.
+    // Standard input is a terminal for the second program only.
     let script = "\"$0\" run calls.jsonl --config c.yaml & \
         while ! test -e go; do sleep 0.05; done; \"$0\" run later.jsonl --config c.yaml; wait";
     let mut terminal = Terminal::program(&place, "sh", &["-c", script, env!("CARGO_BIN_EXE_askfirst")], &[]);
@@ -36,7 +36,7 @@ fn two_programs_on_one_terminal_ask_one_at_a_time() {
     assert!(page.contains("notes:one"), "{page}");
     std::fs::write(place.path().join("go"), "").unwrap();
     until(|| are_two(&place));
-    // Long enough to draw a prompt, if it did not wait.
+    // Long enough to draw a prompt if the program did not wait.
     std::thread::sleep(Duration::from_millis(1_500));
     let drawn = String::from_utf8_lossy(&terminal.seen.lock().unwrap()).into_owned();
     assert!(!drawn.contains("notes:two"), "two at once: {drawn}");

@@ -1,4 +1,4 @@
-//! Tests of the rows of a run.
+//! Tests of the rows that `run` prints.
 
 use serde_json::json;
 
@@ -37,7 +37,7 @@ fn all(columns: usize) -> String {
 }
 
 #[test]
-fn a_run_is_as_it_was_on_every_screen() {
+fn rows_match_their_snapshots_at_every_width() {
     for columns in [40, 80, 120] {
         let drawn = all(columns);
         assert!(drawn.lines().all(|row| width(row) <= columns), "{drawn}");
@@ -46,7 +46,7 @@ fn a_run_is_as_it_was_on_every_screen() {
 }
 
 #[test]
-fn what_went_wrong_is_told_whole_at_any_width() {
+fn error_is_printed_whole_at_every_width() {
     for columns in 1..130 {
         let drawn: String = all(columns).split_whitespace().collect();
         assert!(drawn.contains("apersonsaidno:notnow,thereleaseisonFriday"), "{columns}");
@@ -54,7 +54,7 @@ fn what_went_wrong_is_told_whole_at_any_width() {
 }
 
 #[test]
-fn results_are_told_in_a_few_words() {
+fn result_is_summarized_in_a_few_words() {
     for (result, words) in [
         (json!({"stdout": "one\n", "stderr": "", "exit_code": 0}), "one"),
         (json!({"stdout": "\none\ntwo\n", "stderr": ""}), "one (of 3 lines)"),

@@ -1,4 +1,4 @@
-//! Signals and closed terminals: the record says what happened, and so does the exit code.
+//! Tests of signals and closed terminals: the audit log and the exit code report them.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -43,7 +43,7 @@ fn wait_until(what: &str, so: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_session_told_to_end_while_it_asks_says_so_by_its_code_and_in_the_record() {
+fn signal_during_a_prompt_sets_the_exit_code_and_is_logged() {
     for (told, code, cause) in
         [(Signal::TERM, 143, "cancelled"), (Signal::INT, 130, "cancelled"), (Signal::HUP, 5, "terminal_lost")]
     {
@@ -59,7 +59,7 @@ fn a_session_told_to_end_while_it_asks_says_so_by_its_code_and_in_the_record() {
 }
 
 #[test]
-fn a_terminal_that_closes_with_two_signals_loses_no_outcome() {
+fn closing_terminal_with_two_signals_loses_no_outcome() {
     let place = slow();
     let terminal = Terminal::start(&place, &["call", "slow", "--config", "c.yaml"]);
     wait_until("it begins", || place.path().join("work/begun").exists());
@@ -72,7 +72,7 @@ fn a_terminal_that_closes_with_two_signals_loses_no_outcome() {
 }
 
 #[test]
-fn a_run_that_waits_for_lines_ends_when_it_is_told_to() {
+fn run_that_waits_for_lines_ends_on_a_signal() {
     let place = slow();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_askfirst"));
     command.args(["run", "--strict", "--config", "c.yaml", "-"]).current_dir(place.path());
@@ -92,15 +92,15 @@ fn a_run_that_waits_for_lines_ends_when_it_is_told_to() {
 }
 
 #[test]
-fn a_list_is_not_read_from_the_terminal_that_answers() {
+fn run_refuses_to_read_calls_from_a_terminal() {
     let place = slow();
     let (code, said) = Terminal::start(&place, &["run", "--config", "c.yaml", "-"]).end();
     assert_eq!(code, 2);
-    assert!(said.contains("that is the terminal") && said.contains("hint: "), "{said}");
+    assert!(said.contains("cannot read calls from a terminal") && said.contains("hint: "), "{said}");
 }
 
 #[test]
-fn of_a_group_with_one_left_out_the_rest_runs_before_a_denial_stops() {
+fn group_with_one_refused_call_runs_the_rest_before_the_stop() {
     let place = place();
     let config = std::fs::read_to_string(place.path().join("c.yaml")).unwrap();
     std::fs::write(place.path().join("c.yaml"), format!("{config}on_denial: stop\n")).unwrap();

@@ -1,4 +1,4 @@
-//! The walls as users meet them: tools that start programs, `sandbox` and `doctor`.
+//! Tests of the OS sandbox as users see it: tools that start programs, `sandbox` and `doctor`.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ fn call(place: &Place, tool: &str, script: &str, flags: &[&str]) -> (i32, String
 
 // invariant: 4
 #[test]
-fn an_unasked_call_gets_only_what_needs_no_asking() {
+fn call_without_asking_reaches_only_paths_that_need_no_asking() {
     let place = place();
     let script = "cat beside work/.env; for root in work asked fixed; do touch $root/new && echo $root; done";
     let (_, out, err) = call(&place, "free", script, &[]);
@@ -47,7 +47,7 @@ fn an_unasked_call_gets_only_what_needs_no_asking() {
 }
 
 #[test]
-fn an_approved_call_gets_what_the_modes_say() {
+fn approved_call_reaches_paths_by_their_modes() {
     let place = place();
     let script = "for root in work asked fixed; do touch $root/new && echo $root; done; cat work/.env beside";
     let (_, out, err) = call(&place, "asks", script, &["--approve-all"]);
@@ -56,7 +56,7 @@ fn an_approved_call_gets_what_the_modes_say() {
 }
 
 #[test]
-fn what_appears_is_moved_aside_and_told_to_the_agent_and_the_record() {
+fn new_protected_name_is_quarantined_reported_and_logged() {
     let place = place();
     let (_, _, err) = call(&place, "free", "echo x > work/.bashrc", &[]);
     assert!(err.contains("work/.bashrc` appeared, but the built-in list has `.bashrc`"), "{err}");
@@ -66,7 +66,7 @@ fn what_appears_is_moved_aside_and_told_to_the_agent_and_the_record() {
 }
 
 #[test]
-fn sandbox_runs_anything_and_ends_as_it_does() {
+fn sandbox_runs_a_program_and_returns_its_exit_code() {
     let place = place();
     let run = |words: &[&str]| place.run(&[&["--config", "c.yaml", "sandbox"], words].concat());
     let (code, out, err) = run(&["--", "sh", "-c", "cat beside; touch asked/x fixed/x; ls asked; exit 7"]);
@@ -80,7 +80,7 @@ fn sandbox_runs_anything_and_ends_as_it_does() {
 }
 
 #[test]
-fn the_flags_of_sandbox_stay_within_the_config() {
+fn sandbox_flags_cannot_exceed_the_config() {
     let place = place();
     let run = |words: &[&str]| place.run(&[&["--config", "c.yaml", "sandbox"], words].concat());
     let (code, out, err) =
@@ -93,9 +93,9 @@ fn the_flags_of_sandbox_stay_within_the_config() {
     }
     fs::create_dir_all(place.path().join("work/.git/hooks")).unwrap();
     for (flags, why) in [
-        (["--write", "work/.env"], "it is never written"),
-        (["--write", "work/.git/hooks"], "it is never written"),
-        (["--read", "work/.env"], "it is never read"),
+        (["--write", "work/.env"], "no program may write it"),
+        (["--write", "work/.git/hooks"], "no program may write it"),
+        (["--read", "work/.env"], "no program may read it"),
     ] {
         let (code, _, err) = run(&[&flags[..], &["--", "true"]].concat());
         assert!(code == 2 && err.contains("is protected") && err.contains(why), "{flags:?} {err}");
@@ -103,19 +103,20 @@ fn the_flags_of_sandbox_stay_within_the_config() {
 }
 
 #[test]
-fn doctor_says_what_this_machine_enforces() {
+fn doctor_reports_what_this_machine_enforces() {
     let place = place();
     let (code, out, err) = place.run(&["--config", "c.yaml", "doctor"]);
     assert_eq!(code, 0, "{err}");
-    for text in
-        ["walls     full, tried by running a program", "readable for every program besides the roots: /usr"]
-    {
+    for text in [
+        "sandbox   full, verified by running a program",
+        "every program can also read, besides the roots: /usr",
+    ] {
         assert!(out.contains(text), "{out}");
     }
 }
 
 #[test]
-fn a_search_past_what_is_never_read_runs_unasked_only_where_walls_must_hide_it() {
+fn search_near_protected_files_needs_a_sandbox_to_skip_asking() {
     let shell = "shell: { rules: [{ pattern: grep, approval: none }] }\n";
     let place = Place::new(&format!("{CONFIG}{shell}"));
     for folder in ["work", "asked", "fixed"] {
@@ -133,7 +134,7 @@ fn a_search_past_what_is_never_read_runs_unasked_only_where_walls_must_hide_it()
 }
 
 #[test]
-fn what_a_person_must_answer_every_time_is_not_open_to_what_the_mode_approved() {
+fn root_set_to_human_is_closed_to_calls_the_mode_approved() {
     let config = CONFIG.replace(
         "asked: { root: ./asked, mode: rw }",
         "asked: { root: ./asked, mode: rw, approval: { write: human } }",
@@ -148,7 +149,7 @@ fn what_a_person_must_answer_every_time_is_not_open_to_what_the_mode_approved() 
     assert!(!place.path().join("asked/new").exists());
 }
 
-/// `sandbox` as a user without rights, where this is run by root, for whom no folder is closed.
+/// Runs `sandbox` as an unprivileged user if the tests run as root, because no folder is closed for root.
 struct Nobody {
     held: tempfile::TempDir,
 }
@@ -167,7 +168,7 @@ impl Nobody {
             CONFIG.replace("    asked: { root: ./asked, mode: rw }\n    fixed: { root: ./fixed }\n", ""),
         )
         .unwrap();
-        // By another process: one that another thread starts meanwhile could hold the copy open.
+        // Another process copies the file: otherwise a process from another thread could hold the copy open.
         let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_askfirst")).arg(base).status();
         assert!(copied.unwrap().success());
         if rustix::process::geteuid().is_root() {
@@ -206,7 +207,7 @@ impl Nobody {
 
 // invariant: 4
 #[test]
-fn a_folder_that_is_closed_hides_nothing() {
+fn closed_folder_hides_no_protected_name() {
     let nobody = Nobody::new();
     let base = nobody.held.path();
     let (_, err) = nobody.sandbox("chmod 311 work/sub work/.git");
@@ -218,16 +219,16 @@ fn a_folder_that_is_closed_hides_nothing() {
     assert_eq!((mode("work/sub"), mode("work/.git")), (0o711, 0o711));
     let (out, err) = nobody.sandbox("cat work/sub/.env; echo evil > work/.git/hooks/pre-commit");
     assert!(!out.contains("secret") && !base.join("work/.git/hooks/pre-commit").exists(), "{out}{err}");
-    // What appears in a folder that is closed in the same breath is found too.
+    // askfirst also finds a new name in a folder that the same command closes.
     let (_, err) = nobody.sandbox("mkdir work/n; echo evil > work/n/.bashrc; chmod 111 work/n");
     assert!(err.contains("work/n/.bashrc` appeared") && !base.join("work/n/.bashrc").exists(), "{err}");
-    // A folder that allows no change is no hiding place either.
+    // A read-only folder hides nothing either.
     let (_, err) = nobody.sandbox("mkdir work/m; echo evil > work/m/.bashrc; chmod 555 work/m");
     assert!(err.contains("work/m/.bashrc` appeared") && !base.join("work/m/.bashrc").exists(), "{err}");
 }
 
 #[test]
-fn folders_that_are_closed_in_each_other_hide_nothing_however_many() {
+fn nested_closed_folders_hide_no_protected_name() {
     let nobody = Nobody::new();
     let base = nobody.held.path();
     let many = "d/".repeat(80);
@@ -243,7 +244,7 @@ fn folders_that_are_closed_in_each_other_hide_nothing_however_many() {
 
 // invariant: 4
 #[test]
-fn what_was_closed_before_stays_closed_with_all_that_is_in_it() {
+fn folder_closed_before_the_start_stays_closed() {
     use std::os::unix::fs::PermissionsExt;
     let nobody = Nobody::new();
     let base = nobody.held.path();
@@ -256,7 +257,7 @@ fn what_was_closed_before_stays_closed_with_all_that_is_in_it() {
 }
 
 #[test]
-fn a_folder_is_no_stream_for_a_program_behind_walls() {
+fn folder_as_standard_stream_is_refused_in_the_sandbox() {
     let place = place();
     let folder = fs::File::open("/").unwrap();
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_askfirst"))
@@ -270,7 +271,7 @@ fn a_folder_is_no_stream_for_a_program_behind_walls() {
 
 // invariant: 4
 #[test]
-fn the_folders_above_a_root_in_another_cannot_be_moved_away_from_it() {
+fn parent_folders_of_a_nested_root_cannot_be_moved() {
     let config = CONFIG.replace("fixed: { root: ./fixed }", "fixed: { root: work/a/b/fixed }");
     let place = Place::new(&config);
     for folder in ["work/a/b/fixed", "asked"] {

@@ -1,4 +1,4 @@
-//! What commands say about a config: warnings, many faults, and that every door gives one verdict.
+//! Tests of warnings and faults of a config, and that every command gives the same verdict.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use crate::commands::Place;
 const OLD: &str = "version: 1\ntools: { a: { allowed: false }, wc: { command: [wc], approval: none } }\n";
 
 #[test]
-fn warnings_are_told_by_every_command_that_reads_a_config() {
+fn warnings_are_printed_by_every_command_with_a_config() {
     let place = Place::new(OLD);
     for args in [&["decide"][..], &["explain", "a"], &["effective"], &["call", "wc", "--strict"]] {
         let args: Vec<&str> = args.iter().copied().chain(["--config", "c.yaml"]).collect();
@@ -26,7 +26,7 @@ fn warnings_are_told_by_every_command_that_reads_a_config() {
 }
 
 #[test]
-fn what_is_not_offered_is_denied_through_every_door() {
+fn tool_that_is_not_offered_is_denied_by_every_command() {
     let place = Place::new(
         "version: 1\nsandbox: { require_os_sandbox: false }\nonly_tools: [other]\ntools: { wc: { command: [wc], approval: none } }\n",
     );
@@ -42,7 +42,7 @@ fn what_is_not_offered_is_denied_through_every_door() {
 }
 
 #[test]
-fn an_answer_does_not_wait_for_the_rest_of_the_next_line() {
+fn decide_answers_before_the_next_line_is_complete() {
     let place = Place::new(OLD);
     let mut child = place
         .command(&["decide", "--config", "c.yaml"])
@@ -65,7 +65,7 @@ fn an_answer_does_not_wait_for_the_rest_of_the_next_line() {
 }
 
 #[test]
-fn very_many_faults_are_counted_and_not_all_shown() {
+fn too_many_faults_are_counted_and_not_all_printed() {
     let lines: String = (0..1_000).map(|n| format!("key_{n}: 1\n")).collect();
     let place = Place::new(&format!("version: 1\n{lines}"));
     let (code, _, complaint) = place.run(&["effective", "--config", "c.yaml"]);
@@ -75,7 +75,7 @@ fn very_many_faults_are_counted_and_not_all_shown() {
 }
 
 #[test]
-fn a_tool_has_a_name() {
+fn empty_tool_name_is_a_usage_error() {
     let place = Place::new(OLD);
     for command in ["explain", "call"] {
         assert_eq!(place.run(&[command, "", "--config", "c.yaml"]).0, 2, "{command}");
