@@ -88,10 +88,8 @@ impl Judge<'_> {
     /// What holds about the text as a whole.
     fn judge_whole(&self, text: &str, opened: &Opened, judged: &mut Judged) {
         for (span, why) in &opened.gaps {
-            judged.whole.push((
-                span.clone(),
-                Reason::new(Approval::Required, format!("cannot parse this line: {why}")),
-            ));
+            let why = format!("cannot parse this line: {why}");
+            judged.whole.push((span.clone(), Reason::new(Approval::Required, why)));
         }
         for (at, letter) in text.char_indices().filter(|(_, letter)| is_hidden(*letter)) {
             let why = format!("this line contains the invisible character U+{:04X}", u32::from(letter));
@@ -144,10 +142,8 @@ impl Judge<'_> {
                 speaks = self.layers(at, start, used, opened, &touched, &mut row, judged);
             }
             (_, Kind::Function) => {
-                row.reasons.push(Reason::new(
-                    Approval::None,
-                    "a function that this line defines; its commands are listed separately",
-                ));
+                let why = "a function that this line defines; its commands are listed separately";
+                row.reasons.push(Reason::new(Approval::None, why));
                 row.reasons.extend(asked(unnamed_variables(None, start)));
                 row.reasons.extend(asked(start.gaps.clone()));
                 speaks = Speaks::Harmless;
@@ -288,10 +284,7 @@ impl<'a> Look<'a> {
             reasons.extend(asked(doubts));
         }
         if clean && self.only_wraps() {
-            reasons.push(Reason::new(
-                Approval::None,
-                "this command only starts a command that is listed separately",
-            ));
+            reasons.push(Reason::new(Approval::None, "this command only starts commands listed separately"));
             return (Speaks::Harmless, None);
         }
         // `set` alone prints every variable.

@@ -189,7 +189,7 @@ impl Reader<'_> {
                 }
                 '#' if self.before == '.' => return Some(Stop::Doubt("a name after a comment".to_owned())),
                 '(' | '*' if self.import != Import::No => {
-                    return Some(Stop::Doubt("an import of more".to_owned()));
+                    return Some(Stop::Doubt("an import in brackets or with `*`".to_owned()));
                 }
                 '\\' if texts == Texts::Skipped || self.before == '.' || self.rest.starts_with("\\\n") => {
                     return Some(Stop::Doubt("a continued line".to_owned()));
