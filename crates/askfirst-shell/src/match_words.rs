@@ -65,7 +65,7 @@ pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered
         return Covered::No;
     }
     if program.head.is_empty() && program.is_wild() && !is_harmless(case) {
-        return Covered::But(vec!["a rule that names no program covers what only reads".to_owned()]);
+        return Covered::But(vec!["a rule that names no program covers only commands that read".to_owned()]);
     }
     let said = |(word, given): (&PatternWord, &Word)| {
         word.glob.plain().is_some_and(|plain| given.literal() == Some(plain))
@@ -372,14 +372,14 @@ impl Rest<'_> {
         let operands = |at: usize| matches!(self.labels.get(at), Some(Label::Operand(_)));
         let named = self.named.iter().filter(|(index, at)| *index > 0 && operands(*at)).count();
         if pushes && named > 1 && (self.at..self.labels.len()).any(operands) {
-            return Some(vec!["it pushes more than the rule names".to_owned()]);
+            return Some(vec!["this command pushes more than the rule names".to_owned()]);
         }
         let names_path = self.named.iter().skip(1).any(|(_, at)| role(*at).is_some_and(is_path));
         let changes = case.used.class == Class::Changes;
         match further.first().filter(|_| names_path && changes) {
             Some((at, _)) => {
                 let text = case.start.words.get(*at).map(word_text).unwrap_or_default();
-                Some(vec![format!("`{text}` is a path more than the rule names")])
+                Some(vec![format!("`{text}` is a path that the rule does not name")])
             }
             None => Some(Vec::new()),
         }
@@ -418,7 +418,7 @@ fn not_named(
             subs.iter().all(|sub| plainly(sub.word))
         };
         if !lifted {
-            missing.push(format!("`{}` is asked about unless a rule names just this", case.used.program));
+            missing.push(format!("`{}` needs a rule that names exactly this use", case.used.program));
         }
     }
     missing.extend(unnamed_variables(Some(pattern), case.start));

@@ -34,7 +34,7 @@ const MAX_DEPTH: usize = 16;
 const MAX_STARTS: usize = 256;
 /// So many words may it have: each may be a path.
 const MAX_WORDS: usize = 512;
-const TOO_MANY_WORDS: &str = "more words than are looked at";
+const TOO_MANY_WORDS: &str = "more words than askfirst checks";
 /// So many words with wildcards may it have: each is looked for on the disk.
 const MAX_WILD: usize = 32;
 /// Programs that write the files which what they read names.
@@ -116,7 +116,7 @@ impl Opener<'_> {
     fn text(&mut self, setting: &Setting<'_>) {
         let whole = setting.within.clone().unwrap_or(0..setting.text.len());
         if setting.depth > MAX_DEPTH {
-            return self.gap(whole, "commands inside commands, too deep to look at");
+            return self.gap(whole, "commands nested too deeply");
         }
         let line = line::read(setting.text);
         for gap in &line.gaps {
@@ -129,7 +129,7 @@ impl Opener<'_> {
         }
         self.wild += words().filter(|word| word.has_glob()).count();
         if self.wild > MAX_WILD {
-            return self.gap(whole, "more wildcards than are looked for");
+            return self.gap(whole, "more wildcards than askfirst checks");
         }
         let exported = exported(&line);
         // What a wrapper starts mostly fits in as well.
@@ -205,7 +205,7 @@ impl Opener<'_> {
         if self.opened.starts.len() >= MAX_STARTS {
             let whole = setting.within.clone().unwrap_or(part.span);
             if self.opened.gaps.len() < MAX_STARTS {
-                self.gap(whole, "it starts more programs than are looked at");
+                self.gap(whole, "it starts more programs than askfirst checks");
             }
             return;
         }
@@ -232,7 +232,7 @@ impl Opener<'_> {
         let coded = used.as_ref().is_some_and(|used| part.some_name.iter().any(|at| is_code(used, *at)));
         let runs = used.as_ref().filter(|_| part.kind == Kind::Program);
         let orders = runs.filter(|used| self.takes_orders(line, &part, used)).map(|used| {
-            format!("`{}` takes orders from what it reads, and they may start others", used.program)
+            format!("`{}` takes commands from its input, and they may start other programs", used.program)
         });
         // What starts others is looked at once more.
         let wraps = runs.filter(|used| !used.nested.is_empty()).map(|used| (Arc::clone(used), part.clone()));
@@ -258,10 +258,10 @@ impl Opener<'_> {
             fed_by,
         });
         if coded {
-            self.note(index, "a name that is not known is part of code".to_owned());
+            self.note(index, "a name that is not known in advance is part of code that runs".to_owned());
         }
         if shifts {
-            self.note(index, "it does something else with each further name that is listed".to_owned());
+            self.note(index, "each further name that is listed changes what this command does".to_owned());
         }
         orders.into_iter().for_each(|why| self.note(index, why));
         let Some((used, part)) = wraps else { return };
@@ -310,7 +310,7 @@ impl Opener<'_> {
         match nested {
             Nested::Words { via: name, words, assignments, fed } => {
                 if setting.depth >= MAX_DEPTH {
-                    return self.gap(place.clone(), "commands inside commands, too deep to look at");
+                    return self.gap(place.clone(), "commands nested too deeply");
                 }
                 let first = words.first().map(|word| word.span.clone());
                 let offset = part.words.iter().position(|word| Some(&word.span) == first.as_ref());
@@ -337,9 +337,9 @@ impl Opener<'_> {
                 if found_below(&mut inner)
                     && let Some(name) = sought(&part.words)
                 {
-                    inner
-                        .notes
-                        .push(format!("it looks for `{name}`, and files of this name usually hold secrets"));
+                    inner.notes.push(format!(
+                        "this command searches for `{name}`, and files with this name usually hold secrets"
+                    ));
                 }
                 let setting =
                     Setting { folders, via: via(name), depth: setting.depth + 1, ..setting.clone() };
@@ -348,21 +348,21 @@ impl Opener<'_> {
             Nested::Script { via: name, text } => match text.literal() {
                 Some(script) => {
                     if !dialect::is_common(name, script) {
-                        self.note(index, format!("`{name}` may read this text otherwise than bash"));
+                        self.note(index, format!("`{name}` may read this text differently than bash"));
                     }
                     self.script(setting, part, folders, via(name), place, script);
                 }
-                None => self.note(index, format!("`{name}` runs a text that is not known before it runs")),
+                None => self.note(index, format!("`{name}` runs text that is not known in advance")),
             },
             Nested::Stdin { via: name } => match self.input(line, part) {
                 Some(script) if SHELLS.contains(&name.as_str()) && !orders::may_eat(&script) => {
                     if !dialect::is_common(name, &script) {
-                        self.note(index, format!("`{name}` may read this text otherwise than bash"));
+                        self.note(index, format!("`{name}` may read this text differently than bash"));
                     }
                     self.script(setting, part, folders, via(name), place, &script);
                 }
                 Some(_) | None => {
-                    self.note(index, format!("`{name}` runs what it reads, and that is not known"));
+                    self.note(index, format!("`{name}` runs its input, which is not known in advance"));
                 }
             },
         }
@@ -379,7 +379,7 @@ impl Opener<'_> {
     ) {
         let recodes = |it: &Assignment| line::recodes(&it.name, it.value.literal());
         if !script.is_ascii() && part.assignments.iter().any(recodes) {
-            self.gap(place.clone(), "a change of how letters are read that are not ASCII");
+            self.gap(place.clone(), "a change of how non-ASCII characters are read");
         }
         let inner = Setting {
             linked: setting.linked,
@@ -409,7 +409,7 @@ impl Opener<'_> {
         used: &Used,
         inner: &mut Part,
     ) -> Result<(), String> {
-        let unknown = || format!("`{}` adds words that are not known before it runs", used.program);
+        let unknown = || format!("`{}` adds words that are not known in advance", used.program);
         // With this it reads a file instead.
         let file = ["-a", "--arg-file"];
         let cut = ["-d", "--delimiter"];
@@ -439,7 +439,7 @@ impl Opener<'_> {
                 let filled = filler.fill(&command.words);
                 if let Some(name) = sought(&filled.words) {
                     return Err(format!(
-                        "it looks for `{name}`, and files of this name usually hold secrets"
+                        "this command searches for `{name}`, and files with this name usually hold secrets"
                     ));
                 }
                 let source = programs::used(&filled.words);
@@ -472,7 +472,7 @@ impl Opener<'_> {
         let tops: Vec<Word> = tops(&source);
         if !fill_is_tame(&tops, &folders, self.world) {
             return Err(format!(
-                "`{}` adds names that may hold blanks or begin with a dash, or are too many to look at",
+                "`{}` adds file names that may contain spaces, start with a dash, or be too many to check",
                 used.program
             ));
         }

@@ -53,7 +53,7 @@ pub(super) fn texts(word: &Word, folder: &Path, world: &dyn World) -> Result<Vec
         match piece {
             Piece::Text(text) => {
                 if at == 0 && text.starts_with('~') {
-                    return Err(format!("`{text}` may be somebody's home"));
+                    return Err(format!("`{text}` may be a user's home folder"));
                 }
                 glob.push_str(&as_glob(text));
                 bare.push_str(text);
@@ -69,13 +69,13 @@ pub(super) fn texts(word: &Word, folder: &Path, world: &dyn World) -> Result<Vec
                 bare.push_str(home);
             }
             Piece::Unknown(unknown) => {
-                return Err(format!("`{}` is not known before it runs", unknown.text));
+                return Err(format!("`{}` is not known in advance", unknown.text));
             }
         }
     }
     // Classes by name are not read here.
     if wild && ["[:", "[.", "[="].iter().any(|class| glob.contains(class)) {
-        return Err("its wildcards have a class that is not looked at".to_owned());
+        return Err("its wildcards use a character class that askfirst does not check".to_owned());
     }
     let found = if wild { expand(&glob, folder, world)? } else { Vec::new() };
     Ok(if found.is_empty() { vec![bare] } else { found })
@@ -83,7 +83,7 @@ pub(super) fn texts(word: &Word, folder: &Path, world: &dyn World) -> Result<Vec
 
 /// The names on the disk that a wildcard matches.
 fn expand(glob: &str, folder: &Path, world: &dyn World) -> Result<Vec<String>, String> {
-    let too_many = || "its wildcards match too much to look at".to_owned();
+    let too_many = || "its wildcards match too many files to check".to_owned();
     let mut found: Vec<String> = vec![if glob.starts_with('/') { "/".to_owned() } else { String::new() }];
     let mut looked = 0;
     for part in glob.split('/').filter(|part| !part.is_empty()) {
@@ -109,7 +109,7 @@ fn expand(glob: &str, folder: &Path, world: &dyn World) -> Result<Vec<String>, S
                     return Err(too_many());
                 }
                 let Some(name) = name.to_str() else {
-                    return Err("a name in its folder is not UTF-8".to_owned());
+                    return Err("a file name in its folder is not valid UTF-8".to_owned());
                 };
                 let hidden = name.starts_with('.') && !part.starts_with('.');
                 if !hidden && matcher.matches(name, Reach::Anything) {
@@ -147,11 +147,11 @@ pub(super) fn word_text(word: &Word) -> Cow<'_, str> {
 pub(super) fn named(word: &Word, folder: &Path, world: &dyn World) -> Named {
     let place = |text: String| {
         if text.contains('\0') {
-            return Err("a path has a NUL byte".to_owned());
+            return Err("a path contains a NUL byte".to_owned());
         }
         match world.resolve(folder, Path::new(&text)) {
             Some(real) => Ok(Place { plain: plain(folder.join(&text)), real, text }),
-            None => Err(format!("`{text}` goes in circles")),
+            None => Err(format!("`{text}` is a loop of symbolic links")),
         }
     };
     let places = match plainly(word) {
@@ -174,11 +174,11 @@ pub(super) fn entered(word: &Word, folder: &Path, world: &dyn World) -> Result<P
             [place] => {
                 let climbs = place.text.split('/').any(|part| part == "..");
                 if climbs && real(&place.plain, world).as_ref() != Some(&place.real) {
-                    return Err(format!("`{}` climbs out of a link", place.text));
+                    return Err(format!("`{}` uses `..` after a symbolic link", place.text));
                 }
                 Ok(place.real.clone())
             }
-            [] | [_, _, ..] => Err(format!("`{}` is not one folder", word_text(word))),
+            [] | [_, _, ..] => Err(format!("`{}` is not a single folder", word_text(word))),
         },
     }
 }
@@ -266,12 +266,12 @@ pub(super) fn entered_each(word: &Word, folder: &Path, world: &dyn World) -> Res
     match named(word, folder, world) {
         Named::Unknown(why) => Err(why),
         Named::Places(places) if places.len() > MOST_FOLDERS => {
-            Err(format!("`{}` is more folders than are looked at", word_text(word)))
+            Err(format!("`{}` matches more folders than askfirst checks", word_text(word)))
         }
         Named::Places(places) => {
             let found: Vec<PathBuf> =
                 places.into_iter().map(|place| place.real).filter(|real| world.is_folder(real)).collect();
-            if found.is_empty() { Err(format!("`{}` is no folder", word_text(word))) } else { Ok(found) }
+            if found.is_empty() { Err(format!("`{}` is not a folder", word_text(word))) } else { Ok(found) }
         }
     }
 }

@@ -95,12 +95,12 @@ const SHORT: usize = 60;
 fn same(call: CommandCall<'_>, judged: &Judged) -> String {
     let text = call.text.trim();
     let short = alone(call, judged).is_some() && text.len() <= SHORT;
-    let what = if short { format!("`{text}`") } else { "this very command".to_owned() };
+    let what = if short { format!("`{text}`") } else { "exactly this command".to_owned() };
     let input = if call.stdin.is_empty() { "" } else { ", with the same input" };
     let wait = if call.background { ", in the background" } else { "" };
     let folder = Some(folder(judged)).filter(|folder| !folder.is_empty());
     let place = folder.map_or_else(String::new, |folder| format!(" in {folder}"));
-    format!("{what}{place}{input}{wait}, asked about for the same reasons and with the same access")
+    format!("{what}{place}{input}{wait}, when askfirst asks for the same reasons and with the same access")
 }
 
 /// Everything that made it ask, without what a rule or a root says in its own words.
@@ -160,7 +160,7 @@ fn patterns(call: CommandCall<'_>, judged: &Judged, payload: &Value) -> Vec<Offe
     let Value::Object(fields) = payload else { return Vec::new() };
     let mut fields = fields.clone();
     fields.insert("words".to_owned(), json!(words));
-    let label = format!("`{}` with any words after it, asked about for the same reasons", words.join(" "));
+    let label = format!("`{}` with any arguments, when askfirst asks for the same reasons", words.join(" "));
     let pattern = OfferedPattern::new(label, fields, [("words", Loosen::StartsWith)]);
     if pattern.matches(payload) { vec![pattern] } else { Vec::new() }
 }

@@ -38,7 +38,11 @@ impl Reached<'_> {
     /// In words for a person. Put together only here, since most of what is reached is allowed and nobody told.
     pub(super) fn why(self, text: &str) -> String {
         self.said.unwrap_or_else(|| {
-            format!("it {} `{text}` in `{}`", self.touch.verb(), self.root.unwrap_or_default())
+            format!(
+                "this command {} `{text}` in the root `{}`",
+                self.touch.verb(),
+                self.root.unwrap_or_default()
+            )
         })
     }
 }
@@ -125,7 +129,7 @@ impl<'a> Reach<'a> {
             let code = u32::from(letter);
             return asks(
                 Approval::Required,
-                format!("`{text}` has the letter U+{code:04X}, which may look like another"),
+                format!("`{text}` contains the letter U+{code:04X}, which may look like another letter"),
             );
         }
         let plainly = || if same(plain, real) { None } else { self.never(plain, touch) };
@@ -134,7 +138,7 @@ impl<'a> Reach<'a> {
             return asks(Approval::Deny, format!("`{text}` is never {verb}: {why}"));
         }
         let Some(governed) = self.roots.governs(real) else {
-            let why = format!("it {} `{text}`, which lies outside every root", touch.verb());
+            let why = format!("this command {} `{text}`, which is outside every root", touch.verb());
             return Reached { because: self.outside_origin, ..asks(self.outside, why) };
         };
         let name = governed.root;
@@ -149,7 +153,8 @@ impl<'a> Reach<'a> {
             Touch::Names => Approval::None,
             Touch::Read | Touch::ReadAll => governed.read,
             Touch::Write | Touch::WriteAll if !governed.writable => {
-                reached.said = Some(format!("it writes `{text}`, and the root `{name}` is read only"));
+                reached.said =
+                    Some(format!("this command writes `{text}`, and the root `{name}` is read-only"));
                 Approval::Deny
             }
             Touch::Write | Touch::WriteAll => governed.write,
@@ -157,18 +162,19 @@ impl<'a> Reach<'a> {
         let writes = matches!(touch, Touch::Write | Touch::WriteAll);
         if writes && reached.approval < Approval::Required && steers(governed.inside) {
             reached.approval = Approval::Required;
-            reached.said = Some(format!("it writes `{text}`, by which other programs are steered"));
+            reached.said = Some(format!("this command writes `{text}`, which controls other programs"));
         }
         let reads = matches!(touch, Touch::Read | Touch::ReadAll);
         if reads && reached.approval < Approval::Required && is_secret(real) {
             reached.approval = Approval::Required;
-            reached.said = Some(format!("it reads `{text}`, and files of this name usually hold secrets"));
+            reached.said =
+                Some(format!("this command reads `{text}`, and files with this name usually hold secrets"));
             reached.because = None;
         }
         match touch {
             Touch::Write if holds_protected(real) => {
                 reached.approval = reached.approval.max(Approval::Required);
-                reached.said = Some(format!("what is never written lies in `{text}`"));
+                reached.said = Some(format!("`{text}` contains files that are never written"));
                 reached.because = None;
             }
             Touch::Names | Touch::Read | Touch::Write => {}
@@ -186,16 +192,16 @@ impl<'a> Reach<'a> {
         };
         if touch == Touch::WriteAll {
             if self.roots.places().iter().any(|root| root.starts_with(real)) {
-                raise(format!("`{text}` is a root, or has one in it"));
+                raise(format!("`{text}` is a root or contains one"));
             } else if self.world.exists(&real.join(".git")) {
-                raise(format!("`{text}` has a repository in it"));
+                raise(format!("`{text}` contains a repository"));
             } else if holds_protected(real) {
-                raise(format!("what is never written lies in `{text}`"));
+                raise(format!("`{text}` contains files that are never written"));
             }
             return;
         }
         if self.roots.places().iter().any(|root| *root != real && root.starts_with(real)) {
-            raise(format!("`{text}` has a root of its own below it"));
+            raise(format!("`{text}` contains another root"));
         }
         if self.masked == Masked::ByWalls || self.roots.reads_all() {
             return;
@@ -209,11 +215,11 @@ impl<'a> Reach<'a> {
             Walked::Found(path) => {
                 let name =
                     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                raise(format!("it reads all of `{text}`, and `{name}` below it is never read"));
+                raise(format!("this command reads all of `{text}`, and `{name}` in it is never read"));
             }
             Walked::TooMuch => {
                 raise(format!(
-                    "it reads all of `{text}`, which holds too much to look for what is never read"
+                    "this command reads all of `{text}`, which has too many files to check for `never_read` paths"
                 ));
             }
             Walked::Nothing => {}
@@ -223,10 +229,10 @@ impl<'a> Reach<'a> {
     /// Why something that would come to lie in a folder under this name is never written.
     pub(super) fn never_in(&self, folder: &Path, name: &OsStr) -> Option<String> {
         let real = folder.join(name);
-        let held = || holds_protected(&real).then(|| "what is never written lies in it".to_owned());
+        let held = || holds_protected(&real).then(|| "it contains files that are never written".to_owned());
         let inside = self.roots.governs(&real).map(|governed| governed.inside);
         let steered =
-            || inside.filter(|inside| steers(inside)).map(|_| "other programs are steered by it".to_owned());
+            || inside.filter(|inside| steers(inside)).map(|_| "it controls other programs".to_owned());
         self.never(&real, Touch::Write).or_else(held).or_else(steered)
     }
 
@@ -274,7 +280,7 @@ impl<'a> Reach<'a> {
         self.left.set(left);
         match walked {
             Walked::Found(_) => why,
-            Walked::TooMuch => Some("there is too much below to look for what is never written".to_owned()),
+            Walked::TooMuch => Some("the folder has too many files to check for protected ones".to_owned()),
             Walked::Nothing => None,
         }
     }
@@ -366,7 +372,7 @@ fn device<'a>(plain: &Path, touch: Touch) -> Option<Reached<'a>> {
     let network = name.starts_with("tcp/") || name.starts_with("udp/");
     let (approval, why) = match (harmless, network) {
         (true, _) => (Approval::None, format!("`{path}` holds nothing")),
-        (false, true) => (Approval::Required, format!("`{path}` is a connection to another machine")),
+        (false, true) => (Approval::Required, format!("`{path}` opens a network connection")),
         (false, false) => return None,
     };
     Some(Reached { approval, said: Some(why), touch, because: None, root: None })

@@ -129,7 +129,9 @@ pub(super) fn included(words: &[Word]) -> Option<String> {
         let glob = Glob::new(&name);
         let named = is_secret(Path::new(&name))
             || (!name.starts_with('*') && USUAL.iter().any(|usual| glob.matches(usual, Reach::Anything)));
-        named.then(|| format!("it looks into `{value}`, and files of this name usually hold secrets"))
+        named.then(|| {
+            format!("this command searches `{value}`, and files with this name usually hold secrets")
+        })
     })
 }
 
@@ -191,7 +193,7 @@ pub(super) fn secrets(command: &Command) -> Vec<String> {
         Piece::Text(_) | Piece::Glob(_) | Piece::Home => None,
     };
     let names = words.flat_map(|word| word.pieces.iter().filter_map(unknown));
-    names.map(|name| format!("it gets the value of `{name}`, which usually is a secret")).collect()
+    names.map(|name| format!("this command gets the value of `{name}`, which is usually a secret")).collect()
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ impl<'a> Looker<'a> {
 
     fn folder(&mut self) {
         if self.start.folders.is_empty() {
-            self.ask("the folder that it runs in is not known");
+            self.ask("the folder that this command runs in is not known");
         }
         for folder in self.start.folders.iter() {
             let text = folder.to_str().map_or_else(|| folder.to_string_lossy(), Cow::Borrowed);
@@ -107,7 +107,7 @@ impl<'a> Looker<'a> {
             if reached.approval > Approval::None {
                 let (approval, because) = (reached.approval, reached.because);
                 let why = if reached.root.is_none() && because.is_some() {
-                    format!("it runs in `{text}`, which lies outside every root")
+                    format!("this command runs in `{text}`, which is outside every root")
                 } else {
                     reached.why(&text)
                 };
@@ -121,21 +121,24 @@ impl<'a> Looker<'a> {
     fn program(&mut self, used: &Used) {
         let Some(word) = self.start.words.first() else { return };
         let Some(text) = word.literal() else {
-            return self.ask(format!("the program `{}` is not known before it runs", word_text(word)));
+            return self.ask(format!("the program `{}` is not known in advance", word_text(word)));
         };
         if let Some(letter) = text.chars().find(|letter| !letter.is_ascii()) {
             return self.ask(format!(
-                "the program's name has the letter U+{:04X}, which may look like another",
+                "the program's name contains the letter U+{:04X}, which may look like another letter",
                 u32::from(letter)
             ));
         }
         if text.is_empty() || text.starts_with('=') || text.starts_with('%') {
-            return self.ask(format!("`{text}` is no program's name"));
+            return self.ask(format!("`{text}` is not a program name"));
         }
         let version = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
         let interpreter = || INTERPRETERS.contains(&used.program.trim_end_matches(version));
         if used.known == Known::Nothing && interpreter() {
-            self.ask(format!("`{}` runs what it reads, and nothing is known about its words", used.program));
+            self.ask(format!(
+                "`{}` runs code that it reads, and askfirst cannot check its arguments",
+                used.program
+            ));
         }
         let usual = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
         let elsewhere = used.path.as_deref().is_some_and(|path| {
@@ -154,12 +157,12 @@ impl<'a> Looker<'a> {
         for word in used.folders.iter().filter(|_| !moves) {
             let at = self.start.words.iter().position(|given| given == word);
             if at.is_some_and(|at| self.start.below.contains(&at)) {
-                self.ask("the folder that it works in is not known before it runs");
+                self.ask("the folder that this command works in is not known in advance");
             }
             self.one(word, Touch::Names, &self.start.folders);
         }
         if folders.is_empty() && !self.start.folders.is_empty() {
-            self.ask("the folder that it works in is not known");
+            self.ask("the folder that this command works in is not known");
         }
         let paths = if moves { &[] } else { used.paths.as_slice() };
         let count = paths.len();
@@ -175,10 +178,10 @@ impl<'a> Looker<'a> {
             };
             let named = at.filter(|at| self.start.some_name.contains(at));
             if below && matches!(touch, Touch::Write | Touch::WriteAll) && !self.alike(&path.word, &folders) {
-                self.ask(format!("`{}` writes files that are not known before it runs", used.program));
+                self.ask(format!("`{}` writes files that are not known in advance", used.program));
             }
             if named.is_some() {
-                self.ask("a file's name is not known before it runs");
+                self.ask("a file name is not known in advance");
             }
             let linked;
             let folders = match path.role {
@@ -269,11 +272,14 @@ impl<'a> Looker<'a> {
         for folder in folders {
             let Named::Places(places) = paths::named(word, folder, self.world) else { continue };
             for place in places.iter().filter(|place| self.reach.has_never_read(place)) {
-                self.ask(format!("`{}` gets another name, and something in it is never read", place.text));
+                self.ask(format!(
+                    "this command gives `{}` another name, and it contains files that are never read",
+                    place.text
+                ));
             }
             for place in places.iter().filter(|place| is_secret(&place.real)) {
                 self.ask(format!(
-                    "`{}` gets another name, and files of this name usually hold secrets",
+                    "this command gives `{}` another name, and files with this name usually hold secrets",
                     place.text
                 ));
             }
@@ -351,14 +357,14 @@ impl<'a> Looker<'a> {
             Way::Read if target.below => &[Touch::ReadAll],
             Way::Read => &[Touch::Read],
             Way::Write | Way::Both if target.below => {
-                return Reason::new(Approval::Required, "the file is not known before it runs");
+                return Reason::new(Approval::Required, "the file is not known in advance");
             }
             Way::Write => &[Touch::Write],
             Way::Both => &[Touch::Read, Touch::Write],
         };
         let mut strictest = Reason::new(Approval::None, "");
         if self.start.folders.is_empty() {
-            return Reason::new(Approval::Required, "the folder that it runs in is not known");
+            return Reason::new(Approval::Required, "the folder that this command runs in is not known");
         }
         for folder in self.start.folders.iter() {
             if target.way != Way::Read && target.word.has_glob() {
@@ -369,7 +375,10 @@ impl<'a> Looker<'a> {
                 Named::Places(places) => {
                     // Each round of a loop may read another one.
                     if places.is_empty() || (places.len() > 1 && target.way != Way::Read) {
-                        return Reason::new(Approval::Required, "it leads to more than one file");
+                        return Reason::new(
+                            Approval::Required,
+                            "the redirection leads to more than one file",
+                        );
                     }
                     if target.way != Way::Read {
                         self.touched.filled.extend(places.iter().map(|place| place.real.clone()));

@@ -70,7 +70,7 @@ impl Judge<'_> {
         if judged.approval() == Approval::None {
             for (text, line) in &opened.parsed {
                 if !line::confirm(text, line) {
-                    let why = "two ways of reading it do not agree";
+                    let why = "askfirst's two parsers read this line differently";
                     judged.whole.push((0..0, Reason::new(Approval::Required, why)));
                 }
             }
@@ -88,27 +88,27 @@ impl Judge<'_> {
     /// What holds about the text as a whole.
     fn judge_whole(&self, text: &str, opened: &Opened, judged: &mut Judged) {
         for (span, why) in &opened.gaps {
-            judged
-                .whole
-                .push((span.clone(), Reason::new(Approval::Required, format!("not understood: {why}"))));
+            let why = format!("cannot parse this line: {why}");
+            judged.whole.push((span.clone(), Reason::new(Approval::Required, why)));
         }
         for (at, letter) in text.char_indices().filter(|(_, letter)| is_hidden(*letter)) {
-            let why = format!("the invisible letter U+{:04X} is in it", u32::from(letter));
+            let why = format!("this line contains the invisible character U+{:04X}", u32::from(letter));
             judged.whole.push((at..at + letter.len_utf8(), Reason::new(Approval::Required, why)));
         }
         if opened.starts.is_empty() && opened.gaps.is_empty() {
-            let why = "there is nothing in it that would run";
+            let why = "this line contains no command";
             judged.whole.push((0..text.len(), Reason::new(Approval::Required, why)));
         }
         for layer in std::iter::once(self.main).chain(self.floors) {
             for because in layer.dangerous(text) {
-                let reason = Reason::of(Approval::Required, "it matches a dangerous pattern", Some(because));
+                let reason =
+                    Reason::of(Approval::Required, "this line matches a dangerous pattern", Some(because));
                 judged.whole.push((0..text.len(), reason));
             }
             let unclear = !opened.gaps.is_empty() || opened.starts.iter().any(|start| !start.gaps.is_empty());
             let denies = layer.all_denies().filter(|_| unclear);
             for rule in denies.filter(|rule| match_deny::in_text(&rule.pattern, text)) {
-                let why = "it is not understood, and what a rule denies stands in it";
+                let why = "cannot parse this line, and it contains text that a deny rule matches";
                 judged
                     .whole
                     .push((0..text.len(), Reason::of(Approval::Deny, why, Some(&rule.config.origin))));
@@ -136,22 +136,20 @@ impl Judge<'_> {
                 judged.risk = judged.risk.max(used.risk);
                 judged.network |= used.network;
                 if used.network && !self.network {
-                    let why = "it would reach the network, and `shell.network` is false";
+                    let why = "this command uses the network, and `shell.network` is false";
                     row.reasons.push(Reason::new(Approval::Required, why));
                 }
                 speaks = self.layers(at, start, used, opened, &touched, &mut row, judged);
             }
             (_, Kind::Function) => {
-                row.reasons.push(Reason::new(
-                    Approval::None,
-                    "a function of this line; its commands stand here too",
-                ));
+                let why = "a function that this line defines; its commands are listed separately";
+                row.reasons.push(Reason::new(Approval::None, why));
                 row.reasons.extend(asked(unnamed_variables(None, start)));
                 row.reasons.extend(asked(start.gaps.clone()));
                 speaks = Speaks::Harmless;
             }
             (_, Kind::Nothing) | (None, Kind::Program) => {
-                row.reasons.push(Reason::new(Approval::None, "it starts no program"));
+                row.reasons.push(Reason::new(Approval::None, "this command starts no program"));
                 row.reasons.extend(asked(unnamed_variables(None, start)));
                 row.reasons.extend(asked(start.gaps.clone()));
             }
@@ -189,7 +187,7 @@ impl Judge<'_> {
 }
 
 /// Why something is asked about that nothing speaks for.
-const NO_RULE: &str = "no rule speaks for it";
+const NO_RULE: &str = "no rule allows it";
 
 /// What spoke for a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,7 +244,7 @@ impl<'a> Look<'a> {
             let (approval, text) = match denied {
                 Denied::Yes => (Approval::Deny, format!("the rule `{pattern}` denies it")),
                 Denied::Perhaps | Denied::No => {
-                    (Approval::Required, format!("it may be what the rule `{pattern}` denies"))
+                    (Approval::Required, format!("the rule `{pattern}` may deny it"))
                 }
             };
             reasons.push(Reason::of(approval, text, Some(&rule.config.origin)));
@@ -286,20 +284,20 @@ impl<'a> Look<'a> {
             reasons.extend(asked(doubts));
         }
         if clean && self.only_wraps() {
-            reasons.push(Reason::new(Approval::None, "it starts what stands here too"));
+            reasons.push(Reason::new(Approval::None, "this command only starts commands listed separately"));
             return (Speaks::Harmless, None);
         }
         // `set` alone prints every variable.
         let steers = STEERING.contains(&self.used.program.as_str())
             && (self.used.program != "set" || self.start.words.len() > 1);
         if clean && (steers || self.exports_harmless()) && self.used.path.is_none() {
-            reasons.push(Reason::new(Approval::None, "it only steers the shell"));
+            reasons.push(Reason::new(Approval::None, "this command only changes the shell's own state"));
             return (Speaks::ReadOnly, None);
         }
         if clean && self.only_reads() && layer.known_read_only.is_some() {
             let approval = layer.known_read_only.unwrap_or(Approval::Required);
             let origin = layer.origin("shell.known_read_only");
-            reasons.push(Reason::of(approval, "it only reads", origin));
+            reasons.push(Reason::of(approval, "this command only reads", origin));
             return (Speaks::ReadOnly, None);
         }
         if let Some(default) = layer.default {
@@ -464,7 +462,7 @@ impl<'a> Look<'a> {
         doubts.extend(self.start.gaps.iter().cloned());
         doubts.extend(unnamed_variables(None, self.start));
         if match_words::reads_script(self.used) {
-            doubts.push("the shell would run a file, which can change everything that follows".to_owned());
+            doubts.push("the shell runs a file, which can change all later commands".to_owned());
         }
         doubts
     }

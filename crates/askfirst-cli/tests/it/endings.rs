@@ -87,7 +87,7 @@ fn background_command_is_stopped_in_the_sandbox() {
     let place = place();
     let (out, err) = run_with_background(&place, r#"{"tool":"shell_stop","args":{"id":"job-1"}}"#);
     let stopped: serde_json::Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
-    assert_eq!(stopped["error"], "it was stopped", "{out}{err}");
+    assert_eq!(stopped["error"], "the command was stopped", "{out}{err}");
     assert!(stopped["result"]["stderr"].as_str().unwrap().contains("work/.envrc` appeared"), "{out}");
 }
 

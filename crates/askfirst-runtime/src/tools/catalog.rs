@@ -108,14 +108,14 @@ pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
     let mut warnings = Vec::new();
     match mode {
         Mode::ApproveAll => {
-            warnings.push("UNSAFE: --approve-all approves whatever would be asked".to_owned())
+            warnings.push("UNSAFE: --approve-all approves every request without asking".to_owned())
         }
         Mode::Interactive | Mode::Strict => {}
     }
     // Whether they hold is found out by starting a process; many a session never starts one.
     if accepts_missing_walls(config) {
         warnings.push(
-            "where walls do not hold, processes run without them: `sandbox.require_os_sandbox` is false"
+            "where the sandbox does not work, processes run without it: `sandbox.require_os_sandbox` is false"
                 .to_owned(),
         );
     }
@@ -124,7 +124,8 @@ pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
         entry.is_some_and(|entry| entry.cases().iter().any(|case| case.approval == Some(Approval::None)))
     };
     for name in ["shell", "exec"].into_iter().filter(|name| open(name)) {
-        warnings.push(format!("`tools.{name}` is `none`: every command that is not denied runs unasked"));
+        warnings
+            .push(format!("`tools.{name}` is `none`: every command that no rule denies runs without asking"));
     }
     warnings.extend(config.warnings.iter().map(ToString::to_string));
     warnings

@@ -79,7 +79,7 @@ impl Toolset for CommandToolset {
                     result_of(&finished)
                 }
                 Some(Err(e)) => Err(ToolError::Failed(e.to_string())),
-                None => Err(ToolError::Failed("no thread could be started for it".to_owned())),
+                None => Err(ToolError::Failed("cannot start a thread for this call".to_owned())),
             }
         })
     }
@@ -130,7 +130,7 @@ fn definition(tool: &CommandTool) -> ToolDefinition {
 /// The words that would run.
 fn words(tool: &CommandTool, args: &Args) -> Result<Vec<String>, String> {
     for (name, value) in args {
-        let Some(spec) = tool.args.get(name) else { return Err(format!("there is no argument `{name}`")) };
+        let Some(spec) = tool.args.get(name) else { return Err(format!("unknown argument `{name}`")) };
         check(name, spec, value)?;
     }
     if let Some((name, _)) = tool.args.iter().find(|(name, spec)| !spec.optional && !args.contains_key(*name))
@@ -143,7 +143,7 @@ fn words(tool: &CommandTool, args: &Args) -> Result<Vec<String>, String> {
         for filled in fill(word, args) {
             let from_call = word.starts_with('{') && *word != filled;
             if from_call && options_may_follow && filled.starts_with('-') {
-                return Err(format!("`{filled}` would be taken as an option"));
+                return Err(format!("the program would read `{filled}` as an option"));
             }
             words.push(filled);
         }
@@ -179,7 +179,7 @@ fn text(value: &Value) -> String {
 fn check(name: &str, spec: &ArgSpec, value: &Value) -> Result<(), String> {
     let (fits, wanted) = match spec.kind {
         ArgKind::String => (value.is_string(), "a string"),
-        ArgKind::Integer => (value.is_i64() || value.is_u64(), "a whole number, written without a point"),
+        ArgKind::Integer => (value.is_i64() || value.is_u64(), "a whole number without a decimal point"),
         ArgKind::Number => (value.is_number(), "a number"),
         ArgKind::Boolean => (value.is_boolean(), "true or false"),
         ArgKind::Strings => {
@@ -196,7 +196,7 @@ fn check(name: &str, spec: &ArgSpec, value: &Value) -> Result<(), String> {
         }
     };
     if texts.iter().any(|text| text.contains('\0')) {
-        return Err(format!("the argument `{name}` has a NUL byte"));
+        return Err(format!("the argument `{name}` contains a NUL byte"));
     }
     if !spec.one_of.is_empty() && texts.iter().any(|text| !spec.one_of.contains(text)) {
         return Err(format!("the argument `{name}` must be one of: {}", spec.one_of.join(", ")));

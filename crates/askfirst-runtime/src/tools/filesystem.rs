@@ -49,7 +49,7 @@ impl Toolset for FileToolset {
                 offload(invocation.thread, move || tools.run(&invocation.call, invocation.basis.as_ref()));
             match running.await {
                 Some(result) => result,
-                None => Err(ToolError::Failed("no thread could be started for it".to_owned())),
+                None => Err(ToolError::Failed("cannot start a thread for this call".to_owned())),
             }
         })
     }

@@ -36,14 +36,14 @@ pub(crate) fn result_of(finished: &Finished) -> Result<Value, ToolError> {
         }
         Ended::Exited(code) => {
             add("exit_code", code.into());
-            format!("it ended with exit code {code}")
+            format!("the command exited with code {code}")
         }
         Ended::Signalled(signal) => {
             add("signal", signal.into());
-            format!("it was ended by signal {signal}")
+            format!("the command was killed by signal {signal}")
         }
-        Ended::TimedOut => "it ran too long and was stopped".to_owned(),
-        Ended::Stopped => "it was stopped".to_owned(),
+        Ended::TimedOut => "the command ran too long and was stopped".to_owned(),
+        Ended::Stopped => "the command was stopped".to_owned(),
     };
     Err(ToolError::Ended { message, result })
 }

@@ -27,7 +27,7 @@ impl Walker<'_> {
         };
         if operands.iter().any(spread) {
             // It may become several words, among them `-v name[…]`.
-            self.gap(span, "a test of words that may fall apart");
+            self.gap(span, "a test with words that may be split");
             return;
         }
         let asks = |word: &Word| matches!(word.literal(), Some("-v" | "-R"));
@@ -36,7 +36,7 @@ impl Walker<'_> {
                 && asks(first)
                 && !second.literal().is_some_and(plain_name)
             {
-                self.gap(span, "the name of a variable that may be evaluated");
+                self.gap(span, "a variable name that may be evaluated");
             }
         }
         let body = match operands {
@@ -50,7 +50,7 @@ impl Walker<'_> {
             || (joined && operands.iter().any(unknown))
             || (operands.len() > 4 && operands.iter().any(unknown))
         {
-            self.gap(span, "a test whose operators are not known before it runs");
+            self.gap(span, "a test whose operators are not known in advance");
         }
     }
 
@@ -104,10 +104,10 @@ impl Walker<'_> {
                     operands.iter().for_each(|word| self.wilds.give(name, word));
                     state.set(name, None);
                 }
-                Some(_) | None => self.gap(span, "the name of a variable that may be evaluated"),
+                Some(_) | None => self.gap(span, "a variable name that may be evaluated"),
             }
         } else if first.literal().is_none() && first.prefix().is_empty() {
-            self.gap(span, "a format that is not known before it runs");
+            self.gap(span, "a format that is not known in advance");
         } else if counts_letters(first, operands.get(1..).unwrap_or_default()) {
             self.gap(span, "a format that may set a variable");
         }
@@ -116,7 +116,7 @@ impl Walker<'_> {
     /// A change of how bytes are taken for letters: some of those that others have end in a backslash.
     pub(super) fn recodes(&mut self, name: &str, value: &Word, span: &Span) {
         if !self.text.is_ascii() && super::recodes(name, value.literal()) {
-            self.gap(span, "a change of how letters are read that are not ASCII");
+            self.gap(span, "a change of how non-ASCII characters are read");
         }
     }
 
@@ -134,7 +134,7 @@ impl Walker<'_> {
         exports: &mut Vec<Assignment>,
     ) {
         if name == "readonly" && operands.iter().any(|word| word.literal() != Some("-p")) {
-            self.gap(span, "a variable that later values do not change");
+            self.gap(span, "a variable that later assignments do not change");
         }
         self.breaks |= name == "readonly";
         // Not every shell cuts a value apart here.
@@ -143,7 +143,7 @@ impl Walker<'_> {
             _ => false,
         };
         if operands.windows(2).any(cut) {
-            self.gap(span, "a value that may fall apart");
+            self.gap(span, "a value that may be split into words");
         }
         // Outside a function it fails.
         let fails = name == "local" && !self.reached.iter().any(|step| matches!(step, Step::Function(_)));
@@ -157,19 +157,19 @@ impl Walker<'_> {
                     && options.contains(['f', 'F'])
                     && !matches!(options, "-f" | "-F" if name != "export" && operands.len() == 1)
                 {
-                    self.gap(span, "functions that are handed on or printed");
+                    self.gap(span, "functions that are exported or printed");
                 }
                 if options.contains('n') && name != "export" {
-                    self.gap(span, "a name that stands for another variable");
+                    self.gap(span, "a name that refers to another variable");
                 }
                 if options.contains(['l', 'u', 'c']) && name != "export" {
-                    self.gap(span, "a variable that keeps something else than it is given");
+                    self.gap(span, "a variable that stores something other than the given value");
                 }
                 if options.contains('r') && !options.contains('f') {
-                    self.gap(span, "a variable that later values do not change");
+                    self.gap(span, "a variable that later assignments do not change");
                 }
                 if options.contains('i') {
-                    self.gap(span, "a variable that evaluates what it is given");
+                    self.gap(span, "a variable that evaluates the given value");
                 }
                 keyed |= options.contains('A');
                 evaluates |= options.contains('i');
@@ -181,14 +181,14 @@ impl Walker<'_> {
                 Some((variable, _)) => (variable, Some(behind(word))),
                 None if text.is_some() => (word.prefix(), None),
                 None => {
-                    self.gap(span, "the name of a variable that may be evaluated");
+                    self.gap(span, "a variable name that may be evaluated");
                     continue;
                 }
             };
             let append = variable.ends_with('+');
             let variable = variable.trim_end_matches('+');
             if !plain_name(variable) {
-                self.gap(span, "the name of a variable that may be evaluated");
+                self.gap(span, "a variable name that may be evaluated");
             }
             if evaluates {
                 let number = |value: &Word| {
@@ -197,11 +197,11 @@ impl Walker<'_> {
                     })
                 };
                 if !value.as_ref().is_none_or(number) {
-                    self.gap(span, "arithmetic that evaluates what a variable holds");
+                    self.gap(span, "arithmetic that evaluates the value of a variable");
                 }
             }
             if value.as_ref().is_some_and(|value| value.prefix().starts_with('(')) {
-                self.gap(span, "a list in quotes, which is expanded once more");
+                self.gap(span, "a quoted list, which is expanded again");
             }
             self.watch(variable, span);
             if keyed {

@@ -132,7 +132,7 @@ impl Walker<'_> {
         let mut rest = body.get(count..).unwrap_or("");
         let mut at = inner.start + lead + count;
         if name.is_empty() {
-            self.gap(span, "an expansion that bash does not have");
+            self.gap(span, "an expansion that is not part of bash");
         }
         self.breaks |= !surely_expands(&text);
         if rest.is_empty()
@@ -160,14 +160,14 @@ impl Walker<'_> {
                     at += close + 1;
                     rest = rest.get(close + 1..).unwrap_or("");
                 }
-                None => self.gap(span, "an index that is not understood"),
+                None => self.gap(span, "an unsupported index"),
             }
         }
         if indirect && !selects && !matches!(rest, "*" | "@") {
-            self.gap(span, "a variable that is named by another");
+            self.gap(span, "a variable that is named by another variable");
         }
         if length && !rest.is_empty() {
-            self.gap(span, "an expansion that bash does not have");
+            self.gap(span, "an expansion that is not part of bash");
         }
         let mut chars = rest.chars();
         match (chars.next(), chars.next()) {
@@ -200,7 +200,7 @@ impl Walker<'_> {
                     from += part.len() + 1;
                 }
             }
-            (Some(_), _) => self.gap(span, "an expansion that is not understood"),
+            (Some(_), _) => self.gap(span, "an unsupported expansion"),
         }
         if bare {
             self.stands_in(rest, span);

@@ -417,13 +417,13 @@ impl Walker<'_> {
 
     fn define(&mut self, name: &str, body: &Rc<Stmt>, span: &Span, state: &mut State) {
         if super::names::reserved(name) || name == "command_not_found_handle" {
-            self.gap(span, &format!("a function in place of `{name}`"));
+            self.gap(span, &format!("a function that replaces `{name}`"));
         }
         if self.plain.contains("unset") {
-            self.gap(span, "a function in a line that may take it away");
+            self.gap(span, "a function that this line may remove");
         }
         if self.leaves {
-            self.gap(span, "a function that may not be made, behind what leaves a loop");
+            self.gap(span, "a function after a command that leaves a loop, so it may not be defined");
         }
         self.functions.insert(name.to_owned());
         let mut inner = State::new();
@@ -469,13 +469,13 @@ impl Walker<'_> {
                         || name.is_some_and(|name| name.starts_with('#') && !name.contains(['[', '$', '`']));
                     if !fine {
                         self.scan(span, Around::Pattern, state);
-                        self.gap(span, "a comparison that evaluates what a variable holds");
+                        self.gap(span, "a comparison that evaluates the value of a variable");
                     }
                 }
                 Check::Name(span) => {
                     if !self.slice(span).bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
                         self.scan(span, Around::Pattern, state);
-                        self.gap(span, "the name of a variable that may be evaluated");
+                        self.gap(span, "a variable name that may be evaluated");
                     }
                 }
             }

@@ -14,7 +14,10 @@ const JOINTS: usize = 256;
 /// Why no parser should see this text.
 pub(super) fn limits(text: &str) -> Option<Gap> {
     if text.len() > BYTES {
-        return Some(gap(0..text.len(), format!("a text of {} bytes, more than {BYTES}", text.len())));
+        return Some(gap(
+            0..text.len(),
+            format!("it has {} bytes, more than the limit of {BYTES}", text.len()),
+        ));
     }
     if let Some(at) = text.find('\0') {
         return Some(gap(at..at + 1, "a NUL byte (U+0000)"));
@@ -24,7 +27,7 @@ pub(super) fn limits(text: &str) -> Option<Gap> {
     }
     let joints = text.bytes().filter(|byte| matches!(byte, b'|' | b'&')).count();
     if joints > JOINTS {
-        return Some(gap(0..text.len(), format!("more than {JOINTS} signs that join commands")));
+        return Some(gap(0..text.len(), format!("more than {JOINTS} operators that join commands")));
     }
     None
 }
@@ -73,7 +76,7 @@ pub(super) fn elements(text: &str, gaps: &mut Vec<Gap>) {
     };
     let opens = |(at, _): &(usize, &str)| !bare.get(..*at).is_some_and(|before| before.ends_with('$'));
     if bare.match_indices('{').filter(opens).any(|(at, _)| kept(at)) {
-        gaps.push(gap(0..text.len(), "a stream whose number is kept in an element of an array"));
+        gaps.push(gap(0..text.len(), "a redirection that stores its number in an array element"));
     }
 }
 
@@ -84,7 +87,7 @@ pub(super) fn characters(text: &str, gaps: &mut Vec<Gap>) {
     }
     for (at, c) in text.char_indices() {
         if hidden(c) || (c.is_control() && !matches!(c, '\n' | '\t')) {
-            gaps.push(named(at, c, "a character that cannot be seen"));
+            gaps.push(named(at, c, "an invisible character"));
             if gaps.len() > 8 {
                 return;
             }

@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str) -> Line {
             line.commands = commands;
             line.gaps.extend(gaps);
         }
-        None => line.gaps.push(gap(0..text.len(), "a text that the reader fails on")),
+        None => line.gaps.push(gap(0..text.len(), "askfirst failed to read this text")),
     }
     line
 }

@@ -97,7 +97,7 @@ impl Walker<'_> {
             at += 1;
         }
         if !fine {
-            self.gap(span, "arithmetic that evaluates what a variable holds");
+            self.gap(span, "arithmetic that evaluates the value of a variable");
         }
     }
 

@@ -31,20 +31,20 @@ impl Grammar for Shuck {
             Parser::with_limits_and_profile(slice, DEPTH, FUEL, profile).parse()
         });
         let Some(parsed) = parsed else {
-            return Err(fault(part, "a text that the parser fails on"));
+            return Err(fault(part, "the parser failed on this text"));
         };
         if parsed.status != ParseStatus::Clean
             || !parsed.diagnostics.is_empty()
             || parsed.terminal_error.is_some()
         {
-            return Err(fault(part, "a text that is no complete command"));
+            return Err(fault(part, "not a complete command"));
         }
         let facts = &parsed.syntax_facts;
         if !(facts.zsh_brace_if_spans.is_empty()
             && facts.zsh_always_spans.is_empty()
             && facts.zsh_case_group_parts.is_empty())
         {
-            return Err(fault(part, "a construct of zsh"));
+            return Err(fault(part, "zsh syntax"));
         }
         let mut turn = Turner { text, base: part.start, end: part.end, leaves: Vec::new() };
         let stmts = turn.seq(&parsed.file.body)?;
@@ -91,7 +91,7 @@ impl Turner<'_> {
                 && !between.contains([';', '&', '\n'])
                 && !self.text.get(..end.unwrap_or(0)).is_some_and(|before| before.ends_with('\n'))
             {
-                return self.refuse(stmt.span, "a command right behind another");
+                return self.refuse(stmt.span, "a command directly after another");
             }
             made.push(self.stmt(stmt)?);
         }
@@ -102,7 +102,9 @@ impl Turner<'_> {
         let background = match stmt.terminator {
             None | Some(ast::StmtTerminator::Semicolon) => false,
             Some(ast::StmtTerminator::Background(ast::BackgroundOperator::Plain)) => true,
-            Some(ast::StmtTerminator::Background(_)) => return self.refuse(stmt.span, "`&|` or `&!` of zsh"),
+            Some(ast::StmtTerminator::Background(_)) => {
+                return self.refuse(stmt.span, "`&|` or `&!`, which are zsh syntax");
+            }
         };
         let node = self.command(&stmt.command)?;
         let redirects =
@@ -288,7 +290,7 @@ impl Turner<'_> {
                 Ok(Node::Case(word, arms))
             }
             C::Subshell(seq) | C::BraceGroup(seq) if seq.stmts.is_empty() => {
-                self.refuse(seq.span, "a group with nothing in it")
+                self.refuse(seq.span, "an empty group")
             }
             C::Subshell(seq) => Ok(Node::Subshell(self.seq(seq)?)),
             C::BraceGroup(seq) => Ok(Node::Group(self.seq(seq)?)),
@@ -431,18 +433,18 @@ impl Turner<'_> {
                 if raw.contains(['$', '`', '\n'])
                     || raw.replace(['\'', '"', '\\'], "") != delimiter.cooked.as_str()
                 {
-                    return self.refuse(redirect.span, "a here-document whose end is not plain");
+                    return self.refuse(redirect.span, "a here-document without a plain end marker");
                 }
                 let body = self.span(doc.body.span)?;
                 let end = self.closes(&body, &delimiter.cooked, delimiter.strip_tabs);
                 let Some(end) = end else {
-                    return self.refuse(redirect.span, "a here-document whose end is not plain");
+                    return self.refuse(redirect.span, "a here-document without a plain end marker");
                 };
                 // Bash writes a substitution anew before it runs it, and may lose a `;` behind a here-document.
                 let rest = self.text.get(end..self.end).unwrap_or("");
                 if self.base > 0 && !rest.trim().is_empty() {
                     return self
-                        .refuse(redirect.span, "a here-document with commands behind it in a substitution");
+                        .refuse(redirect.span, "a here-document in a substitution, with commands after it");
                 }
                 // There a line that only begins as the end does is the end, if the bracket that closes is in it.
                 let ends = |line: &str| {

@@ -66,7 +66,7 @@ impl Walker<'_> {
                 if matches!(assign.name.as_str(), "path" | "fpath" | "cdpath" | "manpath" | "module_path")
                     || assign.name.ends_with("_functions")
                 {
-                    self.gap(&assign.span, "a list by which zsh looks for programs");
+                    self.gap(&assign.span, "a list in which zsh looks for programs");
                 }
                 // Bash writes a substitution anew before it runs it, and loses these in a list.
                 if self.reached.contains(&Step::Substitution) && self.slice(&assign.span).contains('\\') {
@@ -107,7 +107,7 @@ impl Walker<'_> {
         if let Some(Raw::Word(first)) = raws.first()
             && super::cover::reserved(self.slice(first))
         {
-            self.gap(first, "a word of the grammar in place of a program");
+            self.gap(first, "a shell keyword where a program is expected");
         }
         let mut behind = assigns.last().map(|assign| assign.span.end);
         for raw in raws {
@@ -116,12 +116,12 @@ impl Walker<'_> {
                 Raw::Array(assign) => &assign.span,
             };
             if behind.replace(place_of.end) == Some(place_of.start) {
-                self.gap(place_of, "words that the parser cuts apart where bash does not");
+                self.gap(place_of, "words that the parser splits where bash does not");
             }
             // `3<<<`: the number of a stream, which the parser takes for a word.
             let digits = self.slice(place_of).bytes().all(|byte| byte.is_ascii_digit());
             if digits && redirects.iter().any(|it| it.span.start == place_of.end) {
-                self.gap(place_of, "a number right in front of a stream");
+                self.gap(place_of, "a number directly before a redirection");
             }
             let place = if words.is_empty() { Place::Program } else { Place::Operand };
             words.extend(self.raw(raw, place, &mut state));
@@ -144,7 +144,7 @@ impl Walker<'_> {
             let text = self.slice(&assign.span);
             let taken = |before: &Assign| text.contains('$') && text.contains(before.name.as_str());
             if scope == Exported::ToThis && assigns.iter().take(at).any(taken) {
-                self.gap(&assign.span, "a value that is taken from another in front of the same command");
+                self.gap(&assign.span, "a value that uses another variable set for the same command");
             }
             let (value, known) = self.assigned(assign, &mut state);
             if assign.name == "IFS" && scope == Exported::ToThis && is_read(&words) {
@@ -220,7 +220,7 @@ impl Walker<'_> {
             });
         }
         if !called && words_name.is_some_and(|name| self.may_be_function(&name)) {
-            self.gap(&(from..end.max(from)), "a name that may be a function's");
+            self.gap(&(from..end.max(from)), "a name that may be a function");
         }
         let elsewhere = |redirect: &Redirect| {
             let out = redirect.fd.is_none_or(|fd| fd == 1);
@@ -293,7 +293,7 @@ impl Walker<'_> {
                 }
             };
             if self.slice(target).starts_with('!') {
-                self.gap(target, "`>!`, which zsh reads otherwise");
+                self.gap(target, "`>!`, which zsh reads differently");
             }
             let mut words = self.words(target, Place::Operand, state);
             if words.len() != 1 {

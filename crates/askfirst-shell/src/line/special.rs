@@ -28,22 +28,22 @@ impl Walker<'_> {
     /// Names whose change alters how everything later is read.
     pub(super) fn watch(&mut self, name: &str, span: &Span) {
         match name {
-            "IFS" => self.gap(span, "a change of `IFS`, which cuts words apart"),
+            "IFS" => self.gap(span, "a change of `IFS`, which controls how words are split"),
             "TEXTDOMAIN" | "TEXTDOMAINDIR" => {
-                self.gap(span, &format!("a change of `{name}`, by which texts are replaced by others"));
+                self.gap(span, &format!("a change of `{name}`, which makes the shell replace text"));
             }
             "GLOBIGNORE" | "POSIXLY_CORRECT" | "SHELLOPTS" | "BASHOPTS" | "BASH_ALIASES" | "BASH_CMDS"
             | "EXECIGNORE" | "FUNCNEST" | "NULLCMD" | "READNULLCMD" => {
-                self.gap(span, &format!("a change of `{name}`, which changes how the shell reads"))
+                self.gap(span, &format!("a change of `{name}`, which changes how the shell reads commands"))
             }
             _ if name.starts_with("BASH_VERSINFO") => {
-                self.gap(span, "a change of what cannot be changed, which ends a line");
+                self.gap(span, "a change of a read-only variable, which ends the line");
             }
             "PWD" | "OLDPWD" | "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" | "PPID" | "EPOCHSECONDS"
             | "SRANDOM" | "HISTCMD" | "BASHPID" | "BASH_SUBSHELL" | "BASH_MONOSECONDS" | "EPOCHREALTIME"
             | "OPTIND" | "OPTERR" | "COLUMNS" | "LINES" | "DIRSTACK" | "GROUPS" | "FUNCNAME"
             | "COMP_CWORD" => {
-                self.gap(span, &format!("a change of `{name}`, which is the shell's own"));
+                self.gap(span, &format!("a change of `{name}`, which is the shell's own variable"));
             }
             _ => {}
         }
@@ -54,14 +54,14 @@ impl Walker<'_> {
     pub(super) fn slip(&mut self, name: &str, span: &Span) {
         let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
         if name.len() > 1 && name != "REPLY" && name != "MAPFILE" && name.bytes().all(capital) {
-            self.gap(span, &format!("a change of `{name}`, which programs may act upon"));
+            self.gap(span, &format!("a change of `{name}`, which programs may use"));
         }
     }
 
     /// A variable that is taken away, or hidden in a function.
     pub(super) fn vanish(&mut self, name: &str, span: &Span) {
         match name {
-            "PATH" => self.gap(span, "`PATH` without a value, which makes programs of files in the folder"),
+            "PATH" => self.gap(span, "`PATH` without a value, which lets the shell run files in the folder"),
             "HOME" => self.gap(span, "`HOME` without a value"),
             _ => self.watch(name, span),
         }
@@ -104,7 +104,7 @@ impl Walker<'_> {
         let Some((program, operands)) = words.split_first() else { return Outcome::both(state) };
         let Some(name) = program.literal() else {
             if program.is_unknown() {
-                self.gap(&program.span, "a program that is not known before it runs");
+                self.gap(&program.span, "a program that is not known in advance");
                 state.forget();
                 state.lose_folders();
             } else {
@@ -120,7 +120,7 @@ impl Walker<'_> {
         }
         // What follows is understood by looking for such words, so they must stand there.
         if STEERS.contains(&name) && squeezed(self.slice(&program.span)) != name {
-            self.gap(&program.span, &format!("`{name}`, spelled by what is filled in"));
+            self.gap(&program.span, &format!("`{name}`, whose name comes from an expansion"));
             state.forget();
             state.lose_folders();
         }
@@ -161,7 +161,7 @@ impl Walker<'_> {
                 }
             }
             "hash" if !operands.iter().all(|word| word.literal() == Some("-r")) => {
-                self.gap(span, "`hash`, which can put one program in place of another");
+                self.gap(span, "`hash`, which can replace one program with another");
             }
             "enable" | "bind" | "complete" | "compgen" | "compopt" | "fc" | "history" | "logout"
             | "suspend" => {
@@ -233,10 +233,10 @@ impl Walker<'_> {
                     .iter()
                     .any(|text| text.is_none_or(|text| text.contains("()") || text.contains("function")))
                 {
-                    self.gap(span, "`eval` of what may define a function");
+                    self.gap(span, "`eval` of text that may define a function");
                 }
                 if text.iter().any(|text| text.is_none_or(rereads)) {
-                    self.gap(span, "`eval` of what changes how later words are read");
+                    self.gap(span, "`eval` of text that changes how later words are read");
                 }
                 state.forget();
             }
@@ -258,7 +258,7 @@ impl Walker<'_> {
                         !text.contains(['[', '$', '`', '\'', '"']) && (all || assigned)
                     });
                     if !fine {
-                        self.gap(span, "arithmetic that evaluates what a variable holds");
+                        self.gap(span, "arithmetic that evaluates the value of a variable");
                     }
                     let text = word.prefix().to_owned();
                     if let Some((name, _)) = text.split_once('=') {
@@ -311,10 +311,10 @@ impl Walker<'_> {
                 if matches!(name, "read" | "wait")
                     && operands.iter().enumerate().any(|(at, word)| glued(word) && !asked(at))
                 {
-                    self.gap(span, "the name of a variable in the word of an option");
+                    self.gap(span, "a variable name attached to an option");
                 }
                 if operands.iter().enumerate().any(|(at, word)| odd(word) && !asked(at)) {
-                    self.gap(span, "the name of a variable that may be evaluated");
+                    self.gap(span, "a variable name that may be evaluated");
                 }
                 if name != "unset" {
                     operands.iter().filter_map(Word::literal).for_each(|text| self.slip(text, span));
@@ -390,7 +390,7 @@ impl Walker<'_> {
         let mut words = operands.iter();
         while let Some(word) = words.next() {
             let Some(text) = word.literal() else {
-                self.gap(span, "shell options that are not known before it runs");
+                self.gap(span, "shell options that are not known in advance");
                 return;
             };
             match text {

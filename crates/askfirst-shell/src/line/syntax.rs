@@ -207,7 +207,7 @@ impl Stmt {
             | Node::Test(_)
             | Node::Time(_)
             | Node::Function(..) => {
-                Err(Fault { span: self.span.clone(), why: "`|&` behind several commands".to_owned() })
+                Err(Fault { span: self.span.clone(), why: "`|&` after several commands".to_owned() })
             }
         }
     }

@@ -96,10 +96,10 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
     walker.part(&(0..text.len()), &mut state);
     walker.drop_bodies();
     if !walker.keyed.is_disjoint(&walker.lists) {
-        walker.gap(&(0..text.len()), "a list of which every other word is a name");
+        walker.gap(&(0..text.len()), "a list in which every second word is a name");
     }
     if std::mem::take(&mut walker.wilds).meet() {
-        walker.gap(&(0..text.len()), "a wildcard in what is filled in");
+        walker.gap(&(0..text.len()), "a wildcard in an expanded value");
     }
     let (commands, mut gaps) = (walker.commands, walker.gaps);
     gaps.sort_by_key(|gap| (gap.span.start, gap.span.end));
@@ -153,7 +153,7 @@ impl<'a> Walker<'a> {
             }
             Ok(mut script) => {
                 if let Some(span) = uncovered(self.text, part.clone(), &mut script.leaves) {
-                    self.gap(&span, "a part that the parser left out");
+                    self.gap(&span, "a part that the parser skipped");
                 }
                 let outcome = self.seq(&script.stmts, state.clone());
                 Some((outcome, script.stmts))
@@ -169,7 +169,7 @@ impl<'a> Walker<'a> {
         }
         if self.bytes > BYTES || self.commands.len() > COMMANDS {
             self.spent = true;
-            self.gap(&(0..self.text.len()), "a line that comes to too many commands");
+            self.gap(&(0..self.text.len()), "it expands to too many commands");
             return false;
         }
         true

@@ -107,7 +107,7 @@ impl Walker<'_> {
                 let printed = unknown.output_of.is_some() || unknown.text.starts_with(['`', '<']);
                 let printed = printed || unknown.text.starts_with("$(");
                 if printed && self.wilds.printed.is_some_and(|leads| leads.path || path) {
-                    self.gap(span, "a wildcard in what is printed");
+                    self.gap(span, "a wildcard in printed text");
                 }
                 for name in names(&unknown.text) {
                     let plain = unknown.text.trim_matches(['$', '{', '}']) == name;
@@ -163,7 +163,7 @@ impl Walker<'_> {
             None => "",
         };
         if word.contains(WILD) {
-            self.gap(span, "a wildcard in what may be filled in");
+            self.gap(span, "a wildcard in a value that may be expanded");
         }
     }
 

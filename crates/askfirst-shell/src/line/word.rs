@@ -39,15 +39,15 @@ impl Walker<'_> {
         let outer = self.wilds.printed.take();
         let atoms = self.atoms(span, Around::Nothing, state);
         if atoms.contains(&Atom::Live('[')) && slice.len() > 1 && slice.contains(['$', '`']) {
-            self.gap(span, "a wildcard that what is filled in may close");
+            self.gap(span, "a wildcard that an expanded value may close");
         }
         let mut made = if atoms.contains(&Atom::Live('{')) {
             let Some(many) = braces(&atoms) else {
-                self.gap(span, "braces that are not surely expanded");
+                self.gap(span, "braces that may not be expanded");
                 return vec![self.unknown(span, true)];
             };
             if has_braces(&atoms) && !apart_from_braces(slice) {
-                self.gap(span, "braces beside a variable, which are taken apart before it is");
+                self.gap(span, "braces next to a variable, which are expanded before it");
             }
             let single = many.len() == 1;
             let some = many.iter().filter(|atoms| single || !atoms.is_empty());
@@ -144,7 +144,7 @@ impl Walker<'_> {
             .collect();
         if let Some((_, c)) = strange(&quoted, place) {
             let at = self.slice(span).find(c).map_or(span.start, |at| span.start + at);
-            self.gaps.push(named(at, c, "a letter that may be taken for another"));
+            self.gaps.push(named(at, c, "a letter that looks like another"));
         }
     }
 
@@ -186,7 +186,7 @@ impl Walker<'_> {
                         at += 1 + c.len_utf8();
                     } else {
                         if !c.is_ascii() {
-                            self.gaps.push(named(at + 1, c, "a letter that may be taken for another"));
+                            self.gaps.push(named(at + 1, c, "a letter that looks like another"));
                         }
                         out.push(Atom::Quoted(c));
                         at += 1 + c.len_utf8();
@@ -226,11 +226,11 @@ impl Walker<'_> {
                 }
                 b'$' => match self.dollar(at, end, around, state, &mut out) {
                     Some(next) => at = next,
-                    None => return self.open(at..end, "an expansion that is not understood", out),
+                    None => return self.open(at..end, "an unsupported expansion", out),
                 },
                 b'<' | b'>' if around == Around::Nothing && bytes.at(at + 1) == b'(' => {
                     let Some(close) = bytes.command(at + 2, end, 0) else {
-                        return self.open(at..end, "a process substitution that is not understood", out);
+                        return self.open(at..end, "an unsupported process substitution", out);
                     };
                     let text = self.slice(&(at..close)).to_owned();
                     let output_of = self.process(&(at + 2..close - 1), byte == b'>', state);
@@ -257,7 +257,7 @@ impl Walker<'_> {
                         if !c.is_ascii() {
                             self.gaps.push(named(at, c, "a letter outside quotes that is not ASCII"));
                         } else if c.is_ascii_control() && !matches!(c, '\n' | '\t') {
-                            self.gaps.push(named(at, c, "a character that is no blank to bash"));
+                            self.gaps.push(named(at, c, "a character that bash does not treat as a space"));
                         }
                         out.push(Atom::Live(c));
                     }
@@ -317,12 +317,12 @@ impl Walker<'_> {
                             out.push(Atom::Empty);
                         }
                         if !text.is_ascii() && inner.is_ascii() {
-                            self.gap(&(at..close), "an escape that stands for a letter that is not ASCII");
+                            self.gap(&(at..close), "an escape for a letter that is not ASCII");
                         }
                         out.extend(text.chars().map(Atom::Quoted));
                     }
                     None => {
-                        self.gap(&(at..close), "an escape that is not understood");
+                        self.gap(&(at..close), "an unsupported escape");
                         out.push(piece(self.slice(&(at..close)), false));
                     }
                 }

@@ -35,10 +35,10 @@ pub(super) fn said(
         let name = stands_again(words, *index, *at, next_is_named, case);
         let name = name.or_else(|| own().filter(|_| names_value).find_map(|own| again.otherwise(own)));
         missing.extend(
-            name.map(|name| format!("`{name}` stands there again, with another value than the rule names")),
+            name.map(|name| format!("`{name}` is repeated with a value that the rule does not name")),
         );
         let back = own().find_map(|own| again.taken_back(own));
-        missing.extend(back.map(|name| format!("`{name}` is taken back, which the rule names")));
+        missing.extend(back.map(|name| format!("this command reverses `{name}`, which the rule names")));
     }
     missing
 }
@@ -53,7 +53,7 @@ fn widened(words: &[PatternWord], case: &Case<'_>) -> impl Iterator<Item = Strin
     WIDER.iter().filter_map(move |(program, sub, one, other)| {
         let about = case.used.program == *program && case.used.subs.iter().any(|given| given.name == *sub);
         let wider = about && names(one) && !names(other) && given(other);
-        wider.then(|| format!("`{}` does more than what the rule names", other.join("`, `")))
+        wider.then(|| format!("`{}` does more than the rule names", other.join("`, `")))
     })
 }
 
@@ -157,5 +157,5 @@ pub(super) fn does_more(words: &[PatternWord], named: &[(usize, usize)], case: &
         words.iter().map(|word| Some(Word::text(word.glob.plain()?, 0..0))).collect();
     let alone = programs::used(&own?);
     let reads = alone.class == Class::Reads && alone.doubts.is_empty();
-    reads.then(|| "with what the rule names it only reads, and this changes something".to_owned())
+    reads.then(|| "the rule names a form that only reads, but this command changes something".to_owned())
 }

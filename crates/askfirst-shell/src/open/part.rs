@@ -139,7 +139,7 @@ pub(super) fn takes_first(inner: &Part) -> bool {
 /// Why a command cannot be judged where more of it may be nothing than is tried. What only prints may print any of it.
 pub(super) fn too_doubtful(filled: &Filled, command: &Command) -> Option<String> {
     let doubtful = filled.is_too_doubtful() && !prints(command);
-    doubtful.then(|| "too many parts of it may turn out to be nothing".to_owned())
+    doubtful.then(|| "too many parts of this command may be empty".to_owned())
 }
 
 /// Whether a command is given what a wildcard found by a variable outside quotes. What only prints may print any of it.
@@ -169,7 +169,7 @@ pub(super) fn falls_apart(command: &Command, folders: &[PathBuf], world: &dyn Wo
             names.iter().any(|name| odd(folder, name))
         })
     });
-    apart.then(|| "a name on the disk has blanks or wildcards in it, and would fall apart".to_owned())
+    apart.then(|| "a file name contains spaces or wildcards, so the shell would split it".to_owned())
 }
 
 /// Whether a command prints nothing but what stands in the line: `cat` of a here-document.

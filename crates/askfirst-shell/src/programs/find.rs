@@ -18,7 +18,7 @@ pub(super) fn word(reader: &mut Reader<'_, '_>, word: &Word, at: usize) {
         Some("(" | ")" | "!" | ",") => reader.mark("(", at),
         Some(text) if text.starts_with('-') && text.len() > 1 => reader.option(word, at),
         Some(text) if begun => {
-            let why = format!("`{text}` stands in an expression");
+            let why = format!("`{text}` is unexpected in the `find` expression");
             reader.doubt(at, &why);
         }
         Some(_) => reader.operands.push(at),
@@ -26,7 +26,7 @@ pub(super) fn word(reader: &mut Reader<'_, '_>, word: &Word, at: usize) {
             let path = matches!(lead(word), Lead::Plain) && !splits(word);
             let operator = word.prefix().starts_with(['(', ')', '!', ',']);
             if !path || operator || begun {
-                let why = format!("`{}` may turn out to be part of the expression", shown(word));
+                let why = format!("`{}` may be part of the `find` expression", shown(word));
                 reader.doubt(at, &why);
             }
             reader.operands.push(at);

@@ -34,7 +34,7 @@ pub(crate) fn used(words: &[Word]) -> Used {
     if style.is_some_and(|style| matches!(style.special, Special::Find | Special::Xargs))
         && let Some(program) = wrap::runs_unknown(&used, 0)
     {
-        let why = format!("`{program}` would run what is not known before");
+        let why = format!("`{program}` would run a command that is not known in advance");
         used.doubts.push(Doubt { words: 0..1, names: Vec::new(), lifts: Lifts::Nothing, why });
     }
     used
@@ -43,10 +43,10 @@ pub(crate) fn used(words: &[Word]) -> Used {
 /// The same, without a look into what it starts.
 fn alone(words: &[Word]) -> Used {
     let Some(first) = words.first() else {
-        return opaque(String::new(), "no program");
+        return opaque(String::new(), "no program is given");
     };
     let Some(written) = first.literal().filter(|name| !name.is_empty()) else {
-        return opaque(shown(first), "the program is not known before it runs");
+        return opaque(shown(first), "the program is not known in advance");
     };
     let name = written.rsplit('/').next().unwrap_or(written);
     let mut used = match table_of(name) {
@@ -90,7 +90,7 @@ fn without_table(name: &str, words: &[Word]) -> Used {
                 let option = text.split('=').next().unwrap_or(text).to_owned();
                 let named = option.len() < text.len() || word.literal().is_some();
                 let lifts = if named && !splits(word) { Lifts::Named } else { Lifts::Nothing };
-                let why = format!("nothing is known about the option `{option}`");
+                let why = format!("askfirst does not know the option `{option}`");
                 let value = (option.len() < text.len()).then(|| words::without(word, option.len() + 1));
                 let names = vec![option];
                 let effect = if own && lifts == Lifts::Named { Effect::Harmless } else { Effect::Unknown };
@@ -103,7 +103,7 @@ fn without_table(name: &str, words: &[Word]) -> Used {
             Lead::Glob | Lead::Unknown | Lead::Plain
                 if !ended && (splits(word) || matches!(lead(word), Lead::Glob | Lead::Unknown)) =>
             {
-                let why = format!("`{}` may turn out to be an option", shown(word));
+                let why = format!("`{}` may be an option", shown(word));
                 used.doubts.push(doubt(Vec::new(), Lifts::Nothing, why));
             }
             Lead::Dash | Lead::Glob | Lead::Unknown | Lead::Plain | Lead::Empty => {}

@@ -115,7 +115,7 @@ pub(super) fn read(table: &Table, program: String, words: &[Word]) -> Used {
         assignments: Vec::new(),
     };
     if !table.faults.is_empty() {
-        reader.doubt(0, "what is known about it has a fault");
+        reader.doubt(0, "the program table for this command has an error");
     }
     reader.run();
     reader.finish()
@@ -157,7 +157,7 @@ impl<'t> Reader<'t, '_> {
     pub(super) fn perhaps(&mut self, word: &Word, at: usize) {
         let unknown = lead(word) == Lead::Unknown || splits(word);
         if self.scope().any(|section| section.sharp || (unknown && section.paths)) {
-            let why = format!("`{}` may turn out to be an option", shown(word));
+            let why = format!("`{}` may be an option", shown(word));
             self.doubt(at, &why);
         }
         self.operand(word, at);
@@ -232,7 +232,7 @@ impl<'t> Reader<'t, '_> {
         let table = word.literal().and_then(super::table_of).filter(|table| table.faults.is_empty());
         let Some(table) = table else {
             let name = shown(word);
-            let why = format!("nothing is known about `{name}`");
+            let why = format!("askfirst does not know the tool `{name}`");
             if word.literal().is_some() {
                 self.doubt_named(at, vec![name], why);
             } else {
@@ -247,7 +247,7 @@ impl<'t> Reader<'t, '_> {
         if self.chain.iter().rev().find_map(|section| section.class) == Some(Class::Asks)
             && let Some(Sub { name, word }) = self.used.subs.last().cloned()
         {
-            let why = format!("`{name}` is asked about unless a rule names it");
+            let why = format!("`{name}` needs a rule that names it");
             self.doubt_named(word, vec![name], why);
         }
         let style = table.root.style.unwrap_or(Style::GNU);
@@ -258,12 +258,12 @@ impl<'t> Reader<'t, '_> {
             | Special::Trap
             | Special::Names
             | Special::Test => {
-                let why = format!("`{name}` starts others, and is no tool of a project");
+                let why = format!("`{name}` starts other programs and is not a known project tool");
                 self.doubt_named(at, vec![name.clone()], why);
             }
             Special::Nothing | Special::Find | Special::Sed | Special::Awk | Special::Jq | Special::Yq => {
                 if !guards::is_project_tool(&name) {
-                    let why = format!("`{name}` is no tool of a project");
+                    let why = format!("`{name}` is not a known project tool");
                     self.doubt_named(at, vec![name.clone()], why);
                 }
             }
@@ -288,7 +288,7 @@ impl<'t> Reader<'t, '_> {
                 }
                 Some((_, None)) => self.no_sub = Some(at),
                 None => {
-                    let why = format!("`{}` stands where a sub-command could", shown(word));
+                    let why = format!("`{}` is in the place of a subcommand", shown(word));
                     self.doubt(at, &why);
                 }
             }
@@ -316,7 +316,7 @@ impl<'t> Reader<'t, '_> {
 
     fn enter(&mut self, sub: &'t Section, at: usize) {
         if self.ended == Ended::ByDashes {
-            self.doubt(at, "a sub-command after `--`");
+            self.doubt(at, "a subcommand follows `--`");
         }
         let name = sub.names.first().cloned().unwrap_or_default();
         self.used.subs.push(Sub { name, word: at });
@@ -352,7 +352,8 @@ impl<'t> Reader<'t, '_> {
             matches!(self.alone.as_slice(), [(_, at)] if *at == after && after + 1 == self.words.len());
         for (names, at) in std::mem::take(&mut self.alone) {
             if !alone {
-                let why = format!("`{}` beside other words", names.first().map_or("", String::as_str));
+                let why =
+                    format!("`{}` is used with other arguments", names.first().map_or("", String::as_str));
                 self.doubt_named(at, names, why);
             }
         }
@@ -360,14 +361,14 @@ impl<'t> Reader<'t, '_> {
             && self.row().is_none()
         {
             let name = self.words.get(at).map(shown).unwrap_or_default();
-            let why = format!("nothing is known about the sub-command `{name}`");
+            let why = format!("askfirst does not know the subcommand `{name}`");
             self.doubt_named(at, vec![name], why);
         }
         let operands: Vec<&str> =
             self.operands.iter().filter_map(|at| self.words.get(*at)).map(Word::prefix).collect();
         let options = self.used.options.iter().filter(|given| given.effect != Effect::Unknown).count();
         if guards::prints_all(&self.used.program, &operands, options) {
-            self.doubt(0, "it prints all variables, among them secrets");
+            self.doubt(0, "this command prints all variables, including secrets");
         }
         if !alone {
             self.further_goals();
@@ -418,7 +419,7 @@ impl<'t> Reader<'t, '_> {
                 if let Some(given) = self.used.options.get_mut(given) {
                     given.effect = Effect::Unknown;
                 }
-                let why = format!("nothing is known about `{written}` with this value");
+                let why = format!("askfirst does not know this value of `{written}`");
                 self.doubt_named(at, names, why);
                 continue;
             };
@@ -429,7 +430,7 @@ impl<'t> Reader<'t, '_> {
             let names = || all().into_owned();
             let loads = value.is_some_and(|value| guards::loads(&self.used.program, &all(), value));
             if row.glob.is_none() && (loads || guards::tells_code(&self.used.program, &written)) {
-                let why = format!("the value of `{written}` may be code that is loaded");
+                let why = format!("the value of `{written}` may load code");
                 self.doubt_named(at, names(), why);
             }
             let effect = match row.effect {
@@ -454,11 +455,11 @@ impl<'t> Reader<'t, '_> {
                     Effect::Harmless
                 }
                 OptEffect::Asks => {
-                    let why = format!("`{written}` is asked about unless a rule names it");
+                    let why = format!("`{written}` needs a rule that names it");
                     self.doubt_named(at, names(), why);
                     // Who names the option has not seen a value that nobody knows.
                     if values.iter().any(|(word, _)| word.is_unknown() || word.has_glob()) {
-                        let why = format!("the value of `{written}` is not known before it runs");
+                        let why = format!("the value of `{written}` is not known in advance");
                         self.doubt(at, &why);
                     }
                     Effect::Asks

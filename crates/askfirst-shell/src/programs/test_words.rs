@@ -19,7 +19,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) {
         let after = words.get(at + 1);
         match word.literal() {
             Some("-v" | "-R") if after.is_some_and(|name| !is_plain(name)) => {
-                reader.doubt(at + 1, "the name of a variable, which may be evaluated");
+                reader.doubt(at + 1, "a variable name that may be evaluated");
             }
             Some("-t" | "-n" | "-z" | "-v" | "-R" | "-o") => {}
             Some("-nt" | "-ot" | "-ef") => {

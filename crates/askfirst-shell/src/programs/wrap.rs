@@ -35,7 +35,7 @@ fn place(reader: &mut Reader<'_, '_>) -> Option<String> {
         None => Some("{}".to_owned()),
         Some(value) => {
             if value.literal().is_none_or(str::is_empty) {
-                let why = format!("`{}` is not known before it runs", shown(&value));
+                let why = format!("`{}` is not known in advance", shown(&value));
                 reader.doubt(word, &why);
             }
             value.literal().filter(|text| !text.is_empty()).map(str::to_owned)
@@ -81,7 +81,7 @@ pub(super) fn command_value(reader: &mut Reader<'_, '_>, option: &str) {
     }
     let Some(end) = end else {
         reader.next = reader.words.len();
-        let why = format!("the command of `{option}` has no end");
+        let why = format!("the command after `{option}` has no end");
         reader.doubt(from.saturating_sub(1), &why);
         let words = rest.to_vec();
         reader.used.nested.push(Nested::Words { via, words, assignments: Vec::new(), fed: Fed::No });
@@ -90,7 +90,7 @@ pub(super) fn command_value(reader: &mut Reader<'_, '_>, option: &str) {
     reader.next = from + end + 1;
     let words = rest.get(..end).unwrap_or_default();
     if words.is_empty() {
-        let why = format!("`{option}` without a command");
+        let why = format!("`{option}` has no command");
         reader.doubt(from.saturating_sub(1), &why);
     }
     let mut starts: Vec<Vec<Piece>> =
@@ -152,7 +152,7 @@ pub(super) fn assignment(reader: &mut Reader<'_, '_>, word: &Word) -> bool {
     let Some((name, _)) = word.prefix().split_once('=') else { return false };
     let (name, length) = (name.to_owned(), name.len() + 1);
     if many(word) || !is_name(&name) {
-        let why = format!("`{}` is not plainly one variable", shown(word));
+        let why = format!("`{}` is not a plain variable", shown(word));
         reader.doubt(reader.next.saturating_sub(1), &why);
     }
     reader.assignments.push((name, super::words::without(word, length)));
@@ -209,7 +209,7 @@ fn patch(reader: &mut Reader<'_, '_>) {
     let given = reader.operands.len() > 1;
     let harmless = ["--input", "--dry-run", "--version", "--help"].iter().any(|name| reader.has(name));
     if !given && !harmless {
-        reader.doubt(0, "what it changes is named in the patch that it is sent");
+        reader.doubt(0, "only the patch names the files that this command changes");
     }
 }
 
@@ -218,7 +218,7 @@ fn env(reader: &mut Reader<'_, '_>) {
         reader.used.options.iter().find(|given| given.names.iter().any(|name| name == "--split-string"));
     let Some((at, value)) = split.map(|given| (given.word, given.value.clone().unwrap_or_default())) else {
         if reader.used.nested.is_empty() {
-            reader.doubt(0, "it prints every variable, secrets too");
+            reader.doubt(0, "this command prints all variables, including secrets");
         }
         return;
     };
@@ -240,7 +240,7 @@ fn env(reader: &mut Reader<'_, '_>) {
             }];
         }
         None => {
-            reader.doubt(at, "the string of `-S` is not plain words");
+            reader.doubt(at, "the value of `-S` is not made of plain words");
             reader.used.nested.push(Nested::Script { via: "env -S".to_owned(), text: value });
         }
     }

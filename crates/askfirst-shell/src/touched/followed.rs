@@ -38,14 +38,14 @@ impl Looker<'_> {
                 match self.reach.leads_outside(&place.real) {
                     Some(true) => {
                         self.ask(format!(
-                            "a link below `{}` leads out of every root, and it is followed",
+                            "a link in `{}` leads out of every root, and this command follows it",
                             place.text
                         ));
                     }
                     // Of what is listed most is small; whoever follows links on purpose is asked about.
                     None if follows => {
                         self.ask(format!(
-                            "it follows links below `{}`, which holds too much to look at",
+                            "this command follows links in `{}`, which has too many files to check",
                             place.text
                         ));
                     }

@@ -52,9 +52,9 @@ impl Looker<'_> {
         for at in looked.iter().filter_map(|folder| self.foreign(folder)).collect::<Vec<_>>() {
             let name = at.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             self.ask(if keeper {
-                format!("`{name}` is a repository of its own, whose config can run programs")
+                format!("`{name}` is a separate repository, and its config can run programs")
             } else {
-                format!("`{name}` is a repository of its own, and what it says would run")
+                format!("`{name}` is a separate repository, and this command runs what it configures")
             });
         }
     }
@@ -103,12 +103,12 @@ impl Looker<'_> {
         if used.program == "gh" && subs == ["repo", "clone"] {
             let words = used.operands.iter().filter_map(|operand| self.start.words.get(operand.word));
             let handed = words.map(word_text).find(|text| text.starts_with('-'));
-            handed.iter().for_each(|text| self.ask(format!("`{text}` is handed on to git")));
+            handed.iter().for_each(|text| self.ask(format!("`gh` passes `{text}` on to git")));
         }
         if used.program == "gh" && subs.contains(&"api") {
             let words = self.start.words.iter().map(word_text).filter(|text| text.contains("://"));
             for text in words.collect::<Vec<_>>() {
-                self.ask(format!("`{text}` may be another server than GitHub's"));
+                self.ask(format!("`{text}` may not be a GitHub server"));
             }
         }
         if !matches!(used.program.as_str(), "git" | "hub") {
@@ -128,11 +128,11 @@ impl Looker<'_> {
         for (at, word) in words.iter().enumerate() {
             let text = word_text(word);
             if text.split_once("::").is_some_and(|(helper, _)| is_name(helper)) {
-                self.ask(format!("`{text}` is reached by a helper of git, which may run anything"));
+                self.ask(format!("git reaches `{text}` through a helper, which may run anything"));
             } else if at == place && self.is_here(&text, &folders) {
                 self.ask(format!("`{text}` is another repository on this machine"));
             } else if at == place && subs == ["push"] && text.contains([':', '/']) {
-                self.ask(format!("`{text}` is no remote of this repository"));
+                self.ask(format!("`{text}` is not a remote of this repository"));
             }
         }
         if words.len() == place + 1 && matches!(subs.as_slice(), ["clone"] | ["submodule", "add"]) {
@@ -146,7 +146,7 @@ impl Looker<'_> {
         let plain = plain.strip_suffix(".git").unwrap_or(plain);
         let name = plain.rsplit(['/', ':']).next().unwrap_or_default();
         if let Some(found) = folders.iter().find_map(|folder| self.reach.never_in(folder, name.as_ref())) {
-            self.ask(format!("it may write `{name}`: {found}"));
+            self.ask(format!("this command may write `{name}`: {found}"));
         }
     }
 
@@ -172,7 +172,7 @@ impl Looker<'_> {
         for operand in used.operands.iter().filter(|operand| operand.role == Role::Url) {
             let Some(text) = self.start.words.get(operand.word).map(word_text) else { continue };
             if used.program == "curl" && is_spread(&text) {
-                self.ask(format!("`{text}` stands for addresses that begin differently"));
+                self.ask(format!("`{text}` expands to addresses with different beginnings"));
             }
             if used.program != "wget" {
                 continue;
@@ -181,7 +181,7 @@ impl Looker<'_> {
             let name = unescaped(path.rsplit('/').next().unwrap_or_default());
             let found = folders.iter().find_map(|folder| self.reach.never_in(folder, name.as_ref()));
             if let Some(found) = found {
-                self.ask(format!("it may write `{name}`: {found}"));
+                self.ask(format!("this command may write `{name}`: {found}"));
             }
         }
     }
@@ -207,11 +207,11 @@ impl Looker<'_> {
         if scheme.is_some_and(|scheme| {
             ODD.iter().any(|odd| scheme == *odd || scheme.strip_suffix('s') == Some(odd))
         }) {
-            return self.ask(format!("`{text}` reaches something else than a web server"));
+            return self.ask(format!("`{text}` is not the address of a web server"));
         }
         let Some(rest) = lower.find("file:").and_then(|at| text.get(at + "file:".len()..)) else { return };
         if rest.contains(['%', '{', '[']) {
-            return self.ask(format!("`{text}` is not plainly one file"));
+            return self.ask(format!("`{text}` does not plainly name one file"));
         }
         let path = match rest.strip_prefix("//") {
             Some(named) => named.find('/').and_then(|at| named.get(at..)).unwrap_or_default(),
@@ -224,7 +224,7 @@ impl Looker<'_> {
     pub(super) fn addressed(&mut self, word: &Word, folders: &[PathBuf]) {
         let Some(text) = word.literal() else { return };
         if self.start.used.as_ref().is_some_and(|used| used.program.starts_with("ff")) && text.contains(':') {
-            return self.ask(format!("`{text}` is read by a protocol of its own"));
+            return self.ask(format!("`{text}` names a protocol, not a plain file"));
         }
         if let Some(rest) = text.get(..5).filter(|head| head.eq_ignore_ascii_case("file:")).and(text.get(5..))
         {
@@ -253,12 +253,12 @@ impl Looker<'_> {
             let whole = text.starts_with('/') && !text.starts_with("//") && !text.ends_with('/');
             let leaves = climbs || (whole && !self.is_beside(Path::new(&*text)));
             if used.class == Class::Runs && operand.role == Role::Text && leaves {
-                self.ask(format!("`{text}` may be run, and leads out of the folder"));
+                self.ask(format!("this command may run `{text}`, which is outside the folder"));
             }
             let fetches = operand.role == Role::Pathspec || used.program == "helm";
             if fetches && text.contains("://") {
                 self.ask(format!(
-                    "`{text}` is an address, and a rule for `{}` covers names and files",
+                    "`{text}` is an address, but a rule for `{}` covers only names and files",
                     used.program
                 ));
             }
@@ -267,7 +267,7 @@ impl Looker<'_> {
                 && operand.role == Role::Pathspec
                 && text.contains('@')
             {
-                self.ask(format!("`{text}` would be fetched and run"));
+                self.ask(format!("this command downloads and runs `{text}`"));
             }
         }
         let fetches = matches!(
@@ -278,7 +278,7 @@ impl Looker<'_> {
         let operands = used.operands.iter().filter_map(|operand| self.start.words.get(operand.word));
         let texts: Vec<_> = operands.map(word_text).chain(given).filter(|_| fetches).collect();
         for text in texts.iter().filter(|text| is_remote(text)) {
-            self.ask(format!("`{text}` is a repository elsewhere"));
+            self.ask(format!("`{text}` is a remote repository"));
         }
         if used.program == "cargo" && matches!(subs.first(), Some(&("test" | "bench"))) {
             let words = self.start.words.iter().map(word_text).skip_while(|text| text != "--").skip(1);
@@ -289,7 +289,7 @@ impl Looker<'_> {
         if used.program == "cargo" && matches!(subs.first(), Some(&("clippy" | "rustc" | "rustdoc"))) {
             let words = self.start.words.iter().map(word_text).skip_while(|text| text != "--").skip(1);
             for text in words.filter(|text| !is_lint(text)).collect::<Vec<_>>() {
-                self.ask(format!("`{text}` is handed on to the compiler"));
+                self.ask(format!("`cargo` passes `{text}` on to the compiler"));
             }
         }
         if matches!(used.program.as_str(), "docker" | "podman" | "nerdctl") && subs.last() == Some(&"cp") {
@@ -332,7 +332,7 @@ impl Looker<'_> {
                 let above = place.real.parent().unwrap_or(folder);
                 let name = place.real.file_name().unwrap_or_default();
                 if let Some(found) = self.reach.never_in(above, name) {
-                    self.ask(format!("it may write `{text}`: {found}"));
+                    self.ask(format!("this command may write `{text}`: {found}"));
                 }
                 self.touched.filled.push(place.real);
             }
@@ -342,7 +342,7 @@ impl Looker<'_> {
                 let fits =
                     |name: &OsStr| name.to_str().is_some_and(|name| glob.matches(name, Reach::Anything));
                 if let Some(found) = self.reach.protected_below(folder, &fits) {
-                    self.ask(format!("it may write `{text}`: {found}"));
+                    self.ask(format!("this command may write `{text}`: {found}"));
                 }
             }
         }

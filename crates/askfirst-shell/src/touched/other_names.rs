@@ -65,7 +65,7 @@ impl Looker<'_> {
             self.perhaps(&Word::text(path.as_str(), word.span.clone()), folders, Doubtful::IfThere);
             if is_secret(Path::new(path)) {
                 self.ask(format!(
-                    "it reads `{path}` of another time, and files of this name usually hold secrets"
+                    "this command reads another version of `{path}`, and files with this name usually hold secrets"
                 ));
             }
         }
@@ -151,10 +151,13 @@ impl Looker<'_> {
         {
             let name = path.trim_start_matches(':').rsplit('/').next().unwrap_or_default();
             let never = into.iter().find_map(|folder| self.reach.never_in(folder, name.as_ref()));
-            why.extend(never.map(|found| format!("it may write `{name}`: {found}")));
+            why.extend(never.map(|found| format!("this command may write `{name}`: {found}")));
             let any = matches!(name, "" | "." | "..") || name.contains(['*', '?', '[']);
             if any && into.iter().any(|folder| self.world.exists(&folder.join(".git"))) {
-                why.push("what comes from there may have any name, and the project lies here".to_owned());
+                why.push(
+                    "the copied files may have any name, and the target is the project's own folder"
+                        .to_owned(),
+                );
             }
         }
         for real in others.flat_map(|(_, other)| places(&other.word)) {
@@ -168,10 +171,16 @@ impl Looker<'_> {
                 if matches!(used.program.as_str(), "cp" | "scp")
                     && links.any(|place| self.world.is_link(&place))
                 {
-                    why.push(format!("a link `{}` lies there, and is followed", name.to_string_lossy()));
+                    why.push(format!(
+                        "this command follows the link `{}` in the target folder",
+                        name.to_string_lossy()
+                    ));
                 }
                 let found = into.iter().find_map(|folder| self.reach.never_in(folder, name));
-                why.extend(found.map(|found| format!("it may write `{}`: {found}", name.to_string_lossy())));
+                why.extend(
+                    found
+                        .map(|found| format!("this command may write `{}`: {found}", name.to_string_lossy())),
+                );
             }
         }
         why.dedup();
@@ -190,7 +199,7 @@ impl Looker<'_> {
         for folder in folders {
             let Named::Places(places) = paths::named(&word, folder, self.world) else {
                 if doubtful == Doubtful::Any {
-                    self.ask(format!("`{text}` is not known before it runs"));
+                    self.ask(format!("`{text}` is not known in advance"));
                 }
                 continue;
             };
@@ -208,7 +217,7 @@ impl Looker<'_> {
                 } else if counts || self.reach.is_never_read(&place) {
                     self.place(&place, Touch::Read);
                 } else if self.reach.is_never_read_below(&place) {
-                    self.ask(format!("what is never read lies in `{}`", place.text));
+                    self.ask(format!("`{}` contains files that are never read", place.text));
                 }
                 let written = self.reach.look(&place, Touch::Write);
                 if doubtful == Doubtful::Any && written.approval == Approval::Deny && written.root.is_none() {
@@ -224,7 +233,7 @@ impl Looker<'_> {
             let Named::Places(places) = paths::named(word, folder, self.world) else { continue };
             for place in places.iter().filter(|place| self.reach.has_secrets(&place.real)) {
                 self.ask(format!(
-                    "it sends all of `{}`, and files in it are named as those that hold secrets",
+                    "this command sends all of `{}`, which contains files that usually hold secrets",
                     place.text
                 ));
             }
@@ -285,7 +294,7 @@ impl Looker<'_> {
         let mut fitting = plain.iter().filter(|plain| glob.matches(plain, Reach::Anything));
         let never = fitting.find_map(|plain| self.reach.never_in(&folder.join(head), plain.as_ref()));
         if never.is_some() || name.starts_with('.') {
-            self.ask(format!("`{text}` may become the name of what is never written"));
+            self.ask(format!("`{text}` may become the name of a file that is never written"));
         }
     }
 

@@ -45,7 +45,7 @@ impl Looker<'_> {
                 Repository::None | Repository::Odd(_) => None,
             };
             if let Some(name) = found {
-                self.ask(format!("{name} is a repository of its own, whose config can run programs"));
+                self.ask(format!("{name} is a separate repository, and its config can run programs"));
             }
         }
     }
@@ -75,7 +75,7 @@ fn named(top: &Path, world: &dyn World) -> Option<PathBuf> {
 /// One that would be entered and keeps its own config: what git itself set up keeps it with the outer one's.
 fn entered(top: &Path, index: &Path, world: &dyn World) -> Option<String> {
     if world.info_behind(index)?.length > MOST {
-        return Some("something in an index that is too long to look into".to_owned());
+        return Some("an entry in an index that is too long to check".to_owned());
     }
     let index = world.read(index, MOST)?;
     let shared = index.get(4..8) == Some(&[0, 0, 0, 4]);
@@ -83,7 +83,7 @@ fn entered(top: &Path, index: &Path, world: &dyn World) -> Option<String> {
         let Some(entry) = at.checked_sub(MODE_AT) else { continue };
         if shared {
             // Its paths are written as what differs from the one before.
-            return Some("something in the index".to_owned());
+            return Some("an entry in the index".to_owned());
         }
         for path in PATHS_AT.iter().filter_map(|from| index.get(entry + from..)) {
             let path = Path::new(OsStr::from_bytes(path.split(|byte| *byte == 0).next().unwrap_or_default()));

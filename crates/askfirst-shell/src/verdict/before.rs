@@ -198,46 +198,46 @@ impl Before {
         let tool = start.used.as_ref().is_some_and(|used| used.path.is_some() && used.known == Known::Table);
         let below = |path: &PathBuf, tops: &[PathBuf]| tops.iter().any(|top| path.starts_with(top));
         let why = if uses.any(|path| below(path, &self.made)) || self.may_be_found(start, touched, written) {
-            "it uses what this line moves or copies there, and that may lead elsewhere"
+            "this command uses a path that this line moves or copies first, and it may lead elsewhere"
         } else if writes
             .any(|path| self.made.iter().any(|made| (inside || path != made) && path.starts_with(made)))
         {
-            "it writes into what this line moves or copies there, and that may lead elsewhere"
+            "this command writes into a path that this line moves or copies first, and it may lead elsewhere"
         } else if touched.kept.iter().any(|folder| self.may_bring_repository(folder, world)) {
-            "this line may bring a repository there, whose config can run programs"
+            "this line may create a repository there, and its config can run programs"
         } else if self.unpacked && !touched.kept.is_empty() {
-            "this line may replace the repository's own settings before"
+            "this line may replace the repository's settings first"
         } else if touched.judged_by.iter().any(|path| self.may_bring(path)) {
-            "it was judged by files that this line may bring or change before"
+            "this line may first change files that askfirst used to judge this command"
         } else if self.replaced && touched.read.iter().any(|path| !world.is_folder(path)) {
-            "it reads what this line may put a link in place of"
+            "this command reads a file that this line may replace with a link"
         } else if touched.read.iter().any(|path| below(path, &self.restored)) {
-            "it reads what this line brings back, and that may be a link"
+            "this command reads a file that this line restores, and it may be a link"
         } else if follows && touched.written.iter().any(|path| below(path, &self.restored)) {
-            "it writes what this line brings back, and that may be a link"
+            "this command writes a file that this line restores, and it may be a link"
         } else if self.replaced && follows && touched.written.iter().any(|path| !world.is_folder(path)) {
-            "it writes what this line may put a link in place of"
+            "this command writes a file that this line may replace with a link"
         } else if touched.run.iter().any(|path| below(path, &self.filled)) {
-            "it runs what this line itself writes"
+            "this command runs a file that this line itself writes"
         } else if self.brought && touched.run.iter().any(|path| world.info_behind(path).is_none()) {
-            "it runs a file that is not there yet, and this line may bring it"
+            "this command runs a file that does not exist yet, and this line may create it"
         } else if self.replaced && !tool && !touched.run.is_empty() {
-            "it runs a file that this line may replace before"
+            "this command runs a file that this line may replace first"
         } else if changes
             && !start.below.is_empty()
             && (self.brought || self.replaced || !self.made.is_empty())
         {
-            "it changes whatever lies there, and this line may bring more"
+            "this command changes all files there, and this line may add more"
         } else if !start.below.is_empty() && (self.odd || self.replaced) {
-            "it is given whatever lies there, and this line may bring names that are options"
+            "this command gets all file names there, and this line may add names that are options"
         } else if self.dashed && !start.some_name.is_empty() {
-            "it is given a branch's name, and this line may check out one that is an option"
+            "this command gets a branch name, and this line may check out a branch whose name is an option"
         } else if start.loose && (self.odd || self.brought || self.replaced) {
-            "it is given what a wildcard finds, and this line may bring names that fall apart"
+            "this command gets the files that a wildcard finds, and this line may add names that split into words"
         } else if runs && self.filled.iter().any(|filled| steers(filled)) {
-            "it may run what this line itself writes"
+            "this command may run a file that this line itself writes"
         } else if touched.run.is_empty() && self.may_be_imported(start) {
-            "it may import what this line itself brings there"
+            "this command may import a file that this line itself adds"
         } else {
             return None;
         };

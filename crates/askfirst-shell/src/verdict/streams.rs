@@ -13,7 +13,10 @@ pub(super) fn print_on(starts: &[Start], heard: &[(Speaks, Touched)], rows: &mut
             && let Some(row) = rows.get_mut(at)
         {
             row.reasons.retain(|reason| reason.text != NO_RULE);
-            row.reasons.push(Reason::new(Approval::None, "it prints on what it is piped, into a file too"));
+            row.reasons.push(Reason::new(
+                Approval::None,
+                "this command copies its input to its output and into a file",
+            ));
         }
     }
 }
@@ -74,14 +77,15 @@ impl Judge<'_> {
             Speaks::Rule if touched::may_print_into(start, Printed::of(target)) => None,
             Speaks::Rule => {
                 let program = start.used.as_ref().map(|used| used.program.as_str()).unwrap_or_default();
-                let why =
-                    format!("a rule for `{program}` covers what it reads, not a file that it prints into");
+                let why = format!(
+                    "a rule for `{program}` covers what it reads, not a file that its output goes to"
+                );
                 Some(Reason::new(Approval::Required, why))
             }
             Speaks::Default | Speaks::Harmless => None,
             Speaks::ReadOnly | Speaks::Nothing => {
                 let default = self.main.default.unwrap_or(Approval::Required);
-                let why = "it writes a file, and no rule speaks for that";
+                let why = "this command writes a file, and no rule allows that";
                 Some(Reason::of(default, why, self.main.origin("shell.default.approval")))
             }
         }

@@ -26,7 +26,7 @@ fn a_config_that_accepts_missing_walls_is_not_said_to_have_none() {
     let accepts = "sandbox: { require_os_sandbox: false }\n";
     assert_eq!(
         said(accepts, ""),
-        "where walls do not hold, processes run without them: `sandbox.require_os_sandbox` is false"
+        "where the sandbox does not work, processes run without it: `sandbox.require_os_sandbox` is false"
     );
     assert_eq!(said("sandbox: { require_os_sandbox: true }\n", ""), "");
     assert_eq!(said("", ""), "");

@@ -118,7 +118,7 @@ impl Jobs {
             let mut jobs = self.shared.lock();
             if jobs.values().filter(|job| matches!(job, Job::Running(_))).count() >= MAX_RUNNING {
                 return Err(ToolError::Failed(format!(
-                    "{MAX_RUNNING} commands run in the background already"
+                    "{MAX_RUNNING} commands are already running in the background"
                 )));
             }
             jobs.insert(id.clone(), Job::Running(Arc::clone(&written)));
@@ -138,7 +138,7 @@ impl Jobs {
             Ok(_) => Ok(id),
             Err(_) => {
                 self.shared.lock().remove(&id);
-                Err(ToolError::Failed("no thread could be started for it".to_owned()))
+                Err(ToolError::Failed("cannot start a thread for this call".to_owned()))
             }
         }
     }
@@ -216,7 +216,7 @@ impl Shared {
 
 fn told(job: Option<Job>) -> Result<Value, ToolError> {
     match job {
-        None => Err(ToolError::BadArgs("there is no such job in this session".to_owned())),
+        None => Err(ToolError::BadArgs("this session has no such job".to_owned())),
         Some(Job::Running(written)) => Ok(written.so_far()),
         Some(Job::Over(ended)) => match &*ended {
             Ok(finished) => result_of(finished),

@@ -38,7 +38,7 @@ pub enum ShellError {
     #[error(transparent)]
     Roots(#[from] FilesError),
     /// An expression of `dangerous_patterns` cannot be read.
-    #[error("a dangerous pattern cannot be read: {0}")]
+    #[error("invalid dangerous pattern: {0}")]
     Pattern(#[from] askfirst_shell::BadPattern),
 }
 
@@ -170,7 +170,7 @@ impl Toolset for ShellToolset {
             match &invocation.basis {
                 Some(basis) if *basis == Value::from(now.clone()) => {}
                 Some(_) => {
-                    return Err(ToolError::Stale("a path leads elsewhere since it was shown".to_owned()));
+                    return Err(ToolError::Stale("a path leads elsewhere than when it was shown".to_owned()));
                 }
                 None => inner.sightings.check(&invocation.call, &now)?,
             }

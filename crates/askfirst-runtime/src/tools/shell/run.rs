@@ -79,7 +79,7 @@ impl Runner {
                     result_of(&finished)
                 }
                 Some(Err(e)) => Err(ToolError::Failed(e.to_string())),
-                None => Err(ToolError::Failed("no thread could be started for it".to_owned())),
+                None => Err(ToolError::Failed("cannot start a thread for this call".to_owned())),
             },
         }
     }
@@ -93,7 +93,7 @@ impl Runner {
         let id = args.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         let known = args.keys().find(|key| *key != "id" && !(tool == "shell_output" && *key == "wait"));
         if let Some(key) = known {
-            return Some(Err(ToolError::BadArgs(format!("there is no argument `{key}`"))));
+            return Some(Err(ToolError::BadArgs(format!("unknown argument `{key}`"))));
         }
         let wait = args.get("wait").and_then(Value::as_f64).unwrap_or(0.0).clamp(0.0, 600.0);
         Some(match tool {

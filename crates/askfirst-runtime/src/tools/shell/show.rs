@@ -28,7 +28,7 @@ pub(super) fn facts(wish: &Wish, judged: &Judged) -> Vec<Fact> {
         facts.extend(judged.deciding().into_iter().map(|reason| Fact::new("why", &*reason.text)));
     }
     if judged.network {
-        facts.push(Fact::new("network", "it would reach the network"));
+        facts.push(Fact::new("network", "this command uses the network"));
     }
     if !judged.writes.is_empty() {
         facts.push(Fact::new("writes", judged.writes.join(", ")));
@@ -37,7 +37,7 @@ pub(super) fn facts(wish: &Wish, judged: &Judged) -> Vec<Fact> {
         facts.push(Fact::new("stdin", format!("{} bytes", wish.stdin.len())));
     }
     if wish.wait == Wait::No {
-        facts.push(Fact::new("background", "it goes on running after the call"));
+        facts.push(Fact::new("background", "this command keeps running after the call"));
     }
     facts
 }

@@ -86,10 +86,10 @@ impl Wish {
         let words: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
         let words = words.ok_or("the argument `argv` must be a list of strings")?;
         if words.first().is_none_or(String::is_empty) {
-            return Err("the argument `argv` has no program".to_owned());
+            return Err("the argument `argv` names no program".to_owned());
         }
         if words.iter().any(|word| word.contains('\0')) {
-            return Err("the argument `argv` has a NUL byte".to_owned());
+            return Err("the argument `argv` contains a NUL byte".to_owned());
         }
         let text = quoted(&words);
         if text.len() > MAX_TEXT {
@@ -103,7 +103,8 @@ impl Wish {
             None | Some(Value::Null) => None,
             Some(value) => {
                 let seconds = value.as_f64().filter(|seconds| *seconds > 0.0 && *seconds <= 31_536_000.0);
-                let seconds = seconds.ok_or("the argument `timeout` must be seconds, more than 0")?;
+                let seconds =
+                    seconds.ok_or("the argument `timeout` must be a number of seconds greater than 0")?;
                 Some(Duration::from_secs_f64(seconds))
             }
         };
@@ -124,7 +125,7 @@ impl Wish {
 
 fn known(args: &Args, keys: &[&str]) -> Result<(), String> {
     match args.keys().find(|key| !keys.contains(&key.as_str())) {
-        Some(key) => Err(format!("there is no argument `{key}`; there are {}", keys.join(", "))),
+        Some(key) => Err(format!("unknown argument `{key}`; expected one of: {}", keys.join(", "))),
         None => Ok(()),
     }
 }
@@ -133,7 +134,7 @@ fn text(args: &Args, key: &str) -> Result<Option<String>, String> {
     match args.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.contains('\0') => {
-            Err(format!("the argument `{key}` has a NUL byte"))
+            Err(format!("the argument `{key}` contains a NUL byte"))
         }
         Some(Value::String(text)) if text.len() > MAX_TEXT => {
             Err(format!("the argument `{key}` is longer than {MAX_TEXT} bytes"))
@@ -149,9 +150,9 @@ fn text(args: &Args, key: &str) -> Result<Option<String>, String> {
 pub(super) fn definitions() -> Vec<ToolDefinition> {
     let common = |more: Value, required: &str| {
         let mut properties = json!({
-            "cwd": {"type": "string", "description": "the folder to run in; relative to the project's"},
-            "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "seconds; can only shorten the limit"},
-            "stdin": {"type": "string", "description": "what it reads from standard input"},
+            "cwd": {"type": "string", "description": "the folder to run in, relative to the project folder"},
+            "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "the time limit in seconds; it can only shorten the configured limit"},
+            "stdin": {"type": "string", "description": "the text that the command reads from standard input"},
         });
         if let (Some(all), Value::Object(more)) = (properties.as_object_mut(), more) {
             all.extend(more);
@@ -159,7 +160,7 @@ pub(super) fn definitions() -> Vec<ToolDefinition> {
         json!({"type": "object", "properties": properties, "required": [required], "additionalProperties": false})
     };
     let job = |more: Value| {
-        let mut properties = json!({"id": {"type": "string", "description": "as `shell` gave it"}});
+        let mut properties = json!({"id": {"type": "string", "description": "the id that `shell` returned"}});
         if let (Some(all), Value::Object(more)) = (properties.as_object_mut(), more) {
             all.extend(more);
         }
@@ -168,31 +169,27 @@ pub(super) fn definitions() -> Vec<ToolDefinition> {
     vec![
         ToolDefinition::new(
             "shell",
-            "Runs a command line with bash. Plain commands joined by `&&`, `|` and `;` are asked about least.",
+            "Run a command line with bash. Plain commands joined by `&&`, `|` and `;` need approval least often.",
             common(
                 json!({
                     "command": {"type": "string"},
-                    "background": {"type": "boolean", "description": "do not wait; gives an id for shell_output and shell_stop"},
+                    "background": {"type": "boolean", "description": "return at once, with an id for shell_output and shell_stop"},
                 }),
                 "command",
             ),
         ),
         ToolDefinition::new(
             "exec",
-            "Runs a program with its words as they stand, without a shell.",
+            "Run a program with exactly these arguments, without a shell.",
             common(json!({"argv": {"type": "array", "items": {"type": "string"}, "minItems": 1}}), "argv"),
         ),
         ToolDefinition::new(
             "shell_output",
-            "What became of a command that was started in the background: `running` with its output so far, or its result.",
+            "Get the state of a background command: `running` with its output so far, or its result.",
             job(
-                json!({"wait": {"type": "number", "minimum": 0, "description": "seconds to wait for its end"}}),
+                json!({"wait": {"type": "number", "minimum": 0, "description": "how many seconds to wait for the command to end"}}),
             ),
         ),
-        ToolDefinition::new(
-            "shell_stop",
-            "Ends a command that was started in the background.",
-            job(json!({})),
-        ),
+        ToolDefinition::new("shell_stop", "Stop a background command.", job(json!({}))),
     ]
 }

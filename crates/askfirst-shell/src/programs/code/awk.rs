@@ -67,7 +67,7 @@ impl Program {
                                 chars.next();
                             }
                             Some('\n') | None => {
-                                return Err("a text without an end in an `awk` program".to_owned());
+                                return Err("the `awk` program has an unclosed string".to_owned());
                             }
                             Some(_) => {}
                         }
@@ -83,7 +83,7 @@ impl Program {
                     Before::Unsure
                         if chars.clone().take_while(|next| *next != '\n').any(|next| next == '/') =>
                     {
-                        return Err("a `/` in an `awk` program that may be two things".to_owned());
+                        return Err("the `awk` program has an ambiguous `/`".to_owned());
                     }
                     Before::Unsure => self.before = Before::Open,
                     Before::Open => {
@@ -102,7 +102,7 @@ impl Program {
                         tail.push(next);
                     }
                     if !ends_number(&number, &tail) {
-                        return Err(format!("`{number}{tail}` in an `awk` program is a number and a name"));
+                        return Err(format!("`{number}{tail}` in the `awk` program is a number and a name"));
                     }
                     self.before = Before::Value;
                 }
@@ -126,13 +126,13 @@ impl Program {
         if self.braces == 0 && self.parens == 0 {
             Ok(())
         } else {
-            Err("an `awk` program without its end".to_owned())
+            Err("the `awk` program is incomplete".to_owned())
         }
     }
 
     fn word(&mut self, word: &str) -> Result<(), String> {
         if OUTSIDE.contains(&word) {
-            return Err(format!("`{word}` in an `awk` program"));
+            return Err(format!("the `awk` program uses `{word}`"));
         }
         self.printing |= matches!(word, "print" | "printf");
         self.before = if BEFORE_PATTERN.contains(&word) {
@@ -153,7 +153,7 @@ impl Program {
                 Before::Open
             }
             '}' => {
-                self.braces = self.braces.checked_sub(1).ok_or("a brace too many in an `awk` program")?;
+                self.braces = self.braces.checked_sub(1).ok_or("the `awk` program has an unmatched brace")?;
                 self.printing = false;
                 Before::Open
             }
@@ -162,22 +162,23 @@ impl Program {
                 Before::Open
             }
             ')' | ']' => {
-                self.parens = self.parens.checked_sub(1).ok_or("a bracket too many in an `awk` program")?;
+                self.parens =
+                    self.parens.checked_sub(1).ok_or("the `awk` program has an unmatched parenthesis")?;
                 if sign == ')' { Before::Unsure } else { Before::Value }
             }
-            '|' if !twice => return Err("`|` in an `awk` program starts another".to_owned()),
+            '|' if !twice => return Err("`|` in the `awk` program starts another program".to_owned()),
             '>' if self.parens == 0 && self.braces > 0 => {
-                return Err("`>` in an `awk` program writes a file".to_owned());
+                return Err("`>` in the `awk` program writes a file".to_owned());
             }
             '>' if self.printing && self.parens == 0 => {
-                return Err("`>` in an `awk` program writes a file".to_owned());
+                return Err("`>` in the `awk` program writes a file".to_owned());
             }
-            '&' if !twice => return Err("`&` in an `awk` program".to_owned()),
+            '&' if !twice => return Err("the `awk` program uses `&`".to_owned()),
             '+' | '-' if twice => Before::Unsure,
             '|' | '&' | '+' | '-' | '*' | '%' | '^' | '=' | '<' | '>' | '!' | '~' | '?' | ':' | ',' | '$' => {
                 Before::Open
             }
-            _ => return Err(format!("`{sign}` in an `awk` program")),
+            _ => return Err(format!("the `awk` program uses `{sign}`")),
         };
         Ok(())
     }
@@ -200,7 +201,7 @@ fn pattern(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<(), S
     let mut brackets = false;
     while let Some(char) = chars.next() {
         match char {
-            '/' if brackets => return Err("a `/` inside brackets in an `awk` program".to_owned()),
+            '/' if brackets => return Err("the `awk` program has a `/` inside brackets".to_owned()),
             '/' => return Ok(()),
             '\\' => {
                 chars.next();
@@ -211,5 +212,5 @@ fn pattern(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<(), S
             _ => {}
         }
     }
-    Err("a pattern without an end in an `awk` program".to_owned())
+    Err("the `awk` program has an unclosed pattern".to_owned())
 }

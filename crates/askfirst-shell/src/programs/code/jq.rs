@@ -36,7 +36,7 @@ fn look(text: &str, outside: &[&[&str]], language: &str) -> Looked {
             let called = after.trim_start().starts_with('(');
             let variable = before.ends_with('$');
             if variable || called || !(field || key) {
-                return Looked::Doubt(format!("`{word}` in a filter of `{language}`"));
+                return Looked::Doubt(format!("the `{language}` filter uses `{word}`"));
             }
         }
         before.clear();

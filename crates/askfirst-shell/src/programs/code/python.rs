@@ -91,7 +91,7 @@ const REACHING: [&str; 23] = [
 pub(in crate::programs) fn python(text: &str) -> Looked {
     // A comment may say in which letters the rest is written; a carriage return ends one.
     if text.contains(['\r', '\0']) || (text.contains("coding") && text.contains('#')) {
-        return doubt("letters that may be read otherwise");
+        return doubt("characters that may be read differently");
     }
     let mut reader = Reader { rest: text, before: '\n', import: Import::No };
     match reader.read(Texts::Skipped) {
@@ -108,7 +108,7 @@ pub(in crate::programs) fn python(text: &str) -> Looked {
 }
 
 fn doubt(why: &str) -> Looked {
-    Looked::Doubt(format!("{why} in Python"))
+    Looked::Doubt(format!("the Python code contains {why}"))
 }
 
 /// What is done with texts in quotes.
@@ -167,7 +167,7 @@ impl Reader<'_> {
                 }
                 '"' | '\'' if texts == Texts::Skipped => {
                     if !self.text(first) {
-                        return Some(Stop::Doubt("a text that does not end".to_owned()));
+                        return Some(Stop::Doubt("a string that does not end".to_owned()));
                     }
                     self.before = first;
                 }
@@ -187,17 +187,17 @@ impl Reader<'_> {
                     self.step(first);
                     self.before = before;
                 }
-                '#' if self.before == '.' => return Some(Stop::Doubt("a name behind a comment".to_owned())),
+                '#' if self.before == '.' => return Some(Stop::Doubt("a name after a comment".to_owned())),
                 '(' | '*' if self.import != Import::No => {
-                    return Some(Stop::Doubt("an import of more".to_owned()));
+                    return Some(Stop::Doubt("an import in brackets or with `*`".to_owned()));
                 }
                 '\\' if texts == Texts::Skipped || self.before == '.' || self.rest.starts_with("\\\n") => {
-                    return Some(Stop::Doubt("a line that goes on".to_owned()));
+                    return Some(Stop::Doubt("a continued line".to_owned()));
                 }
                 ' ' | '\t' => self.rest = self.rest.split_at(1).1,
                 '!'..='~' => self.step(first),
                 _ if texts == Texts::Read && is_sign(first) => self.step(first),
-                _ => return Some(Stop::Doubt("a sign that is not known".to_owned())),
+                _ => return Some(Stop::Doubt("an unknown sign".to_owned())),
             }
         }
         None

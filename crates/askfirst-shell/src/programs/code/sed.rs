@@ -96,7 +96,7 @@ impl Script<'_> {
             match char {
                 _ if char == end => {
                     return if brackets {
-                        Err("a delimiter of `sed` inside brackets".to_owned())
+                        Err("a `sed` delimiter inside brackets".to_owned())
                     } else {
                         Ok(())
                     };
@@ -110,7 +110,7 @@ impl Script<'_> {
                 _ => {}
             }
         }
-        Err("a `sed` pattern without an end".to_owned())
+        Err("an unclosed `sed` pattern".to_owned())
     }
 
     /// The second part of `s` and `y`, where brackets mean nothing.
@@ -125,7 +125,7 @@ impl Script<'_> {
                 _ => {}
             }
         }
-        Err("a `sed` replacement without an end".to_owned())
+        Err("an unclosed `sed` replacement".to_owned())
     }
 
     fn command(&mut self) -> Result<(), String> {
@@ -176,8 +176,8 @@ impl Script<'_> {
                 self.replacement(end)?;
                 self.skip(|char| matches!(char, 'g' | 'p' | 'i' | 'I' | 'm' | 'M') || char.is_ascii_digit());
                 match self.chars.peek() {
-                    Some('e') => return Err("`s///e` of `sed` starts what it made".to_owned()),
-                    Some('w') => return Err("`s///w` of `sed` writes a file".to_owned()),
+                    Some('e') => return Err("`s///e` in `sed` runs its result as a command".to_owned()),
+                    Some('w') => return Err("`s///w` in `sed` writes a file".to_owned()),
                     Some(_) | None => {}
                 }
             }
@@ -186,14 +186,14 @@ impl Script<'_> {
                 self.replacement(end)?;
                 self.replacement(end)?;
             }
-            'w' | 'W' => return Err(format!("`{command}` of `sed` writes a file")),
-            'e' => return Err("`e` of `sed` starts a program".to_owned()),
-            _ => return Err(format!("nothing is known about `{command}` of `sed`")),
+            'w' | 'W' => return Err(format!("the `sed` command `{command}` writes a file")),
+            'e' => return Err("the `sed` command `e` starts a program".to_owned()),
+            _ => return Err(format!("askfirst does not know the `sed` command `{command}`")),
         }
         self.skip(|char| matches!(char, ' ' | '\t' | '\r'));
         match self.chars.peek() {
             None | Some(';' | '\n' | '}' | '#') => Ok(()),
-            Some(other) => Err(format!("`{other}` after a command of `sed`")),
+            Some(other) => Err(format!("`{other}` after a `sed` command")),
         }
     }
 }

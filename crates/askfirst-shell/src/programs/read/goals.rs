@@ -12,7 +12,7 @@ impl Reader<'_, '_> {
             let Some(at) = self.operands.get(place).copied() else { continue };
             let Some(text) = self.words.get(at).and_then(|word| word.literal()) else {
                 if guards::must_be_known(&self.used.program) {
-                    self.doubt(at, "a name in it would be looked up, and it is not known before it runs");
+                    self.doubt(at, "this command looks up a name that is not known in advance");
                 }
                 continue;
             };
@@ -27,11 +27,7 @@ impl Reader<'_, '_> {
             let script = script.and_then(|at| self.words.get(*at)?.literal()).unwrap_or_default();
             let manages = guards::manages(&self.used.program, script, text);
             if asks || manages || guards::leaves(&self.used.program, &subs, place, text) {
-                self.doubt_named(
-                    at,
-                    vec![text.to_owned()],
-                    format!("`{text}` is asked about unless a rule names it"),
-                );
+                self.doubt_named(at, vec![text.to_owned()], format!("`{text}` needs a rule that names it"));
             }
         }
     }

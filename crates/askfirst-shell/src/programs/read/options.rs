@@ -221,9 +221,9 @@ impl<'t> Reader<'t, '_> {
                 self.used.options.push(Given { names, word: at, value: None, effect: Effect::Unknown });
                 // The rest may be a password that is attached: it is not said again, and no letter of it.
                 let why = match understood.take() {
-                    Some(0) => format!("nothing is known about `{name}` with more behind it"),
+                    Some(0) => format!("askfirst does not know `{name}` with text attached"),
                     Some(known) => format!(
-                        "nothing is known about what stands behind `{}`",
+                        "askfirst does not know the text after `{}`",
                         text.get(..known).unwrap_or_default()
                     ),
                     None => continue,
@@ -241,7 +241,7 @@ impl<'t> Reader<'t, '_> {
         let Some(word) = self.words.get(1) else { return };
         let Some(text) = word.literal() else {
             if lead(word) != Lead::Dash {
-                let why = format!("`{}` stands where letters of options could", shown(word));
+                let why = format!("`{}` is in the place of option letters", shown(word));
                 self.doubt(1, &why);
                 self.next = 2;
             }
@@ -260,7 +260,7 @@ impl<'t> Reader<'t, '_> {
                     let names = Arc::new([dashed.clone(), text.to_owned()]);
                     self.used.options.push(Given { names, word: 1, value: None, effect: Effect::Unknown });
                     if !std::mem::replace(&mut said, true) {
-                        let why = format!("nothing is known about `{letter}` in `{text}`");
+                        let why = format!("askfirst does not know the option letter `{letter}` in `{text}`");
                         self.doubt(1, &why);
                     }
                 }
@@ -283,11 +283,11 @@ impl<'t> Reader<'t, '_> {
         let mut tool = false;
         if let Some(value) = attached {
             if parts.next().is_some_and(|part| matches!(part.role, Role::Command | Role::Rest) || part.tool) {
-                self.doubt(at, "a command that is attached to an option");
+                self.doubt(at, "a command is attached to an option");
             }
             let needs = shape.is_some_and(|option| !option.optional && !option.values.is_empty());
             if needs && !self.style.long && !written.starts_with("--") && may_be_empty(&value) {
-                let why = format!("the value of `{written}` may turn out to be the next word");
+                let why = format!("the value of `{written}` may be the next word");
                 self.doubt(at, &why);
             }
             values.push((value, at));
@@ -296,7 +296,7 @@ impl<'t> Reader<'t, '_> {
         }
         for part in parts {
             let Some(word) = self.words.get(self.next) else {
-                let why = format!("`{written}` lacks a value");
+                let why = format!("`{written}` has no value");
                 self.doubt(at, &why);
                 break;
             };
@@ -320,7 +320,7 @@ impl<'t> Reader<'t, '_> {
                 && self.style.special != Special::Find
                 && looks_like_option(word)
             {
-                let why = format!("`{}` may be taken for an option, not for a value", shown(word));
+                let why = format!("`{}` may be read as an option, not as a value", shown(word));
                 self.doubt(place, &why);
             }
             tool |= part.tool;
@@ -372,7 +372,7 @@ impl<'t> Reader<'t, '_> {
             value: None,
             effect: Effect::Unknown,
         });
-        let why = format!("nothing is known about the option `{name}`");
+        let why = format!("askfirst does not know the option `{name}`");
         self.doubt_named(at, names, why);
     }
 
@@ -380,7 +380,7 @@ impl<'t> Reader<'t, '_> {
     pub(in crate::programs) fn unreadable(&mut self, word: &Word, at: usize) {
         let names = Arc::new([shown(word)]);
         self.used.options.push(Given { names, word: at, value: None, effect: Effect::Unknown });
-        let why = format!("`{}` is an option that is not known before it runs", shown(word));
+        let why = format!("`{}` is an option that is not known in advance", shown(word));
         self.doubt(at, &why);
     }
 }

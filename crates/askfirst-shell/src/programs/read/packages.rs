@@ -59,7 +59,7 @@ impl Reader<'_, '_> {
             }
             Named::Path(_) | Named::Elsewhere => {
                 let name = shown(word);
-                let why = format!("`{name}` is not plainly the name of a package");
+                let why = format!("`{name}` is not a plain package name");
                 self.doubt_named(at, vec![name], why);
             }
         }

@@ -51,7 +51,7 @@ impl Reader<'_, '_> {
     pub(super) fn query(&mut self, word: &Word, at: usize) {
         if word.literal().is_none_or(|text| !only_reads(text)) {
             let name = shown(word);
-            let why = format!("`{name}` may do more than read, and is asked about unless a rule names it");
+            let why = format!("`{name}` may do more than read, so it needs a rule that names it");
             if word.literal().is_some() {
                 self.doubt_named(at, vec![name], why);
             } else {

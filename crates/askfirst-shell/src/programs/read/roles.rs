@@ -28,7 +28,7 @@ impl Reader<'_, '_> {
             };
             let Some(part) = part else {
                 let name = shown(word);
-                let why = format!("`{name}` is one word more than is known about");
+                let why = format!("`{name}` is an unexpected argument");
                 self.doubt_named(at, vec![name], why);
                 self.used.operands.push(Operand { word: at, role: Role::Text });
                 continue;
@@ -84,7 +84,7 @@ impl Reader<'_, '_> {
                 let named = word.prefix();
                 if part.role != Role::List && guards::is_no_plain_path(&self.used.program, part.role, named) {
                     let name = shown(word);
-                    let why = format!("`{name}` is no plain path, and is asked about unless a rule names it");
+                    let why = format!("`{name}` is not a plain path, so it needs a rule that names it");
                     self.doubt_named(at, vec![name], why);
                 }
             }
@@ -123,7 +123,7 @@ impl Reader<'_, '_> {
             }
             Role::Ask => {
                 let name = shown(word);
-                let why = format!("`{name}` is asked about unless a rule names it");
+                let why = format!("`{name}` needs a rule that names it");
                 if word.literal().is_some() {
                     self.doubt_named(at, vec![name], why);
                 } else {
@@ -137,7 +137,7 @@ impl Reader<'_, '_> {
     fn variable(&mut self, word: &Word, at: usize) {
         if word.literal().is_none_or(|text| text.contains('=') && !is_harmless(text)) {
             let name = shown(word);
-            let why = format!("`{name}` sets a variable, which is asked about unless a rule names it");
+            let why = format!("`{name}` sets a variable, so it needs a rule that names it");
             self.doubt_named(at, vec![name], why);
         }
     }
@@ -148,11 +148,11 @@ impl Reader<'_, '_> {
         let name = shown(word);
         match word.literal() {
             Some(text) if text.contains(SIGNS) => {
-                let why = format!("a shell elsewhere would make more than a word of `{name}`");
+                let why = format!("a remote shell would read more than one word in `{name}`");
                 self.doubt_named(at, vec![name], why);
             }
             Some(_) => {}
-            None => self.doubt(at, &format!("`{name}` goes to a shell elsewhere, and is not known before")),
+            None => self.doubt(at, &format!("`{name}` goes to a remote shell and is not known in advance")),
         }
     }
 
@@ -202,7 +202,7 @@ impl Reader<'_, '_> {
             | Special::Trap => {
                 let given = self.used.operands.iter().any(|operand| operand.role == Role::Code);
                 if given || !self.codes.is_empty() {
-                    self.doubt(0, "code in a language that is not looked into");
+                    self.doubt(0, "this command runs code in a language that askfirst cannot check");
                 }
                 return;
             }
@@ -217,7 +217,7 @@ impl Reader<'_, '_> {
             match text.literal() {
                 Some(text) => literal.push((text.to_owned(), *at)),
                 None => {
-                    let why = format!("`{}` is code that is not known before it runs", shown(text));
+                    let why = format!("`{}` is code that is not known in advance", shown(text));
                     self.doubt(*at, &why);
                     self.used.unknown_code = true;
                 }
@@ -248,7 +248,7 @@ impl Reader<'_, '_> {
             places.filter_map(|given| Some((given.word, given.value.clone()?))).collect();
         for (at, suffix) in given {
             if suffix.literal().is_none_or(|text| text.contains(['/', '*'])) {
-                let why = format!("`{}` is where the old file would be written", shown(&suffix));
+                let why = format!("`{}` is where `sed` writes the old file", shown(&suffix));
                 self.doubt(at, &why);
             }
         }
@@ -265,7 +265,7 @@ impl Reader<'_, '_> {
                 None => word.literal().is_some_and(is_name),
             };
             if !fine {
-                let why = format!("`{}` is not plainly the name of a variable", shown(word));
+                let why = format!("`{}` is not a plain variable name", shown(word));
                 self.doubt(at, &why);
             }
         }

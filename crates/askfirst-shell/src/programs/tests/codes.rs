@@ -83,11 +83,7 @@ fn sed_scripts_that_do_more_are_doubts() {
 fn the_way_to_an_old_file_is_no_suffix() {
     for suffix in ["-i'.git/*'", "-i/tmp/x", "-ni'../*'", "--in-place='x/*'", "-i'bak_*'", "-i\"$X\""] {
         let used = of(&format!("sed {suffix} s/a/b/ file"));
-        assert!(
-            reading(&used).contains("where the old file would be written"),
-            "{suffix}: {}",
-            reading(&used)
-        );
+        assert!(reading(&used).contains("where `sed` writes the old file"), "{suffix}: {}", reading(&used));
     }
     assert!(!reading(&of("sed -i.bak s/a/b/ file")).contains("old file"));
 }

@@ -106,7 +106,11 @@ fn what_is_found_or_listed_is_no_code() {
         "xargs xargs xargs sh",
     ] {
         let used = of(command);
-        assert!(reading(&used).contains("would run what is not known"), "{command}: {}", reading(&used));
+        assert!(
+            reading(&used).contains("would run a command that is not known"),
+            "{command}: {}",
+            reading(&used)
+        );
     }
     reads("find . -exec awk '{print}' {} ';'");
     reads("xargs awk '{print}'");

@@ -204,5 +204,5 @@ fn letters_of_an_attached_value_are_told_by_no_reason() {
         assert!(!told.contains(&format!("`-{letter}`")), "{told}");
     }
     assert!(!told.contains("Hunter"), "{told}");
-    assert_eq!(told.matches("nothing is known").count(), 2, "once in each: {told}");
+    assert_eq!(told.matches("askfirst does not know").count(), 2, "once in each: {told}");
 }

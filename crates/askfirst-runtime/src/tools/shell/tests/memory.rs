@@ -46,12 +46,12 @@ fn a_wider_yes_covers_only_what_is_asked_about_for_the_same_reasons() {
 fn what_counts_as_the_same_is_said_in_words() {
     let world = world("");
     let folder = world.folder.path().canonicalize().unwrap().display().to_string();
-    let reasons = "asked about for the same reasons and with the same access";
+    let reasons = "when askfirst asks for the same reasons and with the same access";
     for (command, what) in [
         ("touch a", format!("`touch a` in {folder}")),
-        ("touch a; touch b", format!("this very command in {folder}")),
-        ("cd src && touch b", format!("this very command in {folder}")),
-        (&format!("touch {}", "a ".repeat(40)), format!("this very command in {folder}")),
+        ("touch a; touch b", format!("exactly this command in {folder}")),
+        ("cd src && touch b", format!("exactly this command in {folder}")),
+        (&format!("touch {}", "a ".repeat(40)), format!("exactly this command in {folder}")),
     ] {
         assert_eq!(world.request(command).same, Some(format!("{what}, {reasons}")), "{command}");
     }
