@@ -312,6 +312,10 @@ for line in sys.stdin:
 /// Returns a case with every tool behind a server `srv`, or `None` if its config has more than tools.
 fn behind_a_server(spec: &Spec) -> Option<(Value, Vec<(String, &Call)>)> {
     let mut config: Value = serde_saphyr::from_str(&spec.config).ok()?;
+    // Older spellings name built-in tools, which are not behind a server.
+    if !spec.warns.is_empty() {
+        return None;
+    }
     let keys = ["version", "default_approval", "tools"];
     if !config.as_object()?.keys().all(|key| keys.contains(&key.as_str())) {
         return None;

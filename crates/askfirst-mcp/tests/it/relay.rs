@@ -123,7 +123,7 @@ fn what_cannot_be_recorded_does_not_run() {
     *desk.notes.full.lock().unwrap() = true;
     desk.call(1, "add", json!({}));
     let told = desk.hear_json();
-    assert!(told["result"]["content"][0]["text"].as_str().unwrap().contains("record"), "{told}");
+    assert!(told["result"]["content"][0]["text"].as_str().unwrap().contains("audit log"), "{told}");
     *desk.notes.full.lock().unwrap() = false;
     let call = desk.call(2, "add", json!({}));
     assert_eq!(desk.received(), call);

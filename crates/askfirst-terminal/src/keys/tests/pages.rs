@@ -122,7 +122,7 @@ fn yes_before_arming_approves_nothing() {
 #[test]
 fn yes_after_early_input_approves_nothing() {
     let mut desk = on_screen().armed();
-    desk.keys.typed_before_ready(Duration::from_millis(desk.now));
+    desk.keys.discard_early_input(Duration::from_millis(desk.now));
     assert!(!approves(&desk.tap_char('y')));
 }
 
