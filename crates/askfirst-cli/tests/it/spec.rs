@@ -272,9 +272,8 @@ fn mcp_server_gives_the_verdicts_of_the_cases() {
             let output = Shared::default();
             server.serve(std::io::Cursor::new(input.into_bytes()), output.clone()).unwrap();
             let printed = String::from_utf8(output.0.lock().unwrap().clone()).unwrap();
-            let answer = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-            let answer =
-                answer.filter(|answer| answer["id"] == 1).next_back().unwrap_or_else(|| panic!("{printed}"));
+            let mut answers = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            let answer = answers.rfind(|answer| answer["id"] == 1).unwrap_or_else(|| panic!("{printed}"));
             let verdict = verdict_of(&answer.to_string(), answer["result"]["isError"] == true);
             assert_eq!(verdict, call.verdict, "{name}: {call:?}: {answer}");
         }
@@ -354,8 +353,8 @@ fn gateway_gives_the_verdicts_of_the_cases() {
         let input: String = calls.iter().enumerate().map(request).collect();
         let (_, printed, complaint) = place.feed(&args, input.as_bytes());
         for (id, (_, call)) in calls.iter().enumerate() {
-            let lines = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-            let answer = lines.filter(|line| line["id"] == id).next_back();
+            let mut lines = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            let answer = lines.rfind(|line| line["id"] == id);
             let answer = answer.unwrap_or_else(|| panic!("{name}: {printed} {complaint}"));
             let verdict = verdict_of(&answer.to_string(), answer["result"]["isError"] == true);
             assert_eq!(verdict, call.verdict, "{name}: {call:?}: {answer}");
