@@ -1,5 +1,5 @@
-//! A question as a form that a client shows, and the one way to read what comes back. Whatever is not exactly an
-//! answer that the form offered is a no.
+//! Builds the form that a client shows for an approval request, and reads the client's answer. Any answer that the
+//! form did not offer is a refusal.
 
 use askfirst::machine::{Answer, Question};
 use askfirst::{ApprovalDecision, ApprovalScope, Args, Cause, Timestamp};
@@ -8,23 +8,23 @@ use askfirst_display::page::{Page, PageOptions};
 use askfirst_display::redact::Redactor;
 use serde_json::{Value, json};
 
-/// A longer text is not read in a form: then nobody is asked by it.
+/// The longest text of a form, in characters. A client is not asked about a longer one.
 const MAX_TEXT: usize = 20_000;
-/// How wide the text is laid out.
+/// The width of the text, in columns.
 const COLUMNS: usize = 100;
-/// A longer reason is none.
+/// The longest reason that is accepted, in characters.
 const MAX_REASON: usize = 2_000;
 
 const ANSWER: &str = "answer";
 const REASON: &str = "reason";
 const CONFIRM: &str = "confirm";
 
-/// The question does not fit into a form.
+/// The error for an approval request that is too long for a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is too long to be shown in a form")]
 pub(crate) struct TooLong;
 
-/// What may be answered.
+/// An answer that the form offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
     Once,
@@ -52,22 +52,22 @@ impl Says {
     }
 }
 
-/// A form.
+/// The form for one approval request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Form {
     text: String,
     offered: Vec<Says>,
-    /// What must be typed to approve what cannot be undone.
+    /// The words that the person must type to approve an action that cannot be undone.
     confirm: Option<String>,
 }
 
 impl Form {
-    /// The form of a question: the page that a terminal would show, escaped and with its secrets hidden.
+    /// Builds the form of an approval request: the page that a terminal would show, escaped and redacted.
     pub(crate) fn of(question: &Question, redactor: &Redactor, now: Timestamp) -> Result<Self, TooLong> {
         let page = Page::of(question, &PageOptions { preview_lines: usize::MAX, redactor, now });
         let options = page.options(COLUMNS).len();
         let mut lines = page.lines(COLUMNS);
-        // The keys of a terminal mean nothing here.
+        // The keys of a terminal have no effect in a form.
         lines.truncate(lines.len().saturating_sub(options));
         let lines: Vec<String> =
             lines.iter().map(|line| format!("{}{}", line.gutter(), line.text())).collect();
@@ -79,7 +79,7 @@ impl Form {
         let confirm = (!words.is_empty()).then(|| words.join(" "));
         let offered = match &confirm {
             None => Says::ALL.into_iter().filter(|says| page.offers.has(says.choice())).collect(),
-            // Where a word must be typed there is no key for yes: the word is the key, for this once.
+            // If the person must type a word, the word is the approval, and it approves this call only.
             Some(_) => vec![Says::Once, Says::No],
         };
         Ok(Self { text, offered, confirm })
@@ -100,7 +100,7 @@ impl Form {
         json!({"message": self.text, "requestedSchema": schema})
     }
 
-    /// What a client's result means.
+    /// Reads the answer from a client's result.
     pub(crate) fn read(&self, result: &Args) -> Answer {
         let known = |key: &String| ["action", "content", "_meta", "resultType"].contains(&key.as_str());
         if !result.keys().all(known) {
