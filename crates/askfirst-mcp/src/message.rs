@@ -135,7 +135,7 @@ pub(crate) enum From {
 pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
     let text = from_utf8(line).map_err(|e| Fault::Syntax(e.to_string()))?;
     if text.trim_start().starts_with('[') {
-        return Err(Fault::Shape("batches are not taken".to_owned()));
+        return Err(Fault::Shape("batches are not supported".to_owned()));
     }
     let strictly = || askfirst::json::parse(line).map(drop).map_err(|e| Fault::of(e, || asker(text)));
     if from == From::Client {
@@ -158,13 +158,13 @@ pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
     }
     let answers = envelope.result.is_some() || envelope.error.is_some();
     match (envelope.method, envelope.id) {
-        (Some(_), _) if answers => shape("it asks and answers at once"),
+        (Some(_), _) if answers => shape("it is both a request and an answer"),
         (Some(method), Some(id)) => Ok(Message::Request { id: id_of(id)?, method, params: envelope.params }),
         (Some(method), None) => Ok(Message::Notification { method, params: envelope.params }),
         (None, None) => shape("it has neither `method` nor `id`"),
-        (None, Some(_)) if envelope.params.is_some() => shape("an answer has no `params`"),
+        (None, Some(_)) if envelope.params.is_some() => shape("an answer must not have `params`"),
         (None, Some(_)) if envelope.result.is_some() == envelope.error.is_some() => {
-            shape("an answer has either `result` or `error`")
+            shape("an answer must have either `result` or `error`")
         }
         (None, Some(id)) if id.get() == "null" => Ok(Message::Response { id: None, result: envelope.result }),
         (None, Some(id)) => Ok(Message::Response { id: Some(id_of(id)?), result: envelope.result }),
@@ -209,7 +209,7 @@ fn id_of(raw: &RawValue) -> Result<Id, Fault> {
     } else {
         serde_json::from_str(raw).map(Id::Number)
     };
-    id.map_err(|_| Fault::Shape("an `id` is a whole number or a text".to_owned()))
+    id.map_err(|_| Fault::Shape("`id` must be an integer or a string".to_owned()))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 #[derive(Debug, thiserror::Error)]
 pub enum PinsError {
     /// The file cannot be read or written.
-    #[error("the pins of `{server}` cannot be kept: {cause}")]
+    #[error("cannot read or write the pins of `{server}`: {cause}")]
     Disk {
         /// The name of the server.
         server: String,
@@ -23,7 +23,7 @@ pub enum PinsError {
         cause: String,
     },
     /// The file is not a valid pin file.
-    #[error("the pins of `{server}` cannot be read: {cause}; hint: remove `{file}` to begin anew")]
+    #[error("invalid pins of `{server}`: {cause}; hint: remove `{file}` to start again")]
     Garbled {
         /// The name of the server.
         server: String,
@@ -34,7 +34,7 @@ pub enum PinsError {
     },
     /// The file would be too large to be read again.
     #[error(
-        "the pins of `{server}` would be more than {MAX_VALUES} values; hint: remove `{file}` to begin anew"
+        "the pins of `{server}` would have more than {MAX_VALUES} values; hint: remove `{file}` to start again"
     )]
     Full {
         /// The name of the server.

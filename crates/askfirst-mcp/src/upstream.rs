@@ -95,7 +95,7 @@ impl Upstream {
             let hides = tool.get("name").and_then(Value::as_str).filter(|name| has_hidden(name));
             odd.extend(hides.map(|name| {
                 Oddity(format!(
-                    "`{}` of `{}`: there are hidden characters in its name, so it is left out",
+                    "`{}` of `{}` is left out: its name has hidden characters",
                     visible_line(name).text(),
                     self.server
                 ))
@@ -125,7 +125,7 @@ impl Upstream {
             let was = changed.get(&name).cloned();
             if was.is_some() {
                 odd.push(Oddity(format!(
-                    "`{}` of `{}` changed since it was pinned: it is asked about before it can be called",
+                    "`{}` of `{}` changed since it was pinned: askfirst asks before its next call",
                     escaped(&name),
                     self.server
                 )));
@@ -146,7 +146,7 @@ impl Upstream {
         let kept = tools.iter().filter(|(name, _)| !new.contains_key(*name)).map(|(_, known)| known.values);
         match kept.chain(new.values().copied()).sum::<usize>() {
             ..=MAX_VALUES => Ok(()),
-            _ => Err(format!("they have more than {MAX_VALUES} values in all")),
+            _ => Err(format!("all tools together have more than {MAX_VALUES} values")),
         }
     }
 
@@ -214,12 +214,12 @@ impl Upstream {
     fn send(&self, invocation: &Invocation) -> Result<Arc<Flight>, ToolError> {
         let flight = self.flight(invocation.call.id);
         let flight =
-            flight.ok_or_else(|| ToolError::Failed("the call is no longer waited for".to_owned()))?;
+            flight.ok_or_else(|| ToolError::Failed("the client no longer waits for this call".to_owned()))?;
         let known = self.known(&invocation.call.tool_name);
         let known = known.ok_or_else(|| ToolError::Unknown(invocation.call.tool_name.clone()))?;
         let shown = invocation.basis.as_ref().is_none_or(|basis| *basis == known.basis());
         if invocation.call.definition != Some(known.digest) || !shown {
-            return Err(ToolError::Stale("the server changed the tool meanwhile".to_owned()));
+            return Err(ToolError::Stale("the server changed the definition of the tool".to_owned()));
         }
         if known.was.is_some() {
             let name = known.json.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -276,15 +276,15 @@ impl ApprovalAware for Upstream {
         }
         let Some(known) = self.known(&call.tool_name) else { return Assessment::silent() };
         let name = known.json.get("name").and_then(Value::as_str).unwrap_or_default();
-        let mut facts = vec![Fact::new("server", &self.server), Fact::new("its name", name)];
+        let mut facts = vec![Fact::new("server", &self.server), Fact::new("original name", name)];
         if !known.definition.description.is_empty() {
             let first = known.definition.description.lines().next().unwrap_or_default();
-            facts.push(Fact::new("it says", first));
+            facts.push(Fact::new("description", first));
         }
         let unsettled = known
             .was
             .is_some()
-            .then(|| "the server changed this tool since it was pinned; the change is shown".to_owned());
+            .then(|| "the server changed this tool since it was pinned: see the diff".to_owned());
         Assessment { facts, unsettled, risk: known.definition.risk, ..Assessment::silent() }
     }
 

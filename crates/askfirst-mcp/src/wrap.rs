@@ -15,10 +15,10 @@ const PLACES: [&[&str]; 3] = [&["mcpServers"], &["servers"], &["mcp", "servers"]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WrapError {
     /// The file is not JSON.
-    #[error("it is not plain JSON: {0}; hint: comments must be taken out first")]
+    #[error("not plain JSON: {0}; hint: remove the comments first")]
     Syntax(String),
     /// The file lists no servers.
-    #[error("it has no `mcpServers` and no `servers`")]
+    #[error("no `mcpServers` and no `servers` found")]
     NoServers,
     /// The name of a server cannot be part of a tool's name.
     #[error("`{0}` cannot name a server: `__` separates server and tool")]
@@ -98,18 +98,18 @@ fn change<'a>(
 ) -> Result<Result<Edits<'a>, &'static str>, WrapError> {
     let members: BTreeMap<String, &'a RawValue> = members(server).unwrap_or_default();
     let Some(command) = members.get("command") else {
-        return Ok(Err("it has no command: servers behind a `url` are not started by the client"));
+        return Ok(Err("it has no command: the client does not start servers behind a `url`"));
     };
     let args = members.get("args").copied();
     let words: Option<Vec<String>> =
         args.map_or(Some(Vec::new()), |args| serde_json::from_str(args.get()).ok());
     let program: Option<String> = serde_json::from_str(command.get()).ok();
     let (Some(program), Some(words)) = (program, words) else {
-        return Ok(Err("its command is not a list of texts"));
+        return Ok(Err("`command` must be a string and `args` a list of strings"));
     };
     let behind = behind(&program, &words, askfirst);
     let (program, words) = match (way, behind) {
-        (Way::Wrap, Some(_)) => return Ok(Err("it is behind the gateway already")),
+        (Way::Wrap, Some(_)) => return Ok(Err("it is already behind the gateway")),
         (Way::Unwrap, None) => return Ok(Err("it is not behind the gateway")),
         (Way::Unwrap, Some((program, words))) => (program.clone(), words.to_vec()),
         (Way::Wrap, None) => {

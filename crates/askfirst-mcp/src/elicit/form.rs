@@ -21,7 +21,7 @@ const CONFIRM: &str = "confirm";
 
 /// The error for an approval request that is too long for a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is too long to be shown in a form")]
+#[error("the request is too long for a form")]
 pub(crate) struct TooLong;
 
 /// An answer that the form offers.
@@ -90,10 +90,10 @@ impl Form {
         let words: Vec<&str> = self.offered.iter().map(|says| says.word()).collect();
         let mut fields = json!({
             ANSWER: {"type": "string", "title": "Answer", "enum": words},
-            REASON: {"type": "string", "title": "Reason, if you like", "maxLength": MAX_REASON},
+            REASON: {"type": "string", "title": "Reason (optional)", "maxLength": MAX_REASON},
         });
         if let (Some(word), Some(fields)) = (&self.confirm, fields.as_object_mut()) {
-            let title = format!("To approve what cannot be undone, type: {word}");
+            let title = format!("This cannot be undone. To approve it, type: {word}");
             fields.insert(CONFIRM.to_owned(), json!({"type": "string", "title": title}));
         }
         let schema = json!({"type": "object", "properties": fields, "required": [ANSWER]});
@@ -104,16 +104,16 @@ impl Form {
     pub(crate) fn read(&self, result: &Args) -> Answer {
         let known = |key: &String| ["action", "content", "_meta", "resultType"].contains(&key.as_str());
         if !result.keys().all(known) {
-            return not_an_answer("it has a key that was not asked for");
+            return not_an_answer("unknown key");
         }
         match (result.get("action").and_then(Value::as_str), result.get("content")) {
             (Some("decline"), _) => Answer::all(ApprovalDecision::no(Cause::Person)),
             (Some("cancel"), _) => {
-                Answer::all(ApprovalDecision::no(Cause::Person).with_note("the form was closed"))
+                Answer::all(ApprovalDecision::no(Cause::Person).with_note("the person closed the form"))
             }
             (Some("accept"), Some(Value::Object(content))) => self.accepted(content),
-            (Some("accept"), _) => not_an_answer("nothing was filled in"),
-            (Some(_) | None, _) => not_an_answer("it says neither yes nor no"),
+            (Some("accept"), _) => not_an_answer("the form is empty"),
+            (Some(_) | None, _) => not_an_answer("unknown action"),
         }
     }
 
@@ -122,25 +122,25 @@ impl Form {
             [ANSWER, REASON].contains(&key.as_str()) || (key == CONFIRM && self.confirm.is_some())
         };
         if !content.keys().all(known) {
-            return not_an_answer("it fills in what was not asked for");
+            return not_an_answer("unknown field");
         }
         let said = content.get(ANSWER).and_then(Value::as_str);
         let Some(says) = self.offered.iter().find(|says| Some(says.word()) == said) else {
-            return not_an_answer("it is none of those that were offered");
+            return not_an_answer("the form did not offer it");
         };
         let reason = match content.get(REASON) {
             None | Some(Value::Null) => None,
             Some(Value::String(reason)) if reason.chars().count() <= MAX_REASON => {
                 Some(reason.trim()).filter(|reason| !reason.is_empty())
             }
-            Some(_) => return not_an_answer("the reason is none"),
+            Some(_) => return not_an_answer("invalid reason"),
         };
         let decision = match says {
             Says::No => ApprovalDecision::no(Cause::Person),
             Says::Once | Says::Session => {
                 let typed = content.get(CONFIRM).and_then(Value::as_str);
                 if self.confirm.as_deref() != typed {
-                    return not_an_answer("what was to be typed was not");
+                    return not_an_answer("the confirmation text is missing or wrong");
                 }
                 let yes = ApprovalDecision::yes(Cause::Person);
                 if *says == Says::Session { yes.remembered(ApprovalScope::Session) } else { yes }
@@ -154,7 +154,7 @@ impl Form {
 }
 
 fn not_an_answer(why: &str) -> Answer {
-    Answer::failed(Cause::ApproverFailed, format!("the client's answer was not taken: {why}"))
+    Answer::failed(Cause::ApproverFailed, format!("invalid answer from the client: {why}"))
 }
 
 #[cfg(test)]

@@ -126,8 +126,8 @@ impl Elicit {
         let Some(open) = self.state().open.take_if(asked) else { return is_own(id) };
         open.reply.send(match result.map(askfirst::json::parse_object) {
             Some(Ok(result)) => open.form.read(&result),
-            Some(Err(_)) => Answer::failed(Cause::ApproverFailed, "the client's answer cannot be read"),
-            None => Answer::failed(Cause::NobodyToAsk, "the client did not ask"),
+            Some(Err(_)) => Answer::failed(Cause::ApproverFailed, "cannot read the client's answer"),
+            None => Answer::failed(Cause::NoOneToAsk, "the client did not show the form"),
         });
         true
     }
@@ -164,7 +164,7 @@ impl Elicit {
         let only = answers.len() == 1;
         open.reply.send(match answers.get(INPUT) {
             Some(Value::Object(result)) if only => open.form.read(result),
-            Some(_) | None => Answer::failed(Cause::ApproverFailed, "the client's answer cannot be read"),
+            Some(_) | None => Answer::failed(Cause::ApproverFailed, "cannot read the client's answer"),
         });
         true
     }
@@ -205,20 +205,20 @@ impl State {
 
 impl Approver for Elicit {
     fn ask(&self, question: Question, reply: Reply) {
-        let nobody = |note: String| Answer::failed(Cause::NobodyToAsk, note);
+        let no_one = |note: String| Answer::failed(Cause::NoOneToAsk, note);
         let form = match Form::of(&question, &self.redactor, self.clock.now()) {
             Ok(form) => form,
-            Err(e) => return reply.send(nobody(e.to_string())),
+            Err(e) => return reply.send(no_one(e.to_string())),
         };
         let Ok(fresh) = random::bytes() else {
-            return reply.send(nobody("no id could be made".to_owned()));
+            return reply.send(no_one("cannot create an id".to_owned()));
         };
         let id = format!("{OWN}{}", random::hex(&fresh));
         let params = form.params();
         let mut state = self.state();
         let Some(by) = state.way_to(&question) else {
             drop(state);
-            return reply.send(nobody("the client does not offer to ask".to_owned()));
+            return reply.send(no_one("the client does not support elicitation".to_owned()));
         };
         let out = match &by {
             By::Request(out) => Some(Arc::clone(out)),
@@ -239,7 +239,7 @@ impl Approver for Elicit {
     fn withdraw(&self, question: QuestionId, cause: Cause) {
         let open = self.state().open.take_if(|open| open.question == question);
         let Some(Open { id, out: Some(out), .. }) = open else { return };
-        let params = json!({"requestId": id, "reason": format!("the question is over: {cause}")});
+        let params = json!({"requestId": id, "reason": format!("the approval request ended: {cause}")});
         send(out, &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
     }
 }

@@ -52,13 +52,13 @@ impl Link {
             Message::Response { id, .. } => {
                 let wanted = id.as_ref().is_some_and(|id| self.asked().remove(id));
                 if !wanted {
-                    self.tell("the client answered what the server did not ask: dropped");
+                    self.tell("dropped an answer of the client: the server has no such request");
                     return Ok(());
                 }
                 ways.to_server.line(&line)
             }
             Message::Request { id, method, .. } if looks_like_a_call(&method) => {
-                refuse(to_client, Some(&id), -32601, "there is no such method")
+                refuse(to_client, Some(&id), -32601, "unknown method")
             }
             Message::Notification { method, .. } if looks_like_a_call(&method) => Ok(()),
             Message::Notification { method, params } => {
@@ -130,7 +130,7 @@ impl Link {
             if state.waiting.len() < MAX_IN_FLIGHT { None } else { state.given_up.pop_front() }
         };
         if let Some(id) = old {
-            self.fail(&id, "the client gave it up, and no answer came");
+            self.fail(&id, "the client canceled it, and the server did not answer");
         }
     }
 
@@ -179,12 +179,7 @@ impl Link {
         let to_server = Arc::clone(&ways.to_server);
         let flight = Arc::new(Flight::new(line.keep(), &args, Arc::clone(&to_server)));
         let Some(call_id) = self.gateway.upstream.begin(Arc::clone(&flight)) else {
-            return refuse(
-                &*ways.to_client,
-                Some(&id),
-                -32600,
-                "calls that wait for an answer hold too much",
-            );
+            return refuse(&*ways.to_client, Some(&id), -32600, "the calls in flight use too much memory");
         };
         let mut offer = self.offer(&tool, &args, meta.as_ref(), ways);
         let asked = offer.is_some().then(|| (tool.clone(), args.clone()));
@@ -296,13 +291,13 @@ fn wanted(params: Value) -> Result<Wanted, String> {
     let Value::Object(mut params) = params else { return Err("`params` must be an object".to_owned()) };
     let odd = |key: &&String| !CALL_KEYS.contains(&key.as_str()) && is_call_key(&folded(key));
     if let Some(key) = params.keys().find(odd) {
-        return Err(format!("`{key}` looks like another key"));
+        return Err(format!("`{key}` is too similar to a known key"));
     }
     let meta = params.remove("_meta");
     let progress = meta.as_ref().and_then(|meta| meta.get("progressToken")).cloned();
     let name = match params.remove("name") {
         Some(Value::String(name)) => name,
-        Some(_) | None => return Err("`name` must be a text".to_owned()),
+        Some(_) | None => return Err("`name` must be a string".to_owned()),
     };
     let args = match params.remove("arguments") {
         None => Args::new(),

@@ -34,7 +34,7 @@ impl Link {
         let pass = || ways.to_client.line(&line).map(|()| Took::Passed);
         match read(&line, From::Server) {
             Err(fault) => {
-                self.tell(&format!("the server sent what is no message: dropped ({fault})"));
+                self.tell(&format!("dropped an invalid message of the server: {fault}"));
                 Ok(Took::Kept)
             }
             Ok(Message::Notification { method, .. }) => {
@@ -44,7 +44,7 @@ impl Link {
                 pass()
             }
             Ok(Message::Request { id, .. }) if super::is_own(&id) => {
-                self.tell("the server asks with an id that is not its own: dropped");
+                self.tell("dropped a request of the server: its id is reserved");
                 Ok(Took::Kept)
             }
             Ok(Message::Request { id, .. }) => {
@@ -52,7 +52,7 @@ impl Link {
                     let mut asked = self.asked();
                     if asked.len() >= MAX_IN_FLIGHT {
                         drop(asked);
-                        self.tell("the server asks more than the client answers: dropped");
+                        self.tell("dropped a request of the server: too many wait for the client");
                         return Ok(Took::Kept);
                     }
                     asked.insert(id);
@@ -99,7 +99,7 @@ impl Link {
                 // A call that still waits for approval was not sent, so it cannot have an answer.
                 Some(Waiting::Call(_)) | None => {
                     drop(state);
-                    self.tell("the server answered what was not asked: dropped");
+                    self.tell("dropped an answer of the server: there is no such request");
                     return Ok(Took::Kept);
                 }
             }
@@ -118,7 +118,7 @@ impl Link {
         let mut message = match askfirst::json::parse_object(line) {
             Ok(message) => message,
             Err(why) => {
-                self.tell(&format!("the server's list of tools is not taken: {why}"));
+                self.tell(&format!("refused the server's list of tools: {why}"));
                 return emptied(line);
             }
         };
@@ -127,7 +127,7 @@ impl Link {
         let count = tools.len();
         match self.gateway.upstream.learn(tools) {
             Err(why) => {
-                self.tell(&format!("the server's tools cannot be offered: {why}"));
+                self.tell(&format!("cannot offer the server's tools: {why}"));
                 tools.clear();
             }
             Ok(odd) => {
@@ -167,10 +167,10 @@ impl Link {
             .collect();
         let (shown, more) = free.split_at(free.len().min(MAX_NAMED));
         match (shown, more.len()) {
-            ([], _) => format!("no tool of `{server}` runs unasked"),
-            (shown, 0) => format!("these tools of `{server}` run unasked: {}", shown.join(", ")),
+            ([], _) => format!("no tool of `{server}` runs without asking"),
+            (shown, 0) => format!("these tools of `{server}` run without asking: {}", shown.join(", ")),
             (shown, more) => {
-                format!("these tools of `{server}` run unasked: {} and {more} more", shown.join(", "))
+                format!("these tools of `{server}` run without asking: {} and {more} more", shown.join(", "))
             }
         }
     }
@@ -187,5 +187,5 @@ fn emptied(line: &[u8]) -> Vec<u8> {
         Ok(Message::Response { id, .. }) => id,
         Ok(_) | Err(_) => None,
     };
-    super::error(id.as_ref(), -32603, "the server's list of tools is not taken")
+    super::error(id.as_ref(), -32603, "invalid list of tools from the server")
 }

@@ -131,7 +131,7 @@ impl Link {
             state.list.running && *id == Id::Text(format!("{OWN}{}", state.list.number))
         };
         if !current {
-            self.tell("the server answered what was not asked: dropped");
+            self.tell("dropped an answer of the server: there is no such request");
             return;
         }
         let list = result.map(askfirst::json::parse_object);
@@ -141,15 +141,15 @@ impl Link {
                 None
             }
             Some(Err(why)) => {
-                self.tell(&format!("the server's list of tools is not taken: {why}"));
+                self.tell(&format!("refused the server's list of tools: {why}"));
                 None
             }
             Some(Ok(mut list)) => {
                 let tools = list.get_mut("tools").and_then(Value::as_array_mut);
                 match tools.map(|tools| self.gateway.upstream.learn(tools)) {
                     Some(Ok(odd)) => odd.iter().for_each(|oddity| self.tell(&oddity.0)),
-                    Some(Err(why)) => self.tell(&format!("the server's tools cannot be used: {why}")),
-                    None => self.tell("the server's list has no tools"),
+                    Some(Err(why)) => self.tell(&format!("cannot use the server's tools: {why}")),
+                    None => self.tell("the server's list has no `tools`"),
                 }
                 list.get("nextCursor").and_then(Value::as_str).map(str::to_owned)
             }

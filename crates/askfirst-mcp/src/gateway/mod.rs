@@ -308,7 +308,7 @@ impl Link {
             }
         };
         self.server_is_gone(match &ended {
-            Ended::TooLong => "the server sent a message that is too long, and is not listened to any more",
+            Ended::TooLong => "the server sent a message that is too long, so askfirst stopped reading",
             Ended::Closed | Ended::Broken(_) => "the server ended before it answered",
         });
         ended

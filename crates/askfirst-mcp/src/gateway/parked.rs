@@ -97,7 +97,7 @@ impl Link {
             if let Some(call) = call {
                 self.gateway.give_up(&call);
             }
-            refuse(&*ways.to_client, Some(id), -32602, "nothing waits for this answer")
+            refuse(&*ways.to_client, Some(id), -32602, "no call waits for this answer")
         };
         let Some(elicit) = &self.gateway.elicit else { return refused(None) };
         let call = match self.gateway.parked.take(again.handle, again.tool, again.args) {

@@ -187,7 +187,7 @@ impl Core {
             (running, known.listening.take(), known.session.is_some().then(|| self.headers_of(&known)))
         };
         running.iter().chain(&listening).for_each(AbortHandle::abort);
-        self.link.server_is_gone("the conversation was ended");
+        self.link.server_is_gone("the connection was closed");
         if let Some(headers) = headers {
             let ending = self.target.send(Method::DELETE, headers, Bytes::new());
             let _ = tokio::time::timeout(Duration::from_secs(2), ending).await;
@@ -279,7 +279,7 @@ impl Core {
         }
         known.running.remove(&id);
         drop(known);
-        self.link.fail(&id, "the client gave it up");
+        self.link.fail(&id, "the client canceled it");
         true
     }
 
@@ -310,7 +310,7 @@ impl Core {
         to_client: &Arc<dyn Out>,
         first: bool,
     ) -> Result<(), String> {
-        let ways = self.ways(to_client).ok_or("the conversation was ended")?;
+        let ways = self.ways(to_client).ok_or("the connection was closed")?;
         let mut after = headers.clone();
         let response =
             self.target.send(Method::POST, headers, line.into()).await.map_err(|e| e.to_string())?;
@@ -357,10 +357,10 @@ impl Core {
         if !is_json(&response) {
             return Err(match status {
                 StatusCode::NOT_FOUND if self.known().session.is_some() => {
-                    "the server has ended the session; hint: connect anew".to_owned()
+                    "the server has ended the session; hint: connect again".to_owned()
                 }
                 status if status.is_redirection() => {
-                    "the server sends us elsewhere, which is not followed; hint: use that address".to_owned()
+                    "the server redirects to another URL; hint: use that URL".to_owned()
                 }
                 status => format!("the server answered with {status}"),
             });
@@ -377,9 +377,9 @@ impl Core {
             Ok(Message::Response { id: None, .. }) => {
                 let said = askfirst::json::parse_object(&body).ok();
                 let said = said.as_ref().and_then(|said| said.get("error")?.get("message")?.as_str());
-                Err(format!("the server answered with {status}: {}", said.unwrap_or("no reason")))
+                Err(format!("the server answered with {status}: {}", said.unwrap_or("no reason given")))
             }
-            Ok(_) | Err(_) => Err(format!("the server answered with {status} and no answer")),
+            Ok(_) | Err(_) => Err(format!("the server answered with {status}, but sent no valid answer")),
         }
     }
 
@@ -393,7 +393,7 @@ impl Core {
         first: bool,
     ) -> Result<bool, String> {
         if response.headers().contains_key(CONTENT_ENCODING) {
-            return Err("the server packs its answers".to_owned());
+            return Err("the server sent a compressed answer".to_owned());
         }
         let mut body = response.into_body();
         let mut splitter = Splitter::default();

@@ -201,7 +201,7 @@ impl Exchange {
         if let Some(id) = &self.id
             && !self.link.withdraw(id)
         {
-            self.link.fail(id, "the client left before it was sent");
+            self.link.fail(id, "the client left before the request was sent");
         }
     }
 
@@ -239,7 +239,7 @@ impl Exchange {
                 if first && let Some(session) = session_of(&response) {
                     let link = Arc::clone(&self.link);
                     if self.door.session(&session, || link).is_none() {
-                        self.link.tell("there are too many sessions: this one is not kept");
+                        self.link.tell("there are too many sessions, so askfirst does not keep this one");
                     }
                 }
                 if is_stream(&response) {
@@ -276,7 +276,7 @@ impl Exchange {
     /// Ends a request that the client canceled by closing its stream.
     fn abandon(&mut self) {
         if let Some(id) = &self.id {
-            self.link.fail(id, "the client left before it was answered");
+            self.link.fail(id, "the client left before the request was answered");
         }
     }
 
@@ -323,13 +323,13 @@ impl Exchange {
         let body = match tokio::time::timeout(ANSWER, Limited::new(body, MAX_LINE).collect()).await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(e)) => {
-                let why = format!("the server's answer cannot be read: {}", cause(&*e));
+                let why = format!("cannot read the server's answer: {}", cause(&*e));
                 return self.fail_with(StatusCode::BAD_GATEWAY, &why).await;
             }
             Err(_) => return self.fail(&TargetError::Late).await,
         };
         if matches!(head.status.as_u16(), 401 | 403) {
-            let why = format!("the server refuses us: {}", head.status);
+            let why = format!("the server refused access: {}", head.status);
             return self.fail_with(StatusCode::BAD_GATEWAY, &why).await;
         }
         let told = self.link.from_server(&self.ways, body[..].into());
@@ -345,7 +345,7 @@ impl Exchange {
                 }
                 self.client.end(head.status, headers, line).await;
             }
-            None => self.fail_with(StatusCode::BAD_GATEWAY, "the server's answer is none").await,
+            None => self.fail_with(StatusCode::BAD_GATEWAY, "the server sent an invalid answer").await,
         }
     }
 
@@ -369,8 +369,8 @@ impl Exchange {
         let status = head.status;
         if status.is_redirection() || matches!(status.as_u16(), 401 | 403) {
             let why = match status.is_redirection() {
-                true => "the server sends us elsewhere, which is not followed; hint: use that address",
-                false => "the server refuses us; hint: check its token",
+                true => "the server redirects to another URL; hint: use that URL",
+                false => "the server refused access; hint: check its token",
             };
             return self.fail_with(StatusCode::BAD_GATEWAY, why).await;
         }

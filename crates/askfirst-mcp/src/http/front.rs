@@ -56,10 +56,10 @@ pub struct Listen {
 #[derive(Debug, thiserror::Error)]
 pub enum FrontError {
     /// The address cannot be used.
-    #[error("`{0}` cannot be listened at: {1}")]
+    #[error("cannot listen on `{0}`: {1}")]
     Bind(SocketAddr, std::io::Error),
     /// The runtime cannot be started.
-    #[error("the runtime cannot be started: {0}")]
+    #[error("cannot start the runtime: {0}")]
     Runtime(std::io::Error),
 }
 
@@ -157,13 +157,13 @@ impl Rules {
         let refuse = |status, why: &str| Err(Box::new(reply::error(status, None, -32600, why)));
         let (head, body) = request.into_parts();
         if head.uri.path() != PATH {
-            return refuse(StatusCode::NOT_FOUND, "there is nothing here; hint: /mcp");
+            return refuse(StatusCode::NOT_FOUND, "not found; hint: use the path `/mcp`");
         }
         if !self.knows_host(&head.headers) {
-            return refuse(StatusCode::FORBIDDEN, "this is not the host that was meant");
+            return refuse(StatusCode::FORBIDDEN, "the host name in the request is not allowed");
         }
         if !self.knows_origin(&head.headers) {
-            return refuse(StatusCode::FORBIDDEN, "web pages from there may not come in");
+            return refuse(StatusCode::FORBIDDEN, "the origin of the web page is not allowed");
         }
         if !self.knows_token(&head.headers) {
             let mut reply =
@@ -176,15 +176,23 @@ impl Rules {
                 let json = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
                 let json = json.and_then(|kind| kind.split(';').next()).map(str::trim);
                 if !json.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
-                    return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is application/json");
+                    return refuse(
+                        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                        "`content-type` must be `application/json`",
+                    );
                 }
                 if head.headers.contains_key(CONTENT_ENCODING) {
-                    return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is not packed");
+                    return refuse(
+                        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                        "compressed messages are not supported",
+                    );
                 }
                 match tokio::time::timeout(BODY, self.read(body)).await {
                     Ok(Ok((body, held))) => (body, Some(held)),
                     Ok(Err((status, why))) => return refuse(status, why),
-                    Err(_) => return refuse(StatusCode::REQUEST_TIMEOUT, "the message took too long"),
+                    Err(_) => {
+                        return refuse(StatusCode::REQUEST_TIMEOUT, "the message took too long to arrive");
+                    }
                 }
             }
             Method::GET | Method::DELETE => (Bytes::new(), None),
@@ -203,7 +211,7 @@ impl Rules {
     ) -> Result<(Bytes, OwnedSemaphorePermit), (StatusCode, &'static str)> {
         const LARGE: (StatusCode, &str) = (StatusCode::PAYLOAD_TOO_LARGE, "the message is too long");
         const BUSY: (StatusCode, &str) =
-            (StatusCode::SERVICE_UNAVAILABLE, "too much is being held for others; hint: try again");
+            (StatusCode::SERVICE_UNAVAILABLE, "too many messages are in memory; hint: try again later");
         let told = body.size_hint().exact();
         let limit = u64::try_from(MAX_LINE).unwrap_or(u64::MAX);
         if told.is_some_and(|told| told > limit) {
@@ -216,7 +224,7 @@ impl Rules {
         let mut held = take(1)?;
         let mut read = BytesMut::new();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| (StatusCode::BAD_REQUEST, "the message ends in the middle"))?;
+            let frame = frame.map_err(|_| (StatusCode::BAD_REQUEST, "the message is incomplete"))?;
             let Ok(data) = frame.into_data() else { continue };
             if read.len() + data.len() > MAX_LINE {
                 return Err(LARGE);

@@ -26,16 +26,16 @@ pub(crate) const MISMATCH: i32 = -32020;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Mismatch {
     /// A header that may occur only once.
-    #[error("the header `{0}` stands twice")]
+    #[error("duplicate header `{0}`")]
     Twice(HeaderName),
     /// A header that is not valid text.
-    #[error("the header `{0}` cannot be read")]
+    #[error("invalid header `{0}`")]
     Garbled(HeaderName),
     /// A header that is required.
-    #[error("the header `{0}` is missing")]
+    #[error("missing header `{0}`")]
     Missing(HeaderName),
     /// A header whose value differs from the body.
-    #[error("the header `{0}` does not say what the body says")]
+    #[error("the header `{0}` differs from the body")]
     Differs(HeaderName),
 }
 

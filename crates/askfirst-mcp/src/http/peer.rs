@@ -110,7 +110,7 @@ struct Program {
 impl Program {
     fn start(gateway: &Arc<Gateway>, mut child: Child, unasked: Arc<dyn Out>) -> io::Result<Arc<Self>> {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(io::Error::other("the server has no streams"));
+            return Err(io::Error::other("the server's standard streams are missing"));
         };
         let link = gateway.link();
         let to_server: Arc<dyn Out> = Arc::new(Sink::new(Box::new(input)));

@@ -151,7 +151,7 @@ impl Proxy {
     fn forget(&self, session: &str) {
         let gone = self.sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
         if let Some((link, _)) = gone {
-            link.server_is_gone("the session was ended");
+            link.server_is_gone("the session has ended");
         }
     }
 }

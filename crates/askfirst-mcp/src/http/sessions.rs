@@ -99,7 +99,7 @@ impl Session {
                         Ok(Message::Request { id, .. }) => Some(id),
                         Ok(Message::Notification { .. } | Message::Response { .. }) | Err(_) => None,
                     };
-                    let _ = refuse(&*to_client, id.as_ref(), -32000, &format!("the server is gone: {e}"));
+                    let _ = refuse(&*to_client, id.as_ref(), -32000, &format!("the server has ended: {e}"));
                     watched.close();
                 }
                 let _ = taken.send(());
@@ -155,7 +155,7 @@ impl Sessions {
         let (session, name) = match (named, first, stateless) {
             (Some(name), _, _) => match self.named(name) {
                 Some(session) => (session, None),
-                None => return refuse(StatusCode::NOT_FOUND, "there is no such session"),
+                None => return refuse(StatusCode::NOT_FOUND, "unknown session"),
             },
             (None, true, _) => match self.begin() {
                 Ok((name, session)) => (session, Some(name)),
@@ -171,7 +171,7 @@ impl Sessions {
                     StatusCode::BAD_REQUEST,
                     id.as_ref(),
                     -32600,
-                    "the header `mcp-session-id` is missing",
+                    "missing header `mcp-session-id`",
                 );
             }
         };
@@ -274,7 +274,12 @@ impl Sessions {
         let Some(session) = self.named(name) else { return reply::empty(StatusCode::NOT_FOUND) };
         let (post, mut end) = Post::new();
         if !session.board.put_stream(&post) {
-            return reply::error(StatusCode::CONFLICT, None, -32000, "there is such a stream already");
+            return reply::error(
+                StatusCode::CONFLICT,
+                None,
+                -32000,
+                "this session already has an open stream",
+            );
         }
         drop(post);
         let (head, heard) = oneshot::channel();
@@ -324,7 +329,7 @@ impl Asking {
         let to_client: Arc<dyn Out> = Arc::clone(&self.post) as _;
         let given = self.session.work.send(Work { line, to_client, taken }).await;
         if given.is_err() {
-            let error = crate::gateway::error(Some(&self.id), -32000, "the server is gone");
+            let error = crate::gateway::error(Some(&self.id), -32000, "the server has ended");
             self.client.end(StatusCode::BAD_GATEWAY, HeaderMap::new(), error).await;
         } else {
             self.relay().await;
@@ -387,7 +392,7 @@ fn is_stateless(headers: &HeaderMap) -> bool {
 }
 
 fn unstarted(e: std::io::Error) -> (StatusCode, String) {
-    (StatusCode::BAD_GATEWAY, format!("the server cannot be started: {e}"))
+    (StatusCode::BAD_GATEWAY, format!("cannot start the server: {e}"))
 }
 
 fn not_allowed() -> Reply {

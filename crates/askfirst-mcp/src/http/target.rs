@@ -35,25 +35,25 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(600);
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// The URL is invalid.
-    #[error("`{0}` is not an address; hint: it begins with `http://` or `https://`")]
+    #[error("invalid URL `{0}`; hint: a URL begins with `http://` or `https://`")]
     Address(String),
     /// The URL contains a secret.
-    #[error("the address holds a user name or password; hint: put the secret into a file")]
+    #[error("the URL contains a user name or password; hint: put the secret into a file")]
     Secret,
     /// The token would be sent without encryption.
-    #[error("a token would go to `{0}` in the clear; hint: use `https://`")]
+    #[error("the token would go to `{0}` without encryption; hint: use `https://`")]
     Clear(String),
     /// The certificates of the authorities cannot be read.
-    #[error("the certificates in `{}` cannot be used: {}", .0.display(), .1)]
+    #[error("cannot use the certificates in `{}`: {}", .0.display(), .1)]
     Authority(PathBuf, String),
     /// This machine has no readable certificate authorities.
-    #[error("no certificate authority is known: {0}; hint: --ca FILE")]
+    #[error("found no certificate authority: {0}; hint: use --ca FILE")]
     NoAuthority(String),
     /// TLS cannot be set up.
-    #[error("TLS cannot be set up: {0}")]
+    #[error("cannot set up TLS: {0}")]
     Tls(String),
     /// The server cannot be reached.
-    #[error("the server cannot be reached: {0}")]
+    #[error("cannot reach the server: {0}")]
     Unreachable(String),
     /// The server is too slow.
     #[error("the server did not answer within {} seconds", ANSWER.as_secs())]
@@ -147,14 +147,17 @@ fn tls(authority: Option<&Path>) -> Result<TlsConnector, TargetError> {
                 roots.add(certificate).map_err(|e| bad(e.to_string()))?;
             }
             if roots.is_empty() {
-                return Err(bad("there is none in it".to_owned()));
+                return Err(bad("the file has no certificates".to_owned()));
             }
         }
         None => {
             let found = rustls_native_certs::load_native_certs();
             roots.add_parsable_certificates(found.certs);
             if roots.is_empty() {
-                let why = found.errors.first().map_or_else(|| "none found".to_owned(), ToString::to_string);
+                let why = found
+                    .errors
+                    .first()
+                    .map_or_else(|| "this machine has none".to_owned(), ToString::to_string);
                 return Err(TargetError::NoAuthority(why));
             }
         }
@@ -186,7 +189,7 @@ impl tower_service::Service<Uri> for Connector {
     fn call(&mut self, uri: Uri) -> Self::Future {
         let tls = self.tls.clone();
         Box::pin(async move {
-            let late = |_| io::Error::new(io::ErrorKind::TimedOut, "it cannot be connected to in time");
+            let late = |_| io::Error::new(io::ErrorKind::TimedOut, "the connection timed out");
             tokio::time::timeout(CONNECT, connect(&uri, tls)).await.map_err(late)?
         })
     }

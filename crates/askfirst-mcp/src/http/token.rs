@@ -15,16 +15,16 @@ const LONGEST: u64 = 64 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file of the token cannot be read.
-    #[error("the token in `{}` cannot be read: {}", .0.display(), .1)]
+    #[error("cannot read the token in `{}`: {}", .0.display(), .1)]
     File(PathBuf, std::io::Error),
     /// The token is invalid.
-    #[error("the token from {0} is none: one line of visible characters")]
+    #[error("invalid token in `{0}`: expected one line of printable characters")]
     Shape(String),
     /// The token is too short.
-    #[error("the token from {0} is shorter than {SHORTEST} characters")]
+    #[error("the token in `{0}` is shorter than {SHORTEST} characters")]
     Short(String),
     /// The system has no random numbers.
-    #[error("no token can be made: {0}")]
+    #[error("cannot create a token: {0}")]
     Random(std::io::Error),
 }
 

@@ -73,7 +73,7 @@ impl Handler {
                 let answered = known
                     .is_some_and(|elicit| elicit.carried_back(&handle, &input_responses.unwrap_or_default()));
                 call.filter(|_| answered)
-                    .ok_or_else(|| error(ErrorCode::INVALID_PARAMS, "nothing waits for this answer"))?
+                    .ok_or_else(|| error(ErrorCode::INVALID_PARAMS, "no call waits for this answer"))?
             }
         };
         let mut offer = self.offer(&call, context);
@@ -98,7 +98,7 @@ impl Handler {
             }
         }
         self.give_up(call);
-        Err(error(ErrorCode::INVALID_REQUEST, "the call was given up"))
+        Err(error(ErrorCode::INVALID_REQUEST, "the call was canceled"))
     }
 
     /// Allows askfirst to ask the client about its call, if the config names this approver and the client supports it.
@@ -122,7 +122,7 @@ impl Handler {
         args: Args,
         context: &RequestContext<RoleServer>,
     ) -> Result<Call, ErrorData> {
-        let busy = || error(ErrorCode::INVALID_REQUEST, "too many calls wait for their end");
+        let busy = || error(ErrorCode::INVALID_REQUEST, "too many calls are in flight");
         let held = Arc::clone(&self.calls).try_acquire_owned().map_err(|_| busy())?;
         let request = self.next.fetch_add(1, Ordering::Relaxed).to_string();
         let id = next_call_id();
@@ -191,7 +191,7 @@ impl ServerHandler for Handler {
         let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
         info.server_info = Implementation::new("askfirst", env!("CARGO_PKG_VERSION"));
         info.instructions = Some(format!(
-            "Calls are judged by the owner's rules; a person may be asked, and a refusal says why. {}",
+            "askfirst checks every call and may ask a person. A refusal states the reason. {}",
             self.allowed
         ));
         info

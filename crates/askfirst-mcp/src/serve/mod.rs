@@ -44,10 +44,10 @@ pub const BEAT: Duration = Duration::from_secs(5);
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The runtime or a thread could not be started.
-    #[error("the server cannot be started: {0}")]
+    #[error("cannot start the server: {0}")]
     Start(#[from] std::io::Error),
     /// The client's first messages were invalid.
-    #[error("the client did not begin as it should: {0}")]
+    #[error("invalid first messages from the client: {0}")]
     Begin(String),
 }
 

@@ -59,7 +59,9 @@ impl Parked {
         let Carried { handle, params } = carried;
         let request = json!({"method": "elicitation/create", "params": params});
         let Ok(request) = serde_json::from_value::<InputRequest>(request) else {
-            let lost = Outcome::Failed(ToolError::Failed("the question cannot be carried".to_owned()));
+            let lost = Outcome::Failed(ToolError::Failed(
+                "cannot send the approval request to the client".to_owned(),
+            ));
             return super::said::result(lost, "").into();
         };
         let Call { tool, args, id, calling } = call;

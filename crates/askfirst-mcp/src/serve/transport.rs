@@ -213,7 +213,7 @@ impl Reader {
             Err(e) => match id {
                 Some(id) => {
                     self.ids.end(&id);
-                    self.refuse(to, Some(&id), -32602, &format!("the request cannot be read: {e}"))
+                    self.refuse(to, Some(&id), -32602, &format!("invalid request: {e}"))
                 }
                 // A notification or an answer gets no reply.
                 None => Ok(()),

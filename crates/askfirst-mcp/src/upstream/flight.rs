@@ -147,14 +147,14 @@ impl Flight {
     pub(super) fn send(&self, args: &Args) -> Result<(), ToolError> {
         let _sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         let (line, to_server) = self.depart(args)?;
-        to_server.line(&line).map_err(|e| ToolError::Failed(format!("the server cannot be reached: {e}")))
+        to_server.line(&line).map_err(|e| ToolError::Failed(format!("cannot reach the server: {e}")))
     }
 
     /// Returns the message and its destination, and marks the call as sent.
     fn depart(&self, args: &Args) -> Result<(Kept, Arc<dyn Out>), ToolError> {
         let mut state = self.state();
         if state.stage == Stage::Withdrawn {
-            return Err(ToolError::Failed("it was given up before it was sent".to_owned()));
+            return Err(ToolError::Failed("the call was canceled before it was sent".to_owned()));
         }
         let (line, edited) = self.line_for(&mut state, args)?;
         (state.stage, state.edited) = (Stage::Sent, edited);
@@ -177,7 +177,7 @@ impl Flight {
         if self.looked_at.load(Ordering::Acquire) == 1 {
             return Ok((std::mem::take(&mut state.line), false));
         }
-        let broken = |e: String| ToolError::Failed(format!("the call could not be written anew: {e}"));
+        let broken = |e: String| ToolError::Failed(format!("cannot apply the edited arguments: {e}"));
         let mut message = askfirst::json::parse_object(&state.line).map_err(|e| broken(e.to_string()))?;
         let params = message.get_mut("params").and_then(Value::as_object_mut);
         let params = params.ok_or_else(|| broken("it has no `params`".to_owned()))?;
@@ -229,8 +229,8 @@ fn outcome(line: &[u8], says: Says) -> Result<Value, ToolError> {
     let digest = json!({"answer": ContentDigest::of(line).to_string()});
     let message = match says {
         Says::Done => return Ok(digest),
-        Says::Failed => "the server says that it failed",
-        Says::Nothing => "the server's result is none",
+        Says::Failed => "the server reported that the call failed",
+        Says::Nothing => "the server sent an invalid result",
         Says::Error => "the server answered with an error",
     };
     Err(ToolError::Ended { message: message.to_owned(), result: digest })

@@ -72,7 +72,7 @@ fn a_denied_call_never_reaches_the_server_and_the_agent_is_told_why() {
     assert_eq!(told["result"]["isError"], true);
     let text = told["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("mcp__maths__wipe") && text.contains("because: "), "{text}");
-    assert!(text.ends_with("these tools of `maths` run unasked: `add`"), "{text}");
+    assert!(text.ends_with("these tools of `maths` run without asking: `add`"), "{text}");
     let call = desk.call(2, "add", json!({}));
     assert_eq!(desk.received(), call, "the next thing that the server hears of");
 }
@@ -122,7 +122,7 @@ fn what_cannot_be_recorded_does_not_run() {
     *desk.notes.full.lock().unwrap() = true;
     desk.call(1, "add", json!({}));
     let told = desk.hear_json();
-    assert!(told["result"]["content"][0]["text"].as_str().unwrap().contains("record"), "{told}");
+    assert!(told["result"]["content"][0]["text"].as_str().unwrap().contains("audit log"), "{told}");
     *desk.notes.full.lock().unwrap() = false;
     let call = desk.call(2, "add", json!({}));
     assert_eq!(desk.received(), call);

@@ -23,7 +23,7 @@ impl Exchange {
     pub(super) async fn relay(&mut self, response: Response<Incoming>) {
         let (head, mut body) = response.into_parts();
         if head.headers.contains_key(CONTENT_ENCODING) {
-            return self.fail_with(StatusCode::BAD_GATEWAY, "the server packs its answers").await;
+            return self.fail_with(StatusCode::BAD_GATEWAY, "the server sent a compressed answer").await;
         }
         self.client.hear(passed_back(&head.headers));
         let (mut splitter, stateless) = (Splitter::default(), self.is_stateless());
@@ -98,7 +98,7 @@ impl Exchange {
         if event.kind.is_some() {
             // Some clients check the type of an event and some do not. They must agree on whether it is a message.
             if message.is_ok() {
-                self.link.tell("the server sent a message as another kind of event: dropped");
+                self.link.tell("dropped a message of the server: it came as another kind of event");
                 return;
             }
             return self.client.send(event.raw).await;

@@ -184,7 +184,7 @@ impl Gather {
         let line = match result {
             Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             None => json!({"jsonrpc": "2.0", "id": id,
-                "error": {"code": -32000, "message": "none of the servers answered"}}),
+                "error": {"code": -32000, "message": "no server answered"}}),
         };
         // The code that reads from the client notices if it is gone.
         let _ = self.to_client.line(line.to_string().as_bytes());

@@ -212,21 +212,25 @@ impl Merge {
                 .line(json!({"jsonrpc": "2.0", "id": id.json(), "result": {}}).to_string().as_bytes()),
             "tools/call" | "prompts/get" => {
                 let found = given.get("name").and_then(Value::as_str).and_then(|name| self.named(name));
-                let Some((part, name)) = found else { return no(-32602, "there is no such name") };
+                let Some((part, name)) = found else {
+                    return no(-32602, "unknown name: expected `SERVER__NAME`");
+                };
                 match splice::with_name(line, &name) {
                     Some(line) => self.to_part(part, id, to_client, &line),
-                    None => no(-32602, "the name cannot be read in one way"),
+                    None => no(-32602, "ambiguous name"),
                 }
             }
             "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
                 let part = given.get("uri").and_then(Value::as_str).and_then(|uri| self.of_resource(uri));
                 match part {
                     Some(part) => self.to_part(part, id, to_client, line),
-                    None => no(-32602, "no server has listed this resource; hint: resources/list"),
+                    None => {
+                        no(-32602, "no server has listed this resource; hint: call `resources/list` first")
+                    }
                 }
             }
             "completion/complete" => self.complete(id, &given, to_client, line),
-            _ => no(-32601, "this is not offered behind several servers"),
+            _ => no(-32601, "this method is not supported with several servers"),
         }
     }
 
@@ -243,7 +247,7 @@ impl Merge {
         };
         match (part, line) {
             (Some(part), Some(line)) => self.to_part(part, id, to_client, &line),
-            (Some(_) | None, _) => refuse(&**to_client, Some(&id), -32602, "there is no such reference"),
+            (Some(_) | None, _) => refuse(&**to_client, Some(&id), -32602, "unknown reference"),
         }
     }
 
