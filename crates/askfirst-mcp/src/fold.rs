@@ -1,7 +1,7 @@
-//! Texts as a reader takes them that does not tell upper case from lower.
+//! Case folding, for readers that do not distinguish upper case from lower case.
 
-/// A text with its case folded. Upper case comes first, so that letters with a second lower-case form are folded too:
-/// some readers take `ſ` for `s` and the sign of the kelvin for `k`.
+/// Folds the case of a text. It converts to upper case first, so that letters with a second lower-case form are folded
+/// too: some readers treat `ſ` as `s` and the kelvin sign as `k`.
 pub(crate) fn folded(text: &str) -> String {
     text.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }

@@ -1,26 +1,26 @@
-//! How bytes become messages, for whoever wants to look at it from outside: the fuzzer, and other tools.
+//! How bytes become messages, as public functions for the fuzzer and other tools.
 //!
-//! It is what the gateway itself uses, with nothing left out and nothing decided.
+//! The functions call the same code as the gateway, and they decide nothing.
 
 use crate::http::sse::{Splitter, with_data};
 use crate::lines::{Lines, Next, TooLong};
 use crate::message::{From, Message, read};
 
-/// What a client's message asks for.
+/// The kind of a client's message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asks {
-    /// A method, and an answer.
+    /// A method call that expects an answer.
     Request(String),
-    /// A method, and no answer.
+    /// A method call that expects no answer.
     Notification(String),
-    /// Nothing: it is an answer.
+    /// An answer to a request of the server.
     Answer,
 }
 
 /// Reads a client's message.
 ///
 /// # Errors
-/// Fails with the reason if it could be read in two ways, or not at all.
+/// Fails with the reason if the bytes are not a message, or could be read in two ways.
 pub fn message(bytes: &[u8]) -> Result<Asks, String> {
     match read(bytes, From::Client).map_err(|fault| fault.to_string())? {
         Message::Request { method, .. } => Ok(Asks::Request(method.into_owned())),
@@ -29,10 +29,10 @@ pub fn message(bytes: &[u8]) -> Result<Asks, String> {
     }
 }
 
-/// The lines of a stream whose bytes arrive in these pieces.
+/// Splits a stream into lines. The bytes arrive in these pieces.
 ///
 /// # Errors
-/// Fails if one is too long.
+/// Fails if a line is too long.
 pub fn lines(pieces: &[&[u8]]) -> Result<Vec<Vec<u8>>, TooLong> {
     let mut found = Vec::new();
     let mut lines = Lines::new(Pieces { pieces, at: 0 });
@@ -48,18 +48,18 @@ pub fn lines(pieces: &[&[u8]]) -> Result<Vec<Vec<u8>>, TooLong> {
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// The bytes that it came in.
+    /// The original bytes of the event.
     pub raw: Vec<u8>,
-    /// Its data.
+    /// The data of the event.
     pub data: Option<Vec<u8>>,
-    /// The same event, with the data in braces instead.
+    /// The event with its data replaced by `{}`.
     pub changed: Vec<u8>,
 }
 
-/// The events of a stream whose bytes arrive in these pieces.
+/// Splits a stream into events. The bytes arrive in these pieces.
 ///
 /// # Errors
-/// Fails if one is too long.
+/// Fails if an event is too long.
 pub fn events(pieces: &[&[u8]]) -> Result<Vec<Event>, TooLong> {
     let (mut splitter, mut found) = (Splitter::default(), Vec::new());
     for piece in pieces {

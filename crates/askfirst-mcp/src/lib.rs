@@ -1,6 +1,7 @@
-//! MCP: a gateway that stands in front of any server and lets no `tools/call` through unjudged.
+//! MCP front ends: a gateway in front of any MCP server, and an MCP server with the tools of a config.
 //!
-//! It relays original bytes and parses strictly: what does not parse in exactly one way is refused, never passed on.
+//! The gateway checks every `tools/call`, forwards the original bytes and parses strictly. It refuses a message that
+//! could be read in two ways.
 
 pub mod elicit;
 mod fold;

@@ -1,17 +1,17 @@
-//! Lines of a stream, one document each. A line that is too long ends the stream: nothing is buffered without bound.
+//! The lines of a stream, one document each. A line that is too long ends the stream, so the buffer has a limit.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// The longest line that is taken.
+/// The longest line that is accepted, in bytes.
 pub const MAX_LINE: usize = 32 << 20;
 
-/// So much is held at first, and again once nothing long is.
+/// The size of a new buffer, in bytes.
 const LEAST: usize = 64 << 10;
 
-/// More than this is given back once it has been used.
+/// A buffer larger than this is freed once it is empty, in bytes.
 const KEPT: usize = 2 << 20;
 
 /// A line was longer than [`MAX_LINE`].
@@ -19,16 +19,16 @@ const KEPT: usize = 2 << 20;
 #[error("a message is longer than {MAX_LINE} bytes")]
 pub struct TooLong;
 
-/// A message, without its end, where it was read to.
+/// A message without its line ending. It borrows from the read buffer.
 #[derive(Clone, Copy)]
 pub(crate) struct Line<'a> {
     bytes: &'a [u8],
-    /// What it was read to and where it begins there, if it is most of that.
+    /// The read buffer and the start of the line in it, if the line fills at least half of the buffer.
     held: Option<(&'a Arc<Vec<u8>>, usize)>,
 }
 
 impl Line<'_> {
-    /// The line for longer than it stays where it is. A long one is not copied for that.
+    /// Keeps the line for longer than the buffer holds it. A long line is shared, not copied.
     pub(crate) fn keep(&self) -> Kept {
         match self.held {
             Some((held, start)) => Kept::Shared(Arc::clone(held), start..start + self.bytes.len()),
@@ -63,10 +63,10 @@ impl fmt::Debug for Line<'_> {
     }
 }
 
-/// A line that was kept.
+/// A line that outlives the next read.
 pub(crate) enum Kept {
     Own(Vec<u8>),
-    /// Most of what was read to.
+    /// A range of a read buffer.
     Shared(Arc<Vec<u8>>, Range<usize>),
 }
 
@@ -87,22 +87,22 @@ impl Deref for Kept {
     }
 }
 
-/// What came next.
+/// The next item of a stream.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Next<'a> {
-    /// A line, without its end.
+    /// A line without its line ending.
     Line(Line<'a>),
-    /// The stream ended. What stood before the end without a line break is no message.
+    /// The stream ended. Bytes after the last line break are not a message.
     End,
     /// The line is too long.
     TooLong,
 }
 
-/// The lines of a stream. A line is looked at where it was read to; while one is kept there, the next is read elsewhere.
+/// Reads lines in place. While a line is kept, the next one is read into another buffer.
 pub(crate) struct Lines<R> {
     input: R,
     held: Arc<Vec<u8>>,
-    /// Where what has not been given away begins, and where it ends.
+    /// The unread part of the buffer: its start and its end.
     start: usize,
     end: usize,
 }
@@ -112,7 +112,7 @@ impl<R: Read> Lines<R> {
         Self { input, held: Arc::default(), start: 0, end: 0 }
     }
 
-    /// The next line.
+    /// Reads the next line.
     pub(crate) fn next(&mut self) -> io::Result<Next<'_>> {
         let mut searched = self.start;
         let end = loop {
@@ -139,12 +139,12 @@ impl<R: Read> Lines<R> {
             return Ok(Next::TooLong);
         }
         let bytes = line.strip_suffix(b"\r").unwrap_or(line);
-        // What is kept holds at most twice as much as is wanted of it.
+        // A kept line holds at most twice its own length.
         let held = (bytes.len() * 2 >= self.held.len()).then_some((&self.held, start));
         Ok(Next::Line(Line { bytes, held }))
     }
 
-    /// Makes room to read to. Says by how much what is held has moved to the front.
+    /// Makes room for the next read. Returns by how many bytes the unread part moved to the front.
     fn make_room(&mut self) -> usize {
         let moved = self.start;
         if self.start == self.end {

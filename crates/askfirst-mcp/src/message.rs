@@ -1,4 +1,4 @@
-//! One JSON-RPC message, read strictly: a closed set of keys, no key twice, one document, plain ids.
+//! One JSON-RPC message, parsed strictly: a closed set of keys, no duplicate keys, one document, plain ids.
 
 use std::borrow::Cow;
 
@@ -8,35 +8,35 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use simdutf8::compat::from_utf8;
 
-/// What a message is. It borrows from the line that it stands in.
+/// A message. It borrows from its line.
 #[derive(Debug)]
 pub(crate) enum Message<'a> {
-    /// Wants an answer.
+    /// A request, which expects an answer.
     Request {
-        /// Its id.
+        /// The id of the request.
         id: Id,
-        /// What is wanted.
+        /// The method.
         method: Cow<'a, str>,
-        /// With what, as it is written.
+        /// The parameters, exactly as written.
         params: Option<&'a RawValue>,
     },
-    /// Wants none.
+    /// A notification, which expects no answer.
     Notification {
-        /// What is told.
+        /// The method.
         method: Cow<'a, str>,
-        /// With what, as it is written.
+        /// The parameters, exactly as written.
         params: Option<&'a RawValue>,
     },
-    /// Answers a request.
+    /// The answer to a request.
     Response {
-        /// The id of the request; none where the other side could not read it.
+        /// The id of the request, or `None` if the other side could not read it.
         id: Option<Id>,
-        /// The result, as it is written; none for an error.
+        /// The result, exactly as written, or `None` for an error.
         result: Option<&'a RawValue>,
     },
 }
 
-/// An id: a whole number or a text. `1` and `1.0` would be the same to some and not to others, so the latter is none.
+/// An id: an integer or a string. `1.0` is invalid, because only some readers treat it as `1`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Id {
     Number(i64),
@@ -44,7 +44,7 @@ pub(crate) enum Id {
 }
 
 impl Id {
-    /// As JSON.
+    /// The id as JSON.
     pub(crate) fn json(&self) -> serde_json::Value {
         match self {
             Self::Number(number) => (*number).into(),
@@ -53,27 +53,27 @@ impl Id {
     }
 }
 
-/// Why a line is no message.
+/// The reason why a line is not a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Fault {
-    /// It is not one JSON document.
+    /// The line is not one JSON document.
     #[error("not one JSON document: {0}")]
     Syntax(String),
-    /// It is JSON, but no message.
+    /// The line is JSON, but not a JSON-RPC message.
     #[error("not a JSON-RPC message: {0}")]
     Shape(String),
-    /// There is more in it than is looked at.
+    /// The message has too many values.
     #[error("the message is too large: {why}")]
     Large {
-        /// Who waits for an answer.
+        /// The id of the request that needs an answer.
         id: Option<Id>,
-        /// How much is too much.
+        /// The limit that the message exceeds.
         why: JsonFault,
     },
 }
 
 impl Fault {
-    /// What is wrong with the values of a message; `id` says who waits for an answer, where that can be told.
+    /// A fault in the values of a message. `id` returns the id of the request that needs an answer, if it is readable.
     pub(crate) fn of(why: JsonFault, id: impl FnOnce() -> Option<Id>) -> Self {
         match why {
             JsonFault::Garbled(why) => Self::Syntax(why),
@@ -81,7 +81,7 @@ impl Fault {
         }
     }
 
-    /// The JSON-RPC code.
+    /// The JSON-RPC error code.
     pub(crate) fn code(&self) -> i32 {
         match self {
             Self::Syntax(_) => -32700,
@@ -89,7 +89,7 @@ impl Fault {
         }
     }
 
-    /// Who is told.
+    /// The id of the request that gets the error.
     pub(crate) fn id(&self) -> Option<&Id> {
         match self {
             Self::Large { id, .. } => id.as_ref(),
@@ -115,27 +115,27 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// A key that is there counts as given, also with `null`.
+/// Reads a key that is present, even if its value is `null`.
 fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Whose messages are read.
+/// The sender of a message, which decides how much of it is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum From {
-    /// The client's, which may be driven by an agent: every value is looked at.
+    /// The client, which an agent may control: `read` checks every value.
     Client,
-    /// The client's, by whoever looks at every value in the parameters of a call by itself.
+    /// The client, but the caller of `read` checks every value of the parameters on its own.
     Caller,
-    /// The server's: results may be large, so only the envelope is.
+    /// The server: results may be large, so `read` checks the envelope only.
     Server,
 }
 
-/// Reads a line.
+/// Reads a message from a line.
 pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
     let text = from_utf8(line).map_err(|e| Fault::Syntax(e.to_string()))?;
     if text.trim_start().starts_with('[') {
-        return Err(Fault::Shape("batches are not taken".to_owned()));
+        return Err(Fault::Shape("batches are not supported".to_owned()));
     }
     let strictly = || askfirst::json::parse(line).map(drop).map_err(|e| Fault::of(e, || asker(text)));
     if from == From::Client {
@@ -158,29 +158,29 @@ pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
     }
     let answers = envelope.result.is_some() || envelope.error.is_some();
     match (envelope.method, envelope.id) {
-        (Some(_), _) if answers => shape("it asks and answers at once"),
+        (Some(_), _) if answers => shape("it is both a request and an answer"),
         (Some(method), Some(id)) => Ok(Message::Request { id: id_of(id)?, method, params: envelope.params }),
         (Some(method), None) => Ok(Message::Notification { method, params: envelope.params }),
         (None, None) => shape("it has neither `method` nor `id`"),
-        (None, Some(_)) if envelope.params.is_some() => shape("an answer has no `params`"),
+        (None, Some(_)) if envelope.params.is_some() => shape("an answer must not have `params`"),
         (None, Some(_)) if envelope.result.is_some() == envelope.error.is_some() => {
-            shape("an answer has either `result` or `error`")
+            shape("an answer must have either `result` or `error`")
         }
         (None, Some(id)) if id.get() == "null" => Ok(Message::Response { id: None, result: envelope.result }),
         (None, Some(id)) => Ok(Message::Response { id: Some(id_of(id)?), result: envelope.result }),
     }
 }
 
-/// The id of a request that is not looked at any further.
+/// Finds the id of a request that is refused without a full parse.
 fn asker(text: &str) -> Option<Id> {
     let envelope: Envelope<'_> = serde_json::from_str(text).ok()?;
-    // An answer has the id of somebody else's request.
+    // The id of an answer belongs to a request of the other side.
     envelope.method?;
     id_of(envelope.id?).ok()
 }
 
-/// Reads a line that calls a tool, in one pass in which every value is looked at: its id and its parameters. Nothing, if
-/// it is anything else or has a fault: [`read`] says what.
+/// Reads a tool call in one pass that checks every value, and returns its id and its parameters. Returns `None` for
+/// any other line and for every fault: [`read`] then reports the reason.
 pub(crate) fn call(line: &[u8]) -> Option<(Id, Value)> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -195,7 +195,7 @@ pub(crate) fn call(line: &[u8]) -> Option<(Id, Value)> {
     }
     memchr::memmem::find(line, b"tools/call")?;
     let text = from_utf8(line).ok()?;
-    // A list of values would be taken for the fields in their order.
+    // serde would read an array as the fields in their order.
     let object = text.trim_start().starts_with('{');
     let calling: Calling<'_> = serde_json::from_str(text).ok().filter(|_| object)?;
     let call = calling.jsonrpc == "2.0" && calling.method == "tools/call";
@@ -209,7 +209,7 @@ fn id_of(raw: &RawValue) -> Result<Id, Fault> {
     } else {
         serde_json::from_str(raw).map(Id::Number)
     };
-    id.map_err(|_| Fault::Shape("an `id` is a whole number or a text".to_owned()))
+    id.map_err(|_| Fault::Shape("`id` must be an integer or a string".to_owned()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Pins: what each tool of a server looked like when it was first seen or last approved.
+//! Pins: the definition of each tool of a server when it was first listed or last approved.
 //!
-//! A tool that looks different now is not the tool that the owner's rules were written for.
+//! A tool with a different definition is not the tool for which the user wrote the rules.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -11,33 +11,33 @@ use std::sync::{Mutex, PoisonError};
 use askfirst::json::{MAX_VALUES, count_object};
 use serde_json::{Map, Value};
 
-/// Why pins cannot be kept.
+/// The reason why pins cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum PinsError {
     /// The file cannot be read or written.
-    #[error("the pins of `{server}` cannot be kept: {cause}")]
+    #[error("cannot read or write the pins of `{server}`: {cause}")]
     Disk {
-        /// The server.
+        /// The name of the server.
         server: String,
-        /// Why.
+        /// The cause.
         cause: String,
     },
-    /// The file is not what was written.
-    #[error("the pins of `{server}` cannot be read: {cause}; hint: remove `{file}` to begin anew")]
+    /// The file is not a valid pin file.
+    #[error("invalid pins of `{server}`: {cause}; hint: remove `{file}` to start again")]
     Garbled {
-        /// The server.
+        /// The name of the server.
         server: String,
         /// The file.
         file: String,
-        /// Why.
+        /// The cause.
         cause: String,
     },
-    /// There would be more than can be read again.
+    /// The file would be too large to be read again.
     #[error(
-        "the pins of `{server}` would be more than {MAX_VALUES} values; hint: remove `{file}` to begin anew"
+        "the pins of `{server}` would have more than {MAX_VALUES} values; hint: remove `{file}` to start again"
     )]
     Full {
-        /// The server.
+        /// The name of the server.
         server: String,
         /// The file.
         file: String,
@@ -53,10 +53,10 @@ pub struct Pins {
 }
 
 impl Pins {
-    /// Reads the pins of a server below a folder. There need not be any.
+    /// Reads the pins of a server from a folder. The file may be missing.
     ///
     /// # Errors
-    /// Fails if they are there and cannot be read: then nobody knows what the tools looked like.
+    /// Fails if the file exists but cannot be read: then the earlier definitions are unknown.
     pub fn open(state: &Path, server: &str) -> Result<Self, PinsError> {
         let name: String = server
             .chars()
@@ -80,7 +80,7 @@ impl Pins {
         Ok(Self { server: server.to_owned(), file, known: Mutex::new(known) })
     }
 
-    /// What a tool looked like, if it looks different now. A tool that was never seen is pinned as it is.
+    /// Returns the pinned definitions of the tools that have changed. Pins every tool that has no pin yet.
     ///
     /// # Errors
     /// Fails if a new pin cannot be written.
@@ -104,7 +104,7 @@ impl Pins {
         Ok(changed)
     }
 
-    /// A person has seen what a tool looks like now.
+    /// Pins the current definition of a tool, which a person has seen.
     ///
     /// # Errors
     /// Fails if the pin cannot be written.
@@ -113,7 +113,7 @@ impl Pins {
         self.keep(&mut known, Map::from_iter([(name.to_owned(), definition.clone())]))
     }
 
-    /// Writes more pins. Those that cannot be written, or not be read again, are not kept here either.
+    /// Writes more pins. If the file cannot be written, or would be too large to be read again, nothing changes.
     fn keep(&self, known: &mut Map<String, Value>, more: Map<String, Value>) -> Result<(), PinsError> {
         let mut all = known.clone();
         all.extend(more.clone());
@@ -127,7 +127,7 @@ impl Pins {
         Ok(())
     }
 
-    /// The whole file or nothing.
+    /// Replaces the file as a whole, or not at all.
     fn replace(&self, text: &str) -> std::io::Result<()> {
         let folder = self.file.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;

@@ -1,4 +1,4 @@
-//! A stream that lines go to. It never keeps anybody waiting but whoever gives it a line.
+//! A stream to which lines are written. A slow reader delays only the thread that writes the line.
 
 use std::io::{ErrorKind, IoSlice, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 
 use crate::out::Out;
 
-/// Where lines go. Each is written whole.
+/// The destination of lines. Each line is written whole.
 pub(crate) struct Sink {
     open: Mutex<Option<Open>>,
     closed: AtomicBool,
-    /// Since when a line is being written.
+    /// The start time of the write in progress.
     since: Mutex<Option<Instant>>,
 }
 
 struct Open {
     output: Box<dyn Write + Send>,
-    /// A line with its end, so that both go at once: whoever reads is woken once.
+    /// A line with its line ending, so that one write sends both and the reader wakes up once.
     whole: Vec<u8>,
 }
 
-/// A longer line is not copied to be written.
+/// A line longer than this is written without a copy, in bytes.
 const SHORT: usize = 64 << 10;
 
 impl Sink {
@@ -38,7 +38,7 @@ impl Sink {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let Open { output, whole } = open.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
         *self.since() = Some(Instant::now());
-        // An end of line can only be a blank in JSON. Some readers take it for the end of the message.
+        // A line break in JSON is only whitespace, but some readers treat it as the end of the message.
         let written = if memchr::memchr2(b'\n', b'\r', line).is_some() {
             let blank = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
             output.write_all(&line.iter().map(blank).chain([b'\n']).collect::<Vec<u8>>())
@@ -60,7 +60,7 @@ impl Sink {
     }
 }
 
-/// A line and its end, in one turn if the other side takes as much.
+/// Writes a line and its line ending, in one system call if the other side accepts it.
 fn write_whole(output: &mut dyn Write, line: &[u8]) -> std::io::Result<()> {
     let mut parts = [IoSlice::new(line), IoSlice::new(b"\n")];
     let mut left = parts.as_mut_slice();
@@ -78,14 +78,14 @@ fn write_whole(output: &mut dyn Write, line: &[u8]) -> std::io::Result<()> {
 impl Out for Sink {
     fn line(&self, line: &[u8]) -> std::io::Result<()> {
         let written = self.write(line);
-        // Whoever closed it meanwhile did not wait.
+        // `close` does not wait for a write in progress.
         if self.closed.load(Ordering::SeqCst) {
             self.drop_output();
         }
         written
     }
 
-    /// Does not wait: the other side may never take what is being written to it.
+    /// Does not wait: the other side may never read the rest of a write in progress.
     fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
         if let Ok(mut open) = self.open.try_lock() {

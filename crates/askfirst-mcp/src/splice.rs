@@ -1,4 +1,4 @@
-//! Names and ids changed within a message, and nothing else of it.
+//! Replaces names and ids in a message, and leaves every other byte unchanged.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -32,28 +32,28 @@ struct Of<'a> {
     name: Option<&'a RawValue>,
 }
 
-/// The message with another id.
+/// Replaces the id of a message.
 pub(crate) fn with_id(line: &[u8], id: &str) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?;
     let found: Identified<'_> = serde_json::from_str(text).ok()?;
     replaced(text, found.id, id)
 }
 
-/// The message with another `params.name`.
+/// Replaces `params.name` of a message.
 pub(crate) fn with_name(line: &[u8], name: &str) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?;
     let found: Asking<'_> = serde_json::from_str(text).ok()?;
     replaced(text, found.params.name?, &Value::from(name).to_string())
 }
 
-/// The message with another `params.ref.name`.
+/// Replaces `params.ref.name` of a message.
 pub(crate) fn with_ref_name(line: &[u8], name: &str) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?;
     let found: Asking<'_> = serde_json::from_str(text).ok()?;
     replaced(text, found.params.of?.name?, &Value::from(name).to_string())
 }
 
-/// The message with another `params._meta`, if it has one.
+/// Replaces `params._meta` of a message, if the message has one.
 pub(crate) fn with_meta(line: &[u8], meta: &Value) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?;
     let found: Asking<'_> = serde_json::from_str(text).ok()?;
@@ -63,7 +63,7 @@ pub(crate) fn with_meta(line: &[u8], meta: &Value) -> Option<Vec<u8>> {
     }
 }
 
-/// A raw value is a part of the text that it was read from: its place is where it begins.
+/// Replaces a raw value. It is a slice of the text that it was read from, so its address gives its position.
 fn replaced(text: &str, old: &RawValue, new: &str) -> Option<Vec<u8>> {
     let start = (old.get().as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
     let (before, rest) = text.split_at_checked(start)?;

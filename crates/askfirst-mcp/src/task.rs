@@ -1,4 +1,4 @@
-//! Calls on their way, driven without an executor: whoever has news for a call drives it on.
+//! Pending calls, polled without an executor: the code that has news for a call polls it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ const IDLE: u8 = 0;
 const RUNNING: u8 = 1;
 const AGAIN: u8 = 2;
 
-/// One call. Woken, it goes to a queue; with news at hand it can be driven at once.
+/// One call. A wake-up puts it into a queue; code that has news for it can poll it at once.
 pub(crate) struct Task {
     running: Mutex<Option<Running>>,
     state: AtomicU8,
@@ -28,7 +28,7 @@ impl Task {
         Arc::new(Self { running: Mutex::new(Some(Box::pin(running))), state: AtomicU8::new(IDLE), queue })
     }
 
-    /// Drives the call as far as it goes. If somebody drives it already, they go on once more.
+    /// Polls the call as far as it goes. If another thread is polling it, that thread polls once more.
     pub(crate) fn drive(self: &Arc<Self>) {
         loop {
             match self.state.compare_exchange(IDLE, RUNNING, Ordering::AcqRel, Ordering::Acquire) {
@@ -59,7 +59,7 @@ impl Task {
         }
     }
 
-    /// Gives the call up: what it waits for is withdrawn.
+    /// Cancels the call: its future is dropped, which withdraws its request.
     pub(crate) fn cancel(&self) {
         let given_up = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(given_up);
@@ -69,7 +69,7 @@ impl Task {
 impl Wake for Task {
     fn wake(self: Arc<Self>) {
         let queue = self.queue.clone();
-        // Nobody listens once the gateway has ended.
+        // The queue has no receiver after the end of the gateway.
         let _ = queue.send(self);
     }
 }

@@ -1,4 +1,4 @@
-//! The server's tools as a toolset: what is known of them, and calls that are on their way there and back.
+//! The server's tools as a toolset: their definitions, and the calls that are in flight.
 
 mod flight;
 mod visible;
@@ -30,35 +30,35 @@ pub(crate) struct Upstream {
     pins: Pins,
     tools: RwLock<BTreeMap<String, Arc<Known>>>,
     flights: Mutex<HashMap<CallId, Arc<Flight>>>,
-    /// How much the calls on their way hold.
+    /// The weight of all calls in flight.
     held: AtomicUsize,
 }
 
-/// So much may all calls on their way hold together, counted in values: ten of the largest that are read.
+/// The limit for the weight of all calls in flight, counted in values: ten calls of the largest size.
 const MOST_HELD: usize = 10 * MAX_VALUES;
 
 /// One tool as the server last described it.
 #[derive(Debug, Clone)]
 struct Known {
     definition: ToolDefinition,
-    /// That of all that the server wrote, as pins compare it.
+    /// The digest of the whole definition, in the form that pins compare.
     digest: Digest,
-    /// As the server wrote it.
+    /// The definition as the server wrote it.
     json: Value,
-    /// What it looked like when it was pinned, if that was different.
+    /// The pinned definition, if it differs.
     was: Option<Value>,
-    /// How many values the server wrote it with.
+    /// The number of values in the definition.
     values: usize,
 }
 
 impl Known {
-    /// What a question about its calls rests on.
+    /// The basis of a request for a call of this tool.
     fn basis(&self) -> Value {
         self.digest.to_string().into()
     }
 }
 
-/// Something odd about a tool, to be told once.
+/// A warning about a tool, reported once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Oddity(pub(crate) String);
 
@@ -68,7 +68,7 @@ impl Upstream {
         Self { server: server.to_owned(), pins, tools, flights, held }
     }
 
-    /// The name that the config knows a tool by.
+    /// The name of a tool in the config.
     pub(crate) fn config_name(&self, tool: &str) -> String {
         format!("mcp__{}__{tool}", self.server)
     }
@@ -78,7 +78,7 @@ impl Upstream {
         tools.contains_key(&self.config_name(tool))
     }
 
-    /// The server's name, and those of its tools that look as they were pinned.
+    /// The server's name, and the names of its tools whose definitions match their pins.
     pub(crate) fn settled(&self) -> (&str, Vec<String>) {
         let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
         let settled = tools.values().filter(|known| known.was.is_none());
@@ -86,8 +86,8 @@ impl Upstream {
         (&self.server, names.collect())
     }
 
-    /// Learns tools from a list, in which all texts are made visible where something in them is not. A tool whose name
-    /// has such a thing is taken out: nobody could tell it from another that the rules allow.
+    /// Learns tools from a list, and escapes the hidden characters in all texts of the list. Removes a tool with
+    /// hidden characters in its name: a person could mistake it for a tool that the rules allow.
     pub(crate) fn learn(&self, list: &mut Vec<Value>) -> Result<Vec<Oddity>, String> {
         let mut odd = Vec::new();
         let mut found = Vec::new();
@@ -95,7 +95,7 @@ impl Upstream {
             let hides = tool.get("name").and_then(Value::as_str).filter(|name| has_hidden(name));
             odd.extend(hides.map(|name| {
                 Oddity(format!(
-                    "`{}` of `{}`: there are hidden characters in its name, so it is left out",
+                    "`{}` of `{}` is left out: its name has hidden characters",
                     visible_line(name).text(),
                     self.server
                 ))
@@ -106,7 +106,7 @@ impl Upstream {
             let Some(name) = tool.get("name").and_then(Value::as_str).map(str::to_owned) else {
                 return Err("a tool has no name".to_owned());
             };
-            // What is pinned is what the server wrote, also where the client gets it escaped.
+            // The pin holds the text that the server wrote, even if the client gets it escaped.
             found.push((name.clone(), tool.clone()));
             let escapes = visible::make_visible(tool);
             if escapes > 0 {
@@ -125,7 +125,7 @@ impl Upstream {
             let was = changed.get(&name).cloned();
             if was.is_some() {
                 odd.push(Oddity(format!(
-                    "`{}` of `{}` changed since it was pinned: it is asked about before it can be called",
+                    "`{}` of `{}` changed since it was pinned: askfirst asks before its next call",
                     escaped(&name),
                     self.server
                 )));
@@ -138,7 +138,7 @@ impl Upstream {
         Ok(odd)
     }
 
-    /// Lists come in any number of pages, so what is kept of all of them has a limit too.
+    /// Checks the total size of all tools: a list can have any number of pages.
     fn has_room(&self, found: &[(String, Value)]) -> Result<(), String> {
         let new: BTreeMap<String, usize> =
             found.iter().map(|(name, json)| (self.config_name(name), count(json))).collect();
@@ -146,7 +146,7 @@ impl Upstream {
         let kept = tools.iter().filter(|(name, _)| !new.contains_key(*name)).map(|(_, known)| known.values);
         match kept.chain(new.values().copied()).sum::<usize>() {
             ..=MAX_VALUES => Ok(()),
-            _ => Err(format!("they have more than {MAX_VALUES} values in all")),
+            _ => Err(format!("all tools together have more than {MAX_VALUES} values")),
         }
     }
 
@@ -154,7 +154,7 @@ impl Upstream {
         let text = json.get("description").and_then(Value::as_str).unwrap_or_default();
         let schema = json.get("inputSchema").cloned().unwrap_or(Value::Null);
         let mut definition = ToolDefinition::new(self.config_name(name), text, schema);
-        // What a server says of itself can make it look worse, never better.
+        // The server's own annotations can raise the risk, never lower it.
         let hint = |key: &str| json.get("annotations").and_then(|all| all.get(key)).and_then(Value::as_bool);
         if hint("destructiveHint") == Some(true) && hint("readOnlyHint") != Some(true) {
             definition.risk = Risk::High;
@@ -162,7 +162,7 @@ impl Upstream {
         definition
     }
 
-    /// The headers that say what the arguments of a call are, as its tool wants them.
+    /// The headers that mirror the arguments of a call, as the tool's schema defines them.
     pub(crate) fn args_headers(&self, line: &[u8]) -> HeaderMap {
         #[derive(Deserialize)]
         struct Called {
@@ -180,10 +180,10 @@ impl Upstream {
         schema.map(|schema| mirror::of_args(&schema, &params.arguments)).unwrap_or_default()
     }
 
-    /// Keeps a call that begins. Returns nothing if the calls in flight already hold too much.
+    /// Registers a call. Returns `None` if the calls in flight already hold too much.
     pub(crate) fn begin(&self, flight: Arc<Flight>) -> Option<CallId> {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
-        // Changed under the lock alone.
+        // Only code that holds the lock on `flights` increases it.
         let held = self.held.load(Ordering::Relaxed) + flight.weight();
         if held > MOST_HELD && !flights.is_empty() {
             return None;
@@ -194,7 +194,7 @@ impl Upstream {
         Some(id)
     }
 
-    /// Forgets a call that has ended.
+    /// Removes a call that has ended.
     pub(crate) fn end(&self, id: CallId) {
         let ended = self.flights.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         if let Some(flight) = ended {
@@ -214,18 +214,18 @@ impl Upstream {
     fn send(&self, invocation: &Invocation) -> Result<Arc<Flight>, ToolError> {
         let flight = self.flight(invocation.call.id);
         let flight =
-            flight.ok_or_else(|| ToolError::Failed("the call is no longer waited for".to_owned()))?;
+            flight.ok_or_else(|| ToolError::Failed("the client no longer waits for this call".to_owned()))?;
         let known = self.known(&invocation.call.tool_name);
         let known = known.ok_or_else(|| ToolError::Unknown(invocation.call.tool_name.clone()))?;
         let shown = invocation.basis.as_ref().is_none_or(|basis| *basis == known.basis());
         if invocation.call.definition != Some(known.digest) || !shown {
-            return Err(ToolError::Stale("the server changed the tool meanwhile".to_owned()));
+            return Err(ToolError::Stale("the server changed the definition of the tool".to_owned()));
         }
         if known.was.is_some() {
             let name = known.json.get("name").and_then(Value::as_str).unwrap_or_default();
             self.pins.accept(name, &known.json).map_err(|e| ToolError::Failed(e.to_string()))?;
             let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
-            // The server may have described it anew meanwhile.
+            // The server may have sent another definition in the meantime.
             if let Some(now) = tools.get_mut(&invocation.call.tool_name)
                 && now.json == known.json
             {
@@ -237,7 +237,7 @@ impl Upstream {
     }
 }
 
-/// Whether there is something in a name that nobody would see.
+/// Whether a name has characters that a person would not see.
 fn has_hidden(name: &str) -> bool {
     name.contains(char::is_control) || visible_line(name).escaped > 0
 }
@@ -259,7 +259,7 @@ impl Toolset for Upstream {
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
         Box::pin(async move {
             let flight = self.send(&invocation)?;
-            // Whoever brings the answer drives the call on, so no waker is kept.
+            // The code that delivers the answer polls the call, so no waker is stored.
             std::future::poll_fn(|_| flight.outcome()).await
         })
     }
@@ -276,15 +276,15 @@ impl ApprovalAware for Upstream {
         }
         let Some(known) = self.known(&call.tool_name) else { return Assessment::silent() };
         let name = known.json.get("name").and_then(Value::as_str).unwrap_or_default();
-        let mut facts = vec![Fact::new("server", &self.server), Fact::new("its name", name)];
+        let mut facts = vec![Fact::new("server", &self.server), Fact::new("original name", name)];
         if !known.definition.description.is_empty() {
             let first = known.definition.description.lines().next().unwrap_or_default();
-            facts.push(Fact::new("it says", first));
+            facts.push(Fact::new("description", first));
         }
         let unsettled = known
             .was
             .is_some()
-            .then(|| "the server changed this tool since it was pinned; the change is shown".to_owned());
+            .then(|| "the server changed this tool since it was pinned: see the diff".to_owned());
         Assessment { facts, unsettled, risk: known.definition.risk, ..Assessment::silent() }
     }
 

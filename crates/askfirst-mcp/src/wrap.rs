@@ -1,6 +1,6 @@
-//! Puts the gateway in front of the servers in a client's config, and takes it away again.
+//! Puts the gateway in front of the servers in a client's config, and removes it again.
 //!
-//! Only the words that start a server change; every other byte of the file stays as it is.
+//! Only the command and its arguments change; every other byte of the file stays unchanged.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,19 +8,19 @@ use std::ops::Range;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// Where clients keep their servers.
+/// The keys under which clients list their servers.
 const PLACES: [&[&str]; 3] = [&["mcpServers"], &["servers"], &["mcp", "servers"]];
 
-/// Why a config cannot be rewritten.
+/// The reason why a config cannot be rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WrapError {
-    /// It is no JSON.
-    #[error("it is not plain JSON: {0}; hint: comments must be taken out first")]
+    /// The file is not JSON.
+    #[error("not plain JSON: {0}; hint: remove the comments first")]
     Syntax(String),
-    /// There are no servers in it.
-    #[error("it has no `mcpServers` and no `servers`")]
+    /// The file lists no servers.
+    #[error("no `mcpServers` and no `servers` found")]
     NoServers,
-    /// A server's name cannot be part of a tool's name.
+    /// The name of a server cannot be part of a tool's name.
     #[error("`{0}` cannot name a server: `__` separates server and tool")]
     Name(String),
 }
@@ -32,25 +32,25 @@ pub struct Rewritten {
     pub text: String,
     /// The servers that changed.
     pub changed: Vec<String>,
-    /// The servers that did not, and why.
+    /// The servers that did not change, each with the reason.
     pub left: Vec<(String, &'static str)>,
 }
 
-/// What is done to each server.
+/// The change to each server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// The gateway is put in front.
+    /// Put the gateway in front.
     Wrap,
-    /// The gateway is taken away.
+    /// Remove the gateway.
     Unwrap,
 }
 
 /// Rewrites a client's config, with `askfirst` as the program of the gateway.
 ///
 /// # Errors
-/// Fails if the text is no such config, or a server has a name that cannot be used. Nothing is rewritten then.
+/// Fails if the text is not such a config, or if a server has an invalid name. Then nothing changes.
 pub fn rewrite(text: &str, askfirst: &str, way: Way) -> Result<Rewritten, WrapError> {
-    // Some clients keep all that they know in this file, so it may be large.
+    // Some clients keep their whole state in this file, so it may be large.
     askfirst::json::parse_of_any_size(text.as_bytes()).map_err(|e| WrapError::Syntax(e.to_string()))?;
     let whole: &RawValue = serde_json::from_str(text).map_err(|e| WrapError::Syntax(e.to_string()))?;
     let servers = PLACES.iter().find_map(|place| {
@@ -89,7 +89,7 @@ fn members(value: &RawValue) -> Option<BTreeMap<String, &RawValue>> {
 
 type Edits<'a> = Vec<(&'a str, String)>;
 
-/// What changes in one server: pieces of the text and what stands there afterwards. Or why nothing does.
+/// The edits for one server: parts of the text and their replacements. Or the reason why the server stays unchanged.
 fn change<'a>(
     name: &str,
     server: &'a RawValue,
@@ -98,18 +98,18 @@ fn change<'a>(
 ) -> Result<Result<Edits<'a>, &'static str>, WrapError> {
     let members: BTreeMap<String, &'a RawValue> = members(server).unwrap_or_default();
     let Some(command) = members.get("command") else {
-        return Ok(Err("it has no command: servers behind a `url` are not started by the client"));
+        return Ok(Err("it has no command: the client does not start servers behind a `url`"));
     };
     let args = members.get("args").copied();
     let words: Option<Vec<String>> =
         args.map_or(Some(Vec::new()), |args| serde_json::from_str(args.get()).ok());
     let program: Option<String> = serde_json::from_str(command.get()).ok();
     let (Some(program), Some(words)) = (program, words) else {
-        return Ok(Err("its command is not a list of texts"));
+        return Ok(Err("`command` must be a string and `args` a list of strings"));
     };
     let behind = behind(&program, &words, askfirst);
     let (program, words) = match (way, behind) {
-        (Way::Wrap, Some(_)) => return Ok(Err("it is behind the gateway already")),
+        (Way::Wrap, Some(_)) => return Ok(Err("it is already behind the gateway")),
         (Way::Unwrap, None) => return Ok(Err("it is not behind the gateway")),
         (Way::Unwrap, Some((program, words))) => (program.clone(), words.to_vec()),
         (Way::Wrap, None) => {
@@ -128,7 +128,7 @@ fn change<'a>(
     }))
 }
 
-/// The server's own program and words, if the gateway stands in front of it, under its usual name or ours.
+/// The server's own program and arguments, if the program is a gateway named `askfirst` or like ours.
 fn behind<'a>(program: &str, words: &'a [String], askfirst: &str) -> Option<(&'a String, &'a [String])> {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let is_gateway = ["askfirst".to_owned(), name(askfirst)].contains(&name(program));

@@ -1,5 +1,5 @@
-//! A question as a form that a client shows, and the one way to read what comes back. Whatever is not exactly an
-//! answer that the form offered is a no.
+//! Builds the form that a client shows for an approval request, and reads the client's answer. Any answer that the
+//! form did not offer is a refusal.
 
 use askfirst::machine::{Answer, Question};
 use askfirst::{ApprovalDecision, ApprovalScope, Args, Cause, Timestamp};
@@ -8,23 +8,23 @@ use askfirst_display::page::{Page, PageOptions};
 use askfirst_display::redact::Redactor;
 use serde_json::{Value, json};
 
-/// A longer text is not read in a form: then nobody is asked by it.
+/// The longest text of a form, in characters. A client is not asked about a longer one.
 const MAX_TEXT: usize = 20_000;
-/// How wide the text is laid out.
+/// The width of the text, in columns.
 const COLUMNS: usize = 100;
-/// A longer reason is none.
+/// The longest reason that is accepted, in characters.
 const MAX_REASON: usize = 2_000;
 
 const ANSWER: &str = "answer";
 const REASON: &str = "reason";
 const CONFIRM: &str = "confirm";
 
-/// The question does not fit into a form.
+/// The error for an approval request that is too long for a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is too long to be shown in a form")]
+#[error("the request is too long for a form")]
 pub(crate) struct TooLong;
 
-/// What may be answered.
+/// An answer that the form offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
     Once,
@@ -52,22 +52,22 @@ impl Says {
     }
 }
 
-/// A form.
+/// The form for one approval request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Form {
     text: String,
     offered: Vec<Says>,
-    /// What must be typed to approve what cannot be undone.
+    /// The words that the person must type to approve an action that cannot be undone.
     confirm: Option<String>,
 }
 
 impl Form {
-    /// The form of a question: the page that a terminal would show, escaped and with its secrets hidden.
+    /// Builds the form of an approval request: the page that a terminal would show, escaped and redacted.
     pub(crate) fn of(question: &Question, redactor: &Redactor, now: Timestamp) -> Result<Self, TooLong> {
         let page = Page::of(question, &PageOptions { preview_lines: usize::MAX, redactor, now });
         let options = page.options(COLUMNS).len();
         let mut lines = page.lines(COLUMNS);
-        // The keys of a terminal mean nothing here.
+        // The keys of a terminal have no effect in a form.
         lines.truncate(lines.len().saturating_sub(options));
         let lines: Vec<String> =
             lines.iter().map(|line| format!("{}{}", line.gutter(), line.text())).collect();
@@ -79,7 +79,7 @@ impl Form {
         let confirm = (!words.is_empty()).then(|| words.join(" "));
         let offered = match &confirm {
             None => Says::ALL.into_iter().filter(|says| page.offers.has(says.choice())).collect(),
-            // Where a word must be typed there is no key for yes: the word is the key, for this once.
+            // If the person must type a word, the word is the approval, and it approves this call only.
             Some(_) => vec![Says::Once, Says::No],
         };
         Ok(Self { text, offered, confirm })
@@ -90,30 +90,30 @@ impl Form {
         let words: Vec<&str> = self.offered.iter().map(|says| says.word()).collect();
         let mut fields = json!({
             ANSWER: {"type": "string", "title": "Answer", "enum": words},
-            REASON: {"type": "string", "title": "Reason, if you like", "maxLength": MAX_REASON},
+            REASON: {"type": "string", "title": "Reason (optional)", "maxLength": MAX_REASON},
         });
         if let (Some(word), Some(fields)) = (&self.confirm, fields.as_object_mut()) {
-            let title = format!("To approve what cannot be undone, type: {word}");
+            let title = format!("This cannot be undone. To approve it, type: {word}");
             fields.insert(CONFIRM.to_owned(), json!({"type": "string", "title": title}));
         }
         let schema = json!({"type": "object", "properties": fields, "required": [ANSWER]});
         json!({"message": self.text, "requestedSchema": schema})
     }
 
-    /// What a client's result means.
+    /// Reads the answer from a client's result.
     pub(crate) fn read(&self, result: &Args) -> Answer {
         let known = |key: &String| ["action", "content", "_meta", "resultType"].contains(&key.as_str());
         if !result.keys().all(known) {
-            return not_an_answer("it has a key that was not asked for");
+            return not_an_answer("unknown key");
         }
         match (result.get("action").and_then(Value::as_str), result.get("content")) {
             (Some("decline"), _) => Answer::all(ApprovalDecision::no(Cause::Person)),
             (Some("cancel"), _) => {
-                Answer::all(ApprovalDecision::no(Cause::Person).with_note("the form was closed"))
+                Answer::all(ApprovalDecision::no(Cause::Person).with_note("the person closed the form"))
             }
             (Some("accept"), Some(Value::Object(content))) => self.accepted(content),
-            (Some("accept"), _) => not_an_answer("nothing was filled in"),
-            (Some(_) | None, _) => not_an_answer("it says neither yes nor no"),
+            (Some("accept"), _) => not_an_answer("the form is empty"),
+            (Some(_) | None, _) => not_an_answer("unknown action"),
         }
     }
 
@@ -122,25 +122,25 @@ impl Form {
             [ANSWER, REASON].contains(&key.as_str()) || (key == CONFIRM && self.confirm.is_some())
         };
         if !content.keys().all(known) {
-            return not_an_answer("it fills in what was not asked for");
+            return not_an_answer("unknown field");
         }
         let said = content.get(ANSWER).and_then(Value::as_str);
         let Some(says) = self.offered.iter().find(|says| Some(says.word()) == said) else {
-            return not_an_answer("it is none of those that were offered");
+            return not_an_answer("the form did not offer it");
         };
         let reason = match content.get(REASON) {
             None | Some(Value::Null) => None,
             Some(Value::String(reason)) if reason.chars().count() <= MAX_REASON => {
                 Some(reason.trim()).filter(|reason| !reason.is_empty())
             }
-            Some(_) => return not_an_answer("the reason is none"),
+            Some(_) => return not_an_answer("invalid reason"),
         };
         let decision = match says {
             Says::No => ApprovalDecision::no(Cause::Person),
             Says::Once | Says::Session => {
                 let typed = content.get(CONFIRM).and_then(Value::as_str);
                 if self.confirm.as_deref() != typed {
-                    return not_an_answer("what was to be typed was not");
+                    return not_an_answer("the confirmation text is missing or wrong");
                 }
                 let yes = ApprovalDecision::yes(Cause::Person);
                 if *says == Says::Session { yes.remembered(ApprovalScope::Session) } else { yes }
@@ -154,7 +154,7 @@ impl Form {
 }
 
 fn not_an_answer(why: &str) -> Answer {
-    Answer::failed(Cause::ApproverFailed, format!("the client's answer was not taken: {why}"))
+    Answer::failed(Cause::ApproverFailed, format!("invalid answer from the client: {why}"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Asking by the client itself: MCP elicitation, where the owner named it and the client offers it.
+//! Approval by the MCP client itself, through elicitation. It needs `ask_by` in the config and a client that supports
+//! it.
 //!
-//! It is the weakest way to ask. What the person sees is up to the client, and a client could answer by itself; so it
-//! is used only where `ask_by` says so, and never to more than the person chose. Only the client whose call it is about
-//! is asked.
+//! This is the weakest approver: the client decides what the person sees, and it could answer on its own. So askfirst
+//! uses it only if the config names it, and asks only the client that made the call.
 
 mod form;
 
@@ -22,13 +22,13 @@ use form::Form;
 
 use crate::message::Id;
 
-/// The beginning of the ids of our questions. A server behind the gateway cannot use it.
+/// The prefix of the ids of our approval requests. A server behind the gateway cannot use it.
 const OWN: &str = "askfirst:ask-";
 
-/// Takes one line to the client. Says whether it could.
+/// Sends one line to the client. Returns whether it was sent.
 pub(crate) type Out = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 
-/// Asks the client whose call it is. Without a call that offers it nobody is asked.
+/// An approver that asks the client that made the call. It fails if that client does not support elicitation.
 pub struct Elicit {
     redactor: Arc<Redactor>,
     clock: Arc<dyn Clock>,
@@ -42,11 +42,11 @@ struct State {
     open: Option<Open>,
 }
 
-/// How the client of a call can be asked about it.
+/// How to ask the client of a call.
 enum By {
-    /// By a request of ours, on the way that the answer to the call takes.
+    /// By a request of ours, on the same stream as the answer to the call.
     Request(Out),
-    /// By the result of the call, which the client makes again with its answer.
+    /// By the result of the call. The client repeats the call together with its answer.
     Result(oneshot::Sender<Carried>),
 }
 
@@ -58,16 +58,16 @@ struct Offered {
     by: By,
 }
 
-/// A question on its way inside the result of the call that it is about.
+/// An approval request inside the result of the call that it is about.
 #[derive(Debug)]
 pub(crate) struct Carried {
-    /// What the client must give back with its answer.
+    /// The value that the client must return with its answer.
     pub(crate) handle: String,
     /// The parameters of `elicitation/create`.
     pub(crate) params: Value,
 }
 
-/// For as long as it lives, the client of a call can be asked about it.
+/// Allows askfirst to ask the client of a call, for as long as this value lives.
 pub(crate) struct Offer {
     elicit: Arc<Elicit>,
     number: u64,
@@ -75,7 +75,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Looks for a question that the result of the call must carry. There is one at the most.
+    /// Polls for an approval request that the result of the call must carry. There is at most one.
     pub(crate) fn poll_handed(&mut self, context: &mut Context<'_>) -> Poll<Carried> {
         let Some(handed) = &mut self.handed else { return Poll::Pending };
         match Future::poll(std::pin::Pin::new(handed), context) {
@@ -98,45 +98,46 @@ impl Drop for Offer {
     }
 }
 
-/// The name of our question among those that a client is given.
+/// The key of our approval request in `inputRequests`.
 pub(crate) const INPUT: &str = "approval";
 
-/// A question that a client has.
+/// An approval request that a client has not answered yet.
 struct Open {
     question: QuestionId,
     id: String,
     form: Form,
     reply: Reply,
-    /// Where it went, if it was a request.
+    /// The destination of the request, or `None` if the result of the call carries it.
     out: Option<Out>,
 }
 
 impl Elicit {
-    /// An approver that hides what `redactor` finds.
+    /// Creates an approver that redacts secrets with `redactor`.
     #[must_use]
     pub fn new(redactor: Arc<Redactor>, clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self { redactor, clock, state: Mutex::default() })
     }
 
-    /// Takes a client's answer to one of our questions; `result` is none for an error. Says whether it was one.
+    /// Handles a client's answer; `result` is `None` for an error. Returns whether it answers one of our approval
+    /// requests.
     pub(crate) fn answered(&self, id: &Id, result: Option<&[u8]>) -> bool {
         let Id::Text(id) = id else { return false };
         let asked = |open: &mut Open| open.id == *id && open.out.is_some();
         let Some(open) = self.state().open.take_if(asked) else { return is_own(id) };
         open.reply.send(match result.map(askfirst::json::parse_object) {
             Some(Ok(result)) => open.form.read(&result),
-            Some(Err(_)) => Answer::failed(Cause::ApproverFailed, "the client's answer cannot be read"),
-            None => Answer::failed(Cause::NobodyToAsk, "the client did not ask"),
+            Some(Err(_)) => Answer::failed(Cause::ApproverFailed, "cannot read the client's answer"),
+            None => Answer::failed(Cause::NoOneToAsk, "the client did not show the form"),
         });
         true
     }
 
-    /// Questions about this call can be asked by a request.
+    /// Allows approval requests about this call, each as a request to the client.
     pub(crate) fn by_request(self: &Arc<Self>, tool: &str, args: &Args, out: Out) -> Offer {
         self.offer(tool, args, By::Request(out), None)
     }
 
-    /// A question about this call can be carried by its result.
+    /// Allows one approval request about this call, in the result of the call.
     pub(crate) fn by_result(self: &Arc<Self>, tool: &str, args: &Args) -> Offer {
         let (hand, handed) = oneshot::channel();
         self.offer(tool, args, By::Result(hand), Some(handed))
@@ -156,14 +157,14 @@ impl Elicit {
         Offer { elicit: Arc::clone(self), number, handed }
     }
 
-    /// Takes the answer that came with a call. Says whether it was waited for.
+    /// Handles the answer that came with a repeated call. Returns whether an approval request was waiting for it.
     pub(crate) fn carried_back(&self, handle: &str, answers: &BTreeMap<String, Value>) -> bool {
         let asked = |open: &mut Open| open.id == handle && open.out.is_none();
         let Some(open) = self.state().open.take_if(asked) else { return false };
         let only = answers.len() == 1;
         open.reply.send(match answers.get(INPUT) {
             Some(Value::Object(result)) if only => open.form.read(result),
-            Some(_) | None => Answer::failed(Cause::ApproverFailed, "the client's answer cannot be read"),
+            Some(_) | None => Answer::failed(Cause::ApproverFailed, "cannot read the client's answer"),
         });
         true
     }
@@ -173,7 +174,7 @@ impl Elicit {
     }
 }
 
-/// Whether an id is one that only we give.
+/// Whether an id belongs to one of our approval requests.
 pub(crate) fn is_own(id: &str) -> bool {
     id.starts_with(OWN)
 }
@@ -181,18 +182,18 @@ pub(crate) fn is_own(id: &str) -> bool {
 /// Whether a client can show a form.
 pub(crate) fn offers(capabilities: Option<&Value>) -> bool {
     let elicitation = capabilities.and_then(|all| all.get("elicitation")).and_then(Value::as_object);
-    // An older client says only that it can; a newer one may say that it can do something else only.
+    // An older client sends an empty object. A newer client may support only `url`, not `form`.
     elicitation.is_some_and(|offered| !offered.contains_key("url") || offered.contains_key("form"))
 }
 
 impl State {
-    /// How the client of the call that a question is about can be asked. A result carries one question, once.
+    /// Finds out how to ask the client of the call. The result of a call carries one approval request, once.
     fn way_to(&mut self, question: &Question) -> Option<By> {
         let about = |offered: &Offered, member: &Member| {
             offered.tool == member.request.tool_name && offered.args == member.request.args
         };
         let first = question.members.first()?;
-        // The newest: an older one may be of a call that is just ending.
+        // The newest matching call: an older one may be about to end.
         let at = self.offered.iter().rposition(|offered| about(offered, first))?;
         match &self.offered.get(at)?.by {
             By::Request(out) => Some(By::Request(Arc::clone(out))),
@@ -204,20 +205,20 @@ impl State {
 
 impl Approver for Elicit {
     fn ask(&self, question: Question, reply: Reply) {
-        let nobody = |note: String| Answer::failed(Cause::NobodyToAsk, note);
+        let no_one = |note: String| Answer::failed(Cause::NoOneToAsk, note);
         let form = match Form::of(&question, &self.redactor, self.clock.now()) {
             Ok(form) => form,
-            Err(e) => return reply.send(nobody(e.to_string())),
+            Err(e) => return reply.send(no_one(e.to_string())),
         };
         let Ok(fresh) = random::bytes() else {
-            return reply.send(nobody("no id could be made".to_owned()));
+            return reply.send(no_one("cannot create an id".to_owned()));
         };
         let id = format!("{OWN}{}", random::hex(&fresh));
         let params = form.params();
         let mut state = self.state();
         let Some(by) = state.way_to(&question) else {
             drop(state);
-            return reply.send(nobody("the client does not offer to ask".to_owned()));
+            return reply.send(no_one("the client does not support elicitation".to_owned()));
         };
         let out = match &by {
             By::Request(out) => Some(Arc::clone(out)),
@@ -226,7 +227,7 @@ impl Approver for Elicit {
         state.open = Some(Open { question: question.id, id: id.clone(), form, reply, out });
         drop(state);
         match by {
-            // A call that has just ended takes its question with it.
+            // The receiver is gone if the call has just ended. Then the approval request ends too.
             By::Result(hand) => drop(hand.send(Carried { handle: id, params })),
             By::Request(out) => send(
                 out,
@@ -238,12 +239,12 @@ impl Approver for Elicit {
     fn withdraw(&self, question: QuestionId, cause: Cause) {
         let open = self.state().open.take_if(|open| open.question == question);
         let Some(Open { id, out: Some(out), .. }) = open else { return };
-        let params = json!({"requestId": id, "reason": format!("the question is over: {cause}")});
+        let params = json!({"requestId": id, "reason": format!("the approval request ended: {cause}")});
         send(out, &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
     }
 }
 
-/// The client may be slow to read, and whoever asks must not wait for it.
+/// Sends from a thread of its own: the client may be slow, and the approver must not wait for it.
 fn send(out: Out, message: &Value) {
     let line = message.to_string();
     drop(std::thread::Builder::new().spawn(move || out(line.as_bytes())));

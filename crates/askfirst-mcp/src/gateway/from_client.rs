@@ -1,4 +1,5 @@
-//! What the client sends: refused if it can be read in two ways, judged if it calls a tool, else passed on as it came.
+//! Messages from the client: the gateway refuses ambiguous ones, checks tool calls, and forwards everything else
+//! unchanged.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,11 +21,11 @@ use crate::out::Ways;
 use crate::task::Task;
 use crate::upstream::Flight;
 
-/// The keys that the parameters of a call may have, besides what a newer revision adds under other names.
+/// The keys that the parameters of a call may have. Newer revisions may add keys with other names.
 const CALL_KEYS: [&str; 5] = ["name", "arguments", "_meta", "requestState", "inputResponses"];
 
 impl Link {
-    /// Takes one message. Fails only if one of the sides cannot be written any more.
+    /// Handles one message. Fails only if a side can no longer be written to.
     pub(crate) fn from_client(self: &Arc<Self>, ways: &Ways, line: Line<'_>) -> std::io::Result<()> {
         if line.is_empty() {
             return Ok(());
@@ -38,7 +39,7 @@ impl Link {
         }
     }
 
-    /// Takes one message that has been read.
+    /// Handles one message that was already parsed.
     pub(crate) fn read_from_client(
         self: &Arc<Self>,
         ways: &Ways,
@@ -51,13 +52,13 @@ impl Link {
             Message::Response { id, .. } => {
                 let wanted = id.as_ref().is_some_and(|id| self.asked().remove(id));
                 if !wanted {
-                    self.tell("the client answered what the server did not ask: dropped");
+                    self.tell("dropped an answer of the client: the server has no such request");
                     return Ok(());
                 }
                 ways.to_server.line(&line)
             }
             Message::Request { id, method, .. } if looks_like_a_call(&method) => {
-                refuse(to_client, Some(&id), -32601, "there is no such method")
+                refuse(to_client, Some(&id), -32601, "unknown method")
             }
             Message::Notification { method, .. } if looks_like_a_call(&method) => Ok(()),
             Message::Notification { method, params } => {
@@ -92,13 +93,13 @@ impl Link {
         }
     }
 
-    /// Whether it answers a question of the gateway's own.
+    /// Whether a message answers an approval request of the gateway.
     fn answers_us(&self, id: &Id, result: Option<&RawValue>) -> bool {
         let result = result.map(|result| result.get().as_bytes());
         self.gateway.elicit.as_ref().is_some_and(|elicit| elicit.answered(id, result))
     }
 
-    /// How the client of a call can be asked about it, where that is one of the ways.
+    /// Allows askfirst to ask the client about its call, if the config names this approver and the client supports it.
     fn offer(&self, tool: &str, args: &Args, meta: Option<&Value>, ways: &Ways) -> Option<Offer> {
         let elicit = self.gateway.elicit.as_ref()?;
         if is_stateless(meta.and_then(version_of)) {
@@ -122,18 +123,18 @@ impl Link {
         Ok(())
     }
 
-    /// Requests that were given up are waited for only as long as there is room.
+    /// Forgets a canceled request without an answer if there are too many requests.
     fn make_room(&self) {
         let old = {
             let mut state = self.state();
             if state.waiting.len() < MAX_IN_FLIGHT { None } else { state.given_up.pop_front() }
         };
         if let Some(id) = old {
-            self.fail(&id, "the client gave it up, and no answer came");
+            self.fail(&id, "the client canceled it, and the server did not answer");
         }
     }
 
-    /// Takes a call whose every value has been looked at.
+    /// Handles a call after all of its values were checked.
     fn begin(self: &Arc<Self>, ways: &Ways, id: Id, params: Value, line: Line<'_>) -> std::io::Result<()> {
         match self.may_begin(&id) {
             Ok(()) => self.call(ways, id, params, line),
@@ -141,7 +142,7 @@ impl Link {
         }
     }
 
-    /// Looks at every value of a call, and takes it.
+    /// Checks every value of a call, then handles it.
     fn call_as_written(
         self: &Arc<Self>,
         ways: &Ways,
@@ -161,7 +162,7 @@ impl Link {
         }
     }
 
-    /// Takes a call as far as it goes without waiting: an allowed one is on its way to the server then.
+    /// Runs a call until it has to wait. An allowed call has been sent to the server by then.
     fn call(self: &Arc<Self>, ways: &Ways, id: Id, params: Value, line: Line<'_>) -> std::io::Result<()> {
         let Wanted { name, args, progress, meta, again } = match wanted(params) {
             Ok(wanted) => wanted,
@@ -178,12 +179,7 @@ impl Link {
         let to_server = Arc::clone(&ways.to_server);
         let flight = Arc::new(Flight::new(line.keep(), &args, Arc::clone(&to_server)));
         let Some(call_id) = self.gateway.upstream.begin(Arc::clone(&flight)) else {
-            return refuse(
-                &*ways.to_client,
-                Some(&id),
-                -32600,
-                "calls that wait for an answer hold too much",
-            );
+            return refuse(&*ways.to_client, Some(&id), -32600, "the calls in flight use too much memory");
         };
         let mut offer = self.offer(&tool, &args, meta.as_ref(), ways);
         let asked = offer.is_some().then(|| (tool.clone(), args.clone()));
@@ -221,7 +217,7 @@ impl Link {
                     && let Poll::Ready(carried) = handed.poll_handed(context)
                 {
                     Link::park(&home, tool, args, carried);
-                    // What is asked next about it needs another result.
+                    // The next approval request about the call needs another result.
                     offer = link.gateway.elicit.as_ref().map(|elicit| elicit.by_result(tool, args));
                 }
                 polled
@@ -231,7 +227,7 @@ impl Link {
             if asked.is_some() {
                 gateway.parked.over(call_id);
             }
-            // Once it is answered, the client may use its id again.
+            // The client may reuse the id after the answer.
             gateway.upstream.end(call_id);
             if let Some((link, id)) = home.now() {
                 link.finish(&id, &sent, outcome);
@@ -244,8 +240,8 @@ impl Link {
         Ok(())
     }
 
-    /// Whether a cancellation was for a call that has not been sent: then the question is withdrawn, and the server
-    /// never hears of either.
+    /// Handles a cancellation. Returns true if the call was not sent yet: then the approval request is withdrawn, and
+    /// the server gets neither message.
     fn cancelled(&self, params: Option<&RawValue>) -> bool {
         let params = params.and_then(|params| askfirst::json::parse_object(params.get().as_bytes()).ok());
         let id = params.and_then(|params| match params.get("requestId")? {
@@ -266,7 +262,7 @@ impl Link {
             state.given_up.push_back(id);
         }
         drop(state);
-        // The server hears of the call first.
+        // The server must get the call before its cancellation.
         if let Some(flight) = flight {
             flight.written();
         }
@@ -274,7 +270,7 @@ impl Link {
     }
 }
 
-/// Whether a method is not the call of a tool, but some server might take it for one.
+/// Whether a method is not `tools/call`, but a server might treat it as a tool call.
 fn looks_like_a_call(method: &str) -> bool {
     let plain = method.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_.$-".contains(&byte));
     let folded = method.to_ascii_lowercase();
@@ -290,18 +286,18 @@ struct Wanted {
     again: Option<(String, BTreeMap<String, Value>)>,
 }
 
-/// The parameters of a call, read in the one way that they can be.
+/// Reads the parameters of a call strictly.
 fn wanted(params: Value) -> Result<Wanted, String> {
     let Value::Object(mut params) = params else { return Err("`params` must be an object".to_owned()) };
     let odd = |key: &&String| !CALL_KEYS.contains(&key.as_str()) && is_call_key(&folded(key));
     if let Some(key) = params.keys().find(odd) {
-        return Err(format!("`{key}` looks like another key"));
+        return Err(format!("`{key}` is too similar to a known key"));
     }
     let meta = params.remove("_meta");
     let progress = meta.as_ref().and_then(|meta| meta.get("progressToken")).cloned();
     let name = match params.remove("name") {
         Some(Value::String(name)) => name,
-        Some(_) | None => return Err("`name` must be a text".to_owned()),
+        Some(_) | None => return Err("`name` must be a string".to_owned()),
     };
     let args = match params.remove("arguments") {
         None => Args::new(),
@@ -321,13 +317,13 @@ fn wanted(params: Value) -> Result<Wanted, String> {
     Ok(Wanted { name, args, progress, meta, again })
 }
 
-/// Whether a folded key is one of a call's.
+/// Whether a folded key is one of the keys of a call.
 fn is_call_key(key: &str) -> bool {
     CALL_KEYS.iter().any(|known| folded(known) == key)
 }
 
-/// Arguments that are as many to a server that does not tell upper case from lower. Else the rules would judge one
-/// argument and the server take another. What is within an argument is data.
+/// Checks that no two argument names differ in case only: the rules could check one argument and the server could use
+/// the other. Names inside an argument are data and may differ in case.
 fn told_apart(args: Args) -> Result<Args, String> {
     let mut seen = BTreeMap::new();
     for key in args.keys() {
@@ -338,7 +334,7 @@ fn told_apart(args: Args) -> Result<Args, String> {
     Ok(args)
 }
 
-/// Newer clients say with every request who they are.
+/// The name of the client. Newer clients send it with every request.
 fn client_of_meta(meta: &Value) -> Option<String> {
     Some(named(meta.get("io.modelcontextprotocol/clientInfo")?))
 }

@@ -1,4 +1,5 @@
-//! What the server sends: answers go to whoever asked, lists of tools are learned from, the rest passes as it came.
+//! Messages from the server: the gateway routes answers, learns from lists of tools, and forwards everything else
+//! unchanged.
 
 use std::sync::Arc;
 
@@ -12,20 +13,20 @@ use crate::message::{From, Id, Message, read};
 use crate::out::{Out, Ways};
 use crate::upstream::Says;
 
-/// So many tools are named to whoever was refused.
+/// The number of tool names in a refusal.
 const MAX_NAMED: usize = 20;
 
-/// What became of a message of the server's.
+/// What happened to a message of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Took {
-    /// The client gets it, or what stands for it, by the way that it came.
+    /// The client gets the message, or its replacement, on the stream on which it came.
     Passed,
-    /// It was for somebody else, or nobody may get it.
+    /// The message went to another stream, or was dropped.
     Kept,
 }
 
 impl Link {
-    /// Takes one message. Fails only if one of the sides cannot be written any more.
+    /// Handles one message. Fails only if a side can no longer be written to.
     pub(crate) fn from_server(self: &Arc<Self>, ways: &Ways, line: Line<'_>) -> std::io::Result<Took> {
         if line.is_empty() {
             return Ok(Took::Kept);
@@ -33,7 +34,7 @@ impl Link {
         let pass = || ways.to_client.line(&line).map(|()| Took::Passed);
         match read(&line, From::Server) {
             Err(fault) => {
-                self.tell(&format!("the server sent what is no message: dropped ({fault})"));
+                self.tell(&format!("dropped an invalid message of the server: {fault}"));
                 Ok(Took::Kept)
             }
             Ok(Message::Notification { method, .. }) => {
@@ -43,7 +44,7 @@ impl Link {
                 pass()
             }
             Ok(Message::Request { id, .. }) if super::is_own(&id) => {
-                self.tell("the server asks with an id that is not its own: dropped");
+                self.tell("dropped a request of the server: its id is reserved");
                 Ok(Took::Kept)
             }
             Ok(Message::Request { id, .. }) => {
@@ -51,7 +52,7 @@ impl Link {
                     let mut asked = self.asked();
                     if asked.len() >= MAX_IN_FLIGHT {
                         drop(asked);
-                        self.tell("the server asks more than the client answers: dropped");
+                        self.tell("dropped a request of the server: too many wait for the client");
                         return Ok(Took::Kept);
                     }
                     asked.insert(id);
@@ -92,13 +93,13 @@ impl Link {
                     if elsewhere(&to_client, ways) && to_client.line(&line).is_ok() {
                         return Ok(Took::Kept);
                     }
-                    // A client that left and came back hears on its new stream.
+                    // A client that reconnected reads on its new stream.
                     return ways.to_client.line(&line).map(|()| Took::Passed);
                 }
-                // A call that still waits for a person has no answer: the server was not even sent it.
+                // A call that still waits for approval was not sent, so it cannot have an answer.
                 Some(Waiting::Call(_)) | None => {
                     drop(state);
-                    self.tell("the server answered what was not asked: dropped");
+                    self.tell("dropped an answer of the server: there is no such request");
                     return Ok(Took::Kept);
                 }
             }
@@ -109,7 +110,7 @@ impl Link {
         Ok(took)
     }
 
-    /// A list that the client asked for: learned from, and passed on as it came unless something must not be seen so.
+    /// Learns from a list that the client requested. Forwards it unchanged unless a tool must be escaped or removed.
     fn client_list(&self, result: Option<&[u8]>, line: &[u8]) -> Vec<u8> {
         if result.is_none() {
             return line.to_vec();
@@ -117,7 +118,7 @@ impl Link {
         let mut message = match askfirst::json::parse_object(line) {
             Ok(message) => message,
             Err(why) => {
-                self.tell(&format!("the server's list of tools is not taken: {why}"));
+                self.tell(&format!("refused the server's list of tools: {why}"));
                 return emptied(line);
             }
         };
@@ -126,7 +127,7 @@ impl Link {
         let count = tools.len();
         match self.gateway.upstream.learn(tools) {
             Err(why) => {
-                self.tell(&format!("the server's tools cannot be offered: {why}"));
+                self.tell(&format!("cannot offer the server's tools: {why}"));
                 tools.clear();
             }
             Ok(odd) => {
@@ -147,13 +148,13 @@ impl Link {
         self.verdict(name) == Verdict::Deny
     }
 
-    /// What the config says of a tool, whatever its arguments.
+    /// The verdict of the config on a tool, without its arguments.
     fn verdict(&self, tool: &str) -> Verdict {
         let call = ApprovalContext::new(self.gateway.upstream.config_name(tool), Args::new());
         judge(&call, &Assessment::silent(), self.gateway.tools.policy()).verdict()
     }
 
-    /// What would be allowed, in one line for whoever was refused.
+    /// The tools that run without asking, in one line for a refused agent.
     pub(crate) fn allowed(&self) -> String {
         let (server, settled) = self.gateway.upstream.settled();
         if settled.is_empty() {
@@ -166,25 +167,25 @@ impl Link {
             .collect();
         let (shown, more) = free.split_at(free.len().min(MAX_NAMED));
         match (shown, more.len()) {
-            ([], _) => format!("no tool of `{server}` runs unasked"),
-            (shown, 0) => format!("these tools of `{server}` run unasked: {}", shown.join(", ")),
+            ([], _) => format!("no tool of `{server}` runs without asking"),
+            (shown, 0) => format!("these tools of `{server}` run without asking: {}", shown.join(", ")),
             (shown, more) => {
-                format!("these tools of `{server}` run unasked: {} and {more} more", shown.join(", "))
+                format!("these tools of `{server}` run without asking: {} and {more} more", shown.join(", "))
             }
         }
     }
 }
 
-/// Whether who asked hears the answer on another way than the one that it came by.
+/// Whether the sender of the request reads on another stream than the one on which the answer came.
 fn elsewhere(to_client: &Arc<dyn Out>, ways: &Ways) -> bool {
     to_client.is_open() && !Arc::ptr_eq(to_client, &ways.to_client)
 }
 
-/// An error in place of a list that is not taken.
+/// Builds an error instead of a list that was refused.
 fn emptied(line: &[u8]) -> Vec<u8> {
     let id = match read(line, From::Server) {
         Ok(Message::Response { id, .. }) => id,
         Ok(_) | Err(_) => None,
     };
-    super::error(id.as_ref(), -32603, "the server's list of tools is not taken")
+    super::error(id.as_ref(), -32603, "invalid list of tools from the server")
 }

@@ -1,4 +1,4 @@
-//! The gateway's own look at the server's tools, where a call comes before the client has listed them.
+//! The gateway's own `tools/list` request, for a call that comes before the client has listed the tools.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,16 +13,16 @@ use super::Link;
 use crate::message::Id;
 use crate::out::Out;
 
-/// The beginning of the ids of our own requests. The client cannot use it.
+/// The prefix of the ids of our own requests. The client cannot use it.
 pub(crate) const OWN: &str = "askfirst:";
 
-/// More pages than this are not asked for.
+/// The largest number of pages that the gateway requests.
 const MAX_PAGES: u32 = 100;
 
 /// How long a server may take to list its tools.
 pub(crate) const LIST_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often the server said that its list has changed, and up to which of these it has been looked at since.
+/// Counts the changes of the list that the server reported, and the changes that the gateway has seen.
 #[derive(Default)]
 pub(crate) struct Lists {
     changes: AtomicU64,
@@ -39,23 +39,23 @@ impl Lists {
     }
 }
 
-/// Our own look at the list.
+/// The state of the gateway's own `tools/list` request.
 #[derive(Default)]
 pub(crate) struct Listing {
     running: bool,
     begun: Option<Instant>,
-    /// How many changes the look will have seen.
+    /// The number of changes that this request will have seen.
     up_to: u64,
     number: u64,
     pages: u32,
-    /// What the server wants to know with each request, as the client of a waiting call said it.
+    /// The `_meta` of the waiting call, which the server may expect in each request.
     meta: Option<Value>,
     wakers: Vec<Waker>,
-    /// How many calls have not been judged because they wait for the list.
+    /// The number of calls that wait for the list before they are judged.
     held: usize,
 }
 
-/// Counts a call as held while it lives.
+/// Counts a call as held for as long as this value lives.
 pub(crate) struct Held(Arc<Link>);
 
 impl Drop for Held {
@@ -72,7 +72,7 @@ pub(crate) fn is_own(id: &Id) -> bool {
 }
 
 impl Link {
-    /// Whether a call to a tool must wait for a look at the list. If so, that look has begun.
+    /// Whether a call must wait for the list. If so, starts a request for it, unless one is running.
     pub(crate) fn needs_list(
         self: &Arc<Self>,
         tool: &str,
@@ -124,14 +124,14 @@ impl Link {
         }
     }
 
-    /// The answer to our own request.
+    /// Handles the answer to our own request.
     pub(crate) fn own_list(&self, to_server: &Arc<dyn Out>, id: &Id, result: Option<&[u8]>) {
         let current = {
             let state = self.state();
             state.list.running && *id == Id::Text(format!("{OWN}{}", state.list.number))
         };
         if !current {
-            self.tell("the server answered what was not asked: dropped");
+            self.tell("dropped an answer of the server: there is no such request");
             return;
         }
         let list = result.map(askfirst::json::parse_object);
@@ -141,15 +141,15 @@ impl Link {
                 None
             }
             Some(Err(why)) => {
-                self.tell(&format!("the server's list of tools is not taken: {why}"));
+                self.tell(&format!("refused the server's list of tools: {why}"));
                 None
             }
             Some(Ok(mut list)) => {
                 let tools = list.get_mut("tools").and_then(Value::as_array_mut);
                 match tools.map(|tools| self.gateway.upstream.learn(tools)) {
                     Some(Ok(odd)) => odd.iter().for_each(|oddity| self.tell(&oddity.0)),
-                    Some(Err(why)) => self.tell(&format!("the server's tools cannot be used: {why}")),
-                    None => self.tell("the server's list has no tools"),
+                    Some(Err(why)) => self.tell(&format!("cannot use the server's tools: {why}")),
+                    None => self.tell("the server's list has no `tools`"),
                 }
                 list.get("nextCursor").and_then(Value::as_str).map(str::to_owned)
             }
@@ -161,7 +161,8 @@ impl Link {
         }
     }
 
-    /// A server that does not list its tools in time has none: whoever waits for them is told.
+    /// Stops waiting for a server that does not list its tools in time. The waiting calls then continue without the
+    /// list.
     pub(crate) fn check_list(&self, patience: Duration) {
         let late = {
             let list = &self.state().list;
@@ -173,7 +174,7 @@ impl Link {
         }
     }
 
-    /// Whoever waited for the list goes on.
+    /// Ends the request and wakes up the calls that wait for the list.
     pub(crate) fn list_is_over(&self) {
         let wakers = {
             let mut state = self.state();
@@ -186,13 +187,13 @@ impl Link {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Waits until our own look at the list is over.
+    /// Waits until our own request for the list has ended.
     pub(crate) fn listed(&self) -> impl Future<Output = ()> + Send + '_ {
         Listed(self)
     }
 }
 
-/// The gateway's own requests report to nobody.
+/// Removes the progress token: the gateway's own requests need no progress reports.
 fn without_progress(meta: &Value) -> Value {
     let mut meta = meta.clone();
     if let Some(map) = meta.as_object_mut() {

@@ -1,8 +1,8 @@
-//! The gateway: messages from a client and messages from a server, `tools/call` judged, all else as it came.
+//! The gateway between a client and a server: it checks `tools/call` and forwards everything else unchanged.
 //!
-//! A [`Gateway`] is what all conversations with a server share; a [`Link`] is one conversation, with ids of its own.
-//! Whoever reads a side hands each message over, so neither side can block the other. A call that waits for a person
-//! holds up nothing. Every request is answered once, by the server or by the gateway.
+//! All connections to a server share one [`Gateway`]. A [`Link`] is one connection, with ids of its own. The readers
+//! hand over one message at a time, so neither side can block the other. A call that waits for approval blocks
+//! nothing. Every request gets one answer, from the server or from the gateway.
 
 mod from_client;
 mod from_server;
@@ -33,30 +33,30 @@ pub(crate) use list::is_own;
 pub(crate) use words::{error, refuse, refused};
 use words::{failure, with_note};
 
-/// How many requests of one side may be on their way at once in one conversation.
+/// The number of requests from each side that one connection may have in flight.
 pub(crate) const MAX_IN_FLIGHT: usize = 4096;
 
-/// How long calls of a client that has ended wait for the server's list of tools.
+/// How often a client that has ended waits one step for the server's list of tools.
 const PATIENCE_STEPS: u32 = 1000;
 const PATIENCE_STEP: std::time::Duration = std::time::Duration::from_millis(5);
 
-/// What a gateway is put together from.
+/// The parts of a gateway.
 pub struct Setup {
     /// The server's name in the config.
     pub server: String,
     /// The approval of the session: controller, audit log, redaction and the rest.
     pub approval: ApprovalToolset,
-    /// The policy over the server's tools.
+    /// The policy for the server's tools.
     pub policy: Policy,
-    /// What the server's tools looked like before.
+    /// The pinned definitions of the server's tools.
     pub pins: Pins,
-    /// Whether tools that are denied are left out of lists.
+    /// Whether lists leave out denied tools.
     pub hide_denied: bool,
-    /// Told what is odd, in words for a person.
+    /// Called with each warning for a person.
     pub tell: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-/// A server's tools with the judge before them: what all conversations with the server share.
+/// The tools of a server behind the policy. All connections to the server share it.
 pub struct Gateway {
     pub(crate) upstream: Arc<Upstream>,
     pub(crate) tools: ApprovalToolset,
@@ -71,7 +71,7 @@ pub struct Gateway {
     woken: Mutex<Option<Receiver<Arc<Task>>>>,
 }
 
-/// One conversation of a client with the server.
+/// One connection of a client to the server.
 pub struct Link {
     pub(crate) gateway: Arc<Gateway>,
     number: u64,
@@ -86,18 +86,18 @@ pub(crate) type Asked = Arc<Mutex<HashSet<Id>>>;
 pub(crate) struct State {
     /// The client's requests that have no answer yet.
     pub(crate) waiting: HashMap<Id, Waiting>,
-    /// The gateway's own lists.
+    /// The state of the gateway's own `tools/list` request.
     pub(crate) list: list::Listing,
-    /// Requests that were given up after they were sent: an answer may still come, and may not.
+    /// Requests that the client canceled after they were sent. An answer may or may not come.
     pub(crate) given_up: VecDeque<Id>,
-    /// Who the client says that it is.
+    /// The name and version that the client reports.
     pub(crate) client: Option<String>,
-    /// Whether the client says that it can be asked.
+    /// Whether the client supports elicitation.
     pub(crate) can_ask: bool,
 }
 
 impl State {
-    /// Takes a call out, unless its id belongs to another by now.
+    /// Removes a call, unless its id belongs to another call by now.
     fn take_call(&mut self, id: &Id, flight: &Arc<Flight>) -> Option<Arc<Call>> {
         let call = match self.waiting.get(id)? {
             Waiting::Call(call) if Arc::ptr_eq(&call.flight, flight) => Arc::clone(call),
@@ -107,7 +107,7 @@ impl State {
         Some(call)
     }
 
-    /// Takes a request out. If it was given up, that is over too: its id may be another's next.
+    /// Removes a request, also from the canceled ones: the client may reuse its id.
     pub(crate) fn take(&mut self, id: &Id) -> Option<Waiting> {
         self.given_up.retain(|other| other != id);
         self.waiting.remove(id)
@@ -116,38 +116,38 @@ impl State {
 
 /// A request of the client that has no answer yet.
 pub(crate) enum Waiting {
-    /// Passed on; the answer passes back.
+    /// A forwarded request. The gateway forwards its answer.
     Passed(Arc<dyn Out>),
-    /// Passed on; its answer is a list of tools.
+    /// A forwarded request for a list of tools.
     List(Arc<dyn Out>),
-    /// A call.
+    /// A tool call.
     Call(Arc<Call>),
 }
 
-/// A call of the client's.
+/// A tool call of the client.
 pub(crate) struct Call {
     pub(crate) flight: Arc<Flight>,
     pub(crate) id: CallId,
     pub(crate) home: Arc<parked::Home>,
     pub(crate) task: Mutex<Option<Arc<Task>>>,
     pub(crate) to_client: Arc<dyn Out>,
-    /// Who is told that it still waits.
+    /// The token for progress reports.
     pub(crate) progress: Option<Value>,
-    /// How the client reads results.
+    /// The format of results for this client.
     pub(crate) results: Results,
 }
 
-/// How results are written in a client's revision.
+/// The format of results in the client's revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Results {
-    /// As they are.
+    /// Without `resultType`.
     Plain,
-    /// With a word on whether they are all.
+    /// With `resultType`.
     Typed,
 }
 
 impl Call {
-    /// Nobody wants to know any more.
+    /// Cancels the call.
     fn give_up(&self) {
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task {
@@ -155,7 +155,7 @@ impl Call {
         }
     }
 
-    /// There is news for it.
+    /// Polls the call, because there is news for it.
     pub(crate) fn drive(&self) {
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(task) = task {
@@ -169,20 +169,20 @@ impl Call {
 pub enum Ended {
     /// It closed its stream.
     Closed,
-    /// It sent something that is longer than is taken.
+    /// It sent a message that is too long.
     TooLong,
-    /// It cannot be read or written any more.
+    /// It can no longer be read or written to.
     Broken(String),
 }
 
 impl Gateway {
-    /// A gateway before a server.
+    /// Creates a gateway in front of a server.
     #[must_use]
     pub fn new(setup: Setup) -> Arc<Self> {
         Self::asking(setup, None)
     }
 
-    /// The same with clients as those who may be asked, each about its own calls.
+    /// Creates a gateway in front of a server that can ask each client about its own calls.
     #[must_use]
     pub fn asking(setup: Setup, elicit: Option<Arc<Elicit>>) -> Arc<Self> {
         let upstream = Arc::new(Upstream::new(&setup.server, setup.pins));
@@ -203,19 +203,19 @@ impl Gateway {
         })
     }
 
-    /// What the server says of a tool, by its name in the config.
+    /// The definition of a tool, by its name in the config.
     #[must_use]
     pub fn definition(&self, tool: &str) -> Option<ToolDefinition> {
         self.upstream.definition(tool)
     }
 
-    /// A new conversation.
+    /// Opens a new connection.
     #[must_use]
     pub fn link(self: &Arc<Self>) -> Arc<Link> {
         self.link_sharing(Asked::default())
     }
 
-    /// A new conversation in which the server's questions of others may be answered too.
+    /// Opens a new connection that also accepts answers to the server's requests on other connections.
     pub(crate) fn link_sharing(self: &Arc<Self>, asked: Asked) -> Arc<Link> {
         self.drive_woken();
         let number = self.next_link.fetch_add(1, Ordering::Relaxed);
@@ -228,7 +228,7 @@ impl Gateway {
         link
     }
 
-    /// Calls that a person's answer woke are driven on by a thread of their own.
+    /// Starts a thread that polls the calls that an answer of a person woke up.
     fn drive_woken(&self) {
         let woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(woken) = woken {
@@ -236,7 +236,7 @@ impl Gateway {
         }
     }
 
-    /// Gives a call up that was not sent. False if it was: then it runs to its end.
+    /// Withdraws a call. Returns false if it was already sent: then it runs to its end.
     pub(crate) fn give_up(&self, call: &Call) -> bool {
         let withdrawn = call.flight.withdraw();
         if withdrawn {
@@ -246,13 +246,13 @@ impl Gateway {
         withdrawn
     }
 
-    /// Tells those who wait for a person that they still do, and those who wait for a server that hangs that it does.
-    /// To be called every few seconds.
+    /// Sends progress to clients whose calls wait for approval, and stops waiting for a server that does not list its
+    /// tools. Call this every few seconds.
     pub fn heartbeat(&self, beat: u64) {
         self.heartbeat_after(beat, list::LIST_PATIENCE);
     }
 
-    /// The same with another patience.
+    /// Version of [`Self::heartbeat`] with another time limit for the server's list of tools.
     pub fn heartbeat_after(&self, beat: u64, patience: std::time::Duration) {
         let links: Vec<Arc<Link>> = {
             let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
@@ -263,14 +263,14 @@ impl Gateway {
             let Some(token) = &call.progress else { continue };
             let told = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params":
                 {"progressToken": token, "progress": beat, "message": "waiting for a person to approve"}});
-            // A client that is gone is noticed by whoever reads it.
+            // The code that reads from the client notices if it is gone.
             let _ = call.to_client.note(told.to_string().as_bytes());
         }
     }
 }
 
 impl Link {
-    /// Reads what the client sends, until it ends.
+    /// Reads messages from the client until it ends.
     pub fn serve_client(self: &Arc<Self>, ways: &Ways, input: impl Read) -> Ended {
         let mut lines = Lines::new(input);
         let ended = loop {
@@ -292,7 +292,7 @@ impl Link {
         ended
     }
 
-    /// Reads what the server sends, until it ends. Then whoever still waits is told so.
+    /// Reads messages from the server until it ends, then answers every open request with an error.
     pub fn serve_server(self: &Arc<Self>, ways: &Ways, input: impl Read) -> Ended {
         let mut lines = Lines::new(input);
         let ended = loop {
@@ -308,7 +308,7 @@ impl Link {
             }
         };
         self.server_is_gone(match &ended {
-            Ended::TooLong => "the server sent a message that is too long, and is not listened to any more",
+            Ended::TooLong => "the server sent a message that is too long, so askfirst stopped reading",
             Ended::Closed | Ended::Broken(_) => "the server ended before it answered",
         });
         ended
@@ -326,7 +326,7 @@ impl Link {
         (self.gateway.tell)(text);
     }
 
-    /// The name of a request in the record: its id, and which conversation it belongs to where there are several.
+    /// The name of a request in the audit log: its id, after the number of the connection if there are several.
     pub(crate) fn key(&self, id: &Id) -> String {
         match self.number {
             0 => id.json().to_string(),
@@ -334,7 +334,7 @@ impl Link {
         }
     }
 
-    /// Calls that the server has not been sent.
+    /// The calls that were not sent to the server yet.
     fn unsent(&self) -> Vec<Arc<Call>> {
         let state = self.state();
         let calls = state.waiting.values().filter_map(|waiting| match waiting {
@@ -344,7 +344,7 @@ impl Link {
         calls.collect()
     }
 
-    /// A call has come to its end: the client gets the server's answer as it came, or the reason why there is none.
+    /// Ends a call: the client gets the server's answer unchanged, or the reason why there is none.
     pub(crate) fn finish(&self, id: &Id, flight: &Arc<Flight>, outcome: Outcome) {
         let Some(call) = self.state().take_call(id, flight) else { return };
         let say = |why: &str| Kept::Own(failure(id, why, call.results));
@@ -362,7 +362,8 @@ impl Link {
             (None, Outcome::Failed(error)) => say(&error.to_string()),
             (None, Outcome::Done(_)) => say("the answer was lost"),
         };
-        // A client that is gone is noticed by whoever reads it. One that came back hears on its new stream.
+        // The code that reads from the client notices if it is gone. A client that reconnected reads on its new
+        // stream.
         if call.to_client.line(&line).is_err()
             && let Some(back) = back
         {
@@ -370,8 +371,8 @@ impl Link {
         }
     }
 
-    /// Nobody waits for this request any more: a question about it is withdrawn. Says whether there was one. A call that
-    /// is being let go at this moment either is never sent, or has been and is the server's.
+    /// Withdraws a call and its approval request. Returns whether it did: a call that is just being sent stays with
+    /// the server.
     pub(crate) fn withdraw(&self, id: &Id) -> bool {
         let call = {
             let mut state = self.state();
@@ -387,7 +388,7 @@ impl Link {
         self.gateway.give_up(&call)
     }
 
-    /// There will be no answer to this request, and whoever asked is told so in another way.
+    /// Ends a request without an answer. The caller reports the reason to the client.
     pub(crate) fn fail(&self, id: &Id, why: &str) {
         let waiting = self.state().take(id);
         if let Some(Waiting::Call(call)) = waiting {
@@ -395,7 +396,7 @@ impl Link {
         }
     }
 
-    /// There will be no answer to this request, and whoever asked is told so.
+    /// Ends a request without an answer, and reports the reason to the client.
     pub(crate) fn lost(&self, id: &Id, why: &str) {
         if is_own(id) {
             self.tell(&format!("the server does not list its tools: {why}"));
@@ -408,7 +409,7 @@ impl Link {
     }
 
     fn tell_lost(&self, id: &Id, waiting: Waiting, why: &str) {
-        // A client that is gone is noticed by whoever reads it.
+        // The code that reads from the client notices if it is gone.
         let _ = match waiting {
             Waiting::Call(call) => {
                 self.end_without_answer(&call, why);
@@ -420,7 +421,7 @@ impl Link {
         };
     }
 
-    /// The record says how it ended.
+    /// Ends a call without an answer, so that the audit log gets its outcome.
     fn end_without_answer(&self, call: &Call, why: &str) {
         if !self.gateway.give_up(call) {
             call.flight.fail(why);
@@ -428,7 +429,7 @@ impl Link {
         }
     }
 
-    /// Nobody waits any more: questions are withdrawn. What the server was sent runs to its end and is recorded.
+    /// Withdraws all approval requests. Calls that were sent run to their end and are logged.
     pub(crate) fn client_is_gone(&self) {
         for _ in 0..PATIENCE_STEPS {
             if !self.holds_calls() {
@@ -439,7 +440,7 @@ impl Link {
         self.withdraw_all();
     }
 
-    /// Every question is withdrawn.
+    /// Withdraws all approval requests.
     pub(crate) fn withdraw_all(&self) {
         let parked = self.gateway.parked.of(self.number);
         for call in self.unsent().iter().chain(&parked) {
@@ -447,7 +448,7 @@ impl Link {
         }
     }
 
-    /// Nobody will answer any more.
+    /// Answers every open request with an error.
     pub(crate) fn server_is_gone(&self, why: &str) {
         let waiting: Vec<(Id, Waiting)> = {
             let mut state = self.state();
@@ -460,7 +461,7 @@ impl Link {
         }
     }
 
-    /// Whether nobody waits for an answer.
+    /// Whether no request is open.
     pub(crate) fn is_idle(&self) -> bool {
         self.state().waiting.is_empty()
     }

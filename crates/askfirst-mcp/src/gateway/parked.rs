@@ -1,5 +1,5 @@
-//! Calls that wait for their client to come back with an answer: it was given the question as a result, and makes the
-//! same call again. Each is found by a handle that nobody can guess, and only by the call that it belongs to.
+//! Calls that wait for their client to return with an answer. The client got the approval request as a result, and
+//! repeats the call. Each call has a handle that no one can guess, and only the same call can use it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,7 +12,7 @@ use crate::elicit::{Carried, INPUT};
 use crate::message::Id;
 use crate::out::Ways;
 
-/// Where a call is waited for at this moment: the conversation and the request.
+/// The current connection and request of a call.
 pub(crate) struct Home(Mutex<(Weak<Link>, Id)>);
 
 impl Home {
@@ -20,7 +20,7 @@ impl Home {
         Arc::new(Self(Mutex::new((Arc::downgrade(link), id.clone()))))
     }
 
-    /// None if nobody is there any more.
+    /// The connection and the request, or `None` if the connection has ended.
     pub(crate) fn now(&self) -> Option<(Arc<Link>, Id)> {
         let home = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Some((home.0.upgrade()?, home.1.clone()))
@@ -36,7 +36,7 @@ impl Home {
 pub(crate) struct Parked(Mutex<HashMap<String, Left>>);
 
 struct Left {
-    /// The conversation that it was left in.
+    /// The connection on which the client made the call.
     link: u64,
     tool: String,
     args: Args,
@@ -48,24 +48,24 @@ impl Parked {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call has come to its end.
+    /// Removes a call that has ended.
     pub(crate) fn over(&self, id: CallId) {
         self.all().retain(|_, left| left.call.id != id);
     }
 
-    /// Those that were left in a conversation, which ends.
+    /// Removes and returns the calls of a connection that ends.
     pub(crate) fn of(&self, link: u64) -> Vec<Arc<Call>> {
         self.all().extract_if(|_, left| left.link == link).map(|(_, left)| left.call).collect()
     }
 
-    /// The call that a handle belongs to. Another call cannot take its answer.
+    /// Takes the call that belongs to a handle. A call with another tool or other arguments gets an error.
     fn take(&self, handle: &str, tool: &str, args: &Args) -> Result<Arc<Call>, Option<Arc<Call>>> {
         let left = self.all().remove(handle).ok_or(None)?;
         if left.tool == tool && left.args == *args { Ok(left.call) } else { Err(Some(left.call)) }
     }
 }
 
-/// A call that is made again.
+/// A call that the client repeats with its answer.
 pub(crate) struct Again<'a> {
     pub(crate) handle: &'a str,
     pub(crate) tool: &'a str,
@@ -75,7 +75,7 @@ pub(crate) struct Again<'a> {
 }
 
 impl Link {
-    /// Has the client of a call asked by its result. The call waits on, so that it can time out.
+    /// Sends an approval request as the result of a call. The call keeps waiting, so that it can time out.
     pub(crate) fn park(home: &Home, tool: &str, args: &Args, carried: Carried) {
         let Carried { handle, params } = carried;
         let Some((link, id)) = home.now() else { return };
@@ -87,17 +87,17 @@ impl Link {
             Left { link: link.number, tool: tool.to_owned(), args: args.clone(), call: Arc::clone(&call) };
         link.gateway.parked.all().insert(handle, left);
         let line = json!({"jsonrpc": "2.0", "id": id.json(), "result": result}).to_string();
-        // A client that is gone does not come back, and then time runs out.
+        // If the client is gone, it does not return and the call times out.
         let _ = call.to_client.line(line.as_bytes());
     }
 
-    /// A client comes back with its answer to a question about the call that it makes again.
+    /// Continues a parked call with the client's answer.
     pub(crate) fn take_up(self: &Arc<Self>, ways: &Ways, id: &Id, again: &Again<'_>) -> std::io::Result<()> {
         let refused = |call: Option<Arc<Call>>| {
             if let Some(call) = call {
                 self.gateway.give_up(&call);
             }
-            refuse(&*ways.to_client, Some(id), -32602, "nothing waits for this answer")
+            refuse(&*ways.to_client, Some(id), -32602, "no call waits for this answer")
         };
         let Some(elicit) = &self.gateway.elicit else { return refused(None) };
         let call = match self.gateway.parked.take(again.handle, again.tool, again.args) {
@@ -123,7 +123,7 @@ impl Link {
         if elicit.carried_back(again.handle, again.answers) {
             return Ok(());
         }
-        // The question is over, and with it the call.
+        // The approval request has ended, and so has the call.
         match self.state().take(id) {
             Some(_) => refused(Some(here)),
             None => Ok(()),

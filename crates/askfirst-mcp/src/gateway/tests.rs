@@ -146,7 +146,7 @@ fn a_call_that_is_cancelled_before_it_is_sent_never_is_and_the_record_says_so() 
     assert!(desk.heard.lock().unwrap().is_empty());
     assert_eq!(events(&desk).last().unwrap(), "executed");
     let told = desk.events.lock().unwrap().last().unwrap().to_string();
-    assert!(told.contains("given up before it was sent"), "{told}");
+    assert!(told.contains("canceled before it was sent"), "{told}");
     assert!(link.is_idle());
     // Its answer is none.
     link.from_server(&ways, ANSWER.as_bytes().into()).unwrap();

@@ -1,4 +1,4 @@
-//! What the gateway itself says to a client.
+//! Messages of the gateway itself to a client.
 
 use askfirst::{Because, Refusal};
 use serde_json::{Value, json};
@@ -7,18 +7,18 @@ use super::Results;
 use crate::message::Id;
 use crate::out::Out;
 
-/// A JSON-RPC error.
+/// Builds a JSON-RPC error.
 pub(crate) fn error(id: Option<&Id>, code: i32, why: &str) -> Vec<u8> {
     let id = id.map_or(Value::Null, Id::json);
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}}).to_string().into_bytes()
 }
 
-/// A JSON-RPC error to the client.
+/// Sends a JSON-RPC error to the client.
 pub(crate) fn refuse(to: &dyn Out, id: Option<&Id>, code: i32, why: &str) -> std::io::Result<()> {
     to.line(&error(id, code, why))
 }
 
-/// A result that says that a call did not run.
+/// Builds a result that reports that a call did not run.
 pub(super) fn failure(id: &Id, why: &str, results: Results) -> Vec<u8> {
     let content = json!([{"type": "text", "text": why}]);
     let result = match results {
@@ -28,10 +28,10 @@ pub(super) fn failure(id: &Id, why: &str, results: Results) -> Vec<u8> {
     json!({"jsonrpc": "2.0", "id": id.json(), "result": result}).to_string().into_bytes()
 }
 
-/// What the agent is told, with what decided, so that it can do something else.
+/// The text of a refusal for the agent, with its reasons, so that the agent can try something else.
 pub(crate) fn refused(refusal: &Refusal) -> String {
     let mut text = refusal.to_string();
-    // What stands in no file and was said already is not said twice.
+    // A reason without a file that repeats the refusal is left out.
     let news = |because: &&Because| because.file.is_some() || !because.text.ends_with(&*refusal.reason);
     for because in refusal.because.iter().filter(news) {
         text.push_str("\nbecause: ");
@@ -40,7 +40,7 @@ pub(crate) fn refused(refusal: &Refusal) -> String {
     text
 }
 
-/// The server's answer with one more line in its content.
+/// Adds one line to the content of the server's answer.
 pub(super) fn with_note(line: &[u8], note: &str) -> Vec<u8> {
     let Ok(mut message) = askfirst::json::parse_object(line) else { return line.to_vec() };
     let content = message.get_mut("result").and_then(|result| result.get_mut("content"));

@@ -1,4 +1,5 @@
-//! Which of a client's open requests hears what a server says without having been asked, and how much may wait for it.
+//! Chooses which open request of a client gets a message that the server sends on its own, and limits the waiting
+//! bytes.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,11 +15,11 @@ use super::reply::SLOW;
 use crate::message::{From, Id, Message, read};
 use crate::out::Out;
 
-/// How much may wait for a client before its server has to.
+/// The bytes that may wait for a client before its server has to wait.
 const SOON: usize = 1 << 20;
-/// How much may wait for a client at all.
+/// The largest number of bytes that may wait for a client.
 const MOST: usize = 64 << 20;
-/// How many messages wait for a client that has no request open.
+/// The number of messages that may wait for a client without an open request.
 const KEPT: usize = 256;
 
 /// The server's end of one open request.
@@ -27,7 +28,7 @@ pub(crate) struct Post {
     held: Arc<Held>,
 }
 
-/// The client's end of it.
+/// The client's end of one open request.
 pub(crate) struct PostEnd {
     messages: UnboundedReceiver<Vec<u8>>,
     held: Arc<Held>,
@@ -80,7 +81,7 @@ impl Drop for PostEnd {
 }
 
 impl Out for Post {
-    /// Waits for room where that holds up one server only; on the thread that serves everybody, too much is an error.
+    /// Waits for room on a thread that serves one server. On the shared runtime thread, too much data is an error.
     fn line(&self, line: &[u8]) -> io::Result<()> {
         let mut bytes = self.held.bytes();
         if Handle::try_current().is_err() {
@@ -100,7 +101,7 @@ impl Out for Post {
     }
 }
 
-/// The open requests of one conversation.
+/// The open requests of one connection.
 #[derive(Default)]
 pub(crate) struct Board {
     open: Mutex<Open>,
@@ -109,7 +110,7 @@ pub(crate) struct Board {
 
 #[derive(Default)]
 struct Open {
-    /// A stream that the client keeps open for this.
+    /// A stream that the client keeps open for messages that answer no request.
     stream: Option<Arc<Post>>,
     posts: Vec<Asking>,
     kept: VecDeque<Vec<u8>>,
@@ -126,7 +127,7 @@ impl Board {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request is open.
+    /// Adds an open request.
     pub(crate) fn add(&self, id: Id, progress: Option<Value>, post: Arc<Post>) {
         self.open().posts.push(Asking { id, progress, post });
     }
@@ -135,7 +136,7 @@ impl Board {
         self.open().posts.retain(|asking| !Arc::ptr_eq(&asking.post, post));
     }
 
-    /// Whether a request with this id, or this way to report progress, is open.
+    /// Whether a request with this id or this progress token is open.
     pub(crate) fn has(&self, id: &Id, progress: Option<&Value>) -> bool {
         let same = |asking: &Asking| {
             asking.id == *id || (progress.is_some() && asking.progress.as_ref() == progress)
@@ -143,7 +144,7 @@ impl Board {
         self.open().posts.iter().any(same)
     }
 
-    /// Puts up a stream for what nobody asked for. False if there is one.
+    /// Sets the stream for messages that answer no request. Returns false if there already is an open one.
     pub(crate) fn put_stream(&self, stream: &Arc<Post>) -> bool {
         let mut open = self.open();
         if open.stream.as_ref().is_some_and(|stream| stream.is_open()) {
@@ -166,7 +167,7 @@ impl Board {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Who hears a message.
+    /// Chooses the open request that gets a message.
     fn hearer(&self, line: &[u8]) -> Option<Arc<Post>> {
         let mut open = self.open();
         open.stream = open.stream.take().filter(|stream| stream.is_open());
@@ -204,7 +205,7 @@ impl Board {
 impl Out for Board {
     fn line(&self, line: &[u8]) -> io::Result<()> {
         if let Some(hearer) = self.hearer(line) {
-            // A client that leaves takes with it what was meant for it, and no more.
+            // If a client is gone, only the messages for that client are lost.
             let _ = hearer.line(line);
         }
         Ok(())
@@ -218,5 +219,5 @@ impl Out for Board {
     }
 }
 
-/// How long a conversation that nobody uses is kept when others need its place.
+/// How long a connection must be unused before it may be closed to make room for others.
 pub(crate) const IDLE: Duration = Duration::from_secs(600);

@@ -1,6 +1,6 @@
-//! A client's messages to a server behind an address, one request each, and what comes back as messages again.
+//! Sends a client's messages to a server behind a URL, one HTTP request each, and turns the responses into messages.
 //!
-//! The session is kept here, and a stream that breaks off is taken up where it ended.
+//! It keeps the session, and resumes a stream that breaks off.
 
 use std::collections::HashMap;
 use std::io;
@@ -28,18 +28,18 @@ use crate::lines::MAX_LINE;
 use crate::message::{From, Id, Message, read};
 use crate::out::{Out, Ways};
 
-/// How many messages may wait to be sent.
+/// The number of messages that may wait to be sent.
 const QUEUE: usize = 64;
 /// How long a notification may take before the next message is sent.
 const NOTICE: Duration = Duration::from_secs(10);
-/// How long to wait before a stream is taken up again, unless the server says.
+/// How long to wait before a stream is resumed, unless the server sends a time.
 const RETRY: Duration = Duration::from_secs(1);
 const SHORTEST_RETRY: Duration = Duration::from_millis(50);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
-/// How often a stream is taken up again without anything new on it.
+/// How often a stream is resumed without a new event.
 const TRIES: u32 = 10;
 
-/// A conversation with a server behind an address.
+/// A connection to a server behind a URL.
 pub(crate) struct Bridge {
     core: Arc<Core>,
     messages: mpsc::Sender<Given>,
@@ -64,7 +64,7 @@ struct Core {
 struct Known {
     session: Option<HeaderValue>,
     version: Option<HeaderValue>,
-    /// What is on its way, and whether leaving its stream gives it up.
+    /// The requests in flight, and whether closing the stream of a request cancels it.
     running: HashMap<Id, (AbortHandle, Leaving)>,
     listening: Option<AbortHandle>,
 }
@@ -75,7 +75,7 @@ enum Leaving {
     IsNothing,
 }
 
-/// Where the gateway's messages to the server go.
+/// The destination of the gateway's messages to the server.
 struct ToServer {
     messages: mpsc::Sender<Given>,
     to_client: Arc<dyn Out>,
@@ -179,7 +179,7 @@ impl Core {
         self.ended.store(true, Ordering::Release);
     }
 
-    /// Nothing more will be asked.
+    /// Ends the connection and its session.
     async fn end(&self) {
         let (running, listening, headers) = {
             let mut known = self.known();
@@ -187,7 +187,7 @@ impl Core {
             (running, known.listening.take(), known.session.is_some().then(|| self.headers_of(&known)))
         };
         running.iter().chain(&listening).for_each(AbortHandle::abort);
-        self.link.server_is_gone("the conversation was ended");
+        self.link.server_is_gone("the connection was closed");
         if let Some(headers) = headers {
             let ending = self.target.send(Method::DELETE, headers, Bytes::new());
             let _ = tokio::time::timeout(Duration::from_secs(2), ending).await;
@@ -237,7 +237,7 @@ impl Core {
                     core.known().running.remove(&of);
                 });
                 if first {
-                    // What follows needs to know the session.
+                    // The next messages need the session id.
                     let _ = task.await;
                 } else if !task.is_finished() {
                     self.known().running.insert(id, (task.abort_handle(), leaving));
@@ -262,7 +262,7 @@ impl Core {
         }
     }
 
-    /// Where leaving a stream is how a request is given up, that is done.
+    /// Cancels a request by closing its stream, if its revision works that way. Returns whether it did.
     fn give_up(&self, params: Option<&Value>) -> bool {
         let id = match params.and_then(|params| params.get("requestId")) {
             Some(Value::String(text)) => Id::Text(text.clone()),
@@ -279,7 +279,7 @@ impl Core {
         }
         known.running.remove(&id);
         drop(known);
-        self.link.fail(&id, "the client gave it up");
+        self.link.fail(&id, "the client canceled it");
         true
     }
 
@@ -301,7 +301,7 @@ impl Core {
         Some(Ways { to_client: Arc::clone(to_client), to_server: Arc::new(to_server) })
     }
 
-    /// Sends a request and takes what comes back, until it is answered.
+    /// Sends a request and handles the response until the request is answered.
     async fn request(
         self: &Arc<Self>,
         id: &Id,
@@ -310,7 +310,7 @@ impl Core {
         to_client: &Arc<dyn Out>,
         first: bool,
     ) -> Result<(), String> {
-        let ways = self.ways(to_client).ok_or("the conversation was ended")?;
+        let ways = self.ways(to_client).ok_or("the connection was closed")?;
         let mut after = headers.clone();
         let response =
             self.target.send(Method::POST, headers, line.into()).await.map_err(|e| e.to_string())?;
@@ -357,10 +357,10 @@ impl Core {
         if !is_json(&response) {
             return Err(match status {
                 StatusCode::NOT_FOUND if self.known().session.is_some() => {
-                    "the server has ended the session; hint: connect anew".to_owned()
+                    "the server has ended the session; hint: connect again".to_owned()
                 }
                 status if status.is_redirection() => {
-                    "the server sends us elsewhere, which is not followed; hint: use that address".to_owned()
+                    "the server redirects to another URL; hint: use that URL".to_owned()
                 }
                 status => format!("the server answered with {status}"),
             });
@@ -377,13 +377,13 @@ impl Core {
             Ok(Message::Response { id: None, .. }) => {
                 let said = askfirst::json::parse_object(&body).ok();
                 let said = said.as_ref().and_then(|said| said.get("error")?.get("message")?.as_str());
-                Err(format!("the server answered with {status}: {}", said.unwrap_or("no reason")))
+                Err(format!("the server answered with {status}: {}", said.unwrap_or("no reason given")))
             }
-            Ok(_) | Err(_) => Err(format!("the server answered with {status} and no answer")),
+            Ok(_) | Err(_) => Err(format!("the server answered with {status}, but sent no valid answer")),
         }
     }
 
-    /// Takes a stream to its end. Says whether the request was answered on it.
+    /// Reads a stream to its end. Returns whether it answered the request.
     async fn take_stream(
         self: &Arc<Self>,
         ways: &Ways,
@@ -393,7 +393,7 @@ impl Core {
         first: bool,
     ) -> Result<bool, String> {
         if response.headers().contains_key(CONTENT_ENCODING) {
-            return Err("the server packs its answers".to_owned());
+            return Err("the server sent a compressed answer".to_owned());
         }
         let mut body = response.into_body();
         let mut splitter = Splitter::default();
@@ -426,7 +426,7 @@ impl Core {
         }
     }
 
-    /// The revision that the server has settled on.
+    /// Stores the revision that the server chose.
     fn learn(&self, line: &[u8], first: bool) {
         if !first {
             return;
@@ -437,7 +437,7 @@ impl Core {
         self.known().version = version.and_then(|version| HeaderValue::from_str(version).ok());
     }
 
-    /// Listens to what the server says by itself, if it does.
+    /// Listens for messages that the server sends on its own, if it offers a stream for them.
     fn listen(self: &Arc<Self>) {
         let core = Arc::clone(self);
         let listening = tokio::spawn(async move {
@@ -469,7 +469,7 @@ impl Core {
     }
 }
 
-/// Where a stream ended.
+/// The position at which a stream ended.
 #[derive(Default)]
 struct Last {
     id: Option<HeaderValue>,

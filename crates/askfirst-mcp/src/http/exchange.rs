@@ -1,4 +1,4 @@
-//! One request of a client and what becomes of it: judged, sent on, and its answer relayed event by event.
+//! One request of a client: the gateway checks it, forwards it, and relays its answer event by event.
 
 mod relay;
 
@@ -25,24 +25,24 @@ use crate::lines::MAX_LINE;
 use crate::message::{From, Id, Message, read};
 use crate::out::{Out, Ways};
 
-/// How long the gateway may take to finish an answer that has come.
+/// How long the gateway may take to finish an answer that has arrived.
 const FINISH: Duration = Duration::from_secs(10);
-/// How much of an error page is passed on.
+/// The largest part of an error page that is forwarded, in bytes.
 const PAGE: usize = 64 << 10;
 
-/// What the gateway does with a message.
+/// The destination that the gateway chose for a message.
 enum News {
-    /// The server gets it.
+    /// To the server.
     ToServer(Vec<u8>),
-    /// The client gets it, as an answer or for one.
+    /// To the client, as the answer or as its replacement.
     ToClient(Vec<u8>),
-    /// The client gets it, besides.
+    /// To the client, in addition to the answer.
     Note(Vec<u8>),
 }
 
 struct ToServer(UnboundedSender<News>);
 struct ToClient(UnboundedSender<News>);
-/// What comes along with the gateway's own requests is for nobody.
+/// Drops messages that arrive together with the answers to the gateway's own requests.
 struct Nowhere;
 
 fn gone<T>(_: T) -> io::Error {
@@ -75,7 +75,7 @@ impl Out for Nowhere {
     }
 }
 
-/// One request.
+/// One request of a client.
 pub(crate) struct Exchange {
     door: Arc<Proxy>,
     link: Arc<Link>,
@@ -85,7 +85,7 @@ pub(crate) struct Exchange {
     heard: Option<oneshot::Receiver<Reply>>,
     id: Option<Id>,
     headers: HeaderMap,
-    /// Whether the client can ask for the rest on another stream.
+    /// Whether the client can read the rest on another stream.
     resumable: bool,
     answered: bool,
     _held: Option<OwnedSemaphorePermit>,
@@ -118,7 +118,7 @@ impl Exchange {
         }
     }
 
-    /// Lets the exchange run by itself: a client that leaves does not take it along.
+    /// Runs the exchange as a task of its own, so that it continues if the client leaves.
     async fn run<F: Future<Output = ()> + Send + 'static>(mut self, go: impl FnOnce(Self) -> F) -> Reply {
         let heard = self.heard.take();
         tokio::spawn(go(self));
@@ -129,13 +129,13 @@ impl Exchange {
         }
     }
 
-    /// A message of the client's.
+    /// Handles a message of the client.
     pub(crate) async fn post(mut self, message: Message<'_>, body: &Bytes, first: bool) -> Reply {
         if self.link.read_from_client(&self.ways, message, body[..].into()).is_err() {
             return reply::empty(StatusCode::INTERNAL_SERVER_ERROR);
         }
         if self.id.is_none() {
-            // Nothing is waited for: it has gone somewhere by now, or nowhere.
+            // A message without an id needs no wait: the gateway has already forwarded, answered or dropped it.
             return match self.news.try_recv() {
                 Ok(News::ToServer(line)) => {
                     self.run(async move |mut exchange| exchange.forward(line, false, None).await).await
@@ -150,7 +150,7 @@ impl Exchange {
         self.run(async move |mut exchange| exchange.wait(body, first).await).await
     }
 
-    /// A stream that the client asks for.
+    /// Relays a stream that the client requested.
     pub(crate) async fn get(self) -> Reply {
         self.run(async move |mut exchange| {
             let sent = exchange.door.target.send(Method::GET, exchange.headers.clone(), Bytes::new());
@@ -163,7 +163,7 @@ impl Exchange {
         .await
     }
 
-    /// The end of a session.
+    /// Ends a session.
     pub(crate) async fn delete(self) -> Reply {
         self.run(async move |mut exchange| {
             let sent = exchange.door.target.send(Method::DELETE, exchange.headers.clone(), Bytes::new());
@@ -175,7 +175,7 @@ impl Exchange {
         .await
     }
 
-    /// Until the server gets the request, or the client its answer.
+    /// Waits until the gateway sends the request to the server, or the answer to the client.
     async fn wait(&mut self, body: Bytes, first: bool) {
         loop {
             let news = tokio::select! {
@@ -196,16 +196,16 @@ impl Exchange {
         }
     }
 
-    /// The client has left before the server got anything: nobody needs to be asked any more.
+    /// Withdraws the approval request of a client that left before its request was sent.
     fn client_left(&mut self) {
         if let Some(id) = &self.id
             && !self.link.withdraw(id)
         {
-            self.link.fail(id, "the client left before it was sent");
+            self.link.fail(id, "the client left before the request was sent");
         }
     }
 
-    /// Sends the message on and relays what comes back.
+    /// Sends the message to the server and relays the response.
     async fn forward(&mut self, line: Vec<u8>, first: bool, body: Option<&Bytes>) {
         let mut headers = self.headers.clone();
         if let Err(why) = self.mirror_args(&mut headers, &line, body) {
@@ -227,7 +227,8 @@ impl Exchange {
                     if stateless {
                         return self.abandon();
                     }
-                    // In older revisions leaving is not giving up: the call runs to its end and is recorded.
+                    // In older revisions a closed stream does not cancel the request: the call runs to its end and is
+                    // logged.
                     self.client = Client::Done;
                 }
             }
@@ -238,7 +239,7 @@ impl Exchange {
                 if first && let Some(session) = session_of(&response) {
                     let link = Arc::clone(&self.link);
                     if self.door.session(&session, || link).is_none() {
-                        self.link.tell("there are too many sessions: this one is not kept");
+                        self.link.tell("there are too many sessions, so askfirst does not keep this one");
                     }
                 }
                 if is_stream(&response) {
@@ -252,7 +253,7 @@ impl Exchange {
         }
     }
 
-    /// Headers that say what the arguments are: checked, and written anew where a person changed these.
+    /// Checks the headers that mirror the arguments, and replaces them if a person edited the arguments.
     fn mirror_args(
         &self,
         headers: &mut HeaderMap,
@@ -272,14 +273,14 @@ impl Exchange {
         mirror::is_stateless(self.headers.get(VERSION).and_then(|value| value.to_str().ok()))
     }
 
-    /// The client has left, which gives the request up.
+    /// Ends a request that the client canceled by closing its stream.
     fn abandon(&mut self) {
         if let Some(id) = &self.id {
-            self.link.fail(id, "the client left before it was answered");
+            self.link.fail(id, "the client left before the request was answered");
         }
     }
 
-    /// A request of the gateway's own.
+    /// Sends a request of the gateway itself.
     fn aside(&self, method: &'static str, line: Vec<u8>) {
         let (door, link) = (Arc::clone(&self.door), Arc::clone(&self.link));
         let ways = Ways { to_client: Arc::new(Nowhere), to_server: Arc::clone(&self.ways.to_server) };
@@ -298,7 +299,7 @@ impl Exchange {
         });
     }
 
-    /// The server cannot be reached.
+    /// Reports that the server cannot be reached.
     async fn fail(&mut self, why: &TargetError) {
         let status = match why {
             TargetError::Late => StatusCode::GATEWAY_TIMEOUT,
@@ -315,20 +316,20 @@ impl Exchange {
         self.client.end(status, HeaderMap::new(), error).await;
     }
 
-    /// An answer that is one message.
+    /// Forwards an answer that is one message.
     async fn pass_message(&mut self, response: Response<Incoming>) {
         let (head, body) = response.into_parts();
         let headers = passed_back(&head.headers);
         let body = match tokio::time::timeout(ANSWER, Limited::new(body, MAX_LINE).collect()).await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(e)) => {
-                let why = format!("the server's answer cannot be read: {}", cause(&*e));
+                let why = format!("cannot read the server's answer: {}", cause(&*e));
                 return self.fail_with(StatusCode::BAD_GATEWAY, &why).await;
             }
             Err(_) => return self.fail(&TargetError::Late).await,
         };
         if matches!(head.status.as_u16(), 401 | 403) {
-            let why = format!("the server refuses us: {}", head.status);
+            let why = format!("the server refused access: {}", head.status);
             return self.fail_with(StatusCode::BAD_GATEWAY, &why).await;
         }
         let told = self.link.from_server(&self.ways, body[..].into());
@@ -339,16 +340,16 @@ impl Exchange {
         match line {
             Some(line) => {
                 if let Some(id) = &self.id {
-                    // An error that names no request ends this one all the same.
+                    // An error without a request id ends this request too.
                     self.link.fail(id, "the server answered with an error");
                 }
                 self.client.end(head.status, headers, line).await;
             }
-            None => self.fail_with(StatusCode::BAD_GATEWAY, "the server's answer is none").await,
+            None => self.fail_with(StatusCode::BAD_GATEWAY, "the server sent an invalid answer").await,
         }
     }
 
-    /// What the gateway makes of an answer that has come.
+    /// Waits for the gateway's version of an answer that has arrived.
     async fn answer(&mut self) -> Option<Vec<u8>> {
         let wait = async {
             loop {
@@ -362,14 +363,14 @@ impl Exchange {
         tokio::time::timeout(FINISH, wait).await.ok().flatten()
     }
 
-    /// An answer that is no message.
+    /// Forwards an answer that is not a message.
     async fn pass_page(&mut self, response: Response<Incoming>) {
         let (head, body) = response.into_parts();
         let status = head.status;
         if status.is_redirection() || matches!(status.as_u16(), 401 | 403) {
             let why = match status.is_redirection() {
-                true => "the server sends us elsewhere, which is not followed; hint: use that address",
-                false => "the server refuses us; hint: check its token",
+                true => "the server redirects to another URL; hint: use that URL",
+                false => "the server refused access; hint: check its token",
             };
             return self.fail_with(StatusCode::BAD_GATEWAY, why).await;
         }
@@ -387,7 +388,7 @@ impl Exchange {
     }
 }
 
-/// The method of a request of the gateway's own.
+/// The method of a request of the gateway itself, or `None` for any other message.
 fn own(line: &[u8]) -> Option<&'static str> {
     match read(line, From::Server) {
         Ok(Message::Request { id, .. }) if is_own(&id) => Some("tools/list"),
@@ -395,7 +396,7 @@ fn own(line: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// What the client gets to see of a server's headers.
+/// The headers of the server that the client gets.
 fn passed_back(headers: &HeaderMap) -> HeaderMap {
     let known = |name: &HeaderName| {
         [CONTENT_TYPE, CACHE_CONTROL, ALLOW, RETRY_AFTER].contains(name) || name.as_str().starts_with("mcp-")

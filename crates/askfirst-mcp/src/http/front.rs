@@ -1,7 +1,7 @@
-//! The door for clients that come over HTTP: who may come in, and how much they may bring.
+//! The HTTP listener: it decides which clients may connect, and how much they may send.
 //!
-//! Browsers are kept out (names of hosts and origins), strangers too (a token), and so is whoever sends too much or
-//! too slowly. What is refused here has not been read.
+//! It refuses browsers (by host name and origin), clients without the token, and requests that are too large or too
+//! slow. It refuses them before it reads the message.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -26,68 +26,68 @@ use super::reply::{self, Reply};
 use super::token::Token;
 use crate::lines::MAX_LINE;
 
-/// Where it is.
+/// The path of the endpoint.
 const PATH: &str = "/mcp";
-/// How many connections there may be.
+/// The largest number of connections.
 const CONNECTIONS: usize = 2048;
-/// How much all bodies together may take, in KiB.
+/// The memory for all request bodies together, in KiB.
 const BUDGET: usize = 256 << 10;
 /// How long the head of a request may take.
 const HEAD: Duration = Duration::from_secs(30);
 /// How long the body of a request may take.
 const BODY: Duration = Duration::from_secs(60);
-/// How long the head of a request may be.
+/// The largest head of a request, in bytes.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// Where clients come in.
+/// The settings of the listener.
 #[derive(Debug, Clone)]
 pub struct Listen {
     /// The address.
     pub address: SocketAddr,
-    /// What a client must show.
+    /// The token that clients must send.
     pub token: Option<Token>,
-    /// Names under which clients may call this machine, besides its own.
+    /// Host names that clients may use for this machine, in addition to its own.
     pub hosts: Vec<String>,
-    /// Origins of web pages that may come in, besides this machine's own.
+    /// Origins of web pages that may connect, in addition to this machine's own.
     pub origins: Vec<String>,
 }
 
-/// Why nobody can come in.
+/// The reason why clients cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum FrontError {
-    /// The address cannot be listened at.
-    #[error("`{0}` cannot be listened at: {1}")]
+    /// The address cannot be used.
+    #[error("cannot listen on `{0}`: {1}")]
     Bind(SocketAddr, std::io::Error),
     /// The runtime cannot be started.
-    #[error("the runtime cannot be started: {0}")]
+    #[error("cannot start the runtime: {0}")]
     Runtime(std::io::Error),
 }
 
-/// A door that is open.
+/// A listener that is bound to its address.
 pub struct Front {
     listener: TcpListener,
     rules: Listen,
 }
 
-/// A request that has come in.
+/// A request of a client.
 pub(crate) struct Asked {
     pub(crate) method: Method,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// What its body takes of the budget, for as long as it is held.
+    /// The share of the memory for bodies, held for as long as the body is.
     pub(crate) held: Option<OwnedSemaphorePermit>,
 }
 
-/// Whoever answers requests.
+/// Answers the requests of clients.
 pub(crate) trait Door: Send + Sync + 'static {
     fn answer(self: Arc<Self>, asked: Asked) -> Pin<Box<dyn Future<Output = Reply> + Send>>;
 }
 
 impl Front {
-    /// Opens the door. Nobody is answered yet.
+    /// Binds the address. The listener answers no one yet.
     ///
     /// # Errors
-    /// Fails if the address cannot be listened at.
+    /// Fails if the address cannot be used.
     pub fn open(rules: Listen) -> Result<Self, FrontError> {
         let address = rules.address;
         let bind = |e| FrontError::Bind(address, e);
@@ -96,14 +96,14 @@ impl Front {
         Ok(Self { listener, rules })
     }
 
-    /// The address for clients.
+    /// The URL for clients.
     #[must_use]
     pub fn url(&self) -> String {
         let address = self.listener.local_addr().unwrap_or(self.rules.address);
         format!("http://{address}{PATH}")
     }
 
-    /// Lets clients in, for as long as the process lives.
+    /// Serves clients for as long as the process lives.
     pub(crate) async fn serve(self, door: Arc<dyn Door>) -> std::io::Result<()> {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         let rules = Arc::new(Rules {
@@ -115,7 +115,7 @@ impl Front {
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
             let Ok((stream, _)) = listener.accept().await else {
-                // Too many files are open, or the client has left again.
+                // Too many files are open, or the client has already left.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
@@ -131,7 +131,7 @@ impl Front {
                     .header_read_timeout(HEAD)
                     .max_buf_size(HEAD_BYTES)
                     .serve_connection(TokioIo::new(stream), service);
-                // What a client does to its own connection is its own affair.
+                // An error on one connection affects only that client.
                 let _ = served.await;
                 drop(place);
             });
@@ -157,13 +157,13 @@ impl Rules {
         let refuse = |status, why: &str| Err(Box::new(reply::error(status, None, -32600, why)));
         let (head, body) = request.into_parts();
         if head.uri.path() != PATH {
-            return refuse(StatusCode::NOT_FOUND, "there is nothing here; hint: /mcp");
+            return refuse(StatusCode::NOT_FOUND, "not found; hint: use the path `/mcp`");
         }
         if !self.knows_host(&head.headers) {
-            return refuse(StatusCode::FORBIDDEN, "this is not the host that was meant");
+            return refuse(StatusCode::FORBIDDEN, "the host name in the request is not allowed");
         }
         if !self.knows_origin(&head.headers) {
-            return refuse(StatusCode::FORBIDDEN, "web pages from there may not come in");
+            return refuse(StatusCode::FORBIDDEN, "the origin of the web page is not allowed");
         }
         if !self.knows_token(&head.headers) {
             let mut reply =
@@ -176,15 +176,23 @@ impl Rules {
                 let json = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
                 let json = json.and_then(|kind| kind.split(';').next()).map(str::trim);
                 if !json.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
-                    return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is application/json");
+                    return refuse(
+                        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                        "`content-type` must be `application/json`",
+                    );
                 }
                 if head.headers.contains_key(CONTENT_ENCODING) {
-                    return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is not packed");
+                    return refuse(
+                        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                        "compressed messages are not supported",
+                    );
                 }
                 match tokio::time::timeout(BODY, self.read(body)).await {
                     Ok(Ok((body, held))) => (body, Some(held)),
                     Ok(Err((status, why))) => return refuse(status, why),
-                    Err(_) => return refuse(StatusCode::REQUEST_TIMEOUT, "the message took too long"),
+                    Err(_) => {
+                        return refuse(StatusCode::REQUEST_TIMEOUT, "the message took too long to arrive");
+                    }
                 }
             }
             Method::GET | Method::DELETE => (Bytes::new(), None),
@@ -203,7 +211,7 @@ impl Rules {
     ) -> Result<(Bytes, OwnedSemaphorePermit), (StatusCode, &'static str)> {
         const LARGE: (StatusCode, &str) = (StatusCode::PAYLOAD_TOO_LARGE, "the message is too long");
         const BUSY: (StatusCode, &str) =
-            (StatusCode::SERVICE_UNAVAILABLE, "too much is being held for others; hint: try again");
+            (StatusCode::SERVICE_UNAVAILABLE, "too many messages are in memory; hint: try again later");
         let told = body.size_hint().exact();
         let limit = u64::try_from(MAX_LINE).unwrap_or(u64::MAX);
         if told.is_some_and(|told| told > limit) {
@@ -216,7 +224,7 @@ impl Rules {
         let mut held = take(1)?;
         let mut read = BytesMut::new();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| (StatusCode::BAD_REQUEST, "the message ends in the middle"))?;
+            let frame = frame.map_err(|_| (StatusCode::BAD_REQUEST, "the message is incomplete"))?;
             let Ok(data) = frame.into_data() else { continue };
             if read.len() + data.len() > MAX_LINE {
                 return Err(LARGE);
@@ -230,7 +238,7 @@ impl Rules {
         Ok((read.freeze(), held))
     }
 
-    /// A page in a browser can make a name of its own lead to this machine; then the name is not one of ours.
+    /// A web page can point a name of its own at this machine, but that name is not one of ours.
     fn knows_host(&self, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next().and_then(|host| host.to_str().ok()), hosts.next()) else {
@@ -267,7 +275,7 @@ impl Rules {
     }
 }
 
-/// A host and its port. What is no number is no port: after `127.0.0.1:1@` another host may follow.
+/// Splits a host and its port. A port is digits only: in `127.0.0.1:1@host`, another host follows.
 fn split_port(host: &str) -> (&str, Option<&str>) {
     let is_number = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
     match host.rsplit_once(':') {

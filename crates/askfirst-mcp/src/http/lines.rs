@@ -1,4 +1,4 @@
-//! A client on standard streams, with servers of which some are behind addresses, or several servers at once.
+//! Serves one client on standard streams, with several servers or with servers behind URLs.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::lines::{Lines, Next, TooLong};
 use crate::out::Out;
 use crate::sink::Sink;
 
-/// How long servers may take to answer what a client that has ended has sent.
+/// How long servers may take to answer the requests of a client that has ended.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long they may take to hear that it is over.
+/// How long servers may take to end their sessions.
 const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Serves one client until it ends.

@@ -1,4 +1,4 @@
-//! Headers that mirror the body. A request in which the two disagree could be read in two ways, so it is refused.
+//! Headers that mirror the body. A request whose headers and body disagree is ambiguous, so it is refused.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::message::Message;
 
-/// The revision from which on there are no sessions and headers mirror the body.
+/// The first revision without sessions, in which headers mirror the body.
 const STATELESS: &str = "2026-07-28";
-/// How deep in a schema a property with a header is looked for.
+/// The depth in a schema down to which properties with a header are searched.
 const MAX_DEPTH: usize = 16;
 
 pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -19,27 +19,27 @@ pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
 pub(crate) const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const PARAM: &str = "mcp-param-";
 
-/// The code for headers that are not as the body says.
+/// The error code for headers that disagree with the body.
 pub(crate) const MISMATCH: i32 = -32020;
 
-/// Why headers and body do not go together.
+/// The reason why headers and body disagree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Mismatch {
-    /// A header that can stand but once.
-    #[error("the header `{0}` stands twice")]
+    /// A header that may occur only once.
+    #[error("duplicate header `{0}`")]
     Twice(HeaderName),
-    /// A header that nobody can read.
-    #[error("the header `{0}` cannot be read")]
+    /// A header that is not valid text.
+    #[error("invalid header `{0}`")]
     Garbled(HeaderName),
-    /// A header that should be there.
-    #[error("the header `{0}` is missing")]
+    /// A header that is required.
+    #[error("missing header `{0}`")]
     Missing(HeaderName),
-    /// A header that says something else.
-    #[error("the header `{0}` does not say what the body says")]
+    /// A header whose value differs from the body.
+    #[error("the header `{0}` differs from the body")]
     Differs(HeaderName),
 }
 
-/// The one value of a header.
+/// The only value of a header.
 pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Mismatch> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -49,12 +49,12 @@ pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Opti
     value.to_str().map(Some).map_err(|_| Mismatch::Garbled(name.clone()))
 }
 
-/// Whether a revision knows no sessions.
+/// Whether a revision has no sessions.
 pub(crate) fn is_stateless(version: Option<&str>) -> bool {
     version.is_some_and(|version| version >= STATELESS)
 }
 
-/// Checks the headers of a message. Those of a call's arguments are looked at when its tool is known.
+/// Checks the headers of a message. The headers of arguments are checked later, when the tool is known.
 pub(crate) fn check(headers: &HeaderMap, message: &Message<'_>) -> Result<(), Mismatch> {
     let version = only(headers, &VERSION)?;
     only(headers, &SESSION)?;
@@ -91,17 +91,17 @@ pub(crate) fn check(headers: &HeaderMap, message: &Message<'_>) -> Result<(), Mi
     }
 }
 
-/// The revision that a request names in itself.
+/// The revision in the parameters of a request.
 pub(crate) fn version_in(params: Option<&Value>) -> Option<&str> {
     version_of(params?.get("_meta")?)
 }
 
-/// The revision that is named beside a request.
+/// The revision in the `_meta` of a request.
 pub(crate) fn version_of(meta: &Value) -> Option<&str> {
     meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()
 }
 
-/// What `Mcp-Name` says for a method.
+/// The value of `Mcp-Name` for a method.
 fn name_in<'a>(method: &str, params: Option<&'a Value>) -> Option<&'a str> {
     let key = match method {
         "tools/call" | "prompts/get" => "name",
@@ -112,7 +112,7 @@ fn name_in<'a>(method: &str, params: Option<&'a Value>) -> Option<&'a str> {
     params?.get(key)?.as_str()
 }
 
-/// The headers for a message that comes without any.
+/// Builds the headers for a message that came without any.
 pub(crate) fn of(method: &str, params: Option<&Value>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut add = |name: HeaderName, value: &str| {
@@ -127,14 +127,14 @@ pub(crate) fn of(method: &str, params: Option<&Value>) -> HeaderMap {
     headers
 }
 
-/// The headers for a call's arguments, as the tool's schema wants them.
+/// Builds the headers for the arguments of a call, as the tool's schema defines them.
 pub(crate) fn of_args(schema: &Value, args: &Map<String, Value>) -> HeaderMap {
     let mut found = HeaderMap::new();
     walk(schema, Some(args), 0, &mut found);
     found
 }
 
-/// Checks what a client says of a call's arguments in headers.
+/// Checks the headers that a client sent for the arguments of a call.
 pub(crate) fn check_args(headers: &HeaderMap, expected: &HeaderMap) -> Result<(), Mismatch> {
     for name in headers.keys().filter(|name| name.as_str().starts_with(PARAM)) {
         let said = only(headers, name)?.and_then(decoded);
@@ -146,7 +146,7 @@ pub(crate) fn check_args(headers: &HeaderMap, expected: &HeaderMap) -> Result<()
     Ok(())
 }
 
-/// Puts these headers of arguments in place of all others.
+/// Replaces all headers of arguments by these.
 pub(crate) fn replace_args(headers: &mut HeaderMap, expected: HeaderMap) {
     let old: Vec<HeaderName> =
         headers.keys().filter(|name| name.as_str().starts_with(PARAM)).cloned().collect();

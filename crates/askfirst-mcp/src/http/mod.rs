@@ -1,6 +1,6 @@
-//! MCP over HTTP: clients that come to an address, and servers that are behind one.
+//! MCP over HTTP: a listener for clients, and servers behind URLs.
 //!
-//! Nothing here starts unless it is asked for: between standard streams there is no async runtime.
+//! Without HTTP none of this runs: the gateway between standard streams needs no async runtime.
 
 mod board;
 mod bridge;
@@ -30,17 +30,17 @@ pub use sessions::serve_sessions;
 pub use target::{Target, TargetError};
 pub use token::{Token, TokenError};
 
-/// Whether a host is this machine, by its name or number.
+/// Whether a host is this machine, by name or number.
 pub(crate) fn is_loopback(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     bare.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// Runs on this thread, with as many open files as the system lets us have.
+/// Runs a future on this thread, and first raises the limit of open files as far as possible.
 pub(crate) fn run(serving: impl Future<Output = std::io::Result<()>>) -> Result<(), FrontError> {
     let mut files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     files.current = files.maximum;
-    // With fewer files there is room for fewer clients, and that is all.
+    // A lower limit only allows fewer clients.
     let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, files);
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(FrontError::Runtime)?;

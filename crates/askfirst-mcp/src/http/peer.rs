@@ -1,5 +1,5 @@
-//! Conversations that take a client's messages: with a program that is started for it, or with a server behind an
-//! address.
+//! Connections that take a client's messages: to a program that is started for the client, or to a server behind a
+//! URL.
 
 use std::io::{self, BufReader};
 use std::process::Child;
@@ -15,40 +15,40 @@ use crate::message::Id;
 use crate::out::{Out, Ways};
 use crate::sink::Sink;
 
-/// How long a program whose input has ended may take to end.
+/// How long a program may take to end after its input was closed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// One conversation.
+/// One connection to a server.
 pub(crate) trait Peer: Send + Sync {
-    /// Takes a message; its answer goes to `to_client`. May wait for a slow server.
+    /// Handles a message, whose answer goes to `to_client`. May wait for a slow server.
     fn take(&self, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()>;
 
-    /// Nobody waits for this request any more. Says whether a question about it was withdrawn.
+    /// Withdraws a request that the client no longer waits for. Returns whether its approval request was withdrawn.
     fn withdraw(&self, id: &Id) -> bool;
 
-    /// The client will send no more: what has not been sent is given up.
+    /// Withdraws every call that was not sent yet: the client has ended.
     fn client_is_gone(&self);
 
-    /// Whether nobody waits for anything.
+    /// Whether no request is open.
     fn is_idle(&self) -> bool;
 
-    /// Ends the conversation.
+    /// Closes the connection.
     fn close(&self);
 
-    /// Whether the conversation has come to its end.
+    /// Whether the connection has ended.
     fn is_over(&self) -> bool;
 }
 
 /// How a client sees the names of tools and prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
-    /// As the one server has them.
+    /// The server's own names, for a single server.
     Plain,
-    /// Behind the server's name, so that several servers can be told apart.
+    /// With the server's name as a prefix, for several servers.
     Prefixed,
 }
 
-/// A conversation with one server, or with all of several.
+/// Opens a connection to one server, or to several servers at once.
 pub(crate) fn open(
     backends: &[Backend],
     names: Names,
@@ -63,7 +63,7 @@ pub(crate) fn open(
 
 type Start = Box<dyn Fn() -> io::Result<Child> + Send + Sync>;
 
-/// A server with the judge before it.
+/// A server behind the gateway.
 pub struct Backend {
     pub(crate) name: String,
     pub(crate) gateway: Arc<Gateway>,
@@ -76,7 +76,7 @@ enum Kind {
 }
 
 impl Backend {
-    /// A program that is started anew for each conversation, with its standard streams as pipes.
+    /// A program that is started for each connection, with pipes as its standard streams.
     pub fn program(
         name: &str,
         gateway: Arc<Gateway>,
@@ -85,13 +85,13 @@ impl Backend {
         Self { name: name.to_owned(), gateway, kind: Kind::Program(Box::new(start)) }
     }
 
-    /// A server behind an address.
+    /// A server behind a URL.
     #[must_use]
     pub fn address(name: &str, gateway: Arc<Gateway>, target: Target) -> Self {
         Self { name: name.to_owned(), gateway, kind: Kind::Address(Arc::new(target)) }
     }
 
-    /// A new conversation. What the server says without having been asked goes to `unasked`.
+    /// Opens a new connection. Messages that answer no request go to `unasked`.
     pub(crate) fn open(&self, unasked: Arc<dyn Out>, runtime: &Handle) -> io::Result<Arc<dyn Peer>> {
         match &self.kind {
             Kind::Program(start) => Ok(Program::start(&self.gateway, start()?, unasked)?),
@@ -100,7 +100,7 @@ impl Backend {
     }
 }
 
-/// A program of its own for one conversation.
+/// A program that runs for one connection.
 struct Program {
     link: Arc<Link>,
     to_server: Arc<dyn Out>,
@@ -110,7 +110,7 @@ struct Program {
 impl Program {
     fn start(gateway: &Arc<Gateway>, mut child: Child, unasked: Arc<dyn Out>) -> io::Result<Arc<Self>> {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(io::Error::other("the server has no streams"));
+            return Err(io::Error::other("the server's standard streams are missing"));
         };
         let link = gateway.link();
         let to_server: Arc<dyn Out> = Arc::new(Sink::new(Box::new(input)));
@@ -162,7 +162,7 @@ impl Drop for Program {
     }
 }
 
-/// Waits for a program's end, and brings it about if it takes too long.
+/// Waits until a program ends, and kills it if it takes too long.
 fn end(child: &Mutex<Child>) {
     let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
     for _ in 0..100 {

@@ -1,7 +1,7 @@
-//! Clients over HTTP, a server behind an address: each request is judged, then goes on with what it asked for.
+//! Clients over HTTP and a server behind a URL: the proxy checks each request, then forwards it.
 //!
-//! Sessions are the server's. A conversation is kept here for each, and for a request without one it lasts as long as
-//! the request.
+//! The server keeps the sessions. The proxy keeps one connection for each session, and one for each request without a
+//! session.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -20,21 +20,21 @@ use super::target::Target;
 use crate::gateway::{Asked as Questions, Gateway, Link};
 use crate::message::{From, Id, Message, read};
 
-/// How many sessions are remembered. One in which nobody waits makes room for others.
+/// The number of sessions that are kept. A session without open requests makes room for others.
 const SESSIONS: usize = 1024;
-/// How often whoever waits for a person hears of it.
+/// The time between two progress reports for a call that waits for approval.
 const BEAT: Duration = Duration::from_secs(5);
 
-/// Between clients and a server, both over HTTP.
+/// The proxy between clients and a server, both over HTTP.
 pub(crate) struct Proxy {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) target: Target,
     sessions: Mutex<HashMap<String, (Arc<Link>, Instant)>>,
-    /// What servers without sessions have asked.
+    /// The requests of servers without sessions.
     questions: Questions,
 }
 
-/// Lets clients in and passes them on to a server, for as long as the process lives.
+/// Serves clients and forwards their requests to a server, for as long as the process lives.
 ///
 /// # Errors
 /// Fails if the runtime cannot be started or the listener breaks.
@@ -51,7 +51,7 @@ pub fn serve(front: Front, gateway: Arc<Gateway>, target: Target) -> Result<(), 
     })
 }
 
-/// Tells those who wait for a person that they still do.
+/// Sends progress to clients whose calls wait for approval.
 pub(crate) async fn beat(gateway: Arc<Gateway>) {
     for beat in 1.. {
         tokio::time::sleep(BEAT).await;
@@ -122,7 +122,7 @@ impl Proxy {
         reply
     }
 
-    /// The conversation that a request belongs to. None if there are too many.
+    /// Finds the connection of a request. Returns `None` if there are too many.
     fn link(&self, headers: &HeaderMap) -> Option<Arc<Link>> {
         match headers.get(SESSION).and_then(|value| value.to_str().ok()) {
             None => Some(self.gateway.link_sharing(Arc::clone(&self.questions))),
@@ -130,7 +130,7 @@ impl Proxy {
         }
     }
 
-    /// A conversation under the server's name for it.
+    /// Finds or adds the connection of a session, by the server's id for it.
     pub(crate) fn session(&self, name: &str, link: impl FnOnce() -> Arc<Link>) -> Option<Arc<Link>> {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -151,12 +151,12 @@ impl Proxy {
     fn forget(&self, session: &str) {
         let gone = self.sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
         if let Some((link, _)) = gone {
-            link.server_is_gone("the session was ended");
+            link.server_is_gone("the session has ended");
         }
     }
 }
 
-/// A message that can be read in one way only, headers and all.
+/// Reads a message strictly, and checks it against its headers.
 pub(crate) fn checked<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Message<'a>, Box<Reply>> {
     let refuse =
         |id: Option<&Id>, code, why: &str| Box::new(reply::error(StatusCode::BAD_REQUEST, id, code, why));
@@ -171,7 +171,7 @@ pub(crate) fn checked<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Message
     }
 }
 
-/// Headers that can stand but once do so.
+/// Checks that headers that may occur only once do so.
 pub(crate) fn singles(headers: &HeaderMap) -> Result<(), Box<Reply>> {
     [SESSION, VERSION, LAST_EVENT].iter().try_for_each(|name| {
         mirror::only(headers, name).map(drop).map_err(|why| {
@@ -180,7 +180,7 @@ pub(crate) fn singles(headers: &HeaderMap) -> Result<(), Box<Reply>> {
     })
 }
 
-/// What the server gets to see of a client's headers.
+/// The headers of a client that the server gets.
 fn passed_on(headers: &HeaderMap) -> HeaderMap {
     let known = |name: &HeaderName| {
         [ACCEPT, CONTENT_TYPE, USER_AGENT, LAST_EVENT].contains(name)

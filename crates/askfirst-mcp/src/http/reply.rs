@@ -1,4 +1,4 @@
-//! What a client gets back over HTTP: a whole body, or a stream that is fed as news comes.
+//! Responses to a client over HTTP: a whole body, or a stream of events.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -15,21 +15,21 @@ use super::mirror::{self, SESSION};
 use super::sse;
 use crate::message::Id;
 
-/// How long a client may take to take what it asked for.
+/// How long a slow client may take to read a response.
 pub(crate) const SLOW: Duration = Duration::from_secs(60);
 
-/// How many pieces of a stream may wait for a slow client.
+/// The number of parts of a stream that may wait for a slow client.
 const PIECES: usize = 16;
 
-/// An answer over HTTP.
+/// An HTTP response.
 pub(crate) type Reply = Response<Body>;
 
-/// What it carries.
+/// The body of a response.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// All of it.
+    /// A whole body.
     Whole(Option<Bytes>),
-    /// What comes, when it comes.
+    /// A stream of parts.
     Stream(mpsc::Receiver<Bytes>),
 }
 
@@ -63,18 +63,18 @@ impl HttpBody for Body {
     }
 }
 
-/// The client's end.
+/// The client's end of a request.
 pub(crate) enum Client {
-    /// It has heard nothing yet.
+    /// The client has no response yet.
     Waiting(oneshot::Sender<Reply>),
-    /// It hears events.
+    /// The client reads a stream of events.
     Hearing(mpsc::Sender<Bytes>),
-    /// It has heard all, or left.
+    /// The client has the whole response, or has left.
     Done,
 }
 
 impl Client {
-    /// Comes back when the client has left.
+    /// Waits until the client has left.
     pub(crate) async fn left(&mut self) {
         match self {
             Self::Waiting(head) => head.closed().await,
@@ -91,12 +91,12 @@ impl Client {
         }
     }
 
-    /// Begins to send events.
+    /// Starts a stream of events.
     pub(crate) fn hear(&mut self, headers: HeaderMap) {
         if let Self::Waiting(_) = self {
             let (pieces, reply) = stream(headers);
             if let Self::Waiting(head) = std::mem::replace(self, Self::Hearing(pieces)) {
-                // Whether it has left is noticed when it is sent something.
+                // A client that has left is noticed at the next send.
                 let _ = head.send(reply);
             }
         }
@@ -113,7 +113,7 @@ impl Client {
         }
     }
 
-    /// The last that it hears.
+    /// Sends the last message of the response.
     pub(crate) async fn end(&mut self, status: StatusCode, headers: HeaderMap, line: Vec<u8>) {
         match std::mem::replace(self, Self::Done) {
             Self::Waiting(head) => drop(head.send(json(status, headers, line))),
@@ -131,12 +131,12 @@ impl Client {
     }
 }
 
-/// A status and nothing else.
+/// Builds a response without a body.
 pub(crate) fn empty(status: StatusCode) -> Reply {
     with(status, HeaderMap::new(), Body::Whole(None))
 }
 
-/// A status, headers and a body.
+/// Builds a response with headers and a body.
 pub(crate) fn with(status: StatusCode, headers: HeaderMap, body: Body) -> Reply {
     let mut reply = Response::new(body);
     *reply.status_mut() = status;
@@ -144,18 +144,18 @@ pub(crate) fn with(status: StatusCode, headers: HeaderMap, body: Body) -> Reply 
     reply
 }
 
-/// A message.
+/// Builds a response with one message.
 pub(crate) fn json(status: StatusCode, mut headers: HeaderMap, line: Vec<u8>) -> Reply {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     with(status, headers, Body::Whole(Some(line.into())))
 }
 
-/// A JSON-RPC error with a status.
+/// Builds a response with a JSON-RPC error.
 pub(crate) fn error(status: StatusCode, id: Option<&Id>, code: i32, why: &str) -> Reply {
     json(status, HeaderMap::new(), crate::gateway::error(id, code, why))
 }
 
-/// A stream of events.
+/// Builds a response with a stream of events.
 pub(crate) fn stream(mut headers: HeaderMap) -> (mpsc::Sender<Bytes>, Reply) {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -163,7 +163,7 @@ pub(crate) fn stream(mut headers: HeaderMap) -> (mpsc::Sender<Bytes>, Reply) {
     (pieces, with(StatusCode::OK, headers, Body::Stream(received)))
 }
 
-/// The status that goes with an answer of the gateway's own.
+/// The HTTP status for an answer of the gateway itself.
 pub(crate) fn status_of(line: &[u8]) -> StatusCode {
     #[derive(serde::Deserialize)]
     struct Answer {
@@ -187,17 +187,17 @@ fn is_kind(response: &Response<Incoming>, kind: &str) -> bool {
     said.is_some_and(|said| said.eq_ignore_ascii_case(kind))
 }
 
-/// Whether an answer is a stream of events.
+/// Whether a response is a stream of events.
 pub(crate) fn is_stream(response: &Response<Incoming>) -> bool {
     response.status() == StatusCode::OK && is_kind(response, "text/event-stream")
 }
 
-/// Whether an answer is one message.
+/// Whether a response is one message.
 pub(crate) fn is_json(response: &Response<Incoming>) -> bool {
     is_kind(response, "application/json") && !response.headers().contains_key(CONTENT_ENCODING)
 }
 
-/// The server's name for a session that it has opened.
+/// The id of a session that the server has opened.
 pub(crate) fn session_of(response: &Response<Incoming>) -> Option<String> {
     mirror::only(response.headers(), &SESSION).ok().flatten().map(str::to_owned)
 }

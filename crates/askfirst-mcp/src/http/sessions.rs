@@ -1,7 +1,6 @@
-//! Clients over HTTP, servers that take messages one by one: each session is a conversation of its own.
+//! Clients over HTTP, with servers that take one message at a time: each session is a connection of its own.
 //!
-//! Requests of a revision without sessions share conversations, as long as no two of them could be taken for each
-//! other.
+//! Requests of a revision without sessions share connections, unless two of them could be confused.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -28,14 +27,14 @@ use crate::gateway::refuse;
 use crate::message::{From, Id, Message, read};
 use crate::out::Out;
 
-/// How many conversations with sessions there may be.
+/// The largest number of connections with sessions.
 const SESSIONS: usize = 64;
-/// How many conversations requests without sessions may share.
+/// The largest number of connections that requests without sessions share.
 const SHARED: usize = 8;
-/// How many messages may wait for a slow server.
+/// The number of messages that may wait for a slow server.
 const QUEUE: usize = 64;
 
-/// Lets clients in over HTTP, for as long as the process lives.
+/// Serves clients over HTTP for as long as the process lives.
 ///
 /// # Errors
 /// Fails if the runtime cannot be started or the listener breaks.
@@ -50,14 +49,14 @@ pub fn serve_sessions(front: Front, backends: Vec<Backend>, names: Names) -> Res
     })
 }
 
-/// Lets clients in over HTTP, each in a conversation that `opener` begins, for as long as the process lives.
+/// Serves clients over HTTP for as long as the process lives. `opener` opens the connection of each client.
 pub(crate) fn serve_opened(front: Front, opener: Opener) -> Result<(), FrontError> {
     super::run(async move {
         front.serve(Arc::new(Sessions { opener, runtime: Handle::current(), open: Mutex::default() })).await
     })
 }
 
-/// Begins a conversation. What is said without having been asked goes to the way that it is given.
+/// Opens a connection. Messages that answer no request go to the given destination.
 pub(crate) type Opener = Box<dyn Fn(Arc<dyn Out>, &Handle) -> std::io::Result<Arc<dyn Peer>> + Send + Sync>;
 
 struct Sessions {
@@ -72,7 +71,7 @@ struct Open {
     shared: Vec<Arc<Session>>,
 }
 
-/// One conversation.
+/// One connection.
 struct Session {
     peer: Arc<dyn Peer>,
     board: Arc<Board>,
@@ -80,7 +79,7 @@ struct Session {
     used: Mutex<Instant>,
 }
 
-/// A message on its way to the server.
+/// A message that waits for the server.
 struct Work {
     line: Bytes,
     to_client: Arc<dyn Out>,
@@ -100,7 +99,7 @@ impl Session {
                         Ok(Message::Request { id, .. }) => Some(id),
                         Ok(Message::Notification { .. } | Message::Response { .. }) | Err(_) => None,
                     };
-                    let _ = refuse(&*to_client, id.as_ref(), -32000, &format!("the server is gone: {e}"));
+                    let _ = refuse(&*to_client, id.as_ref(), -32000, &format!("the server has ended: {e}"));
                     watched.close();
                 }
                 let _ = taken.send(());
@@ -156,7 +155,7 @@ impl Sessions {
         let (session, name) = match (named, first, stateless) {
             (Some(name), _, _) => match self.named(name) {
                 Some(session) => (session, None),
-                None => return refuse(StatusCode::NOT_FOUND, "there is no such session"),
+                None => return refuse(StatusCode::NOT_FOUND, "unknown session"),
             },
             (None, true, _) => match self.begin() {
                 Ok((name, session)) => (session, Some(name)),
@@ -172,7 +171,7 @@ impl Sessions {
                     StatusCode::BAD_REQUEST,
                     id.as_ref(),
                     -32600,
-                    "the header `mcp-session-id` is missing",
+                    "missing header `mcp-session-id`",
                 );
             }
         };
@@ -200,7 +199,7 @@ impl Sessions {
         }
     }
 
-    /// A message that wants no answer.
+    /// Sends a message that expects no answer.
     async fn tell(&self, session: &Session, line: Bytes, post: &Arc<Post>, mut end: PostEnd) -> Reply {
         let (taken, done) = oneshot::channel();
         let to_client: Arc<dyn Out> = Arc::clone(post) as _;
@@ -239,7 +238,7 @@ impl Sessions {
         Ok((name, session))
     }
 
-    /// A conversation in which nothing is open that the request could be taken for.
+    /// Finds or opens a shared connection without an open request that could be confused with this one.
     fn shared(
         &self,
         id: Option<&Id>,
@@ -275,7 +274,12 @@ impl Sessions {
         let Some(session) = self.named(name) else { return reply::empty(StatusCode::NOT_FOUND) };
         let (post, mut end) = Post::new();
         if !session.board.put_stream(&post) {
-            return reply::error(StatusCode::CONFLICT, None, -32000, "there is such a stream already");
+            return reply::error(
+                StatusCode::CONFLICT,
+                None,
+                -32000,
+                "this session already has an open stream",
+            );
         }
         drop(post);
         let (head, heard) = oneshot::channel();
@@ -312,7 +316,7 @@ struct Asking {
     post: Arc<Post>,
     end: PostEnd,
     id: Id,
-    /// The session that it began.
+    /// The session that the request opened.
     name: Option<String>,
     client: Client,
     stateless: bool,
@@ -325,7 +329,7 @@ impl Asking {
         let to_client: Arc<dyn Out> = Arc::clone(&self.post) as _;
         let given = self.session.work.send(Work { line, to_client, taken }).await;
         if given.is_err() {
-            let error = crate::gateway::error(Some(&self.id), -32000, "the server is gone");
+            let error = crate::gateway::error(Some(&self.id), -32000, "the server has ended");
             self.client.end(StatusCode::BAD_GATEWAY, HeaderMap::new(), error).await;
         } else {
             self.relay().await;
@@ -365,7 +369,8 @@ impl Asking {
         self.client.end(status_of(&line), headers, line).await;
     }
 
-    /// The question is withdrawn. A newer server is told; an older one takes leaving for nothing.
+    /// Withdraws the request of a client that left. A server of the current revision gets a cancellation; in older
+    /// revisions a closed stream cancels nothing.
     async fn client_left(&mut self) {
         if let Some(name) = self.name.take() {
             self.door.forget(&name);
@@ -387,7 +392,7 @@ fn is_stateless(headers: &HeaderMap) -> bool {
 }
 
 fn unstarted(e: std::io::Error) -> (StatusCode, String) {
-    (StatusCode::BAD_GATEWAY, format!("the server cannot be started: {e}"))
+    (StatusCode::BAD_GATEWAY, format!("cannot start the server: {e}"))
 }
 
 fn not_allowed() -> Reply {

@@ -1,38 +1,39 @@
-//! Server-sent events, cut out of a stream as they are: what passes is what came. An event that is too long ends it.
+//! Splits a stream of server-sent events and keeps the original bytes of each. An event that is too long ends the
+//! stream.
 
 use crate::lines::{MAX_LINE, TooLong};
 
-/// A stream may begin with a mark of its encoding, which is no part of it.
+/// The byte order mark at the start of a stream, which is not part of an event.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// One event, with the bytes that it came in.
+/// One event, with its original bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Event {
-    /// All its bytes, up to and with the empty line.
+    /// All bytes of the event, including the empty line.
     pub(crate) raw: Vec<u8>,
-    /// Its data, lines joined; none if it has no data field.
+    /// The data, with its lines joined, or `None` without a data field.
     pub(crate) data: Option<Vec<u8>>,
-    /// Its type, where that is not `message`.
+    /// The type, unless it is `message`.
     pub(crate) kind: Option<Vec<u8>>,
-    /// Its id.
+    /// The id.
     pub(crate) id: Option<Vec<u8>>,
-    /// How long to wait before coming back, in milliseconds.
+    /// How long to wait before the client connects again, in milliseconds.
     pub(crate) retry: Option<u64>,
 }
 
-/// Cuts a stream into events.
+/// Splits a stream into events.
 #[derive(Debug, Default)]
 pub(crate) struct Splitter {
     buffer: Vec<u8>,
-    /// How many bytes of the buffer are whole lines of the event to come.
+    /// The number of bytes in the buffer that are whole lines of the next event.
     looked_at: usize,
-    /// Up to where no end of a line has been found.
+    /// The position up to which the buffer has no unread line ending.
     scanned: usize,
     begun: bool,
 }
 
 impl Splitter {
-    /// Takes bytes as they arrive.
+    /// Adds bytes as they arrive.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
         self.buffer.extend_from_slice(bytes);
         if !self.begun {
@@ -42,7 +43,7 @@ impl Splitter {
             }
             self.begun |= !MARK.starts_with(&self.buffer);
         }
-        // What has come may hold whole events that nobody has taken yet; those are taken before more is read.
+        // The buffer may hold whole events that were not taken yet. The caller takes them before it reads more.
         if self.buffer.len() > 2 * MAX_LINE { Err(TooLong) } else { Ok(()) }
     }
 
@@ -54,7 +55,7 @@ impl Splitter {
         loop {
             let from = self.scanned.max(self.looked_at);
             let Some((end, next)) = next_line(self.buffer.get(from..).unwrap_or_default()) else {
-                // A carriage return at the very end is looked at again with what follows.
+                // A carriage return at the end of the buffer is checked again together with the next byte.
                 let half = usize::from(self.buffer.last() == Some(&b'\r'));
                 self.scanned = self.buffer.len() - half;
                 return if self.buffer.len() > MAX_LINE { Err(TooLong) } else { Ok(None) };
@@ -70,7 +71,8 @@ impl Splitter {
     }
 }
 
-/// Where the first line ends and where the next begins. A carriage return at the very end may be half of an end.
+/// The end of the first line and the start of the next. A carriage return at the very end may be half of a line
+/// ending.
 fn next_line(bytes: &[u8]) -> Option<(usize, usize)> {
     let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
     match (bytes.get(end), bytes.get(end + 1)) {
@@ -131,7 +133,7 @@ fn field(line: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// The same event with other data.
+/// Builds an event with other data and otherwise the same fields.
 pub(crate) fn with_data(event: &Event, data: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(data.len() + 64);
     for line in lines(&event.raw).filter(|line| !line.is_empty() && field(line).0 != b"data") {
@@ -142,14 +144,14 @@ pub(crate) fn with_data(event: &Event, data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// An event of our own.
+/// Builds an event of our own.
 pub(crate) fn of(data: &[u8]) -> Vec<u8> {
     let mut out = b"event: message\n".to_vec();
     add_data(&mut out, data);
     out
 }
 
-/// A message is JSON, in which an end of line is but a blank.
+/// Adds a message as data. A line break in JSON is only whitespace.
 fn add_data(out: &mut Vec<u8>, data: &[u8]) {
     out.extend_from_slice(b"data: ");
     out.extend(data.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));

@@ -1,4 +1,4 @@
-//! The server behind an address. Its secret goes to that address alone: a redirect is told, never followed.
+//! A server behind a URL. Its token goes to that URL only: a redirect is reported, never followed.
 
 use std::future::Future;
 use std::io;
@@ -26,41 +26,41 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 
 use super::token::Token;
 
-/// How long it may take to reach the server.
+/// How long a connection to the server may take.
 const CONNECT: Duration = Duration::from_secs(15);
-/// How long the server may take to begin an answer.
+/// How long the server may take to start an answer.
 pub(crate) const ANSWER: Duration = Duration::from_secs(600);
 
-/// Why a server cannot be used.
+/// The reason why a server cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// The address is none.
-    #[error("`{0}` is not an address; hint: it begins with `http://` or `https://`")]
+    /// The URL is invalid.
+    #[error("invalid URL `{0}`; hint: a URL begins with `http://` or `https://`")]
     Address(String),
-    /// The address holds a secret.
-    #[error("the address holds a user name or password; hint: put the secret into a file")]
+    /// The URL contains a secret.
+    #[error("the URL contains a user name or password; hint: put the secret into a file")]
     Secret,
-    /// The secret would go over the network as it is.
-    #[error("a token would go to `{0}` in the clear; hint: use `https://`")]
+    /// The token would be sent without encryption.
+    #[error("the token would go to `{0}` without encryption; hint: use `https://`")]
     Clear(String),
-    /// The authorities cannot be read.
-    #[error("the certificates in `{}` cannot be used: {}", .0.display(), .1)]
+    /// The certificates of the authorities cannot be read.
+    #[error("cannot use the certificates in `{}`: {}", .0.display(), .1)]
     Authority(PathBuf, String),
-    /// The machine has no authorities that could be read.
-    #[error("no certificate authority is known: {0}; hint: --ca FILE")]
+    /// This machine has no readable certificate authorities.
+    #[error("found no certificate authority: {0}; hint: use --ca FILE")]
     NoAuthority(String),
-    /// The cryptography cannot be set up.
-    #[error("TLS cannot be set up: {0}")]
+    /// TLS cannot be set up.
+    #[error("cannot set up TLS: {0}")]
     Tls(String),
-    /// It cannot be reached.
-    #[error("the server cannot be reached: {0}")]
+    /// The server cannot be reached.
+    #[error("cannot reach the server: {0}")]
     Unreachable(String),
-    /// It takes too long.
+    /// The server is too slow.
     #[error("the server did not answer within {} seconds", ANSWER.as_secs())]
     Late,
 }
 
-/// A server behind an address.
+/// A server behind a URL.
 pub struct Target {
     uri: Uri,
     auth: Option<HeaderValue>,
@@ -68,10 +68,12 @@ pub struct Target {
 }
 
 impl Target {
-    /// A server at an address, with a token that it wants, trusted by the authorities in a file or the machine's own.
+    /// Creates a server from its URL, its token, and a file of certificate authorities. The default is the machine's
+    /// own authorities.
     ///
     /// # Errors
-    /// Fails if the address is none, if the token would be seen on its way, or if no authority is known.
+    /// Fails if the URL is invalid, if the token would be sent without encryption, or if no certificate authority is
+    /// found.
     pub fn new(address: &str, token: Option<&Token>, authority: Option<&Path>) -> Result<Self, TargetError> {
         let bad = || TargetError::Address(address.to_owned());
         if address.split_once("://").is_some_and(|(_, rest)| {
@@ -96,7 +98,7 @@ impl Target {
         Ok(Self { auth: token.map(Token::header), uri, client })
     }
 
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the head of the response.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -125,7 +127,7 @@ impl Target {
     }
 }
 
-/// The innermost cause says the most.
+/// The innermost cause of an error, which is the most specific.
 pub(crate) fn cause(error: &dyn std::error::Error) -> String {
     let mut last = error;
     while let Some(next) = last.source() {
@@ -145,14 +147,17 @@ fn tls(authority: Option<&Path>) -> Result<TlsConnector, TargetError> {
                 roots.add(certificate).map_err(|e| bad(e.to_string()))?;
             }
             if roots.is_empty() {
-                return Err(bad("there is none in it".to_owned()));
+                return Err(bad("the file has no certificates".to_owned()));
             }
         }
         None => {
             let found = rustls_native_certs::load_native_certs();
             roots.add_parsable_certificates(found.certs);
             if roots.is_empty() {
-                let why = found.errors.first().map_or_else(|| "none found".to_owned(), ToString::to_string);
+                let why = found
+                    .errors
+                    .first()
+                    .map_or_else(|| "this machine has none".to_owned(), ToString::to_string);
                 return Err(TargetError::NoAuthority(why));
             }
         }
@@ -184,7 +189,7 @@ impl tower_service::Service<Uri> for Connector {
     fn call(&mut self, uri: Uri) -> Self::Future {
         let tls = self.tls.clone();
         Box::pin(async move {
-            let late = |_| io::Error::new(io::ErrorKind::TimedOut, "it cannot be connected to in time");
+            let late = |_| io::Error::new(io::ErrorKind::TimedOut, "the connection timed out");
             tokio::time::timeout(CONNECT, connect(&uri, tls)).await.map_err(late)?
         })
     }

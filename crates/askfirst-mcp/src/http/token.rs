@@ -1,5 +1,5 @@
-//! Secrets between programs: made at random or read from a file or the environment, never shown, never compared in a
-//! way that tells how much was right.
+//! Secrets between programs: random, or from a file or the environment. They are never logged, and are compared in
+//! constant time.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,28 +7,28 @@ use std::path::{Path, PathBuf};
 use hyper::header::HeaderValue;
 use sha2::{Digest as _, Sha256};
 
-/// A shorter one could be guessed.
+/// The shortest token that cannot be guessed, in characters.
 const SHORTEST: usize = 16;
 const LONGEST: u64 = 64 << 10;
 
-/// Why there is no token.
+/// The reason why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// Its file cannot be read.
-    #[error("the token in `{}` cannot be read: {}", .0.display(), .1)]
+    /// The file of the token cannot be read.
+    #[error("cannot read the token in `{}`: {}", .0.display(), .1)]
     File(PathBuf, std::io::Error),
-    /// It is no token.
-    #[error("the token from {0} is none: one line of visible characters")]
+    /// The token is invalid.
+    #[error("invalid token in `{0}`: expected one line of printable characters")]
     Shape(String),
-    /// It is too short to guard anything.
-    #[error("the token from {0} is shorter than {SHORTEST} characters")]
+    /// The token is too short.
+    #[error("the token in `{0}` is shorter than {SHORTEST} characters")]
     Short(String),
-    /// The system has no randomness.
-    #[error("no token can be made: {0}")]
+    /// The system has no random numbers.
+    #[error("cannot create a token: {0}")]
     Random(std::io::Error),
 }
 
-/// A secret that a client shows, or that a server is shown.
+/// A secret that clients send to askfirst, or askfirst sends to a server.
 #[derive(Clone)]
 pub struct Token(String);
 
@@ -39,10 +39,10 @@ impl std::fmt::Debug for Token {
 }
 
 impl Token {
-    /// A new one that nobody can guess.
+    /// Creates a new random token.
     ///
     /// # Errors
-    /// Fails if the system has no randomness.
+    /// Fails if the system has no random numbers.
     pub fn random() -> Result<Self, TokenError> {
         let mut bytes = [0_u8; 32];
         let mut filled = 0;
@@ -57,10 +57,10 @@ impl Token {
         Ok(Self(text))
     }
 
-    /// Reads one from a file.
+    /// Reads a token from a file.
     ///
     /// # Errors
-    /// Fails if the file cannot be read or holds something else.
+    /// Fails if the file cannot be read or does not hold a token.
     pub fn from_file(file: &Path) -> Result<Self, TokenError> {
         use std::io::Read as _;
         let bad = |e| TokenError::File(file.to_owned(), e);
@@ -70,10 +70,10 @@ impl Token {
         Self::from_text(&text, &format!("`{}`", file.display()))
     }
 
-    /// Takes one from somewhere, which is named in errors.
+    /// Creates a token from a text. Errors name the source `from`.
     ///
     /// # Errors
-    /// Fails if it is not one line of visible characters.
+    /// Fails if the text is not one line of printable characters.
     pub fn from_text(text: &str, from: &str) -> Result<Self, TokenError> {
         let text = text.trim();
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -82,30 +82,30 @@ impl Token {
         Ok(Self(text.to_owned()))
     }
 
-    /// The same, if it is long enough to guard a door.
+    /// Returns the token if it is long enough to protect a listener.
     ///
     /// # Errors
-    /// Fails if it is short.
+    /// Fails if the token is too short.
     pub fn guarding(self, from: &str) -> Result<Self, TokenError> {
         if self.0.len() < SHORTEST { Err(TokenError::Short(from.to_owned())) } else { Ok(self) }
     }
 
-    /// The token itself, to be shown once.
+    /// The token itself, to be printed once.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// What a server is shown.
+    /// The `Authorization` header for a server.
     pub(crate) fn header(&self) -> HeaderValue {
-        // A token is visible characters only, so it is always a header.
+        // A token has printable characters only, so it is always a valid header.
         let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0))
             .unwrap_or_else(|_| HeaderValue::from_static("Bearer"));
         value.set_sensitive(true);
         value
     }
 
-    /// Whether a client shows it.
+    /// Whether a client's `Authorization` header contains the token.
     pub(crate) fn is_shown_by(&self, header: &HeaderValue) -> bool {
         let shown = header.as_bytes();
         let (scheme, rest) = shown.split_at_checked(7).unwrap_or_default();

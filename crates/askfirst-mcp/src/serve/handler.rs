@@ -1,4 +1,4 @@
-//! The server as rmcp calls it: lists the tools, and takes calls through the pipeline while other traffic goes on.
+//! The server as rmcp calls it: it lists the tools, and runs calls while it handles other messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ use super::transport::Conversation;
 use super::{MAX_IN_FLIGHT, Server, said};
 use crate::elicit::{Carried, Elicit, Offer, offers};
 
-/// One client's server.
+/// The server of one client.
 pub(super) struct Handler {
     tools: Arc<ApprovalToolset>,
     running: Arc<Running>,
@@ -52,12 +52,12 @@ impl Handler {
         }
     }
 
-    /// Each call holds one of these until it has ended.
+    /// The permits for calls. Each call holds one until it has ended.
     pub(super) fn calls(&self) -> Arc<Semaphore> {
         Arc::clone(&self.calls)
     }
 
-    /// Takes a call to its end, or to a question that its client must answer first.
+    /// Runs a call to its end, or to an approval request that the client must answer first.
     async fn call(
         &self,
         wanted: CallToolRequestParams,
@@ -73,13 +73,13 @@ impl Handler {
                 let answered = known
                     .is_some_and(|elicit| elicit.carried_back(&handle, &input_responses.unwrap_or_default()));
                 call.filter(|_| answered)
-                    .ok_or_else(|| error(ErrorCode::INVALID_PARAMS, "nothing waits for this answer"))?
+                    .ok_or_else(|| error(ErrorCode::INVALID_PARAMS, "no call waits for this answer"))?
             }
         };
         let mut offer = self.offer(&call, context);
         let (mut gone, mut left, mut beats) = (self.conversation.gone(), false, 0_u32);
         loop {
-            // The call comes first: what is allowed has begun before anybody hears that the client is gone.
+            // The call comes first: an allowed call starts before the server notices that the client is gone.
             tokio::select! {
                 biased;
                 outcome = &mut call.calling => return Ok(said::result(outcome, &self.allowed).into()),
@@ -91,16 +91,17 @@ impl Handler {
                     self.still_waiting(context, call.id, beats).await;
                 }
             }
-            // Who has ended may still read the answer to what runs, but nobody waits for a person any more.
+            // A client that has closed its side may still read the answer of a running call. A waiting call is
+            // withdrawn.
             if left && !self.running.is_running(call.id) {
                 break;
             }
         }
         self.give_up(call);
-        Err(error(ErrorCode::INVALID_REQUEST, "the call was given up"))
+        Err(error(ErrorCode::INVALID_REQUEST, "the call was canceled"))
     }
 
-    /// How the client of a call can be asked about it, where that is one of the ways.
+    /// Allows askfirst to ask the client about its call, if the config names this approver and the client supports it.
     fn offer(&self, call: &Call, context: &RequestContext<RoleServer>) -> Option<Offer> {
         let elicit = self.elicit.as_ref()?;
         let said = context.client_capabilities().and_then(|all| serde_json::to_value(all).ok());
@@ -121,7 +122,7 @@ impl Handler {
         args: Args,
         context: &RequestContext<RoleServer>,
     ) -> Result<Call, ErrorData> {
-        let busy = || error(ErrorCode::INVALID_REQUEST, "too many calls wait for their end");
+        let busy = || error(ErrorCode::INVALID_REQUEST, "too many calls are in flight");
         let held = Arc::clone(&self.calls).try_acquire_owned().map_err(|_| busy())?;
         let request = self.next.fetch_add(1, Ordering::Relaxed).to_string();
         let id = next_call_id();
@@ -138,10 +139,10 @@ impl Handler {
         Ok(Call { tool, args, id, calling })
     }
 
-    /// A question is withdrawn. What runs already goes on to its end and is recorded.
+    /// Withdraws a call. If its tool is already running, it runs to its end and is logged.
     fn give_up(&self, call: Call) {
         if self.running.is_running(call.id) {
-            // The record has it; nobody else wants to know.
+            // The audit log gets the outcome; no one else needs it.
             tokio::spawn(async move { drop(call.calling.await) });
         }
     }
@@ -151,12 +152,12 @@ impl Handler {
         let says = if self.running.is_running(call) { "running" } else { "waiting for a person to approve" };
         let mut told = ProgressNotificationParam::new(token, f64::from(beats));
         told.message = Some(says.to_owned());
-        // A client that is gone is noticed by whoever reads it.
+        // The code that reads from the client notices if it is gone.
         let _ = context.peer.notify_progress(told).await;
     }
 }
 
-/// Waits for a question that the call must carry; for ever if there is none.
+/// Waits for an approval request that the result must carry, or forever if there is none.
 async fn handed(offer: &mut Option<Offer>) -> Carried {
     std::future::poll_fn(|context| match offer {
         Some(offer) => offer.poll_handed(context),
@@ -165,9 +166,9 @@ async fn handed(offer: &mut Option<Offer>) -> Carried {
     .await
 }
 
-/// Waits until nothing more comes from the client.
+/// Waits until the client has ended.
 async fn ended(gone: &mut watch::Receiver<bool>) {
-    // The other side ends only after it has said so.
+    // The sender sets the value before it is dropped.
     drop(gone.wait_for(|gone| *gone).await);
 }
 
@@ -178,7 +179,7 @@ fn error(code: ErrorCode, message: &'static str) -> ErrorData {
 fn schema(schema: Value) -> JsonObject {
     match schema {
         Value::Object(schema) => schema,
-        // A tool without a schema takes an object of whatever kind.
+        // A tool without a schema accepts any object.
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             JsonObject::from_iter([("type".to_owned(), Value::from("object"))])
         }
@@ -190,7 +191,7 @@ impl ServerHandler for Handler {
         let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
         info.server_info = Implementation::new("askfirst", env!("CARGO_PKG_VERSION"));
         info.instructions = Some(format!(
-            "Calls are judged by the owner's rules; a person may be asked, and a refusal says why. {}",
+            "askfirst checks every call and may ask a person. A refusal states the reason. {}",
             self.allowed
         ));
         info

@@ -1,7 +1,7 @@
-//! A server of our own: the gated tools of a config, offered over MCP. It judges nothing by itself: every call goes
-//! through the one pipeline, and what that refuses is a result that says so.
+//! Our own MCP server with the tools of a config. It has no rules of its own: every call goes through the same
+//! pipeline as in other front ends. A refusal is a result with the reason.
 //!
-//! The protocol is rmcp's. What it reads was first read by us, strictly, so that no call can be read in two ways.
+//! rmcp implements the protocol. askfirst first parses each message strictly, so that no call can be read in two ways.
 
 mod handler;
 mod parked;
@@ -27,49 +27,49 @@ use handler::Handler;
 use peer::Own;
 use transport::{Conversation, Transport};
 
-/// How many requests of a client may be on their way at once.
+/// The number of requests that a client may have in flight.
 const MAX_IN_FLIGHT: usize = 1024;
 
-/// How long calls that run may take to end once the client is gone.
+/// How long running calls may take to end after the client is gone.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long what runs goes on when the only client is gone: some end their side first and then read the last answers.
-/// Shorter than clients wait before they kill.
+/// How long calls keep running after the only client is gone: some clients close their side first and then read the
+/// last answers. It is shorter than the time after which clients kill the server.
 const PARTING: Duration = Duration::from_millis(1500);
 
-/// How often a client that waits for a person hears of it.
+/// The time between two progress reports for a call that waits for approval.
 pub const BEAT: Duration = Duration::from_secs(5);
 
-/// Why a client cannot be served.
+/// The reason why a client cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The runtime or a thread could not be started.
-    #[error("the server cannot be started: {0}")]
+    #[error("cannot start the server: {0}")]
     Start(#[from] std::io::Error),
-    /// The client did not begin as the protocol says.
-    #[error("the client did not begin as it should: {0}")]
+    /// The client's first messages were invalid.
+    #[error("invalid first messages from the client: {0}")]
     Begin(String),
 }
 
-/// What a server is put together from.
+/// The parts of a server.
 pub struct Server {
-    /// The tools, behind approval. They must stand over `running`.
+    /// The tools, behind approval. They must be built on `running`.
     pub tools: Arc<ApprovalToolset>,
-    /// The same tools, which tell what runs.
+    /// The tools without approval, which know the calls that are running.
     pub running: Arc<Running>,
-    /// What may run unasked, in words: told first, and to whoever is refused.
+    /// The calls that run without asking, as a text for agents. It is part of the instructions and of each refusal.
     pub allowed: String,
-    /// The way to ask the client itself, if it is one of the ways.
+    /// The approver that asks the client itself, if the config names it.
     pub elicit: Option<Arc<Elicit>>,
-    /// How often a client that waits hears of it.
+    /// The time between two progress reports.
     pub beat: Duration,
 }
 
 impl Server {
-    /// Serves one client to its end. Questions that it leaves behind are withdrawn; what runs is ended soon after.
+    /// Serves one client until it ends. Then it withdraws all approval requests, and soon ends the running calls.
     ///
     /// # Errors
-    /// Fails if it cannot be begun.
+    /// Fails if the server cannot be started.
     pub fn serve(
         &self,
         input: impl BufRead + Send + 'static,
@@ -77,7 +77,7 @@ impl Server {
     ) -> Result<(), ServeError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let served = runtime.block_on(self.serve_one(input, output));
-        // What could not end in time is left.
+        // Calls that did not end in time are abandoned.
         runtime.shutdown_background();
         served
     }
@@ -90,7 +90,7 @@ impl Server {
         let (transport, conversation) = Transport::start(input, output, self.elicit.clone())?;
         let mut gone = conversation.gone();
         let parting = async {
-            // The other side ends only after it has said so.
+            // The sender sets the value before it is dropped.
             drop(gone.wait_for(|gone| *gone).await);
             tokio::time::sleep(PARTING).await;
             self.running.end();
@@ -102,7 +102,7 @@ impl Server {
         }
     }
 
-    /// Serves clients over HTTP, each in a conversation of its own, for as long as the process lives.
+    /// Serves clients over HTTP, each on a connection of its own, for as long as the process lives.
     ///
     /// # Errors
     /// Fails if the runtime cannot be started or the listener breaks.
@@ -119,14 +119,14 @@ impl Server {
         let calls = handler.calls();
         let served = match rmcp::service::serve_server(handler, transport).await {
             Ok(service) => {
-                // However it ended, it is over.
+                // The connection has ended, with or without an error.
                 let _ = service.waiting().await;
                 Ok(())
             }
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(e) => Err(ServeError::Begin(e.to_string())),
         };
-        // Those who wait for a person have given up by now; those who run get some time.
+        // Calls that waited for approval are withdrawn by now. Running calls get some time to end.
         let all = u32::try_from(MAX_IN_FLIGHT).unwrap_or(u32::MAX);
         let _ = tokio::time::timeout(PATIENCE, calls.acquire_many(all)).await;
         conversation.end();

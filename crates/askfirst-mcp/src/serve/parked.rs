@@ -1,5 +1,5 @@
-//! Calls that wait for their client to come back with an answer. Each is found by a handle that nobody can guess, and
-//! only by the call that it belongs to.
+//! Calls that wait for their client to return with an answer. Each call has a handle that no one can guess, and only
+//! the same call can use it.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -13,11 +13,11 @@ use tokio::task::JoinHandle;
 
 use crate::elicit::{Carried, INPUT};
 
-/// A call on its way through the pipeline.
+/// A call in the pipeline.
 pub(super) struct Call {
     pub(super) tool: String,
     pub(super) args: Args,
-    /// What it is known by while it runs.
+    /// The id of the call while it runs.
     pub(super) id: CallId,
     pub(super) calling: Pin<Box<dyn Future<Output = Outcome> + Send>>,
 }
@@ -30,7 +30,7 @@ struct Waiting {
     task: Task,
 }
 
-/// A call that goes on by itself. Dropped, it is given up.
+/// A call that runs as a task. Dropping it cancels the call.
 struct Task(JoinHandle<Outcome>);
 
 impl Drop for Task {
@@ -54,25 +54,27 @@ impl Future for Task {
 pub(super) struct Parked(Mutex<HashMap<String, Waiting>>);
 
 impl Parked {
-    /// Has the client asked. The call goes on by itself, so that it can time out.
+    /// Returns the approval request as the result of the call. The call continues as a task, so that it can time out.
     pub(super) fn put(&self, carried: Carried, call: Call) -> CallToolResponse {
         let Carried { handle, params } = carried;
         let request = json!({"method": "elicitation/create", "params": params});
         let Ok(request) = serde_json::from_value::<InputRequest>(request) else {
-            let lost = Outcome::Failed(ToolError::Failed("the question cannot be carried".to_owned()));
+            let lost = Outcome::Failed(ToolError::Failed(
+                "cannot send the approval request to the client".to_owned(),
+            ));
             return super::said::result(lost, "").into();
         };
         let Call { tool, args, id, calling } = call;
         let waiting = Waiting { tool, args, id, task: Task(tokio::spawn(calling)) };
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // What has ended meanwhile was not answered in time.
+        // A call that has ended by now was not answered in time.
         parked.retain(|_, waiting| !waiting.task.0.is_finished());
         parked.insert(handle.clone(), waiting);
         let asked = [(INPUT.to_owned(), request)].into_iter().collect();
         InputRequiredResult::new(Some(asked), Some(handle)).into()
     }
 
-    /// The call that a handle belongs to. Another call cannot take its answer.
+    /// Takes the call that belongs to a handle. A call with another tool or other arguments gets nothing.
     pub(super) fn take(&self, handle: &str, tool: &str, args: &Args) -> Option<Call> {
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same = parked.get(handle).is_some_and(|waiting| waiting.tool == tool && waiting.args == *args);

@@ -1,4 +1,4 @@
-//! One client over HTTP: a conversation of its own with our server, on the runtime that all of them share.
+//! One client over HTTP: a connection of its own to our server, on the shared runtime.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,21 +12,21 @@ use crate::http::Peer;
 use crate::message::Id;
 use crate::out::Out;
 
-/// A conversation.
+/// A connection.
 pub(super) struct Own {
-    /// Gone once the client is.
+    /// `None` once the client is gone.
     reader: Mutex<Option<Arc<Reader>>>,
     over: Arc<AtomicBool>,
 }
 
 impl Own {
-    /// Begins one. What is said without having been asked goes to `unasked`.
+    /// Opens a connection. Messages that answer no request go to `unasked`.
     pub(super) fn start(server: &Arc<Server>, unasked: Arc<dyn Out>, runtime: &Handle) -> Arc<Self> {
         let (transport, conversation, reader) = Transport::routed(unasked, runtime, server.elicit.clone());
         let over = Arc::<AtomicBool>::default();
         let (server, ended) = (Arc::clone(server), Arc::clone(&over));
         runtime.spawn(async move {
-            // A client that did not begin as it should was told so.
+            // A client with invalid first messages has already got an error.
             let _ = server.converse(transport, conversation).await;
             ended.store(true, Ordering::Release);
         });

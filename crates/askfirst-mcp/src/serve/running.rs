@@ -1,4 +1,4 @@
-//! The tools as they are, noting which calls run at this moment: those can no longer be taken back.
+//! Wraps tools and tracks which calls are running: those can no longer be withdrawn.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use askfirst::toolset::{BoxFuture, Pinned};
 use askfirst::{ApprovalAware, CallId, Invocation, ToolDefinition, ToolError, Toolset};
 use serde_json::Value;
 
-/// Tools that tell what runs.
+/// A toolset that tracks its running calls.
 pub struct Running {
     inner: Arc<dyn Toolset>,
     now: Mutex<HashSet<CallId>>,
@@ -15,30 +15,30 @@ pub struct Running {
 }
 
 impl Running {
-    /// Notes what runs of these tools.
+    /// Tracks the running calls of these tools.
     #[must_use]
     pub fn new(inner: Arc<dyn Toolset>) -> Self {
         Self { inner, now: Mutex::default(), end: None }
     }
 
-    /// The same, where this ends what runs, and does not wait for it.
+    /// Sets a function that ends all running calls without waiting for them.
     #[must_use]
     pub fn ended_by(self, end: impl Fn() + Send + Sync + 'static) -> Self {
         Self { end: Some(Box::new(end)), ..self }
     }
 
-    /// Ends what runs, where that can be done.
+    /// Ends all running calls, if a function for that was set.
     pub(super) fn end(&self) {
         self.end.iter().for_each(|end| end());
     }
 
-    /// Whether the tool of a call runs now.
+    /// Whether the tool of a call is running.
     pub(super) fn is_running(&self, call: CallId) -> bool {
         self.now.lock().unwrap_or_else(PoisonError::into_inner).contains(&call)
     }
 }
 
-/// Notes that a call runs for as long as it lives.
+/// Marks a call as running for as long as this value lives.
 struct Noted<'a> {
     running: &'a Running,
     call: CallId,

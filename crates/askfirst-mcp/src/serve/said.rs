@@ -1,10 +1,10 @@
-//! What became of a call, as the agent is told: a result, or a result that says why there is none.
+//! Turns the outcome of a call into a result for the agent.
 
 use askfirst::{Outcome, ToolError};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
-/// The outcome as a result of the protocol. A refusal and a failure are results too, so that the model reads them.
+/// The outcome as an MCP result. Refusals and failures are results too, so that the model reads them.
 pub(super) fn result(outcome: Outcome, allowed: &str) -> CallToolResult {
     match outcome {
         Outcome::Done(value) => done(value),
@@ -35,7 +35,7 @@ pub(super) fn result(outcome: Outcome, allowed: &str) -> CallToolResult {
 fn done(value: Value) -> CallToolResult {
     let result = CallToolResult::success(vec![text(plain(&value))]);
     match value {
-        // Older revisions take nothing but an object here.
+        // Older revisions accept only an object here.
         Value::Object(_) => with_data(result, value),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => result,
     }

@@ -1,5 +1,5 @@
-//! Lines in and lines out, read strictly before rmcp gets to see them: one document per line, no key twice, no
-//! batches, no id in use. What does not hold is answered here.
+//! Lines in and out, parsed strictly before rmcp gets them: one document per line, no duplicate keys, no batches, no
+//! id in use. The transport answers every other line with an error.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -20,15 +20,15 @@ use crate::lines::{Lines, Next, TooLong};
 use crate::message::{From, Id, Message, read};
 use crate::out::Out;
 
-/// How many messages wait between a thread and the server. Whoever fills it waits.
+/// The number of messages that may wait between a thread and the server. A full queue makes the sender wait.
 const WAITING: usize = 64;
 
-/// The client went away while it was written to.
+/// The error when the client is gone.
 #[derive(Debug, thiserror::Error)]
 #[error("the client is gone")]
 pub(super) struct Gone;
 
-/// Something for the client: where its request came from, if it answers one.
+/// A message for the client, with the destination of the request that it answers, if any.
 pub(super) struct Said {
     pub(super) line: Vec<u8>,
     pub(super) to: Option<Arc<dyn Out>>,
@@ -36,7 +36,7 @@ pub(super) struct Said {
 
 type Incoming = RxJsonRpcMessage<RoleServer>;
 
-/// What rmcp reads and writes.
+/// The transport that rmcp reads from and writes to.
 pub(super) struct Transport {
     incoming: mpsc::Receiver<Incoming>,
     outgoing: Option<mpsc::Sender<Said>>,
@@ -44,7 +44,7 @@ pub(super) struct Transport {
     gone: watch::Sender<bool>,
 }
 
-/// What outlives the transport: whether the client is there, the way to it, and the thread that writes to it.
+/// The parts that outlive the transport: whether the client is gone, the queue to it, and the thread that writes.
 pub(super) struct Conversation {
     gone: watch::Receiver<bool>,
     to_client: mpsc::WeakSender<Said>,
@@ -53,12 +53,12 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// Tells when nothing more comes from the client.
+    /// A receiver that becomes true when the client has ended.
     pub(super) fn gone(&self) -> watch::Receiver<bool> {
         self.gone.clone()
     }
 
-    /// The way to whoever made a request, for as long as it waits for its answer. Not for the thread of the runtime.
+    /// The way to the client of an open request. Do not call it on the runtime thread.
     pub(super) fn way_to(&self, id: &RequestId) -> crate::elicit::Out {
         let (to_client, to) = (self.to_client.clone(), self.ids.way(&id_of(id)));
         Arc::new(move |line| {
@@ -67,17 +67,17 @@ impl Conversation {
         })
     }
 
-    /// Waits until all that was said is written.
+    /// Waits until all messages are written.
     pub(super) fn end(&self) {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
-            // It ends with the last sender, or with the client.
+            // The thread ends with the last sender, or when the client is gone.
             let _ = writer.join();
         }
     }
 }
 
-/// The requests that have no answer yet, and where the answer goes.
+/// The open requests, and the destinations of their answers.
 #[derive(Default)]
 struct Ids(Mutex<HashMap<Id, Option<Arc<dyn Out>>>>);
 
@@ -108,7 +108,7 @@ impl Ids {
 }
 
 impl Transport {
-    /// Starts a thread that reads and one that writes.
+    /// Starts one thread that reads and one that writes.
     pub(super) fn start(
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
@@ -122,8 +122,8 @@ impl Transport {
         Ok((transport, Conversation { writer: Mutex::new(Some(writer)), ..conversation }))
     }
 
-    /// A transport whose messages are handed to the reader; what it says goes where the request came from, and what
-    /// answers none to `unasked`.
+    /// A transport that gets its messages through the reader. Answers go to the destination of their request, and all
+    /// other messages to `unasked`.
     pub(super) fn routed(
         unasked: Arc<dyn Out>,
         runtime: &Handle,
@@ -132,7 +132,7 @@ impl Transport {
         let (transport, reader, mut to_client, conversation) = Self::new(elicit);
         runtime.spawn(async move {
             while let Some(Said { line, to }) = to_client.recv().await {
-                // A client that leaves takes with it what was meant for it, and no more.
+                // If a client is gone, only the messages for that client are lost.
                 let _ = to.unwrap_or_else(|| Arc::clone(&unasked)).line(&line);
             }
             unasked.close();
@@ -162,17 +162,17 @@ fn write(mut lines: mpsc::Receiver<Said>, mut output: impl Write) {
     }
 }
 
-/// Reads what the client sends, and hands on what has one meaning.
+/// Reads the client's messages, and passes on the valid ones.
 pub(super) struct Reader {
     elicit: Option<Arc<Elicit>>,
     to_server: mpsc::Sender<Incoming>,
-    /// Ends with the server, also while the client is still waited for.
+    /// A weak sender, so that the queue ends with the server even while the client is still connected.
     to_client: mpsc::WeakSender<Said>,
     ids: Arc<Ids>,
 }
 
 impl Reader {
-    /// Reads until the client ends, or sends what is too long.
+    /// Reads until the client ends or sends a line that is too long.
     fn read(&self, input: impl Read) {
         let mut lines = Lines::new(input);
         loop {
@@ -184,7 +184,7 @@ impl Reader {
                 }
                 Ok(Next::End) | Err(_) => return,
                 Ok(Next::TooLong) => {
-                    // Whatever comes after it cannot be told apart from its rest.
+                    // The next bytes could be the rest of the long line, so the reader stops here.
                     let _ = self.refuse(None, None, -32600, &TooLong.to_string());
                     return;
                 }
@@ -192,7 +192,7 @@ impl Reader {
         }
     }
 
-    /// Takes one message; its answer goes `to` where it came from.
+    /// Handles one message. Its answer goes to `to`.
     pub(super) fn take(&self, line: &[u8], to: Option<&Arc<dyn Out>>) -> Result<(), Gone> {
         if line.is_empty() {
             return Ok(());
@@ -213,21 +213,21 @@ impl Reader {
             Err(e) => match id {
                 Some(id) => {
                     self.ids.end(&id);
-                    self.refuse(to, Some(&id), -32602, &format!("the request cannot be read: {e}"))
+                    self.refuse(to, Some(&id), -32602, &format!("invalid request: {e}"))
                 }
-                // Nobody waits for an answer to it.
+                // A notification or an answer gets no reply.
                 None => Ok(()),
             },
         }
     }
 
-    /// Whether it answers a question of ours.
+    /// Whether a message answers an approval request of ours.
     fn is_answer(&self, id: &Id, result: Option<&RawValue>) -> bool {
         let result = result.map(|result| result.get().as_bytes());
         self.elicit.as_ref().is_some_and(|elicit| elicit.answered(id, result))
     }
 
-    /// Gives a call up for a client that has left. Must not wait.
+    /// Cancels the call of a client that has left. Must not block.
     pub(super) fn give_up(&self, id: &Id) -> bool {
         let told = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
             "params": {"requestId": id.json(), "reason": "the client left"}});
@@ -235,7 +235,7 @@ impl Reader {
         waits && serde_json::from_value(told).is_ok_and(|told| self.to_server.try_send(told).is_ok())
     }
 
-    /// Whether nobody waits for an answer.
+    /// Whether no request is open.
     pub(super) fn is_idle(&self) -> bool {
         self.ids.open().is_empty()
     }

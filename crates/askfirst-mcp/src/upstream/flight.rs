@@ -1,4 +1,4 @@
-//! One call on its way to the server and back.
+//! One call that is in flight: sent to the server, or about to be.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,31 +14,31 @@ use crate::message::Id;
 use crate::out::Out;
 use crate::splice;
 
-/// So many bytes of a message count as a value.
+/// This many bytes of a message count as one value.
 const BYTES: usize = 64;
 
-/// A call on its way.
+/// A call in flight.
 pub(crate) struct Flight {
-    /// How often arguments were looked at before they may go: more than once, if a person changed them.
+    /// How often arguments were assessed before the call was sent: more than once if a person edited them.
     looked_at: AtomicUsize,
-    /// How much it holds, counted in values.
+    /// The memory that the call holds, counted in values.
     weight: usize,
-    /// Held while it is being written to the server.
+    /// Locked while the call is written to the server.
     sending: Mutex<()>,
     state: Mutex<State>,
 }
 
 /// The server's answer to a call.
 pub(crate) struct Answer {
-    /// As it came.
+    /// The answer, unchanged.
     pub(crate) line: Kept,
-    /// Where what came with it goes.
+    /// The destination of messages that arrived with the answer.
     pub(crate) back: Arc<dyn Out>,
-    /// Whether a person had changed the arguments.
+    /// Whether a person edited the arguments.
     pub(crate) edited: bool,
 }
 
-/// How far a call has come. What is withdrawn is never sent, and what is sent is never withdrawn.
+/// The progress of a call. A withdrawn call is never sent, and a sent call is never withdrawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Held,
@@ -54,7 +54,7 @@ struct State {
     edited: bool,
     answer: Option<(Kept, Arc<dyn Out>)>,
     says: Says,
-    /// Why there will be no answer.
+    /// The reason why no answer will come.
     failed: Option<String>,
 }
 
@@ -74,7 +74,8 @@ impl Flight {
         Self { looked_at, weight, sending, state: Mutex::new(state) }
     }
 
-    /// The client makes the same call again, which is sent from where it is now. False if it was sent or withdrawn.
+    /// Continues the call under a new id and destination, after the client repeated it. Returns false if the call was
+    /// already sent or withdrawn.
     pub(crate) fn again(&self, id: &Id, meta: Option<&Value>, to_server: Arc<dyn Out>) -> bool {
         let mut state = self.state();
         let line = splice::with_id(&state.line, &id.json().to_string());
@@ -95,23 +96,23 @@ impl Flight {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The server's answer has come.
+    /// Stores the server's answer.
     pub(crate) fn answer(&self, line: Kept, says: Says, back: Arc<dyn Out>) {
         let mut state = self.state();
         (state.answer, state.says) = (Some((line, back)), says);
     }
 
-    /// No answer will come.
+    /// Stores the reason why no answer will come.
     pub(crate) fn fail(&self, why: &str) {
         self.state().failed = Some(why.to_owned());
     }
 
-    /// Whether the server has been sent the call.
+    /// Whether the call was sent to the server.
     pub(crate) fn is_sent(&self) -> bool {
         self.state().stage == Stage::Sent
     }
 
-    /// Nobody wants it to be sent any more. False if it has been: then it is the server's to end.
+    /// Withdraws the call. Returns false if it was already sent: then only the server can end it.
     pub(crate) fn withdraw(&self) -> bool {
         let mut state = self.state();
         if state.stage == Stage::Held {
@@ -120,47 +121,47 @@ impl Flight {
         state.stage == Stage::Withdrawn
     }
 
-    /// Waits until a call that counts as sent has been written, so that what follows it comes after it.
+    /// Waits until a sent call has been written, so that later messages follow it.
     pub(crate) fn written(&self) {
         drop(self.sending.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The server's answer.
+    /// Takes the server's answer.
     pub(crate) fn take_answer(&self) -> Option<Answer> {
         let mut state = self.state();
         let edited = state.edited;
         state.answer.take().map(|(line, back)| Answer { line, back, edited })
     }
 
-    /// How much it holds, counted in values.
+    /// The memory that the call holds, counted in values.
     pub(super) fn weight(&self) -> usize {
         self.weight
     }
 
-    /// Arguments are being looked at, as they are before they may go.
+    /// Counts an assessment of arguments before the call is sent.
     pub(super) fn count_look(&self) {
         self.looked_at.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Sends it, unless it was withdrawn.
+    /// Sends the call, unless it was withdrawn.
     pub(super) fn send(&self, args: &Args) -> Result<(), ToolError> {
         let _sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         let (line, to_server) = self.depart(args)?;
-        to_server.line(&line).map_err(|e| ToolError::Failed(format!("the server cannot be reached: {e}")))
+        to_server.line(&line).map_err(|e| ToolError::Failed(format!("cannot reach the server: {e}")))
     }
 
-    /// What is sent, and where to. From here on it counts as sent.
+    /// Returns the message and its destination, and marks the call as sent.
     fn depart(&self, args: &Args) -> Result<(Kept, Arc<dyn Out>), ToolError> {
         let mut state = self.state();
         if state.stage == Stage::Withdrawn {
-            return Err(ToolError::Failed("it was given up before it was sent".to_owned()));
+            return Err(ToolError::Failed("the call was canceled before it was sent".to_owned()));
         }
         let (line, edited) = self.line_for(&mut state, args)?;
         (state.stage, state.edited) = (Stage::Sent, edited);
         Ok((line, Arc::clone(&state.to_server)))
     }
 
-    /// What the record says of its end, once there is one.
+    /// The outcome of the call for the audit log, once there is one.
     pub(super) fn outcome(&self) -> Poll<Result<Value, ToolError>> {
         let state = self.state();
         match (&state.answer, &state.failed) {
@@ -170,12 +171,13 @@ impl Flight {
         }
     }
 
-    /// The message with these arguments: as the client wrote it, if they are its own. The first that are looked at are.
+    /// The message with these arguments: the client's own bytes, if no one edited the arguments. The first assessment
+    /// always sees the client's own arguments.
     fn line_for(&self, state: &mut State, args: &Args) -> Result<(Kept, bool), ToolError> {
         if self.looked_at.load(Ordering::Acquire) == 1 {
             return Ok((std::mem::take(&mut state.line), false));
         }
-        let broken = |e: String| ToolError::Failed(format!("the call could not be written anew: {e}"));
+        let broken = |e: String| ToolError::Failed(format!("cannot apply the edited arguments: {e}"));
         let mut message = askfirst::json::parse_object(&state.line).map_err(|e| broken(e.to_string()))?;
         let params = message.get_mut("params").and_then(Value::as_object_mut);
         let params = params.ok_or_else(|| broken("it has no `params`".to_owned()))?;
@@ -188,7 +190,7 @@ impl Flight {
     }
 }
 
-/// What a server says of a call's end.
+/// The outcome of a call, according to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Says {
     Done,
@@ -198,14 +200,14 @@ pub(crate) enum Says {
 }
 
 impl Says {
-    /// What the result of an answer says; none is an error.
+    /// Reads the outcome from the result of an answer. `None` stands for an error.
     pub(crate) fn of(result: Option<&[u8]>) -> Self {
         #[derive(Deserialize)]
         struct Result_ {
             #[serde(rename = "isError", default)]
             is_error: bool,
         }
-        // Where the key is nowhere, not even escaped, nothing need be taken apart.
+        // A result without the key, even escaped, needs no parse.
         let absent = |result: &[u8]| {
             let has = |word: &[u8]| memchr::memmem::find(result, word).is_some();
             result.starts_with(b"{") && !has(b"isError") && !has(b"\\u")
@@ -222,13 +224,13 @@ impl Says {
     }
 }
 
-/// What the record says of an answer: its digest. The client gets the answer itself.
+/// The outcome for the audit log: the digest of the answer. The client gets the answer itself.
 fn outcome(line: &[u8], says: Says) -> Result<Value, ToolError> {
     let digest = json!({"answer": ContentDigest::of(line).to_string()});
     let message = match says {
         Says::Done => return Ok(digest),
-        Says::Failed => "the server says that it failed",
-        Says::Nothing => "the server's result is none",
+        Says::Failed => "the server reported that the call failed",
+        Says::Nothing => "the server sent an invalid result",
         Says::Error => "the server answered with an error",
     };
     Err(ToolError::Ended { message: message.to_owned(), result: digest })

@@ -42,7 +42,7 @@ fn what_is_kept_of_all_pages_has_a_limit() {
     upstream.learn(&mut large("one")).unwrap();
     upstream.learn(&mut small("two")).unwrap();
     let told = upstream.learn(&mut large("two")).unwrap_err();
-    assert!(told.contains("more than 200000 values in all"), "{told}");
+    assert!(told.contains("all tools together have more than 200000 values"), "{told}");
     upstream.learn(&mut large("one")).unwrap();
     upstream.learn(&mut small("one")).unwrap();
     upstream.learn(&mut large("two")).unwrap();

@@ -1,9 +1,9 @@
-//! Every text of a tool's definition made visible: a model reads all of it, also what no person would see.
+//! Makes hidden characters in a tool's definition visible: a model reads them, but a person would not see them.
 
 use askfirst_display::escape::escaped;
 use serde_json::{Map, Value};
 
-/// Escapes what nobody would see in a tool, wherever it stands, but for the tool's name. Says how much.
+/// Escapes all hidden characters in a tool's definition, except in the tool's name. Returns their number.
 pub(super) fn make_visible(tool: &mut Value) -> usize {
     let name = tool.get("name").cloned();
     let count = show(tool);
@@ -28,7 +28,7 @@ fn show(value: &mut Value) -> usize {
     }
 }
 
-/// Escapes keys too. None takes the place of another.
+/// Escapes hidden characters in keys. An escaped key never replaces another key.
 fn show_keys(map: &mut Map<String, Value>) -> usize {
     if map.keys().all(|key| shown(key).is_none()) {
         return 0;
@@ -48,7 +48,7 @@ fn show_keys(map: &mut Map<String, Value>) -> usize {
     all
 }
 
-/// A text with what is hidden in it escaped, and how much that is. None if nothing is.
+/// Escapes the hidden characters of a text, and returns the text and their number. Returns `None` if there are none.
 fn shown(text: &str) -> Option<(String, usize)> {
     let blank = |c: char| matches!(c, '\n' | '\t' | '\r');
     if text.chars().all(|c| blank(c) || matches!(c, ' '..='~')) {

@@ -78,10 +78,13 @@ fn a_server_behind_https_is_trusted_by_the_authority_that_is_named_and_by_no_oth
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"shown\":true}}\n"
     );
     let told = ping(target(&url, other.path()).unwrap());
-    assert!(told.contains("cannot be reached") && told.to_lowercase().contains("certificate"), "{told}");
+    assert!(
+        told.contains("cannot reach the server") && told.to_lowercase().contains("certificate"),
+        "{told}"
+    );
     // A name that the certificate does not have.
     let told = ping(target(&url.replace("localhost", "127.0.0.1"), folder.path()).unwrap());
-    assert!(told.contains("cannot be reached"), "{told}");
+    assert!(told.contains("cannot reach the server"), "{told}");
     assert!(matches!(target(&url, Path::new("/nowhere")), Err(TargetError::Authority(_, _))));
 }
 

@@ -72,7 +72,7 @@ fn a_denied_call_never_reaches_the_server_and_the_agent_is_told_why() {
     assert_eq!(told["result"]["isError"], true);
     let text = told["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("mcp__maths__wipe") && text.contains("because: "), "{text}");
-    assert!(text.ends_with("these tools of `maths` run unasked: `add`"), "{text}");
+    assert!(text.ends_with("these tools of `maths` run without asking: `add`"), "{text}");
     let call = desk.call(2, "add", json!({}));
     assert_eq!(desk.received(), call, "the next thing that the server hears of");
 }

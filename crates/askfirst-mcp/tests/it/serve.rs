@@ -25,7 +25,7 @@ fn tools_are_listed_with_their_own_schemas_run_are_refused_and_recorded() {
     let told = shop.hear();
     assert_eq!(told["result"]["isError"], true);
     assert_eq!(told["result"]["structuredContent"]["refusal"]["cause"], "policy");
-    assert!(text(&told).contains("says so") && text(&told).contains("run unasked: `free`"), "{told}");
+    assert!(text(&told).contains("says so") && text(&told).contains("run without asking: `free`"), "{told}");
     shop.call(4, "nothing", json!({}));
     assert_eq!(shop.hear()["result"]["isError"], true);
     assert_eq!(shop.ran(), 1);

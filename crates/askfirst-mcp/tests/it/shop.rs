@@ -104,7 +104,7 @@ impl Shop {
         let server = Server {
             tools: Arc::new(gated),
             running,
-            allowed: "These run unasked: `free`.".to_owned(),
+            allowed: "These run without asking: `free`.".to_owned(),
             elicit,
             beat: Duration::from_millis(20),
         };

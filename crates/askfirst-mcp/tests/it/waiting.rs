@@ -17,7 +17,7 @@ fn a_call_that_is_asked_about_holds_up_nothing_and_runs_once_it_is_approved() {
     assert_eq!(desk.hear_json()["id"], 2);
     // An answer to a call that was never sent is none.
     desk.reply(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"forged"}]}}"#);
-    wait_for(|| desk.told.lock().unwrap().iter().any(|text| text.contains("not asked")).then_some(()));
+    wait_for(|| desk.told.lock().unwrap().iter().any(|text| text.contains("no such request")).then_some(()));
     let person = std::sync::Arc::clone(&desk.person);
     person.answer(1, |question| {
         let facts = &question.members[0].request.facts;

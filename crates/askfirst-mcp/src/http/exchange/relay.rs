@@ -1,4 +1,4 @@
-//! The answer as a stream: each event as it came, with the gateway's word on those that are messages.
+//! Relays an answer that is a stream: each event unchanged, except messages that the gateway replaces.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,11 +19,11 @@ use crate::message::{From, Message, read};
 use crate::out::Ways;
 
 impl Exchange {
-    /// Relays a stream of events until it ends, or the client leaves.
+    /// Relays a stream of events until it ends or the client leaves.
     pub(super) async fn relay(&mut self, response: Response<Incoming>) {
         let (head, mut body) = response.into_parts();
         if head.headers.contains_key(CONTENT_ENCODING) {
-            return self.fail_with(StatusCode::BAD_GATEWAY, "the server packs its answers").await;
+            return self.fail_with(StatusCode::BAD_GATEWAY, "the server sent a compressed answer").await;
         }
         self.client.hear(passed_back(&head.headers));
         let (mut splitter, stateless) = (Splitter::default(), self.is_stateless());
@@ -32,7 +32,7 @@ impl Exchange {
             let chunk = tokio::select! {
                 chunk = tokio::time::timeout(idle, body.frame()) => chunk,
                 news = self.news.recv() => {
-                    // An answer that came another way, or a reminder.
+                    // An answer that came on another stream, or a progress report.
                     if let Some(News::ToClient(line) | News::Note(line)) = news {
                         self.client.send(sse::of(&line)).await;
                     }
@@ -47,7 +47,7 @@ impl Exchange {
                 if self.answered {
                     return;
                 }
-                // A request of an older revision that cannot be asked for again runs to its end and is recorded.
+                // A request of an older revision that cannot be resumed runs to its end and is logged.
                 if stateless || self.resumable || self.id.is_none() {
                     return self.leave(stateless);
                 }
@@ -75,7 +75,7 @@ impl Exchange {
         self.fail_with(StatusCode::BAD_GATEWAY, &why).await;
     }
 
-    /// The client has left in the middle.
+    /// Handles a client that leaves before the end of the stream.
     fn leave(&mut self, stateless: bool) {
         if stateless || !self.resumable {
             self.abandon();
@@ -96,9 +96,9 @@ impl Exchange {
         };
         let message = read(data, From::Server);
         if event.kind.is_some() {
-            // Some clients look at the type of an event and some do not: they must not disagree on a message.
+            // Some clients check the type of an event and some do not. They must agree on whether it is a message.
             if message.is_ok() {
-                self.link.tell("the server sent a message as another kind of event: dropped");
+                self.link.tell("dropped a message of the server: it came as another kind of event");
                 return;
             }
             return self.client.send(event.raw).await;
@@ -117,7 +117,7 @@ impl Exchange {
     }
 }
 
-/// Takes the answer to a request of the gateway's own.
+/// Handles the answer to a request of the gateway itself.
 pub(super) async fn take_aside(
     door: &Proxy,
     link: &Arc<Link>,

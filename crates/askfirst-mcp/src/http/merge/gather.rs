@@ -1,4 +1,4 @@
-//! One request to several servers, whose answers become one. A server that does not answer in time is left out.
+//! Sends one request to several servers and merges their answers. A server that does not answer in time is left out.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -14,12 +14,12 @@ use crate::out::Out;
 
 /// How long the slowest server may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How many pages of a list are asked for.
+/// The largest number of pages of a list that are requested.
 const MAX_PAGES: usize = 100;
-/// How many values one server's pages may have in all. A page has a limit of its own.
+/// The largest number of values in all pages of one server. Each page has a limit of its own.
 const MAX_GATHERED: usize = 4 * MAX_VALUES;
 
-/// What is asked of all.
+/// The kind of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
     Initialize,
@@ -44,7 +44,7 @@ impl What {
     }
 }
 
-/// Answers as they come in.
+/// A request to all servers, and the answers so far.
 pub(super) struct Gather {
     what: What,
     id: Id,
@@ -58,10 +58,10 @@ pub(super) struct Gather {
 
 #[derive(Default)]
 struct State {
-    /// What each has answered so far: a result, or nothing.
+    /// The merged pages of each server, or `None` if it has not answered.
     answers: Vec<Option<Map<String, Value>>>,
     pages: Vec<usize>,
-    /// How many values each has answered with.
+    /// The number of values in the answers of each server.
     values: Vec<usize>,
     left: usize,
     line: Vec<u8>,
@@ -94,7 +94,7 @@ impl Gather {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks all. A cursor of the client's is none of ours: every list comes whole.
+    /// Sends the request to all servers. Every list is returned whole, so a cursor of the client has no meaning.
     pub(super) fn begin(self: &Arc<Self>, line: &[u8]) {
         self.state().line = line.to_vec();
         let late = Arc::clone(self);
@@ -116,7 +116,7 @@ impl Gather {
         }
     }
 
-    /// One server has answered, or will not.
+    /// Handles the answer of one server; `None` means that it will not answer.
     fn answered(&self, part: usize, result: Option<Map<String, Value>>) {
         let again = {
             let mut state = self.state();
@@ -128,7 +128,7 @@ impl Gather {
                 *held += values;
                 *held
             });
-            // What is too much is not held, and nothing after it is asked for.
+            // A list that is too large is dropped, and no further pages are requested.
             let result = result.filter(|_| held <= MAX_GATHERED);
             let cursor = result.as_ref().and_then(|result| result.get("nextCursor")).cloned();
             let Some(slot) = state.answers.get_mut(part) else { return };
@@ -165,7 +165,7 @@ impl Gather {
         }
     }
 
-    /// Time is up.
+    /// Ends the request when the time is up.
     fn finish(&self) {
         let late = std::mem::take(&mut self.state().left) > 0;
         if late {
@@ -184,9 +184,9 @@ impl Gather {
         let line = match result {
             Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             None => json!({"jsonrpc": "2.0", "id": id,
-                "error": {"code": -32000, "message": "none of the servers answered"}}),
+                "error": {"code": -32000, "message": "no server answered"}}),
         };
-        // A client that is gone is noticed by whoever reads it.
+        // The code that reads from the client notices if it is gone.
         let _ = self.to_client.line(line.to_string().as_bytes());
     }
 
@@ -217,7 +217,7 @@ impl Gather {
                         let Some(template) = item.get("uriTemplate").and_then(Value::as_str) else {
                             continue;
                         };
-                        // What stands before its first variable.
+                        // The part before the first variable.
                         let beginning = template.split_once('{').map_or(template, |(before, _)| before);
                         let beginning = (beginning.to_owned(), part);
                         if !known.templates.contains(&beginning) && known.templates.len() < MAX_RESOURCES {
@@ -234,7 +234,7 @@ impl Gather {
         result
     }
 
-    /// What all of them together can do.
+    /// Merges the capabilities of all servers.
     fn greeting(&self, answers: &[Option<Map<String, Value>>]) -> Option<Map<String, Value>> {
         let mut given =
             answers.iter().enumerate().filter_map(|(part, answer)| Some((part, answer.as_ref()?)));
@@ -288,7 +288,7 @@ impl Gather {
     }
 }
 
-/// What stands besides a list: the shortest time to keep it, and the narrowest who may.
+/// Merges the cache settings of lists: the shortest time, and the narrowest audience.
 fn keep_for_shortest(result: &mut Map<String, Value>, answer: Map<String, Value>) {
     for (key, value) in answer {
         let narrower = match (key.as_str(), result.get(&key)) {
@@ -304,7 +304,7 @@ fn keep_for_shortest(result: &mut Map<String, Value>, answer: Map<String, Value>
     }
 }
 
-/// The request for the next page.
+/// Builds the request for the next page.
 fn with_cursor(line: &[u8], cursor: Value) -> Option<Vec<u8>> {
     let mut message = askfirst::json::parse_object(line).ok()?;
     let params = message.entry("params").or_insert_with(|| json!({}));
@@ -312,7 +312,7 @@ fn with_cursor(line: &[u8], cursor: Value) -> Option<Vec<u8>> {
     Some(Value::Object(message).to_string().into_bytes())
 }
 
-/// Where one server's answer goes.
+/// The destination of one server's answer.
 struct Answer {
     gather: Arc<Gather>,
     part: usize,

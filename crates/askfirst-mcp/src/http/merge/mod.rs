@@ -1,7 +1,7 @@
-//! Several servers behind one gateway: their tools and prompts under `SERVER__NAME`, their resources side by side.
+//! Several servers behind one gateway: tools and prompts are named `SERVER__NAME`, resources keep their URIs.
 //!
-//! What cannot be told apart is not offered: tasks, subscriptions to lists, and methods that nobody here knows are
-//! refused with a reason. Of two servers with the same resource the first one in the config has it.
+//! Tasks, subscriptions to lists and unknown methods are refused with a reason, because they name no server. If two
+//! servers have the same resource, the first one in the config provides it.
 
 mod gather;
 
@@ -20,12 +20,12 @@ use crate::message::{From, Id, Message, read};
 use crate::out::Out;
 use crate::splice;
 
-/// How many resources are remembered with their server.
+/// The largest number of resources that are remembered with their server.
 const MAX_RESOURCES: usize = 65_536;
 
 const CANCELLED: &str = "notifications/cancelled";
 
-/// A conversation with several servers.
+/// A connection to several servers.
 pub(crate) struct Merge {
     parts: Vec<Part>,
     core: Arc<Core>,
@@ -37,7 +37,7 @@ struct Part {
     peer: Arc<dyn Peer>,
 }
 
-/// What is known across the servers.
+/// The state that all servers share.
 struct Core {
     unasked: Arc<dyn Out>,
     known: Mutex<Known>,
@@ -45,16 +45,16 @@ struct Core {
 
 #[derive(Default)]
 struct Known {
-    /// Which server has a resource, by its address.
+    /// The server of each resource, by URI.
     resources: BTreeMap<String, usize>,
-    /// Which server has resources whose address begins so.
+    /// The server of each resource template, by the beginning of its URIs.
     templates: Vec<(String, usize)>,
-    /// Servers that said that they have resources.
+    /// The servers that reported resources.
     with_resources: Vec<usize>,
-    /// The servers' questions: our name for each, whose it is, and its own id.
+    /// The servers' requests: our id for each, the number of its server, and its own id.
     asked: HashMap<Id, (usize, String)>,
     next: u64,
-    /// Which server has been sent a request of the client's.
+    /// The server of each request that the client sent.
     sent: HashMap<Id, usize>,
 }
 
@@ -64,16 +64,16 @@ impl Core {
     }
 }
 
-/// What one server says without having been asked.
+/// The destination of messages from one server.
 struct FromPart {
     core: Arc<Core>,
     part: usize,
-    /// Where it goes: to who asked, or to whoever hears such things.
+    /// The request that the server answers, or the stream for messages that answer no request.
     to_client: Arc<dyn Out>,
 }
 
 impl FromPart {
-    /// A question under our name for it. None if there are too many.
+    /// Replaces the id of a server's request by our own. Returns `None` if there are too many.
     fn renamed(&self, id: &Id, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
         let ours = {
             let mut known = self.core.known();
@@ -89,7 +89,8 @@ impl FromPart {
         Ok(Some(line))
     }
 
-    /// The client knows a question by our name only, also where it is taken back. None if it has no such question.
+    /// Translates the server's cancellation of its request to our id. Returns `None` if the client has no such
+    /// request.
     fn taken_back(&self, params: Option<&RawValue>) -> Option<Vec<u8>> {
         let mut params = askfirst::json::parse_object(params?.get().as_bytes()).ok()?;
         let theirs = (self.part, params.get("requestId")?.to_string());
@@ -101,7 +102,7 @@ impl FromPart {
         Some(told.to_string().into_bytes())
     }
 
-    /// What the client gets of a message that is no answer. None if nothing.
+    /// Translates a message that is not an answer. Returns `None` if the client gets nothing.
     fn translated(&self, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
         match read(line, From::Server) {
             Ok(Message::Request { id, .. }) => self.renamed(&id, line),
@@ -151,7 +152,7 @@ impl Merge {
         Ok(Arc::new(Self { parts, core, runtime: runtime.clone() }))
     }
 
-    /// Sends a request to one server, with its name as that server knows it.
+    /// Sends a request to one server, with the name as that server knows it.
     fn to_part(&self, part: usize, id: Id, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
         let Some(Part { peer, .. }) = self.parts.get(part) else { return Ok(()) };
         if self.core.known().sent.insert(id.clone(), part).is_some() {
@@ -161,7 +162,7 @@ impl Merge {
         peer.take(&(Arc::new(back) as Arc<dyn Out>), line)
     }
 
-    /// Sends a request to all servers, whose answers become one.
+    /// Sends a request to all servers and merges their answers.
     fn to_all(&self, what: What, id: Id, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
         let gather = Gather::new(what, id, self, to_client);
         gather.begin(line);
@@ -211,21 +212,25 @@ impl Merge {
                 .line(json!({"jsonrpc": "2.0", "id": id.json(), "result": {}}).to_string().as_bytes()),
             "tools/call" | "prompts/get" => {
                 let found = given.get("name").and_then(Value::as_str).and_then(|name| self.named(name));
-                let Some((part, name)) = found else { return no(-32602, "there is no such name") };
+                let Some((part, name)) = found else {
+                    return no(-32602, "unknown name: expected `SERVER__NAME`");
+                };
                 match splice::with_name(line, &name) {
                     Some(line) => self.to_part(part, id, to_client, &line),
-                    None => no(-32602, "the name cannot be read in one way"),
+                    None => no(-32602, "ambiguous name"),
                 }
             }
             "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
                 let part = given.get("uri").and_then(Value::as_str).and_then(|uri| self.of_resource(uri));
                 match part {
                     Some(part) => self.to_part(part, id, to_client, line),
-                    None => no(-32602, "no server has listed this resource; hint: resources/list"),
+                    None => {
+                        no(-32602, "no server has listed this resource; hint: call `resources/list` first")
+                    }
                 }
             }
             "completion/complete" => self.complete(id, &given, to_client, line),
-            _ => no(-32601, "this is not offered behind several servers"),
+            _ => no(-32601, "this method is not supported with several servers"),
         }
     }
 
@@ -242,11 +247,11 @@ impl Merge {
         };
         match (part, line) {
             (Some(part), Some(line)) => self.to_part(part, id, to_client, &line),
-            (Some(_) | None, _) => refuse(&**to_client, Some(&id), -32602, "there is no such reference"),
+            (Some(_) | None, _) => refuse(&**to_client, Some(&id), -32602, "unknown reference"),
         }
     }
 
-    /// A notification goes to everybody, a cancellation to who has the request.
+    /// Sends a cancellation to the server that has the request, and any other notification to all servers.
     fn notification(
         &self,
         method: &str,
