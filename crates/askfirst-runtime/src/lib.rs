@@ -1,6 +1,17 @@
-//! Everything around the core that touches the world: config, ledger, tools, presentation, and the one pipeline.
+//! One call, end to end: sessions, the pipeline, the controller, the audit log, sandbox profiles and the built-in tools.
 //!
-//! Read [`pipeline`] first: it is the way of one call from wish to record.
+//! Read [`pipeline`] first: every call goes through it. The ten items that a user of this crate wants:
+//!
+//! - [`ApprovalToolset`]: puts approval around a toolset
+//! - [`ApprovalController`]: mode, memory and approver
+//! - [`Session`] and [`session::SessionBuilder`]: everything around the calls of one front end, from a config
+//! - [`config::load`]: reads `askfirst.yaml` with its layers
+//! - [`ledger::Ledger`]: the audit log
+//! - [`observer::Observer`]: is notified of each step of each call
+//! - [`tools::filesystem::FileToolset`]: file tools, confined to the roots of a config
+//! - [`tools::shell::ShellToolset`]: commands, judged and run in the OS sandbox
+//! - [`tools::catalog::Catalog`]: all tools of a config, with the policy over them
+//! - [`block_on()`]: waits for a future without an async runtime
 
 pub mod approver;
 pub mod assess;

@@ -18,6 +18,7 @@ mod fixture;
 mod given_up;
 mod pipeline;
 mod properties;
+mod session;
 mod sessions;
 mod several;
 mod withheld;
