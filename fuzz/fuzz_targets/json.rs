@@ -25,7 +25,10 @@ fuzz_target!(|bytes: &[u8]| {
             } else if fault.contains("does not fit in 64 bits") {
                 assert!(has_float(&value), "{fault}, but all numbers fit");
             } else if fault.contains("arbitrary_precision") {
-                assert!(value.to_string().contains("$serde_json::private::Number"), "{fault}, but no such key");
+                assert!(
+                    value.to_string().contains("$serde_json::private::Number"),
+                    "{fault}, but no such key"
+                );
             } else if fault.contains("more than") {
                 assert!(count(&value) > MAX_VALUES, "{fault}, but it has {}", count(&value));
             } else {

@@ -10,8 +10,8 @@ use askfirst::ports::{Clock, Durability};
 use askfirst::record::{Ending, ExecutedRecord, Record};
 use askfirst::{Digest, Timestamp};
 use askfirst_config::SyncRule;
-use askfirst_runtime::ledger::{Filter, Ledger, LedgerSettings, SessionId, read, verify};
 use askfirst_display::redact::Redactor;
+use askfirst_runtime::ledger::{Filter, Ledger, LedgerSettings, SessionId, read, verify};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Debug, Arbitrary)]

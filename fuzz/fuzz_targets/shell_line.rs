@@ -3,12 +3,12 @@
 #![allow(
     dead_code,
     unused_imports,
-    reason = "the room is compiled here without the rooms that use the rest of it"
+    reason = "the module is compiled here without the modules that use the rest of it"
 )]
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/askfirst-runtime/src/tools/shell/line/mod.rs"]
+#[path = "../../crates/askfirst-shell/src/line/mod.rs"]
 mod line;
 
 use line::tree::{Command, Line, Shape, Stdin, Word};

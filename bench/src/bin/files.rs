@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
+use askfirst::toolset::CallerThread;
 use askfirst::{ApprovalContext, Invocation, Toolset};
 use askfirst_bench::{Failure, in_words, median};
-use askfirst_runtime::block_on::{block_on, block_on_alone};
 use askfirst_config::{LoadOptions, Places, from_json};
+use askfirst_runtime::block_on;
 use askfirst_runtime::tools::filesystem::FileToolset;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
@@ -125,11 +126,11 @@ impl Bench {
             Invocation::new(ApprovalContext::new(tool, args))
         };
         let work = |call: Option<Invocation>| {
-            let running = self.tools.call(call.expect("a call"));
-            let done = match self.from {
-                From::Blocking => block_on_alone(running),
-                From::Other => block_on(running),
+            let thread = match self.from {
+                From::Blocking => CallerThread::Waiting,
+                From::Other => CallerThread::Busy,
             };
+            let done = block_on(self.tools.call(call.expect("a call").on_thread(thread)));
             done.expect("it works");
         };
         Way { name: tool, before: Box::new(|| ()), work: Box::new(work), call: Some(Box::new(call)) }

@@ -9,10 +9,10 @@ use askfirst::ports::{Clock, Durability};
 use askfirst::record::{CallRecord, DecidedRecord, Record};
 use askfirst::{Approval, ApprovalContext, Because, Cause, Digest, Risk, Verdict};
 use askfirst_bench::{Contestant, Failure, print_race};
-use askfirst_runtime::clock::SystemClock;
 use askfirst_config::SyncRule;
-use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
 use askfirst_display::redact::Redactor;
+use askfirst_runtime::clock::SystemClock;
+use askfirst_runtime::ledger::{Ledger, LedgerSettings, SessionId};
 use serde_json::{Map, Value, json};
 
 fn main() -> Result<(), Failure> {

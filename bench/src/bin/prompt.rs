@@ -15,12 +15,11 @@ use askfirst::ports::{Approver, Durability, RecordFailed, Recorder, Reply};
 use askfirst::record::Record;
 use askfirst::{ApprovalContext, Cause, Mode, Timestamp};
 use askfirst_bench::{Failure, in_words, median};
-use askfirst_runtime::block_on;
 use askfirst_config::{LoadOptions, Places, from_json};
-use askfirst_runtime::tools::catalog::Offered;
 use askfirst_display::diff::unified;
-use askfirst_display::{Page, PageOptions};
 use askfirst_display::redact::Redactor;
+use askfirst_display::{Page, PageOptions};
+use askfirst_runtime::tools::catalog::Catalog;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
@@ -114,7 +113,7 @@ fn quietly(root: &Path, code: &str) -> Result<(), Failure> {
     let tools = tools(root, sender)?;
     let args = json!({"path": "w:warm.rs", "content": code.lines().next()});
     let call = ApprovalContext::new("write_file", args.as_object().cloned().unwrap_or_default());
-    drop(block_on(tools.call_many(vec![call])));
+    drop(tools.call_many_sync(vec![call]));
     let redactor = Redactor::default();
     let options = PageOptions { preview_lines: 50, redactor: &redactor, now: Timestamp(0) };
     let page = Page::of(&questions.recv()?.0, &options);
@@ -142,7 +141,7 @@ fn row(root: &Path, label: &str, before: Option<&str>, after: &str) -> Result<()
         let call = ApprovalContext::new("write_file", args.as_object().cloned().unwrap_or_default());
         drop(args);
         let start = worked();
-        drop(block_on(tools.call_many(vec![call])));
+        drop(tools.call_many_sync(vec![call]));
         let (question, asked) = questions.recv()?;
         to_ask.push(nanos(asked - start));
         let start = worked();
@@ -190,7 +189,7 @@ fn tools(root: &Path, asked: Sender<(Question, Duration)>) -> Result<ApprovalToo
     };
     let config = json!({"version": 1, "sandbox": {"paths": {"w": {"root": root, "mode": "rw"}}}});
     let loading = LoadOptions { explicit: None, folder: root.to_owned(), places };
-    let Offered { policy, toolset, .. } = Offered::new(from_json(&config, &loading)?)?;
+    let Catalog { policy, toolset, .. } = Catalog::new(from_json(&config, &loading)?)?;
     let controller = ApprovalController::setup(Mode::Interactive).approver(Arc::new(Asked(asked))).build();
     Ok(ApprovalToolset::new(toolset, controller, policy).recorder(Arc::new(Nowhere)))
 }
