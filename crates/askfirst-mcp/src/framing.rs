@@ -8,7 +8,7 @@ use crate::message::{From, Message, read};
 
 /// The kind of a client's message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asks {
+pub enum MessageKind {
     /// A method call that expects an answer.
     Request(String),
     /// A method call that expects no answer.
@@ -17,15 +17,19 @@ pub enum Asks {
     Answer,
 }
 
+/// The former name of [`MessageKind`].
+#[doc(hidden)]
+pub use MessageKind as Asks;
+
 /// Reads a client's message.
 ///
 /// # Errors
 /// Fails with the reason if the bytes are not a message, or could be read in two ways.
-pub fn message(bytes: &[u8]) -> Result<Asks, String> {
+pub fn message(bytes: &[u8]) -> Result<MessageKind, String> {
     match read(bytes, From::Client).map_err(|fault| fault.to_string())? {
-        Message::Request { method, .. } => Ok(Asks::Request(method.into_owned())),
-        Message::Notification { method, .. } => Ok(Asks::Notification(method.into_owned())),
-        Message::Response { .. } => Ok(Asks::Answer),
+        Message::Request { method, .. } => Ok(MessageKind::Request(method.into_owned())),
+        Message::Notification { method, .. } => Ok(MessageKind::Notification(method.into_owned())),
+        Message::Response { .. } => Ok(MessageKind::Answer),
     }
 }
 

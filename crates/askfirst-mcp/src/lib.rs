@@ -3,6 +3,7 @@
 //! The gateway checks every `tools/call`, forwards the original bytes and parses strictly. It refuses a message that
 //! could be read in two ways.
 
+pub mod clients;
 pub mod elicit;
 mod fold;
 pub mod framing;
@@ -12,14 +13,19 @@ mod lines;
 mod message;
 mod out;
 mod pins;
-pub mod serve;
+pub mod server;
 mod sink;
 mod splice;
 mod task;
 mod upstream;
-pub mod wrap;
 
 pub use gateway::{Gateway, Link, Setup};
 pub use lines::{MAX_LINE, TooLong};
 pub use out::{Ways, widen};
 pub use pins::{Pins, PinsError};
+
+// The former names of these modules.
+#[doc(hidden)]
+pub use clients as wrap;
+#[doc(hidden)]
+pub use server as serve;

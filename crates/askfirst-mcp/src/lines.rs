@@ -29,10 +29,10 @@ pub(crate) struct Line<'a> {
 
 impl Line<'_> {
     /// Keeps the line for longer than the buffer holds it. A long line is shared, not copied.
-    pub(crate) fn keep(&self) -> Kept {
+    pub(crate) fn keep(&self) -> KeptLine {
         match self.held {
-            Some((held, start)) => Kept::Shared(Arc::clone(held), start..start + self.bytes.len()),
-            None => Kept::Own(self.bytes.to_vec()),
+            Some((held, start)) => KeptLine::Shared(Arc::clone(held), start..start + self.bytes.len()),
+            None => KeptLine::Own(self.bytes.to_vec()),
         }
     }
 }
@@ -64,19 +64,19 @@ impl fmt::Debug for Line<'_> {
 }
 
 /// A line that outlives the next read.
-pub(crate) enum Kept {
+pub(crate) enum KeptLine {
     Own(Vec<u8>),
     /// A range of a read buffer.
     Shared(Arc<Vec<u8>>, Range<usize>),
 }
 
-impl Default for Kept {
+impl Default for KeptLine {
     fn default() -> Self {
         Self::Own(Vec::new())
     }
 }
 
-impl Deref for Kept {
+impl Deref for KeptLine {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {

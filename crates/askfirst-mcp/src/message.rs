@@ -184,7 +184,7 @@ fn asker(text: &str) -> Option<Id> {
 pub(crate) fn call(line: &[u8]) -> Option<(Id, Value)> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Calling<'a> {
+    struct CallEnvelope<'a> {
         #[serde(borrow)]
         jsonrpc: Cow<'a, str>,
         #[serde(borrow)]
@@ -197,7 +197,7 @@ pub(crate) fn call(line: &[u8]) -> Option<(Id, Value)> {
     let text = from_utf8(line).ok()?;
     // serde would read an array as the fields in their order.
     let object = text.trim_start().starts_with('{');
-    let calling: Calling<'_> = serde_json::from_str(text).ok().filter(|_| object)?;
+    let calling: CallEnvelope<'_> = serde_json::from_str(text).ok().filter(|_| object)?;
     let call = calling.jsonrpc == "2.0" && calling.method == "tools/call";
     Some((id_of(calling.id).ok().filter(|_| call)?, calling.params.0))
 }

@@ -9,13 +9,13 @@ use crate::out::Out;
 
 /// The destination of lines. Each line is written whole.
 pub(crate) struct Sink {
-    open: Mutex<Option<Open>>,
+    open: Mutex<Option<OpenStream>>,
     closed: AtomicBool,
     /// The start time of the write in progress.
     since: Mutex<Option<Instant>>,
 }
 
-struct Open {
+struct OpenStream {
     output: Box<dyn Write + Send>,
     /// A line with its line ending, so that one write sends both and the reader wakes up once.
     whole: Vec<u8>,
@@ -26,7 +26,7 @@ const SHORT: usize = 64 << 10;
 
 impl Sink {
     pub(crate) fn new(output: Box<dyn Write + Send>) -> Self {
-        let open = Open { output, whole: Vec::new() };
+        let open = OpenStream { output, whole: Vec::new() };
         Self { open: Mutex::new(Some(open)), closed: AtomicBool::new(false), since: Mutex::default() }
     }
 
@@ -36,7 +36,7 @@ impl Sink {
 
     fn write(&self, line: &[u8]) -> std::io::Result<()> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let Open { output, whole } = open.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
+        let OpenStream { output, whole } = open.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
         *self.since() = Some(Instant::now());
         // A line break in JSON is only whitespace, but some readers treat it as the end of the message.
         let written = if memchr::memchr2(b'\n', b'\r', line).is_some() {

@@ -5,13 +5,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 #[derive(Deserialize)]
-struct Identified<'a> {
+struct WithId<'a> {
     #[serde(borrow)]
     id: &'a RawValue,
 }
 
 #[derive(Deserialize)]
-struct Asking<'a> {
+struct WithParams<'a> {
     #[serde(borrow)]
     params: Params<'a>,
 }
@@ -21,13 +21,13 @@ struct Params<'a> {
     #[serde(borrow)]
     name: Option<&'a RawValue>,
     #[serde(borrow, rename = "ref")]
-    of: Option<Of<'a>>,
+    of: Option<Reference<'a>>,
     #[serde(borrow, rename = "_meta")]
     meta: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Of<'a> {
+struct Reference<'a> {
     #[serde(borrow)]
     name: Option<&'a RawValue>,
 }
@@ -35,28 +35,28 @@ struct Of<'a> {
 /// Replaces the id of a message.
 pub(crate) fn with_id(line: &[u8], id: &str) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?;
-    let found: Identified<'_> = serde_json::from_str(text).ok()?;
+    let found: WithId<'_> = serde_json::from_str(text).ok()?;
     replaced(text, found.id, id)
 }
 
 /// Replaces `params.name` of a message.
 pub(crate) fn with_name(line: &[u8], name: &str) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?;
-    let found: Asking<'_> = serde_json::from_str(text).ok()?;
+    let found: WithParams<'_> = serde_json::from_str(text).ok()?;
     replaced(text, found.params.name?, &Value::from(name).to_string())
 }
 
 /// Replaces `params.ref.name` of a message.
 pub(crate) fn with_ref_name(line: &[u8], name: &str) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?;
-    let found: Asking<'_> = serde_json::from_str(text).ok()?;
+    let found: WithParams<'_> = serde_json::from_str(text).ok()?;
     replaced(text, found.params.of?.name?, &Value::from(name).to_string())
 }
 
 /// Replaces `params._meta` of a message, if the message has one.
 pub(crate) fn with_meta(line: &[u8], meta: &Value) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?;
-    let found: Asking<'_> = serde_json::from_str(text).ok()?;
+    let found: WithParams<'_> = serde_json::from_str(text).ok()?;
     match found.params.meta {
         Some(old) => replaced(text, old, &meta.to_string()),
         None => Some(line.to_vec()),

@@ -7,7 +7,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Wake, Waker};
 
-type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+type CallFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 const IDLE: u8 = 0;
 const RUNNING: u8 = 1;
@@ -15,7 +15,7 @@ const AGAIN: u8 = 2;
 
 /// One call. A wake-up puts it into a queue; code that has news for it can poll it at once.
 pub(crate) struct Task {
-    running: Mutex<Option<Running>>,
+    running: Mutex<Option<CallFuture>>,
     state: AtomicU8,
     queue: Sender<Arc<Task>>,
 }

@@ -22,13 +22,13 @@ use serde_json::Value;
 use crate::http::mirror;
 use crate::pins::Pins;
 
-pub(crate) use flight::{Flight, Says};
+pub(crate) use flight::{CallStatus, Flight};
 
 /// The tools of one server.
 pub(crate) struct Upstream {
     server: String,
     pins: Pins,
-    tools: RwLock<BTreeMap<String, Arc<Known>>>,
+    tools: RwLock<BTreeMap<String, Arc<KnownTool>>>,
     flights: Mutex<HashMap<CallId, Arc<Flight>>>,
     /// The weight of all calls in flight.
     held: AtomicUsize,
@@ -39,7 +39,7 @@ const MOST_HELD: usize = 10 * MAX_VALUES;
 
 /// One tool as the server last described it.
 #[derive(Debug, Clone)]
-struct Known {
+struct KnownTool {
     definition: ToolDefinition,
     /// The digest of the whole definition, in the form that pins compare.
     digest: Digest,
@@ -51,7 +51,7 @@ struct Known {
     values: usize,
 }
 
-impl Known {
+impl KnownTool {
     /// The basis of a request for a call of this tool.
     fn basis(&self) -> Value {
         self.digest.to_string().into()
@@ -60,7 +60,7 @@ impl Known {
 
 /// A warning about a tool, reported once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Oddity(pub(crate) String);
+pub(crate) struct ToolWarning(pub(crate) String);
 
 impl Upstream {
     pub(crate) fn new(server: &str, pins: Pins) -> Self {
@@ -88,13 +88,13 @@ impl Upstream {
 
     /// Learns tools from a list, and escapes the hidden characters in all texts of the list. Removes a tool with
     /// hidden characters in its name: a person could mistake it for a tool that the rules allow.
-    pub(crate) fn learn(&self, list: &mut Vec<Value>) -> Result<Vec<Oddity>, String> {
+    pub(crate) fn learn(&self, list: &mut Vec<Value>) -> Result<Vec<ToolWarning>, String> {
         let mut odd = Vec::new();
         let mut found = Vec::new();
         list.retain(|tool| {
             let hides = tool.get("name").and_then(Value::as_str).filter(|name| has_hidden(name));
             odd.extend(hides.map(|name| {
-                Oddity(format!(
+                ToolWarning(format!(
                     "`{}` of `{}` is left out: its name has hidden characters",
                     visible_line(name).text(),
                     self.server
@@ -110,7 +110,7 @@ impl Upstream {
             found.push((name.clone(), tool.clone()));
             let escapes = visible::make_visible(tool);
             if escapes > 0 {
-                odd.push(Oddity(format!(
+                odd.push(ToolWarning(format!(
                     "`{}` of `{}`: {escapes} hidden characters in its definition are shown escaped",
                     escaped(&name),
                     self.server
@@ -124,7 +124,7 @@ impl Upstream {
             let values = count(&json);
             let was = changed.get(&name).cloned();
             if was.is_some() {
-                odd.push(Oddity(format!(
+                odd.push(ToolWarning(format!(
                     "`{}` of `{}` changed since it was pinned: askfirst asks before its next call",
                     escaped(&name),
                     self.server
@@ -133,7 +133,10 @@ impl Upstream {
             let definition = self.definition_of(&name, &json);
             let whole = canonical(&json);
             let digest = Digest::of_parts([definition.name.as_bytes(), whole.as_bytes()]);
-            tools.insert(definition.name.clone(), Arc::new(Known { definition, digest, json, was, values }));
+            tools.insert(
+                definition.name.clone(),
+                Arc::new(KnownTool { definition, digest, json, was, values }),
+            );
         }
         Ok(odd)
     }
@@ -165,7 +168,7 @@ impl Upstream {
     /// The headers that mirror the arguments of a call, as the tool's schema defines them.
     pub(crate) fn args_headers(&self, line: &[u8]) -> HeaderMap {
         #[derive(Deserialize)]
-        struct Called {
+        struct CallMessage {
             params: Params,
         }
         #[derive(Deserialize)]
@@ -174,7 +177,7 @@ impl Upstream {
             #[serde(default)]
             arguments: Args,
         }
-        let Ok(Called { params }) = serde_json::from_slice(line) else { return HeaderMap::new() };
+        let Ok(CallMessage { params }) = serde_json::from_slice(line) else { return HeaderMap::new() };
         let known = self.known(&self.config_name(&params.name));
         let schema = known.and_then(|known| known.json.get("inputSchema").cloned());
         schema.map(|schema| mirror::of_args(&schema, &params.arguments)).unwrap_or_default()
@@ -206,7 +209,7 @@ impl Upstream {
         self.flights.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
     }
 
-    fn known(&self, name: &str) -> Option<Arc<Known>> {
+    fn known(&self, name: &str) -> Option<Arc<KnownTool>> {
         self.tools.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
@@ -229,7 +232,7 @@ impl Upstream {
             if let Some(now) = tools.get_mut(&invocation.call.tool_name)
                 && now.json == known.json
             {
-                *now = Arc::new(Known { was: None, ..Known::clone(now) });
+                *now = Arc::new(KnownTool { was: None, ..KnownTool::clone(now) });
             }
         }
         flight.send(&invocation.call.args)?;

@@ -26,13 +26,13 @@ pub(crate) struct TooLong;
 
 /// An answer that the form offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Says {
+enum FormAnswer {
     Once,
     Session,
     No,
 }
 
-impl Says {
+impl FormAnswer {
     const ALL: [Self; 3] = [Self::Once, Self::Session, Self::No];
 
     fn word(self) -> &'static str {
@@ -56,7 +56,7 @@ impl Says {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Form {
     text: String,
-    offered: Vec<Says>,
+    offered: Vec<FormAnswer>,
     /// The words that the person must type to approve an action that cannot be undone.
     confirm: Option<String>,
 }
@@ -78,9 +78,9 @@ impl Form {
         let words: Vec<&str> = page.offers.words.iter().flatten().map(String::as_str).collect();
         let confirm = (!words.is_empty()).then(|| words.join(" "));
         let offered = match &confirm {
-            None => Says::ALL.into_iter().filter(|says| page.offers.has(says.choice())).collect(),
+            None => FormAnswer::ALL.into_iter().filter(|says| page.offers.has(says.choice())).collect(),
             // If the person must type a word, the word is the approval, and it approves this call only.
-            Some(_) => vec![Says::Once, Says::No],
+            Some(_) => vec![FormAnswer::Once, FormAnswer::No],
         };
         Ok(Self { text, offered, confirm })
     }
@@ -136,14 +136,14 @@ impl Form {
             Some(_) => return not_an_answer("invalid reason"),
         };
         let decision = match says {
-            Says::No => ApprovalDecision::no(Cause::Person),
-            Says::Once | Says::Session => {
+            FormAnswer::No => ApprovalDecision::no(Cause::Person),
+            FormAnswer::Once | FormAnswer::Session => {
                 let typed = content.get(CONFIRM).and_then(Value::as_str);
                 if self.confirm.as_deref() != typed {
                     return not_an_answer("the confirmation text is missing or wrong");
                 }
                 let yes = ApprovalDecision::yes(Cause::Person);
-                if *says == Says::Session { yes.remembered(ApprovalScope::Session) } else { yes }
+                if *says == FormAnswer::Session { yes.remembered(ApprovalScope::Session) } else { yes }
             }
         };
         Answer::all(match reason {

@@ -37,30 +37,30 @@ pub struct Elicit {
 
 #[derive(Default)]
 struct State {
-    offered: Vec<Offered>,
+    offered: Vec<AskableCall>,
     next: u64,
-    open: Option<Open>,
+    open: Option<OpenRequest>,
 }
 
 /// How to ask the client of a call.
-enum By {
+enum Route {
     /// By a request of ours, on the same stream as the answer to the call.
     Request(Out),
     /// By the result of the call. The client repeats the call together with its answer.
-    Result(oneshot::Sender<Carried>),
+    Result(oneshot::Sender<CarriedRequest>),
 }
 
 /// A call whose client can be asked.
-struct Offered {
+struct AskableCall {
     number: u64,
     tool: String,
     args: Args,
-    by: By,
+    by: Route,
 }
 
 /// An approval request inside the result of the call that it is about.
 #[derive(Debug)]
-pub(crate) struct Carried {
+pub(crate) struct CarriedRequest {
     /// The value that the client must return with its answer.
     pub(crate) handle: String,
     /// The parameters of `elicitation/create`.
@@ -71,12 +71,12 @@ pub(crate) struct Carried {
 pub(crate) struct Offer {
     elicit: Arc<Elicit>,
     number: u64,
-    handed: Option<oneshot::Receiver<Carried>>,
+    handed: Option<oneshot::Receiver<CarriedRequest>>,
 }
 
 impl Offer {
     /// Polls for an approval request that the result of the call must carry. There is at most one.
-    pub(crate) fn poll_handed(&mut self, context: &mut Context<'_>) -> Poll<Carried> {
+    pub(crate) fn poll_handed(&mut self, context: &mut Context<'_>) -> Poll<CarriedRequest> {
         let Some(handed) = &mut self.handed else { return Poll::Pending };
         match Future::poll(std::pin::Pin::new(handed), context) {
             Poll::Ready(Ok(carried)) => {
@@ -102,7 +102,7 @@ impl Drop for Offer {
 pub(crate) const INPUT: &str = "approval";
 
 /// An approval request that a client has not answered yet.
-struct Open {
+struct OpenRequest {
     question: QuestionId,
     id: String,
     form: Form,
@@ -122,7 +122,7 @@ impl Elicit {
     /// requests.
     pub(crate) fn answered(&self, id: &Id, result: Option<&[u8]>) -> bool {
         let Id::Text(id) = id else { return false };
-        let asked = |open: &mut Open| open.id == *id && open.out.is_some();
+        let asked = |open: &mut OpenRequest| open.id == *id && open.out.is_some();
         let Some(open) = self.state().open.take_if(asked) else { return is_own(id) };
         open.reply.send(match result.map(askfirst::json::parse_object) {
             Some(Ok(result)) => open.form.read(&result),
@@ -134,32 +134,32 @@ impl Elicit {
 
     /// Allows approval requests about this call, each as a request to the client.
     pub(crate) fn by_request(self: &Arc<Self>, tool: &str, args: &Args, out: Out) -> Offer {
-        self.offer(tool, args, By::Request(out), None)
+        self.offer(tool, args, Route::Request(out), None)
     }
 
     /// Allows one approval request about this call, in the result of the call.
     pub(crate) fn by_result(self: &Arc<Self>, tool: &str, args: &Args) -> Offer {
         let (hand, handed) = oneshot::channel();
-        self.offer(tool, args, By::Result(hand), Some(handed))
+        self.offer(tool, args, Route::Result(hand), Some(handed))
     }
 
     fn offer(
         self: &Arc<Self>,
         tool: &str,
         args: &Args,
-        by: By,
-        handed: Option<oneshot::Receiver<Carried>>,
+        by: Route,
+        handed: Option<oneshot::Receiver<CarriedRequest>>,
     ) -> Offer {
         let mut state = self.state();
         state.next += 1;
         let number = state.next;
-        state.offered.push(Offered { number, tool: tool.to_owned(), args: args.clone(), by });
+        state.offered.push(AskableCall { number, tool: tool.to_owned(), args: args.clone(), by });
         Offer { elicit: Arc::clone(self), number, handed }
     }
 
     /// Handles the answer that came with a repeated call. Returns whether an approval request was waiting for it.
     pub(crate) fn carried_back(&self, handle: &str, answers: &BTreeMap<String, Value>) -> bool {
-        let asked = |open: &mut Open| open.id == handle && open.out.is_none();
+        let asked = |open: &mut OpenRequest| open.id == handle && open.out.is_none();
         let Some(open) = self.state().open.take_if(asked) else { return false };
         let only = answers.len() == 1;
         open.reply.send(match answers.get(INPUT) {
@@ -188,17 +188,17 @@ pub(crate) fn offers(capabilities: Option<&Value>) -> bool {
 
 impl State {
     /// Finds out how to ask the client of the call. The result of a call carries one approval request, once.
-    fn way_to(&mut self, question: &Question) -> Option<By> {
-        let about = |offered: &Offered, member: &Member| {
+    fn way_to(&mut self, question: &Question) -> Option<Route> {
+        let about = |offered: &AskableCall, member: &Member| {
             offered.tool == member.request.tool_name && offered.args == member.request.args
         };
         let first = question.members.first()?;
         // The newest matching call: an older one may be about to end.
         let at = self.offered.iter().rposition(|offered| about(offered, first))?;
         match &self.offered.get(at)?.by {
-            By::Request(out) => Some(By::Request(Arc::clone(out))),
-            By::Result(_) if question.members.len() > 1 => None,
-            By::Result(_) => Some(self.offered.remove(at).by),
+            Route::Request(out) => Some(Route::Request(Arc::clone(out))),
+            Route::Result(_) if question.members.len() > 1 => None,
+            Route::Result(_) => Some(self.offered.remove(at).by),
         }
     }
 }
@@ -221,15 +221,15 @@ impl Approver for Elicit {
             return reply.send(no_one("the client does not support elicitation".to_owned()));
         };
         let out = match &by {
-            By::Request(out) => Some(Arc::clone(out)),
-            By::Result(_) => None,
+            Route::Request(out) => Some(Arc::clone(out)),
+            Route::Result(_) => None,
         };
-        state.open = Some(Open { question: question.id, id: id.clone(), form, reply, out });
+        state.open = Some(OpenRequest { question: question.id, id: id.clone(), form, reply, out });
         drop(state);
         match by {
             // The receiver is gone if the call has just ended. Then the approval request ends too.
-            By::Result(hand) => drop(hand.send(Carried { handle: id, params })),
-            By::Request(out) => send(
+            Route::Result(hand) => drop(hand.send(CarriedRequest { handle: id, params })),
+            Route::Request(out) => send(
                 out,
                 &json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params}),
             ),
@@ -238,7 +238,7 @@ impl Approver for Elicit {
 
     fn withdraw(&self, question: QuestionId, cause: Cause) {
         let open = self.state().open.take_if(|open| open.question == question);
-        let Some(Open { id, out: Some(out), .. }) = open else { return };
+        let Some(OpenRequest { id, out: Some(out), .. }) = open else { return };
         let params = json!({"requestId": id, "reason": format!("the approval request ended: {cause}")});
         send(out, &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
     }

@@ -1,4 +1,4 @@
-//! What counts as an answer, and what does not.
+//! Tests which answers to a form are accepted.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test says no by panicking")]
 
@@ -29,7 +29,7 @@ fn offered(form: &Form) -> Value {
 }
 
 #[test]
-fn the_form_shows_all_of_the_call_escaped_and_offers_what_may_be_answered() {
+fn form_shows_the_whole_call_escaped_with_its_answers() {
     let plain = form(|_| {});
     let text = plain.params()["message"].as_str().unwrap().to_owned();
     assert!(text.contains("send_mail") && text.contains("ann@example.org"), "{text}");
@@ -43,7 +43,7 @@ fn the_form_shows_all_of_the_call_escaped_and_offers_what_may_be_answered() {
 }
 
 #[test]
-fn only_an_answer_that_was_offered_approves() {
+fn only_an_offered_form_answer_approves() {
     let form = form(|_| {});
     let yes =
         read(&form, json!({"action": "accept", "content": {"answer": "approve once", "reason": " fine "}}));
@@ -76,13 +76,13 @@ fn only_an_answer_that_was_offered_approves() {
         let decision = read(&form, result.clone());
         assert_eq!((decision.approved, decision.cause), (false, Cause::ApproverFailed), "{result}");
     }
-    let human = super::Form { offered: vec![Says::Once, Says::No], ..form };
+    let human = super::Form { offered: vec![FormAnswer::Once, FormAnswer::No], ..form };
     let beyond = read(&human, json!({"action": "accept", "content": {"answer": "approve for the session"}}));
     assert!(!beyond.approved, "what was not offered cannot be chosen");
 }
 
 #[test]
-fn what_cannot_be_undone_is_approved_only_with_its_word() {
+fn irreversible_call_is_approved_only_with_its_word() {
     let form = form(|request| request.risk = Risk::Irreversible);
     let word = form.confirm.clone().unwrap();
     assert!(
@@ -96,7 +96,7 @@ fn what_cannot_be_undone_is_approved_only_with_its_word() {
 }
 
 #[test]
-fn secrets_are_hidden_and_what_is_too_long_for_a_form_is_not_asked_by_one() {
+fn form_hides_secrets_and_too_long_request_has_no_form() {
     let secret = "correct horse battery staple";
     let redactor = Redactor::new(&[], vec![secret.to_owned()]).unwrap();
     let asked = question(|request| drop(request.args.insert("text".to_owned(), secret.into())));

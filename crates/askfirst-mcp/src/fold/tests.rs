@@ -1,9 +1,9 @@
-//! Which texts are one to a reader that ignores case.
+//! Tests which texts are equal to a reader that ignores case.
 
 use super::folded;
 
 #[test]
-fn letters_that_some_readers_take_for_others_are_folded() {
+fn letters_that_some_readers_confuse_are_folded() {
     for (one, other) in
         [("table", "TaBLE"), ("arguments", "argument\u{17f}"), ("key", "\u{212a}EY"), ("é", "É")]
     {

@@ -1,4 +1,4 @@
-//! What the fuzzer checks, on streams put together at random from pieces that matter.
+//! The checks of the fuzzer, on random streams of typical pieces.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ const PIECES: [&str; 24] = [
     "\"result\":{}",
 ];
 
-/// The same numbers in every run.
+/// A generator with the same numbers in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -42,7 +42,7 @@ impl Dice {
 }
 
 #[test]
-fn streams_are_the_same_however_they_are_cut_and_read_as_a_lenient_reader_reads_them() {
+fn stream_is_read_the_same_however_it_is_cut() {
     let mut dice = Dice(7);
     let mut messages = 0;
     for _ in 0..20_000 {
@@ -66,14 +66,16 @@ fn streams_are_the_same_however_they_are_cut_and_read_as_a_lenient_reader_reads_
     assert!(messages > 100, "{messages}: some of it must be messages");
 }
 
-/// Whether it is a message, which a less strict reader then reads in the same way.
+/// Whether the bytes are a message. A less strict reader must then read it in the same way.
 fn check(bytes: &[u8]) -> bool {
     let Ok(asks) = message(bytes) else { return false };
     let lenient: Value = serde_json::from_slice(bytes).unwrap();
     let said = lenient["method"].as_str();
     match asks {
-        Asks::Request(method) | Asks::Notification(method) => assert_eq!(said, Some(method.as_str())),
-        Asks::Answer => assert_eq!(said, None),
+        MessageKind::Request(method) | MessageKind::Notification(method) => {
+            assert_eq!(said, Some(method.as_str()))
+        }
+        MessageKind::Answer => assert_eq!(said, None),
     }
     true
 }

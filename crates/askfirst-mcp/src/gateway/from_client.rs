@@ -10,8 +10,8 @@ use askfirst_display::redact::{Mark, Redactor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::parked::{Again, Home};
-use super::{Call, Link, MAX_IN_FLIGHT, Results, Waiting, refuse};
+use super::parked::{Home, RepeatedCall};
+use super::{Call, Link, MAX_IN_FLIGHT, OpenRequest, Results, refuse};
 use crate::elicit::{Offer, is_own, offers};
 use crate::fold::folded;
 use crate::http::mirror::{is_stateless, version_of};
@@ -76,7 +76,7 @@ impl Link {
                 let back = Arc::clone(&ways.to_client);
                 match &*method {
                     "tools/call" => return self.call_as_written(ways, id, params, line),
-                    "tools/list" => self.state().waiting.insert(id, Waiting::List(back)),
+                    "tools/list" => self.state().waiting.insert(id, OpenRequest::List(back)),
                     "initialize" => {
                         let hello =
                             params.and_then(|all| askfirst::json::parse_object(all.get().as_bytes()).ok());
@@ -84,9 +84,9 @@ impl Link {
                         let mut state = self.state();
                         state.client = hello.get("clientInfo").map(named);
                         state.can_ask = offers(hello.get("capabilities"));
-                        state.waiting.insert(id, Waiting::Passed(back))
+                        state.waiting.insert(id, OpenRequest::Passed(back))
                     }
-                    _ => self.state().waiting.insert(id, Waiting::Passed(back)),
+                    _ => self.state().waiting.insert(id, OpenRequest::Passed(back)),
                 };
                 ways.to_server.line(&line)
             }
@@ -164,7 +164,7 @@ impl Link {
 
     /// Runs a call until it has to wait. An allowed call has been sent to the server by then.
     fn call(self: &Arc<Self>, ways: &Ways, id: Id, params: Value, line: Line<'_>) -> std::io::Result<()> {
-        let Wanted { name, args, progress, meta, again } = match wanted(params) {
+        let CallParams { name, args, progress, meta, again } = match call_params(params) {
             Ok(wanted) => wanted,
             Err(why) => {
                 let why = Redactor::default().text(&why, Mark::Record).left;
@@ -173,7 +173,7 @@ impl Link {
         };
         let tool = self.gateway.upstream.config_name(&name);
         if let Some((handle, answers)) = &again {
-            let again = Again { handle, tool: &tool, args: &args, meta: meta.as_ref(), answers };
+            let again = RepeatedCall { handle, tool: &tool, args: &args, meta: meta.as_ref(), answers };
             return self.take_up(ways, &id, &again);
         }
         let to_server = Arc::clone(&ways.to_server);
@@ -235,7 +235,7 @@ impl Link {
         };
         let task = Task::new(running, self.gateway.queue.clone());
         *call.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&task));
-        self.state().waiting.insert(id, Waiting::Call(call));
+        self.state().waiting.insert(id, OpenRequest::Call(call));
         task.drive();
         Ok(())
     }
@@ -255,8 +255,8 @@ impl Link {
         }
         let mut state = self.state();
         let flight = match state.waiting.get(&id) {
-            Some(Waiting::Call(call)) => Some(Arc::clone(&call.flight)),
-            Some(Waiting::Passed(_) | Waiting::List(_)) | None => None,
+            Some(OpenRequest::Call(call)) => Some(Arc::clone(&call.flight)),
+            Some(OpenRequest::Passed(_) | OpenRequest::List(_)) | None => None,
         };
         if state.waiting.contains_key(&id) && !state.given_up.contains(&id) {
             state.given_up.push_back(id);
@@ -277,7 +277,7 @@ fn looks_like_a_call(method: &str) -> bool {
     !plain || (method != "tools/call" && folded.contains("tool") && folded.contains("call"))
 }
 
-struct Wanted {
+struct CallParams {
     name: String,
     args: Args,
     progress: Option<Value>,
@@ -287,7 +287,7 @@ struct Wanted {
 }
 
 /// Reads the parameters of a call strictly.
-fn wanted(params: Value) -> Result<Wanted, String> {
+fn call_params(params: Value) -> Result<CallParams, String> {
     let Value::Object(mut params) = params else { return Err("`params` must be an object".to_owned()) };
     let odd = |key: &&String| !CALL_KEYS.contains(&key.as_str()) && is_call_key(&folded(key));
     if let Some(key) = params.keys().find(odd) {
@@ -314,7 +314,7 @@ fn wanted(params: Value) -> Result<Wanted, String> {
         }
         (Some(_) | None, _) => None,
     };
-    Ok(Wanted { name, args, progress, meta, again })
+    Ok(CallParams { name, args, progress, meta, again })
 }
 
 /// Whether a folded key is one of the keys of a call.

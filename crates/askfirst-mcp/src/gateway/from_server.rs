@@ -7,35 +7,35 @@ use askfirst::{ApprovalContext, Args, Assessment, Verdict, judge};
 use askfirst_display::escape::escaped;
 use serde_json::Value;
 
-use super::{Link, MAX_IN_FLIGHT, Waiting};
+use super::{Link, MAX_IN_FLIGHT, OpenRequest};
 use crate::lines::Line;
 use crate::message::{From, Id, Message, read};
 use crate::out::{Out, Ways};
-use crate::upstream::Says;
+use crate::upstream::CallStatus;
 
 /// The number of tool names in a refusal.
 const MAX_NAMED: usize = 20;
 
 /// What happened to a message of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Took {
+pub(crate) enum Delivery {
     /// The client gets the message, or its replacement, on the stream on which it came.
     Passed,
     /// The message went to another stream, or was dropped.
-    Kept,
+    Withheld,
 }
 
 impl Link {
     /// Handles one message. Fails only if a side can no longer be written to.
-    pub(crate) fn from_server(self: &Arc<Self>, ways: &Ways, line: Line<'_>) -> std::io::Result<Took> {
+    pub(crate) fn from_server(self: &Arc<Self>, ways: &Ways, line: Line<'_>) -> std::io::Result<Delivery> {
         if line.is_empty() {
-            return Ok(Took::Kept);
+            return Ok(Delivery::Withheld);
         }
-        let pass = || ways.to_client.line(&line).map(|()| Took::Passed);
+        let pass = || ways.to_client.line(&line).map(|()| Delivery::Passed);
         match read(&line, From::Server) {
             Err(fault) => {
                 self.tell(&format!("dropped an invalid message of the server: {fault}"));
-                Ok(Took::Kept)
+                Ok(Delivery::Withheld)
             }
             Ok(Message::Notification { method, .. }) => {
                 if method == "notifications/tools/list_changed" {
@@ -45,7 +45,7 @@ impl Link {
             }
             Ok(Message::Request { id, .. }) if super::is_own(&id) => {
                 self.tell("dropped a request of the server: its id is reserved");
-                Ok(Took::Kept)
+                Ok(Delivery::Withheld)
             }
             Ok(Message::Request { id, .. }) => {
                 {
@@ -53,7 +53,7 @@ impl Link {
                     if asked.len() >= MAX_IN_FLIGHT {
                         drop(asked);
                         self.tell("dropped a request of the server: too many wait for the client");
-                        return Ok(Took::Kept);
+                        return Ok(Delivery::Withheld);
                     }
                     asked.insert(id);
                 }
@@ -73,39 +73,39 @@ impl Link {
         id: &Id,
         result: Option<&[u8]>,
         line: Line<'_>,
-    ) -> std::io::Result<Took> {
+    ) -> std::io::Result<Delivery> {
         if super::list::is_own(id) {
             self.own_list(&ways.to_server, id, result);
-            return Ok(Took::Kept);
+            return Ok(Delivery::Withheld);
         }
         let call = {
             let mut state = self.state();
             match state.waiting.get(id) {
-                Some(Waiting::Call(call)) if call.flight.is_sent() => Arc::clone(call),
-                Some(Waiting::Passed(_) | Waiting::List(_)) => {
+                Some(OpenRequest::Call(call)) if call.flight.is_sent() => Arc::clone(call),
+                Some(OpenRequest::Passed(_) | OpenRequest::List(_)) => {
                     let waiting = state.take(id);
                     drop(state);
                     let (to_client, line) = match waiting {
-                        Some(Waiting::List(to_client)) => (to_client, self.client_list(result, &line)),
-                        Some(Waiting::Passed(to_client)) => (to_client, line.to_vec()),
-                        Some(Waiting::Call(_)) | None => return Ok(Took::Kept),
+                        Some(OpenRequest::List(to_client)) => (to_client, self.client_list(result, &line)),
+                        Some(OpenRequest::Passed(to_client)) => (to_client, line.to_vec()),
+                        Some(OpenRequest::Call(_)) | None => return Ok(Delivery::Withheld),
                     };
                     if elsewhere(&to_client, ways) && to_client.line(&line).is_ok() {
-                        return Ok(Took::Kept);
+                        return Ok(Delivery::Withheld);
                     }
                     // A client that reconnected reads on its new stream.
-                    return ways.to_client.line(&line).map(|()| Took::Passed);
+                    return ways.to_client.line(&line).map(|()| Delivery::Passed);
                 }
                 // A call that still waits for approval was not sent, so it cannot have an answer.
-                Some(Waiting::Call(_)) | None => {
+                Some(OpenRequest::Call(_)) | None => {
                     drop(state);
                     self.tell("dropped an answer of the server: there is no such request");
-                    return Ok(Took::Kept);
+                    return Ok(Delivery::Withheld);
                 }
             }
         };
-        let took = if elsewhere(&call.to_client, ways) { Took::Kept } else { Took::Passed };
-        call.flight.answer(line.keep(), Says::of(result), Arc::clone(&ways.to_client));
+        let took = if elsewhere(&call.to_client, ways) { Delivery::Withheld } else { Delivery::Passed };
+        call.flight.answer(line.keep(), CallStatus::of(result), Arc::clone(&ways.to_client));
         call.drive();
         Ok(took)
     }

@@ -56,9 +56,9 @@ pub(crate) struct Listing {
 }
 
 /// Counts a call as held for as long as this value lives.
-pub(crate) struct Held(Arc<Link>);
+pub(crate) struct HeldCall(Arc<Link>);
 
-impl Drop for Held {
+impl Drop for HeldCall {
     fn drop(&mut self) {
         self.0.state().list.held -= 1;
     }
@@ -96,9 +96,9 @@ impl Link {
         true
     }
 
-    pub(crate) fn hold(self: &Arc<Self>) -> Held {
+    pub(crate) fn hold(self: &Arc<Self>) -> HeldCall {
         self.state().list.held += 1;
-        Held(Arc::clone(self))
+        HeldCall(Arc::clone(self))
     }
 
     /// Whether calls wait for the list.
@@ -189,7 +189,7 @@ impl Link {
 
     /// Waits until our own request for the list has ended.
     pub(crate) fn listed(&self) -> impl Future<Output = ()> + Send + '_ {
-        Listed(self)
+        ListWait(self)
     }
 }
 
@@ -202,9 +202,9 @@ fn without_progress(meta: &Value) -> Value {
     meta
 }
 
-struct Listed<'a>(&'a Link);
+struct ListWait<'a>(&'a Link);
 
-impl Future for Listed<'_> {
+impl Future for ListWait<'_> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {

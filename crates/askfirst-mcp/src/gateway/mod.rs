@@ -21,14 +21,14 @@ use askfirst_runtime::ApprovalToolset;
 use serde_json::{Value, json};
 
 use crate::elicit::Elicit;
-use crate::lines::{Kept, Lines, Next, TooLong};
+use crate::lines::{KeptLine, Lines, Next, TooLong};
 use crate::message::Id;
 use crate::out::{Out, Ways};
 use crate::pins::Pins;
 use crate::task::Task;
 use crate::upstream::{Flight, Upstream};
 
-pub(crate) use from_server::Took;
+pub(crate) use from_server::Delivery;
 pub(crate) use list::is_own;
 pub(crate) use words::{error, refuse, refused};
 use words::{failure, with_note};
@@ -64,7 +64,7 @@ pub struct Gateway {
     pub(crate) elicit: Option<Arc<Elicit>>,
     pub(crate) tell: Box<dyn Fn(&str) + Send + Sync>,
     pub(crate) lists: list::Lists,
-    parked: parked::Parked,
+    parked: parked::ParkedCalls,
     links: Mutex<Vec<Weak<Link>>>,
     next_link: AtomicU64,
     queue: Sender<Arc<Task>>,
@@ -76,16 +76,16 @@ pub struct Link {
     pub(crate) gateway: Arc<Gateway>,
     number: u64,
     state: Mutex<State>,
-    asked: Asked,
+    asked: OpenIds,
 }
 
 /// The server's requests that have no answer yet.
-pub(crate) type Asked = Arc<Mutex<HashSet<Id>>>;
+pub(crate) type OpenIds = Arc<Mutex<HashSet<Id>>>;
 
 #[derive(Default)]
 pub(crate) struct State {
     /// The client's requests that have no answer yet.
-    pub(crate) waiting: HashMap<Id, Waiting>,
+    pub(crate) waiting: HashMap<Id, OpenRequest>,
     /// The state of the gateway's own `tools/list` request.
     pub(crate) list: list::Listing,
     /// Requests that the client canceled after they were sent. An answer may or may not come.
@@ -100,22 +100,22 @@ impl State {
     /// Removes a call, unless its id belongs to another call by now.
     fn take_call(&mut self, id: &Id, flight: &Arc<Flight>) -> Option<Arc<Call>> {
         let call = match self.waiting.get(id)? {
-            Waiting::Call(call) if Arc::ptr_eq(&call.flight, flight) => Arc::clone(call),
-            Waiting::Call(_) | Waiting::Passed(_) | Waiting::List(_) => return None,
+            OpenRequest::Call(call) if Arc::ptr_eq(&call.flight, flight) => Arc::clone(call),
+            OpenRequest::Call(_) | OpenRequest::Passed(_) | OpenRequest::List(_) => return None,
         };
         self.take(id);
         Some(call)
     }
 
     /// Removes a request, also from the canceled ones: the client may reuse its id.
-    pub(crate) fn take(&mut self, id: &Id) -> Option<Waiting> {
+    pub(crate) fn take(&mut self, id: &Id) -> Option<OpenRequest> {
         self.given_up.retain(|other| other != id);
         self.waiting.remove(id)
     }
 }
 
 /// A request of the client that has no answer yet.
-pub(crate) enum Waiting {
+pub(crate) enum OpenRequest {
     /// A forwarded request. The gateway forwards its answer.
     Passed(Arc<dyn Out>),
     /// A forwarded request for a list of tools.
@@ -195,7 +195,7 @@ impl Gateway {
             elicit,
             tell: setup.tell,
             lists: list::Lists::default(),
-            parked: parked::Parked::default(),
+            parked: parked::ParkedCalls::default(),
             links: Mutex::default(),
             next_link: AtomicU64::new(0),
             queue,
@@ -212,11 +212,11 @@ impl Gateway {
     /// Opens a new connection.
     #[must_use]
     pub fn link(self: &Arc<Self>) -> Arc<Link> {
-        self.link_sharing(Asked::default())
+        self.link_sharing(OpenIds::default())
     }
 
     /// Opens a new connection that also accepts answers to the server's requests on other connections.
-    pub(crate) fn link_sharing(self: &Arc<Self>, asked: Asked) -> Arc<Link> {
+    pub(crate) fn link_sharing(self: &Arc<Self>, asked: OpenIds) -> Arc<Link> {
         self.drive_woken();
         let number = self.next_link.fetch_add(1, Ordering::Relaxed);
         let link = Arc::new(Link { gateway: Arc::clone(self), number, state: Mutex::default(), asked });
@@ -338,8 +338,8 @@ impl Link {
     fn unsent(&self) -> Vec<Arc<Call>> {
         let state = self.state();
         let calls = state.waiting.values().filter_map(|waiting| match waiting {
-            Waiting::Call(call) if !call.flight.is_sent() => Some(Arc::clone(call)),
-            Waiting::Call(_) | Waiting::Passed(_) | Waiting::List(_) => None,
+            OpenRequest::Call(call) if !call.flight.is_sent() => Some(Arc::clone(call)),
+            OpenRequest::Call(_) | OpenRequest::Passed(_) | OpenRequest::List(_) => None,
         });
         calls.collect()
     }
@@ -347,7 +347,7 @@ impl Link {
     /// Ends a call: the client gets the server's answer unchanged, or the reason why there is none.
     pub(crate) fn finish(&self, id: &Id, flight: &Arc<Flight>, outcome: Outcome) {
         let Some(call) = self.state().take_call(id, flight) else { return };
-        let say = |why: &str| Kept::Own(failure(id, why, call.results));
+        let say = |why: &str| KeptLine::Own(failure(id, why, call.results));
         let (answer, back) = match call.flight.take_answer() {
             Some(answer) => (Some((answer.line, answer.edited)), Some(answer.back)),
             None => (None, None),
@@ -356,7 +356,7 @@ impl Link {
             (_, Outcome::Failed(error @ ToolError::Unrecorded(_))) => say(&error.to_string()),
             (Some((line, false)), Outcome::Done(_) | Outcome::Failed(_)) => line,
             (Some((line, true)), Outcome::Done(_) | Outcome::Failed(_)) => {
-                Kept::Own(with_note(&line, "a person changed the arguments before it ran"))
+                KeptLine::Own(with_note(&line, "a person changed the arguments before it ran"))
             }
             (_, Outcome::Denied(refusal)) => say(&format!("{}\n{}", refused(&refusal), self.allowed())),
             (None, Outcome::Failed(error)) => say(&error.to_string()),
@@ -377,12 +377,14 @@ impl Link {
         let call = {
             let mut state = self.state();
             match state.waiting.get(id) {
-                Some(Waiting::Call(call)) if call.flight.withdraw() => {
+                Some(OpenRequest::Call(call)) if call.flight.withdraw() => {
                     let call = Arc::clone(call);
                     state.take(id);
                     call
                 }
-                Some(Waiting::Call(_) | Waiting::Passed(_) | Waiting::List(_)) | None => return false,
+                Some(OpenRequest::Call(_) | OpenRequest::Passed(_) | OpenRequest::List(_)) | None => {
+                    return false;
+                }
             }
         };
         self.gateway.give_up(&call)
@@ -391,7 +393,7 @@ impl Link {
     /// Ends a request without an answer. The caller reports the reason to the client.
     pub(crate) fn fail(&self, id: &Id, why: &str) {
         let waiting = self.state().take(id);
-        if let Some(Waiting::Call(call)) = waiting {
+        if let Some(OpenRequest::Call(call)) = waiting {
             self.end_without_answer(&call, why);
         }
     }
@@ -408,14 +410,14 @@ impl Link {
         }
     }
 
-    fn tell_lost(&self, id: &Id, waiting: Waiting, why: &str) {
+    fn tell_lost(&self, id: &Id, waiting: OpenRequest, why: &str) {
         // The code that reads from the client notices if it is gone.
         let _ = match waiting {
-            Waiting::Call(call) => {
+            OpenRequest::Call(call) => {
                 self.end_without_answer(&call, why);
                 call.to_client.line(&failure(id, why, call.results))
             }
-            Waiting::Passed(to_client) | Waiting::List(to_client) => {
+            OpenRequest::Passed(to_client) | OpenRequest::List(to_client) => {
                 refuse(&*to_client, Some(id), -32000, why)
             }
         };
@@ -450,7 +452,7 @@ impl Link {
 
     /// Answers every open request with an error.
     pub(crate) fn server_is_gone(&self, why: &str) {
-        let waiting: Vec<(Id, Waiting)> = {
+        let waiting: Vec<(Id, OpenRequest)> = {
             let mut state = self.state();
             state.given_up.clear();
             state.waiting.drain().collect()

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use askfirst::{Args, CallId};
 use serde_json::{Value, json};
 
-use super::{Call, Link, Waiting, refuse};
-use crate::elicit::{Carried, INPUT};
+use super::{Call, Link, OpenRequest, refuse};
+use crate::elicit::{CarriedRequest, INPUT};
 use crate::message::Id;
 use crate::out::Ways;
 
@@ -33,9 +33,9 @@ impl Home {
 
 /// All calls of a gateway that wait for their clients.
 #[derive(Default)]
-pub(crate) struct Parked(Mutex<HashMap<String, Left>>);
+pub(crate) struct ParkedCalls(Mutex<HashMap<String, ParkedCall>>);
 
-struct Left {
+struct ParkedCall {
     /// The connection on which the client made the call.
     link: u64,
     tool: String,
@@ -43,8 +43,8 @@ struct Left {
     call: Arc<Call>,
 }
 
-impl Parked {
-    fn all(&self) -> MutexGuard<'_, HashMap<String, Left>> {
+impl ParkedCalls {
+    fn all(&self) -> MutexGuard<'_, HashMap<String, ParkedCall>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,7 +66,7 @@ impl Parked {
 }
 
 /// A call that the client repeats with its answer.
-pub(crate) struct Again<'a> {
+pub(crate) struct RepeatedCall<'a> {
     pub(crate) handle: &'a str,
     pub(crate) tool: &'a str,
     pub(crate) args: &'a Args,
@@ -76,15 +76,19 @@ pub(crate) struct Again<'a> {
 
 impl Link {
     /// Sends an approval request as the result of a call. The call keeps waiting, so that it can time out.
-    pub(crate) fn park(home: &Home, tool: &str, args: &Args, carried: Carried) {
-        let Carried { handle, params } = carried;
+    pub(crate) fn park(home: &Home, tool: &str, args: &Args, carried: CarriedRequest) {
+        let CarriedRequest { handle, params } = carried;
         let Some((link, id)) = home.now() else { return };
-        let Some(Waiting::Call(call)) = link.state().take(&id) else { return };
+        let Some(OpenRequest::Call(call)) = link.state().take(&id) else { return };
         let question = json!({INPUT: {"method": "elicitation/create", "params": params}});
         let result =
             json!({"resultType": "input_required", "inputRequests": question, "requestState": handle});
-        let left =
-            Left { link: link.number, tool: tool.to_owned(), args: args.clone(), call: Arc::clone(&call) };
+        let left = ParkedCall {
+            link: link.number,
+            tool: tool.to_owned(),
+            args: args.clone(),
+            call: Arc::clone(&call),
+        };
         link.gateway.parked.all().insert(handle, left);
         let line = json!({"jsonrpc": "2.0", "id": id.json(), "result": result}).to_string();
         // If the client is gone, it does not return and the call times out.
@@ -92,7 +96,12 @@ impl Link {
     }
 
     /// Continues a parked call with the client's answer.
-    pub(crate) fn take_up(self: &Arc<Self>, ways: &Ways, id: &Id, again: &Again<'_>) -> std::io::Result<()> {
+    pub(crate) fn take_up(
+        self: &Arc<Self>,
+        ways: &Ways,
+        id: &Id,
+        again: &RepeatedCall<'_>,
+    ) -> std::io::Result<()> {
         let refused = |call: Option<Arc<Call>>| {
             if let Some(call) = call {
                 self.gateway.give_up(&call);
@@ -119,7 +128,7 @@ impl Link {
             results: call.results,
         });
         call.home.move_to(self, id);
-        self.state().waiting.insert(id.clone(), Waiting::Call(Arc::clone(&here)));
+        self.state().waiting.insert(id.clone(), OpenRequest::Call(Arc::clone(&here)));
         if elicit.carried_back(again.handle, again.answers) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! A cancellation that comes while a call is being let go: the call never runs, or the server hears of both.
+//! Tests a cancellation while a call is being sent: the call never runs, or the server gets both messages.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -22,13 +22,13 @@ const ANSWER: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#;
 /// When the client cancels.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
-    /// While the decision is being recorded.
+    /// While the decision is being logged.
     Decided,
     /// While the call is being written.
     Written,
 }
 
-/// What happened at a desk where the client cancels at a moment of its own.
+/// The events of a gateway whose client cancels at a given moment.
 struct Desk {
     when: When,
     at: OnceLock<(Arc<Link>, Ways)>,
@@ -39,7 +39,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// The client cancels, and the gateway has made up its mind about that.
+    /// Cancels the call as the client, and waits until the gateway has handled that.
     fn cancel(&self) {
         let (link, ways) = self.at.get().unwrap().clone();
         let other = Arc::clone(&link);
@@ -53,7 +53,7 @@ impl Desk {
             drop(state);
             std::thread::sleep(Duration::from_millis(1));
         }
-        // If it is to go wrong, now.
+        // A race would happen now.
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -91,7 +91,7 @@ impl Out for ToClient {
     }
 }
 
-/// A call that is allowed and cancelled, after which the server has been sent nothing more.
+/// Runs an allowed call that the client cancels.
 fn cancelled(when: When) -> (Arc<Desk>, Arc<Link>, Ways) {
     let desk = Arc::new(Desk {
         when,
@@ -140,7 +140,7 @@ fn events(desk: &Desk) -> Vec<Value> {
 }
 
 #[test]
-fn a_call_that_is_cancelled_before_it_is_sent_never_is_and_the_record_says_so() {
+fn call_canceled_before_it_is_sent_is_logged_and_never_sent() {
     let (desk, link, ways) = cancelled(When::Decided);
     assert!(desk.sent.lock().unwrap().is_empty(), "neither the call nor the cancellation");
     assert!(desk.heard.lock().unwrap().is_empty());
@@ -148,13 +148,13 @@ fn a_call_that_is_cancelled_before_it_is_sent_never_is_and_the_record_says_so() 
     let told = desk.events.lock().unwrap().last().unwrap().to_string();
     assert!(told.contains("canceled before it was sent"), "{told}");
     assert!(link.is_idle());
-    // Its answer is none.
+    // The gateway drops the answer.
     link.from_server(&ways, ANSWER.as_bytes().into()).unwrap();
     assert!(desk.heard.lock().unwrap().is_empty());
 }
 
 #[test]
-fn a_call_that_is_cancelled_while_it_is_sent_is_cancelled_at_the_server_after_it() {
+fn call_canceled_while_it_is_sent_is_canceled_at_the_server() {
     let (desk, link, ways) = cancelled(When::Written);
     assert_eq!(*desk.sent.lock().unwrap(), [CALL, CANCEL]);
     assert_eq!(events(&desk).last().unwrap(), "decided", "it runs");
@@ -167,7 +167,7 @@ fn a_call_that_is_cancelled_while_it_is_sent_is_cancelled_at_the_server_after_it
 }
 
 #[test]
-fn an_id_that_was_given_up_and_answered_is_free_for_another_request() {
+fn canceled_id_is_free_again_after_its_answer() {
     let (desk, link, ways) = cancelled(When::Written);
     link.from_client(&ways, CANCEL.as_bytes().into()).unwrap();
     assert_eq!(link.state().given_up.len(), 1, "once");

@@ -25,22 +25,22 @@ const KEPT: usize = 256;
 /// The server's end of one open request.
 pub(crate) struct Post {
     messages: UnboundedSender<Vec<u8>>,
-    held: Arc<Held>,
+    held: Arc<PendingBytes>,
 }
 
 /// The client's end of one open request.
 pub(crate) struct PostEnd {
     messages: UnboundedReceiver<Vec<u8>>,
-    held: Arc<Held>,
+    held: Arc<PendingBytes>,
 }
 
 #[derive(Default)]
-struct Held {
+struct PendingBytes {
     bytes: Mutex<usize>,
     less: Condvar,
 }
 
-impl Held {
+impl PendingBytes {
     fn bytes(&self) -> MutexGuard<'_, usize> {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -49,7 +49,7 @@ impl Held {
 impl Post {
     pub(crate) fn new() -> (Arc<Self>, PostEnd) {
         let (sender, messages) = unbounded_channel();
-        let held = Arc::<Held>::default();
+        let held = Arc::<PendingBytes>::default();
         (Arc::new(Self { messages: sender, held: Arc::clone(&held) }), PostEnd { messages, held })
     }
 }
@@ -104,32 +104,32 @@ impl Out for Post {
 /// The open requests of one connection.
 #[derive(Default)]
 pub(crate) struct Board {
-    open: Mutex<Open>,
+    open: Mutex<BoardState>,
     over: AtomicBool,
 }
 
 #[derive(Default)]
-struct Open {
+struct BoardState {
     /// A stream that the client keeps open for messages that answer no request.
     stream: Option<Arc<Post>>,
-    posts: Vec<Asking>,
+    posts: Vec<OpenRequest>,
     kept: VecDeque<Vec<u8>>,
 }
 
-struct Asking {
+struct OpenRequest {
     id: Id,
     progress: Option<Value>,
     post: Arc<Post>,
 }
 
 impl Board {
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, BoardState> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds an open request.
     pub(crate) fn add(&self, id: Id, progress: Option<Value>, post: Arc<Post>) {
-        self.open().posts.push(Asking { id, progress, post });
+        self.open().posts.push(OpenRequest { id, progress, post });
     }
 
     pub(crate) fn remove(&self, post: &Arc<Post>) {
@@ -138,7 +138,7 @@ impl Board {
 
     /// Whether a request with this id or this progress token is open.
     pub(crate) fn has(&self, id: &Id, progress: Option<&Value>) -> bool {
-        let same = |asking: &Asking| {
+        let same = |asking: &OpenRequest| {
             asking.id == *id || (progress.is_some() && asking.progress.as_ref() == progress)
         };
         self.open().posts.iter().any(same)
@@ -187,7 +187,7 @@ impl Board {
             .as_ref()
             .and_then(|params| params.get("_meta")?.get("io.modelcontextprotocol/subscriptionId"));
         if let Some(subscription) = subscription {
-            let of = |asking: &&Asking| asking.id.json() == *subscription;
+            let of = |asking: &&OpenRequest| asking.id.json() == *subscription;
             return open.posts.iter().find(of).map(|asking| Arc::clone(&asking.post));
         }
         let latest = open.posts.last().map(|asking| Arc::clone(&asking.post));

@@ -42,10 +42,10 @@ const TRIES: u32 = 10;
 /// A connection to a server behind a URL.
 pub(crate) struct Bridge {
     core: Arc<Core>,
-    messages: mpsc::Sender<Given>,
+    messages: mpsc::Sender<QueuedMessage>,
 }
 
-struct Given {
+struct QueuedMessage {
     line: Vec<u8>,
     to_client: Arc<dyn Out>,
 }
@@ -54,36 +54,36 @@ struct Core {
     link: Arc<Link>,
     target: Arc<Target>,
     unasked: Arc<dyn Out>,
-    messages: mpsc::WeakSender<Given>,
-    known: Mutex<Known>,
+    messages: mpsc::WeakSender<QueuedMessage>,
+    known: Mutex<BridgeState>,
     over: Notify,
     ended: AtomicBool,
 }
 
 #[derive(Default)]
-struct Known {
+struct BridgeState {
     session: Option<HeaderValue>,
     version: Option<HeaderValue>,
     /// The requests in flight, and whether closing the stream of a request cancels it.
-    running: HashMap<Id, (AbortHandle, Leaving)>,
+    running: HashMap<Id, (AbortHandle, StreamClose)>,
     listening: Option<AbortHandle>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Leaving {
-    GivesUp,
-    IsNothing,
+enum StreamClose {
+    Cancels,
+    HasNoEffect,
 }
 
 /// The destination of the gateway's messages to the server.
 struct ToServer {
-    messages: mpsc::Sender<Given>,
+    messages: mpsc::Sender<QueuedMessage>,
     to_client: Arc<dyn Out>,
 }
 
 impl Out for ToServer {
     fn line(&self, line: &[u8]) -> io::Result<()> {
-        let given = Given { line: line.to_vec(), to_client: Arc::clone(&self.to_client) };
+        let given = QueuedMessage { line: line.to_vec(), to_client: Arc::clone(&self.to_client) };
         let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
         match self.messages.try_send(given) {
             Ok(()) => Ok(()),
@@ -159,11 +159,11 @@ impl Drop for Bridge {
 }
 
 impl Core {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, BridgeState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn run(self: Arc<Self>, mut given: mpsc::Receiver<Given>) {
+    async fn run(self: Arc<Self>, mut given: mpsc::Receiver<QueuedMessage>) {
         loop {
             let next = tokio::select! {
                 next = given.recv() => next,
@@ -194,7 +194,7 @@ impl Core {
         }
     }
 
-    fn headers_of(&self, known: &Known) -> HeaderMap {
+    fn headers_of(&self, known: &BridgeState) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let given = [(SESSION, &known.session), (VERSION, &known.version)];
         for (name, value) in given {
@@ -220,16 +220,17 @@ impl Core {
         headers
     }
 
-    async fn send(self: &Arc<Self>, given: Given) {
+    async fn send(self: &Arc<Self>, given: QueuedMessage) {
         let Ok(message) = read(&given.line, From::Server) else { return };
         match message {
             Message::Request { id, method, params } => {
                 let params: Option<Value> = params.and_then(|params| serde_json::from_str(params.get()).ok());
                 let headers = self.headers(Some(&method), params.as_ref(), &given.line);
                 let first = method == "initialize";
-                let leaving = if is_stateless(&headers) { Leaving::GivesUp } else { Leaving::IsNothing };
+                let leaving =
+                    if is_stateless(&headers) { StreamClose::Cancels } else { StreamClose::HasNoEffect };
                 let (core, of) = (Arc::clone(self), id.clone());
-                let Given { line, to_client } = given;
+                let QueuedMessage { line, to_client } = given;
                 let task = tokio::spawn(async move {
                     if let Err(why) = core.request(&of, headers, line, &to_client, first).await {
                         core.link.lost(&of, &why);
@@ -274,8 +275,8 @@ impl Core {
         };
         let mut known = self.known();
         match known.running.get(&id) {
-            Some((task, Leaving::GivesUp)) => task.abort(),
-            Some((_, Leaving::IsNothing)) | None => return false,
+            Some((task, StreamClose::Cancels)) => task.abort(),
+            Some((_, StreamClose::HasNoEffect)) | None => return false,
         }
         known.running.remove(&id);
         drop(known);
@@ -322,7 +323,7 @@ impl Core {
         if !is_stream(&response) {
             return self.take_whole(&ways, id, response, first).await;
         }
-        let mut last = Last::default();
+        let mut last = StreamPosition::default();
         if self.take_stream(&ways, Some(id), response, &mut last, first).await? {
             return Ok(());
         }
@@ -389,7 +390,7 @@ impl Core {
         ways: &Ways,
         id: Option<&Id>,
         response: Response<Incoming>,
-        last: &mut Last,
+        last: &mut StreamPosition,
         first: bool,
     ) -> Result<bool, String> {
         if response.headers().contains_key(CONTENT_ENCODING) {
@@ -442,7 +443,7 @@ impl Core {
         let core = Arc::clone(self);
         let listening = tokio::spawn(async move {
             let Some(ways) = core.ways(&core.unasked) else { return };
-            let mut last = Last::default();
+            let mut last = StreamPosition::default();
             for _ in 0..u32::MAX {
                 let mut headers = core.headers_of(&core.known());
                 headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -471,12 +472,12 @@ impl Core {
 
 /// The position at which a stream ended.
 #[derive(Default)]
-struct Last {
+struct StreamPosition {
     id: Option<HeaderValue>,
     retry: Option<u64>,
 }
 
-impl Last {
+impl StreamPosition {
     fn see(&mut self, id: Option<&[u8]>, retry: Option<u64>) {
         if let Some(id) = id {
             self.id = HeaderValue::from_bytes(id).ok();

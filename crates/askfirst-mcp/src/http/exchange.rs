@@ -20,7 +20,7 @@ use super::proxy::Proxy;
 use super::reply::{self, Body, Client, Reply, SLOW, is_json, is_stream, session_of, status_of};
 use super::sse;
 use super::target::{ANSWER, TargetError, cause};
-use crate::gateway::{Link, Took, is_own};
+use crate::gateway::{Delivery, Link, is_own};
 use crate::lines::MAX_LINE;
 use crate::message::{From, Id, Message, read};
 use crate::out::{Out, Ways};
@@ -31,7 +31,7 @@ const FINISH: Duration = Duration::from_secs(10);
 const PAGE: usize = 64 << 10;
 
 /// The destination that the gateway chose for a message.
-enum News {
+enum Outgoing {
     /// To the server.
     ToServer(Vec<u8>),
     /// To the client, as the answer or as its replacement.
@@ -40,10 +40,10 @@ enum News {
     Note(Vec<u8>),
 }
 
-struct ToServer(UnboundedSender<News>);
-struct ToClient(UnboundedSender<News>);
+struct ToServer(UnboundedSender<Outgoing>);
+struct ToClient(UnboundedSender<Outgoing>);
 /// Drops messages that arrive together with the answers to the gateway's own requests.
-struct Nowhere;
+struct Discard;
 
 fn gone<T>(_: T) -> io::Error {
     io::ErrorKind::BrokenPipe.into()
@@ -51,17 +51,17 @@ fn gone<T>(_: T) -> io::Error {
 
 impl Out for ToServer {
     fn line(&self, line: &[u8]) -> io::Result<()> {
-        self.0.send(News::ToServer(line.to_vec())).map_err(gone)
+        self.0.send(Outgoing::ToServer(line.to_vec())).map_err(gone)
     }
 }
 
 impl Out for ToClient {
     fn line(&self, line: &[u8]) -> io::Result<()> {
-        self.0.send(News::ToClient(line.to_vec())).map_err(gone)
+        self.0.send(Outgoing::ToClient(line.to_vec())).map_err(gone)
     }
 
     fn note(&self, line: &[u8]) -> io::Result<()> {
-        self.0.send(News::Note(line.to_vec())).map_err(gone)
+        self.0.send(Outgoing::Note(line.to_vec())).map_err(gone)
     }
 
     fn is_open(&self) -> bool {
@@ -69,7 +69,7 @@ impl Out for ToClient {
     }
 }
 
-impl Out for Nowhere {
+impl Out for Discard {
     fn line(&self, _: &[u8]) -> io::Result<()> {
         Ok(())
     }
@@ -80,7 +80,7 @@ pub(crate) struct Exchange {
     door: Arc<Proxy>,
     link: Arc<Link>,
     ways: Ways,
-    news: UnboundedReceiver<News>,
+    news: UnboundedReceiver<Outgoing>,
     client: Client,
     heard: Option<oneshot::Receiver<Reply>>,
     id: Option<Id>,
@@ -137,10 +137,10 @@ impl Exchange {
         if self.id.is_none() {
             // A message without an id needs no wait: the gateway has already forwarded, answered or dropped it.
             return match self.news.try_recv() {
-                Ok(News::ToServer(line)) => {
+                Ok(Outgoing::ToServer(line)) => {
                     self.run(async move |mut exchange| exchange.forward(line, false, None).await).await
                 }
-                Ok(News::ToClient(line) | News::Note(line)) => {
+                Ok(Outgoing::ToClient(line) | Outgoing::Note(line)) => {
                     reply::json(StatusCode::BAD_REQUEST, HeaderMap::new(), line)
                 }
                 Err(_) => reply::empty(StatusCode::ACCEPTED),
@@ -184,14 +184,14 @@ impl Exchange {
             };
             match news {
                 None => return self.client_left(),
-                Some(News::ToServer(line)) => match own(&line) {
+                Some(Outgoing::ToServer(line)) => match own(&line) {
                     Some(method) => self.aside(method, line),
                     None => return self.forward(line, first, Some(&body)).await,
                 },
-                Some(News::ToClient(line)) => {
+                Some(Outgoing::ToClient(line)) => {
                     return self.client.end(status_of(&line), HeaderMap::new(), line).await;
                 }
-                Some(News::Note(line)) => self.client.send(sse::of(&line)).await,
+                Some(Outgoing::Note(line)) => self.client.send(sse::of(&line)).await,
             }
         }
     }
@@ -283,7 +283,7 @@ impl Exchange {
     /// Sends a request of the gateway itself.
     fn aside(&self, method: &'static str, line: Vec<u8>) {
         let (door, link) = (Arc::clone(&self.door), Arc::clone(&self.link));
-        let ways = Ways { to_client: Arc::new(Nowhere), to_server: Arc::clone(&self.ways.to_server) };
+        let ways = Ways { to_client: Arc::new(Discard), to_server: Arc::clone(&self.ways.to_server) };
         let mut headers = self.headers.clone();
         mirror::replace_args(&mut headers, HeaderMap::new());
         headers.remove(NAME);
@@ -334,8 +334,8 @@ impl Exchange {
         }
         let told = self.link.from_server(&self.ways, body[..].into());
         let line = match told {
-            Ok(Took::Passed) => self.answer().await,
-            Ok(Took::Kept) | Err(_) => None,
+            Ok(Delivery::Passed) => self.answer().await,
+            Ok(Delivery::Withheld) | Err(_) => None,
         };
         match line {
             Some(line) => {
@@ -354,8 +354,8 @@ impl Exchange {
         let wait = async {
             loop {
                 match self.news.recv().await {
-                    Some(News::ToClient(line)) => return Some(line),
-                    Some(News::Note(_) | News::ToServer(_)) => {}
+                    Some(Outgoing::ToClient(line)) => return Some(line),
+                    Some(Outgoing::Note(_) | Outgoing::ToServer(_)) => {}
                     None => return None,
                 }
             }

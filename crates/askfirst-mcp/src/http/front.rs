@@ -70,7 +70,7 @@ pub struct Front {
 }
 
 /// A request of a client.
-pub(crate) struct Asked {
+pub(crate) struct HttpRequest {
     pub(crate) method: Method,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -79,8 +79,8 @@ pub(crate) struct Asked {
 }
 
 /// Answers the requests of clients.
-pub(crate) trait Door: Send + Sync + 'static {
-    fn answer(self: Arc<Self>, asked: Asked) -> Pin<Box<dyn Future<Output = Reply> + Send>>;
+pub(crate) trait RequestHandler: Send + Sync + 'static {
+    fn answer(self: Arc<Self>, asked: HttpRequest) -> Pin<Box<dyn Future<Output = Reply> + Send>>;
 }
 
 impl Front {
@@ -104,9 +104,9 @@ impl Front {
     }
 
     /// Serves clients for as long as the process lives.
-    pub(crate) async fn serve(self, door: Arc<dyn Door>) -> std::io::Result<()> {
+    pub(crate) async fn serve(self, door: Arc<dyn RequestHandler>) -> std::io::Result<()> {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
-        let rules = Arc::new(Rules {
+        let rules = Arc::new(AccessRules {
             port: listener.local_addr()?.port(),
             listen: self.rules,
             budget: Arc::new(Semaphore::new(BUDGET)),
@@ -139,21 +139,21 @@ impl Front {
     }
 }
 
-struct Rules {
+struct AccessRules {
     listen: Listen,
     port: u16,
     budget: Arc<Semaphore>,
 }
 
-impl Rules {
-    async fn answer(&self, door: &Arc<dyn Door>, request: Request<Incoming>) -> Reply {
+impl AccessRules {
+    async fn answer(&self, door: &Arc<dyn RequestHandler>, request: Request<Incoming>) -> Reply {
         match self.let_in(request).await {
             Ok(asked) => Arc::clone(door).answer(asked).await,
             Err(reply) => *reply,
         }
     }
 
-    async fn let_in(&self, request: Request<Incoming>) -> Result<Asked, Box<Reply>> {
+    async fn let_in(&self, request: Request<Incoming>) -> Result<HttpRequest, Box<Reply>> {
         let refuse = |status, why: &str| Err(Box::new(reply::error(status, None, -32600, why)));
         let (head, body) = request.into_parts();
         if head.uri.path() != PATH {
@@ -202,7 +202,7 @@ impl Rules {
                 return Err(Box::new(reply));
             }
         };
-        Ok(Asked { method: head.method, headers: head.headers, body, held })
+        Ok(HttpRequest { method: head.method, headers: head.headers, body, held })
     }
 
     async fn read(

@@ -13,11 +13,11 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, USER_AGENT};
 use hyper::{Method, StatusCode};
 
 use super::exchange::Exchange;
-use super::front::{Asked, Door, Front, FrontError};
+use super::front::{Front, FrontError, HttpRequest, RequestHandler};
 use super::mirror::{self, LAST_EVENT, SESSION, VERSION};
 use super::reply::{self, Reply};
 use super::target::Target;
-use crate::gateway::{Asked as Questions, Gateway, Link};
+use crate::gateway::{Gateway, Link, OpenIds};
 use crate::message::{From, Id, Message, read};
 
 /// The number of sessions that are kept. A session without open requests makes room for others.
@@ -31,7 +31,7 @@ pub(crate) struct Proxy {
     pub(crate) target: Target,
     sessions: Mutex<HashMap<String, (Arc<Link>, Instant)>>,
     /// The requests of servers without sessions.
-    questions: Questions,
+    questions: OpenIds,
 }
 
 /// Serves clients and forwards their requests to a server, for as long as the process lives.
@@ -43,7 +43,7 @@ pub fn serve(front: Front, gateway: Arc<Gateway>, target: Target) -> Result<(), 
         gateway: Arc::clone(&gateway),
         target,
         sessions: Mutex::default(),
-        questions: Questions::default(),
+        questions: OpenIds::default(),
     });
     super::run(async move {
         tokio::spawn(beat(gateway));
@@ -59,8 +59,8 @@ pub(crate) async fn beat(gateway: Arc<Gateway>) {
     }
 }
 
-impl Door for Proxy {
-    fn answer(self: Arc<Self>, asked: Asked) -> Pin<Box<dyn Future<Output = Reply> + Send>> {
+impl RequestHandler for Proxy {
+    fn answer(self: Arc<Self>, asked: HttpRequest) -> Pin<Box<dyn Future<Output = Reply> + Send>> {
         Box::pin(async move {
             match asked.method {
                 Method::POST => self.post(asked).await,
@@ -72,7 +72,7 @@ impl Door for Proxy {
 }
 
 impl Proxy {
-    async fn post(self: Arc<Self>, asked: Asked) -> Reply {
+    async fn post(self: Arc<Self>, asked: HttpRequest) -> Reply {
         let body = asked.body;
         let message = match checked(&asked.headers, &body) {
             Ok(message) => message,
@@ -94,7 +94,7 @@ impl Proxy {
         exchange.post(message, &body, first).await
     }
 
-    async fn get(self: Arc<Self>, asked: Asked) -> Reply {
+    async fn get(self: Arc<Self>, asked: HttpRequest) -> Reply {
         match (singles(&asked.headers), self.link(&asked.headers)) {
             (Err(reply), _) => *reply,
             (Ok(()), Some(link)) => {
@@ -104,7 +104,7 @@ impl Proxy {
         }
     }
 
-    async fn delete(self: Arc<Self>, asked: Asked) -> Reply {
+    async fn delete(self: Arc<Self>, asked: HttpRequest) -> Reply {
         if let Err(reply) = singles(&asked.headers) {
             return *reply;
         }

@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use super::board::{Board, IDLE, Post, PostEnd};
-use super::front::{Asked, Door, Front, FrontError};
+use super::front::{Front, FrontError, HttpRequest, RequestHandler};
 use super::mirror::{self, SESSION, VERSION};
 use super::peer::{Backend, Names, Peer};
 use super::proxy::{beat, checked, singles};
@@ -62,11 +62,11 @@ pub(crate) type Opener = Box<dyn Fn(Arc<dyn Out>, &Handle) -> std::io::Result<Ar
 struct Sessions {
     opener: Opener,
     runtime: Handle,
-    open: Mutex<Open>,
+    open: Mutex<OpenSessions>,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenSessions {
     named: HashMap<String, Arc<Session>>,
     shared: Vec<Arc<Session>>,
 }
@@ -75,12 +75,12 @@ struct Open {
 struct Session {
     peer: Arc<dyn Peer>,
     board: Arc<Board>,
-    work: mpsc::Sender<Work>,
+    work: mpsc::Sender<QueuedMessage>,
     used: Mutex<Instant>,
 }
 
 /// A message that waits for the server.
-struct Work {
+struct QueuedMessage {
     line: Bytes,
     to_client: Arc<dyn Out>,
     taken: oneshot::Sender<()>,
@@ -90,10 +90,10 @@ impl Session {
     fn start(opener: &Opener, runtime: &Handle) -> std::io::Result<Arc<Self>> {
         let board = Arc::<Board>::default();
         let peer = opener(Arc::clone(&board) as _, runtime)?;
-        let (work, mut given) = mpsc::channel::<Work>(QUEUE);
+        let (work, mut given) = mpsc::channel::<QueuedMessage>(QUEUE);
         let (taking, watched) = (Arc::clone(&peer), Arc::clone(&board));
         std::thread::spawn(move || {
-            while let Some(Work { line, to_client, taken }) = given.blocking_recv() {
+            while let Some(QueuedMessage { line, to_client, taken }) = given.blocking_recv() {
                 if let Err(e) = taking.take(&to_client, &line) {
                     let id = match read(&line, From::Server) {
                         Ok(Message::Request { id, .. }) => Some(id),
@@ -118,8 +118,8 @@ impl Session {
     }
 }
 
-impl Door for Sessions {
-    fn answer(self: Arc<Self>, asked: Asked) -> Pin<Box<dyn Future<Output = Reply> + Send>> {
+impl RequestHandler for Sessions {
+    fn answer(self: Arc<Self>, asked: HttpRequest) -> Pin<Box<dyn Future<Output = Reply> + Send>> {
         Box::pin(async move {
             match asked.method {
                 Method::POST => self.post(asked).await,
@@ -131,11 +131,11 @@ impl Door for Sessions {
 }
 
 impl Sessions {
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenSessions> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn post(self: Arc<Self>, asked: Asked) -> Reply {
+    async fn post(self: Arc<Self>, asked: HttpRequest) -> Reply {
         let message = match checked(&asked.headers, &asked.body) {
             Ok(message) => message,
             Err(reply) => return *reply,
@@ -182,7 +182,7 @@ impl Sessions {
             Some(id) => {
                 session.board.add(id.clone(), progress, Arc::clone(&post));
                 let (head, heard) = oneshot::channel();
-                let asking = Asking {
+                let asking = OpenRequest {
                     door: Arc::clone(&self),
                     session,
                     post,
@@ -203,7 +203,7 @@ impl Sessions {
     async fn tell(&self, session: &Session, line: Bytes, post: &Arc<Post>, mut end: PostEnd) -> Reply {
         let (taken, done) = oneshot::channel();
         let to_client: Arc<dyn Out> = Arc::clone(post) as _;
-        if session.work.send(Work { line, to_client, taken }).await.is_err() || done.await.is_err() {
+        if session.work.send(QueuedMessage { line, to_client, taken }).await.is_err() || done.await.is_err() {
             return reply::empty(StatusCode::BAD_GATEWAY);
         }
         match end.next_now() {
@@ -310,7 +310,7 @@ impl Sessions {
 }
 
 /// One request that waits for its answer.
-struct Asking {
+struct OpenRequest {
     door: Arc<Sessions>,
     session: Arc<Session>,
     post: Arc<Post>,
@@ -323,11 +323,11 @@ struct Asking {
     _held: Option<OwnedSemaphorePermit>,
 }
 
-impl Asking {
+impl OpenRequest {
     async fn run(mut self, line: Bytes) {
         let (taken, _) = oneshot::channel();
         let to_client: Arc<dyn Out> = Arc::clone(&self.post) as _;
-        let given = self.session.work.send(Work { line, to_client, taken }).await;
+        let given = self.session.work.send(QueuedMessage { line, to_client, taken }).await;
         if given.is_err() {
             let error = crate::gateway::error(Some(&self.id), -32000, "the server has ended");
             self.client.end(StatusCode::BAD_GATEWAY, HeaderMap::new(), error).await;
@@ -383,7 +383,7 @@ impl Asking {
         let (taken, _) = oneshot::channel();
         let to_client: Arc<dyn Out> = Arc::clone(&self.post) as _;
         let line = Bytes::from(told.to_string());
-        let _ = self.session.work.send(Work { line, to_client, taken }).await;
+        let _ = self.session.work.send(QueuedMessage { line, to_client, taken }).await;
     }
 }
 

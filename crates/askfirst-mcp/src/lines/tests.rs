@@ -1,10 +1,10 @@
-//! Lines, however the bytes arrive.
+//! Tests that lines are the same however the bytes arrive.
 
 use std::io::{BufReader, Cursor, Read};
 
-use super::{KEPT, Kept, LEAST, Lines, MAX_LINE, Next};
+use super::{KEPT, KeptLine, LEAST, Lines, MAX_LINE, Next};
 
-/// Gives so many bytes at once.
+/// A reader that returns this many bytes at once.
 struct Pieces<'a>(&'a [u8], usize);
 
 impl Read for Pieces<'_> {
@@ -24,7 +24,7 @@ fn all(input: impl Read) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn lines_come_whole_however_the_bytes_arrive() {
+fn lines_are_whole_however_the_bytes_arrive() {
     let bytes = b"{\"a\":1}\n\n{\"b\":2}\r\nhalf";
     for capacity in 1..20 {
         let wanted = [&b"{\"a\":1}"[..], b"", b"{\"b\":2}"];
@@ -34,7 +34,7 @@ fn lines_come_whole_however_the_bytes_arrive() {
 }
 
 #[test]
-fn long_and_short_lines_come_in_order_and_whole() {
+fn long_and_short_lines_arrive_whole_and_in_order() {
     let lengths = [1, LEAST - 1, LEAST, LEAST + 1, 3, 0, 5 * LEAST, KEPT + 7, 2, 2 * KEPT, LEAST / 2, 9];
     let line = |at: usize, length: usize| vec![b'a' + u8::try_from(at).unwrap(); length];
     let wanted: Vec<Vec<u8>> = lengths.iter().enumerate().map(|(at, length)| line(at, *length)).collect();
@@ -45,7 +45,7 @@ fn long_and_short_lines_come_in_order_and_whole() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_told_before_it_is_held() {
+fn too_long_line_is_reported_before_it_is_buffered() {
     struct Endless(usize);
     impl Read for Endless {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
@@ -60,7 +60,7 @@ fn a_line_that_is_too_long_is_told_before_it_is_held() {
 }
 
 #[test]
-fn the_longest_line_is_taken_and_one_byte_more_is_not() {
+fn longest_line_is_accepted_but_not_one_byte_more() {
     for (length, taken) in [(MAX_LINE, true), (MAX_LINE + 1, false)] {
         let bytes = [vec![b'x'; length], vec![b'\n']].concat();
         let mut lines = Lines::new(&bytes[..]);
@@ -69,7 +69,7 @@ fn the_longest_line_is_taken_and_one_byte_more_is_not() {
 }
 
 #[test]
-fn what_a_long_line_took_is_given_back() {
+fn memory_of_a_long_line_is_freed() {
     let bytes = [vec![b'x'; 2 * KEPT], b"\n{}\n".to_vec()].concat();
     let mut lines = Lines::new(Pieces(&bytes, LEAST));
     assert!(matches!(lines.next().unwrap(), Next::Line(line) if line.len() == 2 * KEPT));
@@ -79,7 +79,7 @@ fn what_a_long_line_took_is_given_back() {
 }
 
 #[test]
-fn what_is_kept_stays_as_it_was_whatever_comes_after_it() {
+fn kept_line_survives_later_reads() {
     let lengths = [LEAST - 1, LEAST, 7, LEAST + 1, 3 * LEAST, 5 * LEAST, 1, KEPT + 7, 2 * KEPT, LEAST / 2, 9];
     let line = |at: usize, length: usize| vec![b'a' + u8::try_from(at).unwrap(); length];
     let wanted: Vec<Vec<u8>> = lengths.iter().enumerate().map(|(at, length)| line(at, *length)).collect();
@@ -89,9 +89,9 @@ fn what_is_kept_stays_as_it_was_whatever_comes_after_it() {
             let mut lines = Lines::new(Pieces(&bytes, size));
             let mut kept = Vec::new();
             while let Next::Line(line) = lines.next().unwrap() {
-                // Some stay where they were read to, some are let go at once.
+                // Some lines are kept, and some are dropped at once.
                 let line = line.keep();
-                kept.push(if kept.len() % among == 0 { line } else { Kept::Own(line.to_vec()) });
+                kept.push(if kept.len() % among == 0 { line } else { KeptLine::Own(line.to_vec()) });
             }
             assert!(kept.iter().map(|line| &**line).eq(wanted.iter().map(Vec::as_slice)), "{size} {among}");
         }
@@ -99,26 +99,26 @@ fn what_is_kept_stays_as_it_was_whatever_comes_after_it() {
 }
 
 #[test]
-fn what_is_kept_holds_little_more_than_itself_and_what_is_let_go_is_read_to_again() {
+fn kept_line_holds_little_and_free_buffer_is_reused() {
     let long = [vec![b'x'; LEAST], vec![b'\n']].concat();
     let bytes = [&long[..], b"{}\n", &long, &long].concat();
     let mut lines = Lines::new(Pieces(&bytes, 4 * LEAST));
     let mut next = || match lines.next().unwrap() {
         Next::Line(line) => line.keep(),
-        Next::End | Next::TooLong => Kept::default(),
+        Next::End | Next::TooLong => KeptLine::default(),
     };
-    let place = |kept: &Kept| match kept {
-        Kept::Shared(held, _) => {
+    let place = |kept: &KeptLine| match kept {
+        KeptLine::Shared(held, _) => {
             assert!(held.len() <= 2 * kept.len(), "{} {}", held.len(), kept.len());
             Some(held.as_ptr())
         }
-        Kept::Own(_) => None,
+        KeptLine::Own(_) => None,
     };
     let (long, short) = (next(), next());
     let first = place(&long);
     assert!(first.is_some() && place(&short).is_none());
     drop(long);
     let second = next();
-    assert_eq!(place(&second), first, "nobody keeps the first any more");
-    assert_ne!(place(&next()), first, "somebody keeps the second");
+    assert_eq!(place(&second), first, "the first line is no longer kept");
+    assert_ne!(place(&next()), first, "the second line is still kept");
 }

@@ -1,9 +1,9 @@
-//! What is a message, and what only looks like one.
+//! Tests which lines are messages.
 
 use super::{Fault, From, Id, Message, call, read};
 
 #[test]
-fn requests_notifications_and_answers_are_told_apart() {
+fn requests_notifications_and_answers_are_distinguished() {
     let message =
         read(br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x"}}"#, From::Client);
     let Message::Request { id, method, params } = message.unwrap() else { panic!() };
@@ -18,7 +18,7 @@ fn requests_notifications_and_answers_are_told_apart() {
 }
 
 #[test]
-fn what_could_be_read_in_two_ways_is_no_message() {
+fn ambiguous_line_is_not_a_message() {
     let syntax: &[&[u8]] = &[
         b"",
         b"{",
@@ -62,7 +62,7 @@ fn what_could_be_read_in_two_ways_is_no_message() {
 }
 
 #[test]
-fn a_key_that_stands_twice_in_the_envelope_is_no_message_from_either_side() {
+fn duplicate_envelope_key_is_refused_from_both_sides() {
     for from in [From::Client, From::Server] {
         let line = br#"{"jsonrpc":"2.0","id":1,"method":"a","id":2}"#;
         assert!(read(line, from).is_err());
@@ -72,7 +72,7 @@ fn a_key_that_stands_twice_in_the_envelope_is_no_message_from_either_side() {
 }
 
 #[test]
-fn a_call_is_read_in_one_pass_as_it_is_in_two() {
+fn call_read_in_one_pass_equals_two_passes() {
     let taken = [
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{"a":[1,2.5,null]}}}"#,
         r#" {"params":{},"method":"tools/call","id":"a","jsonrpc":"2.0"} "#,
@@ -89,7 +89,7 @@ fn a_call_is_read_in_one_pass_as_it_is_in_two() {
 }
 
 #[test]
-fn what_is_no_call_or_has_a_fault_is_left_to_the_reader_that_says_so() {
+fn invalid_call_is_left_to_the_full_reader() {
     let left = [
         r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":"tools/call"}}"#,
         r#"{"jsonrpc":"2.0","method":"tools/call","params":{}}"#,
@@ -116,7 +116,7 @@ fn what_is_no_call_or_has_a_fault_is_left_to_the_reader_that_says_so() {
 }
 
 #[test]
-fn a_request_with_too_many_values_is_refused_by_its_id() {
+fn request_with_too_many_values_is_refused_with_its_id() {
     let many = vec!["{}"; askfirst::json::MAX_VALUES / 16].join(",");
     let line = |head: &str, key: &str| format!(r#"{{"jsonrpc":"2.0",{head}"{key}":[{many}]}}"#);
     for from in [From::Client, From::Caller] {

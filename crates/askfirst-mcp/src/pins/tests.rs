@@ -1,4 +1,4 @@
-//! Pins across restarts, and pins that cannot be read.
+//! Tests pins across restarts, and pins that cannot be read.
 
 use askfirst::json::MAX_VALUES;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Pins, PinsError};
 
 #[test]
-fn a_tool_is_pinned_when_first_seen_and_told_when_it_changed_also_after_a_restart() {
+fn tool_is_pinned_when_first_seen_and_survives_a_restart() {
     let state = tempfile::tempdir().unwrap();
     let (old, new) =
         (json!({"name": "add", "description": "Adds"}), json!({"name": "add", "description": "Adds. Also…"}));
@@ -23,7 +23,7 @@ fn a_tool_is_pinned_when_first_seen_and_told_when_it_changed_also_after_a_restar
 }
 
 #[test]
-fn more_pins_than_can_be_read_again_are_refused_and_the_others_stay() {
+fn too_many_pins_are_refused_and_the_others_stay() {
     let state = tempfile::tempdir().unwrap();
     let pins = Pins::open(state.path(), "maths").unwrap();
     let large = json!(vec![1; MAX_VALUES / 2]);
@@ -38,7 +38,7 @@ fn more_pins_than_can_be_read_again_are_refused_and_the_others_stay() {
 }
 
 #[test]
-fn pins_that_cannot_be_read_are_an_error_and_not_a_fresh_start() {
+fn unreadable_pins_are_an_error_and_not_a_fresh_start() {
     let state = tempfile::tempdir().unwrap();
     Pins::open(state.path(), "../x").unwrap().accept("add", &json!({})).unwrap();
     let file = std::fs::read_dir(state.path().join("pins")).unwrap().next().unwrap().unwrap().path();

@@ -1,4 +1,4 @@
-//! Lines go whole, and a side that takes nothing holds up nobody else.
+//! Tests that lines are written whole, and that a stuck reader blocks no one else.
 
 use std::io::{BufRead, BufReader, pipe};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::*;
 
 #[test]
-fn lines_go_whole_with_their_end_and_no_other() {
+fn line_is_written_whole_with_one_line_ending() {
     let (from, to) = pipe().unwrap();
     let sink = Sink::new(Box::new(to));
     let long = vec![b'x'; SHORT];
@@ -21,7 +21,7 @@ fn lines_go_whole_with_their_end_and_no_other() {
 }
 
 #[test]
-fn a_side_that_takes_nothing_is_noticed_and_closed_without_waiting_for_it() {
+fn stuck_side_is_noticed_and_closed_without_waiting() {
     let (from, to) = pipe().unwrap();
     let sink = Arc::new(Sink::new(Box::new(to)));
     assert_eq!(sink.stuck(), None);
@@ -31,7 +31,7 @@ fn a_side_that_takes_nothing_is_noticed_and_closed_without_waiting_for_it() {
         std::thread::yield_now();
     }
     sink.close();
-    assert!(sink.stuck().is_some(), "it still waits, and nobody waited for it");
+    assert!(sink.stuck().is_some(), "the write still waits, but `close` did not");
     drop(from);
     assert!(given.join().unwrap().is_err());
     assert_eq!(sink.stuck(), None);

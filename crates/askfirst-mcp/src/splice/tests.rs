@@ -1,9 +1,9 @@
-//! One name changes, and nothing else.
+//! Tests that one name changes and nothing else does.
 
 use super::*;
 
 #[test]
-fn only_the_name_changes_and_the_rest_stays_byte_for_byte() {
+fn replaced_name_leaves_the_rest_byte_for_byte() {
     let line = br#"{ "jsonrpc":"2.0","id":1, "method":"tools/call","params":{"arguments":{"name":"a__x","n":1.50},"name" : "a__x"} }"#;
     let want = br#"{ "jsonrpc":"2.0","id":1, "method":"tools/call","params":{"arguments":{"name":"a__x","n":1.50},"name" : "x\"y"} }"#;
     assert_eq!(with_name(line, "x\"y").unwrap(), want);

@@ -1,4 +1,4 @@
-//! Driving, waking and giving up.
+//! Tests polling, waking and canceling.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 use super::Task;
 
 #[test]
-fn a_task_that_is_woken_while_it_runs_is_driven_again_and_none_is_lost() {
+fn task_woken_while_it_runs_is_polled_again() {
     let (queue, woken) = channel();
     let (polls, news) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (counted, seen) = (Arc::clone(&polls), Arc::clone(&news));
@@ -41,7 +41,7 @@ fn a_task_that_is_woken_while_it_runs_is_driven_again_and_none_is_lost() {
 }
 
 #[test]
-fn a_task_that_is_given_up_is_dropped_at_once() {
+fn canceled_task_is_dropped_at_once() {
     struct Dropped(Arc<AtomicUsize>);
     impl Drop for Dropped {
         fn drop(&mut self) {

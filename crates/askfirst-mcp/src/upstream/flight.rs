@@ -9,7 +9,7 @@ use askfirst::{Args, ContentDigest, ToolError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::lines::Kept;
+use crate::lines::KeptLine;
 use crate::message::Id;
 use crate::out::Out;
 use crate::splice;
@@ -31,7 +31,7 @@ pub(crate) struct Flight {
 /// The server's answer to a call.
 pub(crate) struct Answer {
     /// The answer, unchanged.
-    pub(crate) line: Kept,
+    pub(crate) line: KeptLine,
     /// The destination of messages that arrived with the answer.
     pub(crate) back: Arc<dyn Out>,
     /// Whether a person edited the arguments.
@@ -48,18 +48,18 @@ enum Stage {
 
 struct State {
     /// The message as the client wrote it.
-    line: Kept,
+    line: KeptLine,
     to_server: Arc<dyn Out>,
     stage: Stage,
     edited: bool,
-    answer: Option<(Kept, Arc<dyn Out>)>,
-    says: Says,
+    answer: Option<(KeptLine, Arc<dyn Out>)>,
+    says: CallStatus,
     /// The reason why no answer will come.
     failed: Option<String>,
 }
 
 impl Flight {
-    pub(crate) fn new(line: Kept, args: &Args, to_server: Arc<dyn Out>) -> Self {
+    pub(crate) fn new(line: KeptLine, args: &Args, to_server: Arc<dyn Out>) -> Self {
         let weight = count_object(args) + line.len() / BYTES;
         let state = State {
             line,
@@ -67,7 +67,7 @@ impl Flight {
             stage: Stage::Held,
             edited: false,
             answer: None,
-            says: Says::Error,
+            says: CallStatus::Error,
             failed: None,
         };
         let (looked_at, sending) = (AtomicUsize::new(0), Mutex::default());
@@ -85,7 +85,7 @@ impl Flight {
         });
         match line {
             Some(line) if state.stage == Stage::Held => {
-                (state.line, state.to_server) = (Kept::Own(line), to_server);
+                (state.line, state.to_server) = (KeptLine::Own(line), to_server);
                 true
             }
             Some(_) | None => false,
@@ -97,7 +97,7 @@ impl Flight {
     }
 
     /// Stores the server's answer.
-    pub(crate) fn answer(&self, line: Kept, says: Says, back: Arc<dyn Out>) {
+    pub(crate) fn answer(&self, line: KeptLine, says: CallStatus, back: Arc<dyn Out>) {
         let mut state = self.state();
         (state.answer, state.says) = (Some((line, back)), says);
     }
@@ -151,7 +151,7 @@ impl Flight {
     }
 
     /// Returns the message and its destination, and marks the call as sent.
-    fn depart(&self, args: &Args) -> Result<(Kept, Arc<dyn Out>), ToolError> {
+    fn depart(&self, args: &Args) -> Result<(KeptLine, Arc<dyn Out>), ToolError> {
         let mut state = self.state();
         if state.stage == Stage::Withdrawn {
             return Err(ToolError::Failed("the call was canceled before it was sent".to_owned()));
@@ -173,7 +173,7 @@ impl Flight {
 
     /// The message with these arguments: the client's own bytes, if no one edited the arguments. The first assessment
     /// always sees the client's own arguments.
-    fn line_for(&self, state: &mut State, args: &Args) -> Result<(Kept, bool), ToolError> {
+    fn line_for(&self, state: &mut State, args: &Args) -> Result<(KeptLine, bool), ToolError> {
         if self.looked_at.load(Ordering::Acquire) == 1 {
             return Ok((std::mem::take(&mut state.line), false));
         }
@@ -186,20 +186,20 @@ impl Flight {
         if old.unwrap_or_else(|| json!({})) == new {
             return Ok((std::mem::take(&mut state.line), false));
         }
-        Ok((Kept::Own(Value::Object(message).to_string().into_bytes()), true))
+        Ok((KeptLine::Own(Value::Object(message).to_string().into_bytes()), true))
     }
 }
 
 /// The outcome of a call, according to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Says {
+pub(crate) enum CallStatus {
     Done,
     Failed,
     Nothing,
     Error,
 }
 
-impl Says {
+impl CallStatus {
     /// Reads the outcome from the result of an answer. `None` stands for an error.
     pub(crate) fn of(result: Option<&[u8]>) -> Self {
         #[derive(Deserialize)]
@@ -225,13 +225,13 @@ impl Says {
 }
 
 /// The outcome for the audit log: the digest of the answer. The client gets the answer itself.
-fn outcome(line: &[u8], says: Says) -> Result<Value, ToolError> {
+fn outcome(line: &[u8], says: CallStatus) -> Result<Value, ToolError> {
     let digest = json!({"answer": ContentDigest::of(line).to_string()});
     let message = match says {
-        Says::Done => return Ok(digest),
-        Says::Failed => "the server reported that the call failed",
-        Says::Nothing => "the server sent an invalid result",
-        Says::Error => "the server answered with an error",
+        CallStatus::Done => return Ok(digest),
+        CallStatus::Failed => "the server reported that the call failed",
+        CallStatus::Nothing => "the server sent an invalid result",
+        CallStatus::Error => "the server answered with an error",
     };
     Err(ToolError::Ended { message: message.to_owned(), result: digest })
 }

@@ -1,4 +1,4 @@
-//! What a call is pinned to is what the server says of its tool.
+//! Tests that a call is bound to the server's definition of its tool.
 
 use askfirst::Toolset;
 use askfirst::json::MAX_VALUES;
@@ -8,7 +8,7 @@ use super::Upstream;
 use crate::pins::Pins;
 
 #[test]
-fn a_call_is_pinned_to_all_that_was_last_told_of_its_tool() {
+fn call_is_bound_to_the_latest_definition_of_its_tool() {
     let state = tempfile::tempdir().unwrap();
     let upstream = Upstream::new("maths", Pins::open(state.path(), "maths").unwrap());
     assert_eq!(upstream.pinned("mcp__maths__add"), None);
@@ -34,7 +34,7 @@ fn a_call_is_pinned_to_all_that_was_last_told_of_its_tool() {
 }
 
 #[test]
-fn what_is_kept_of_all_pages_has_a_limit() {
+fn tools_of_all_pages_have_a_common_limit() {
     let state = tempfile::tempdir().unwrap();
     let upstream = Upstream::new("maths", Pins::open(state.path(), "maths").unwrap());
     let large = |name: &str| vec![json!({"name": name, "inputSchema": {"enum": vec![1; MAX_VALUES / 2]}})];

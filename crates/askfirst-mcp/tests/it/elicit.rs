@@ -1,4 +1,4 @@
-//! The client itself is asked: by a request of ours, or by a result that wants an answer first.
+//! Tests approval by the client: by a request of ours, or by a result that needs an answer first.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn answer(id: &Value, content: Value) -> Value {
 }
 
 #[test]
-fn a_client_that_offers_it_is_asked_and_its_answer_counts() {
+fn client_with_elicitation_is_asked_and_its_answer_counts() {
     let mut shop = offering();
     shop.call(1, "ask", json!({"x": 3}));
     let asked = shop.hear();
@@ -22,7 +22,7 @@ fn a_client_that_offers_it_is_asked_and_its_answer_counts() {
     let text = asked["params"]["message"].as_str().unwrap();
     assert!(text.contains("ask") && text.contains('3') && text.contains("tester 1"), "{text}");
     assert_eq!(asked["params"]["requestedSchema"]["required"], json!(["answer"]));
-    // Others go on, and what answers another question answers none.
+    // Other calls continue, and an answer with another id is ignored.
     shop.call(2, "free", json!({}));
     assert_eq!(shop.hear()["id"], 2);
     shop.say(answer(&json!("askfirst:ask-1"), json!({"answer": "approve once"})));
@@ -39,7 +39,7 @@ fn a_client_that_offers_it_is_asked_and_its_answer_counts() {
 }
 
 #[test]
-fn a_no_a_closed_form_an_error_and_an_odd_answer_run_nothing() {
+fn refusal_closed_form_error_and_odd_answer_run_nothing() {
     let mut shop = offering();
     let result = |result: Value| json!({"result": result});
     let said = [
@@ -65,7 +65,7 @@ fn a_no_a_closed_form_an_error_and_an_odd_answer_run_nothing() {
 }
 
 #[test]
-fn a_client_that_does_not_offer_it_is_not_asked() {
+fn client_without_elicitation_is_not_asked() {
     for capabilities in [json!({}), json!({"elicitation": {"url": {}}})] {
         let mut shop = Shop::asking_client().greeted(capabilities.clone());
         shop.call(1, "ask", json!({}));
@@ -75,7 +75,7 @@ fn a_client_that_does_not_offer_it_is_not_asked() {
 }
 
 #[test]
-fn a_call_that_is_given_up_takes_its_form_away() {
+fn canceled_call_withdraws_its_form() {
     let mut shop = offering();
     shop.call(1, "ask", json!({}));
     let asked = shop.hear();
@@ -91,7 +91,7 @@ fn a_call_that_is_given_up_takes_its_form_away() {
     assert_eq!(shop.ran(), 1, "an answer that is too late is none");
 }
 
-/// A call as the stateless revision writes it.
+/// A call in the format of the stateless revision.
 fn stateless(id: u64, args: Value, more: Value) -> Value {
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "newer", "version": "2"},
@@ -106,7 +106,7 @@ fn back(state: &Value, answer: &str) -> Value {
 }
 
 #[test]
-fn a_stateless_client_gets_the_question_as_a_result_and_comes_back_with_the_answer() {
+fn stateless_client_gets_the_request_as_a_result() {
     let mut shop = Shop::asking_client();
     shop.say(stateless(1, json!({"x": 1}), json!({})));
     let told = shop.hear();
@@ -124,7 +124,7 @@ fn a_stateless_client_gets_the_question_as_a_result_and_comes_back_with_the_answ
 }
 
 #[test]
-fn an_answer_that_came_for_another_call_or_is_none_runs_nothing() {
+fn answer_for_another_call_or_invalid_answer_runs_nothing() {
     let mut shop = Shop::asking_client();
     let ask = |shop: &mut Shop, id| {
         shop.say(stateless(id, json!({"x": 1}), json!({})));

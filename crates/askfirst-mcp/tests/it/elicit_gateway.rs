@@ -1,4 +1,4 @@
-//! The gateway asks the client itself, in its own space of ids, and no server can answer in its place.
+//! Tests that the gateway asks the client with ids of its own, and that no server can answer instead.
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
 use std::sync::Arc;
@@ -96,7 +96,7 @@ fn answer(id: &Value, content: Value) -> Value {
 }
 
 #[test]
-fn the_gateway_asks_the_client_and_the_server_hears_of_neither_question_nor_answer() {
+fn gateway_asks_the_client_without_telling_the_server() {
     let mut between = Between::new();
     between.call(5);
     let asked = between.hear();
@@ -115,16 +115,16 @@ fn the_gateway_asks_the_client_and_the_server_hears_of_neither_question_nor_answ
 }
 
 #[test]
-fn a_server_cannot_have_its_own_question_answered_in_place_of_ours() {
+fn server_request_cannot_take_the_answer_to_ours() {
     let mut between = Between::new();
     between.call(5);
     let asked = between.hear();
-    // It asks with our id, so that the client's answer to it would be an answer to us.
+    // The server uses our id, so that the client's answer to it would be an answer to us.
     between.reply(&json!({"jsonrpc": "2.0", "id": asked["id"], "method": "elicitation/create",
         "params": {"message": "Is it sunny?", "requestedSchema": {"type": "object", "properties": {}}}}));
     between.reply(&json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}}));
     assert_eq!(between.hear()["method"], "notifications/message", "the question never reached the client");
-    // Nor can it answer.
+    // The server cannot answer either.
     between.reply(&answer(&asked["id"], json!({"answer": "approve once"})));
     between.reply(&json!({"jsonrpc": "2.0", "id": 77, "method": "ping"}));
     assert_eq!(between.hear()["method"], "ping");
@@ -133,7 +133,7 @@ fn a_server_cannot_have_its_own_question_answered_in_place_of_ours() {
 }
 
 #[test]
-fn a_call_that_waits_for_its_client_is_sent_as_it_was_asked_about_whatever_came_since() {
+fn parked_call_is_sent_exactly_as_it_was_approved() {
     let mut between = Between::new();
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}});
@@ -146,7 +146,7 @@ fn a_call_that_waits_for_its_client_is_sent_as_it_was_asked_about_whatever_came_
     let told = between.hear();
     assert_eq!(told["result"]["resultType"], "input_required", "{told}");
     let state = told["result"]["requestState"].clone();
-    // The id is free again, and another call takes it.
+    // The id is free again, and another call uses it.
     between.say(&call(5, 2, json!({})));
     let answers = json!({"approval": {"action": "accept", "content": {"answer": "approve once"}}});
     between.say(&call(6, 1, json!({"requestState": state, "inputResponses": answers})));

@@ -1,4 +1,4 @@
-//! Clients that come over HTTP are asked themselves: on the stream of the call, or by its result.
+//! Tests approval by clients over HTTP: on the stream of the call, or by its result.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ fn yes() -> Value {
     json!({"action": "accept", "content": {"answer": "approve once"}})
 }
 
-/// The whole way of a question on the stream of its call.
+/// Checks a whole approval request on the stream of its call.
 fn is_asked_on_the_stream_of_its_call(client: &Client, tool: &str) {
     let mut asking = client.call(5, tool);
     let (status, headers) = asking.head();
@@ -66,7 +66,7 @@ fn is_asked_on_the_stream_of_its_call(client: &Client, tool: &str) {
     let asked = asking.event();
     assert_eq!(asked["method"], "elicitation/create", "{asked}");
     assert!(asked["params"]["message"].as_str().unwrap().contains("far 1"), "{asked}");
-    // Others go on meanwhile, and what answers something else answers nothing.
+    // Other calls continue, and an answer with another id is ignored.
     assert_eq!(client.answer(&json!({"id": "askfirst:ask-1"}), yes()).status, 202);
     assert_eq!(client.answer(&json!({"id": 5}), yes()).status, 202);
     assert_eq!(client.answer(&asked, yes()).status, 202);
@@ -82,7 +82,7 @@ fn is_asked_on_the_stream_of_its_call(client: &Client, tool: &str) {
 }
 
 #[test]
-fn a_client_with_a_session_is_asked_on_the_stream_of_its_call() {
+fn client_with_a_session_is_asked_on_the_stream_of_its_call() {
     let web = with_sessions();
     let desk = Desk::with(&web, Parts::asking_clients("maths", &[("ask", Required)]));
     let client = Client::greet(desk.address, json!({"elicitation": {}}));
@@ -94,7 +94,7 @@ fn a_client_with_a_session_is_asked_on_the_stream_of_its_call() {
 }
 
 #[test]
-fn behind_several_servers_the_client_is_asked_under_a_name_of_the_gateways_own() {
+fn client_of_several_servers_is_asked_with_an_own_id() {
     let (one, other) = (with_sessions(), Web::plain());
     let gated = |web: &Web, parts: &Parts, name: &str| {
         Backend::address(name, Arc::clone(&parts.gateway), Target::new(&web.url(), None, None).unwrap())
@@ -106,7 +106,7 @@ fn behind_several_servers_the_client_is_asked_under_a_name_of_the_gateways_own()
     let client = Client::greet(address, json!({"elicitation": {"form": {}}}));
     is_asked_on_the_stream_of_its_call(&client, "maths__ask");
     is_asked_on_the_stream_of_its_call(&client, "files__ask");
-    // A call that is given up takes its question back under the name that the client knows.
+    // A canceled call withdraws its approval request under the id that the client knows.
     let mut asking = client.call(8, "maths__ask");
     asking.head();
     let asked = asking.event();
@@ -123,7 +123,7 @@ fn behind_several_servers_the_client_is_asked_under_a_name_of_the_gateways_own()
 }
 
 #[test]
-fn only_the_client_whose_call_it_is_hears_the_question() {
+fn only_the_client_that_made_the_call_is_asked() {
     let web = with_sessions();
     let parts = Parts::asking_clients("maths", &[]);
     let target = Target::new(&web.url(), None, None).unwrap();
@@ -141,7 +141,7 @@ fn only_the_client_whose_call_it_is_hears_the_question() {
     second.head();
     let asked = second.event();
     assert!(asked["params"]["message"].as_str().unwrap().contains('2'), "{asked}");
-    // Whoever leaves takes the question along.
+    // A client that leaves withdraws its approval request.
     drop(second);
     let mut third = one.call(3, "ask");
     third.head();
@@ -172,7 +172,7 @@ fn back(state: &Value, answer: Value) -> Value {
 }
 
 #[test]
-fn a_stateless_client_gets_the_question_as_a_result_and_comes_back_with_the_answer() {
+fn stateless_client_gets_the_request_as_a_result() {
     for names in [None, Some(Names::Plain)] {
         let web = Web::plain();
         let parts = Parts::asking_clients("maths", &[("add", Free)]);
@@ -225,7 +225,7 @@ fn a_stateless_client_gets_the_question_as_a_result_and_comes_back_with_the_answ
 }
 
 #[test]
-fn what_the_server_itself_wants_to_be_answered_passes_and_is_judged_each_time() {
+fn input_request_of_the_server_passes_and_is_judged_again() {
     let web = Web::start(|request, out| {
         let message = request.json();
         let mut answer = answer_to(message["method"].as_str().unwrap(), &message);

@@ -1,4 +1,4 @@
-//! A desk with a client at one side and a server at the other.
+//! A test setup with a client on one side and a server on the other.
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
 use std::path::Path;
@@ -17,7 +17,7 @@ use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
 
-/// Keeps the record in memory, or refuses to.
+/// An audit log in memory, which can refuse to write.
 #[derive(Default)]
 pub struct Notes {
     pub all: Mutex<Vec<Value>>,
@@ -34,7 +34,7 @@ impl Recorder for Notes {
     }
 }
 
-/// Somebody who is asked and takes their time.
+/// An approver that answers when the test tells it to.
 #[derive(Default)]
 pub struct Person {
     pub asked: Mutex<Vec<(Question, Option<Reply>)>>,
@@ -52,7 +52,7 @@ impl Approver for Person {
 }
 
 impl Person {
-    /// Waits for the question with this number, counted from one, and answers it.
+    /// Waits for the approval request with this number, counted from one, and answers it.
     pub fn answer(&self, number: usize, answer: impl Fn(&Question) -> Answer) {
         let reply = wait_for(|| {
             let mut asked = self.asked.lock().unwrap();
@@ -67,7 +67,7 @@ impl Person {
     }
 }
 
-/// Tries until there is something. Nothing here takes long, so a minute is for ever.
+/// Retries until there is a value. Nothing here takes long, so a minute is the limit.
 pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     for _ in 0..6000 {
         if let Some(found) = look() {
@@ -90,7 +90,7 @@ pub struct Desk {
     _state: Option<tempfile::TempDir>,
 }
 
-/// Rules: `("add", none)` about tools of the server `maths`, whatever else is asked about.
+/// A policy with rules such as `("add", none)` for tools of the server `maths`. Other calls need approval.
 pub fn policy(entries: &[(&str, Approval)]) -> Policy {
     let case = |approval| Case::new(Some(approval), Because::built_in("test", "says so"));
     let entries = entries
@@ -156,7 +156,7 @@ impl Desk {
         }
     }
 
-    /// The client writes a line.
+    /// Writes a line as the client.
     pub fn say(&mut self, line: impl AsRef<[u8]>) {
         let out = self.client_out.as_mut().unwrap();
         out.write_all(&[line.as_ref(), b"\n"].concat()).unwrap();
@@ -170,7 +170,7 @@ impl Desk {
         line
     }
 
-    /// The client reads a line.
+    /// Reads a line as the client.
     pub fn hear(&mut self) -> String {
         let mut line = String::new();
         self.client_in.read_line(&mut line).unwrap();
@@ -181,20 +181,20 @@ impl Desk {
         serde_json::from_str(&self.hear()).unwrap()
     }
 
-    /// The server reads a line.
+    /// Reads a line as the server.
     pub fn received(&mut self) -> String {
         let mut line = String::new();
         self.server_in.read_line(&mut line).unwrap();
         line.trim_end_matches('\n').to_owned()
     }
 
-    /// The server writes a line.
+    /// Writes a line as the server.
     pub fn reply(&mut self, line: impl AsRef<[u8]>) {
         let out = self.server_out.as_mut().unwrap();
         out.write_all(&[line.as_ref(), b"\n"].concat()).unwrap();
     }
 
-    /// The client lists the tools, which the server has these of.
+    /// Lists the tools as the client, and answers with these tools as the server.
     pub fn list(&mut self, tools: &[Value]) -> Value {
         self.say(r#"{"jsonrpc":"2.0","id":"list","method":"tools/list"}"#);
         assert!(self.received().contains("tools/list"));
@@ -202,7 +202,7 @@ impl Desk {
         self.hear_json()
     }
 
-    /// What the server writes from now on is up to whoever takes this.
+    /// Takes the server's end, so that the test can write to it.
     pub fn server_ends_with(&mut self) -> PipeWriter {
         self.server_out.take().unwrap()
     }

@@ -1,4 +1,4 @@
-//! Who is let in over HTTP, and what is refused before it is anywhere.
+//! Tests which clients may connect over HTTP, and which messages are refused early.
 
 use askfirst::Approval::None as Free;
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::smuggling::SMUGGLED;
 use crate::web::{Desk, TOKEN, Web, call, raw, request};
 
 #[test]
-fn whoever_is_not_meant_is_not_let_in_and_not_heard() {
+fn unauthorized_client_is_refused_before_its_message_is_read() {
     let web = Web::plain();
     let desk = Desk::before(&web, &[("add", Free)]);
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -55,7 +55,7 @@ fn whoever_is_not_meant_is_not_let_in_and_not_heard() {
 }
 
 #[test]
-fn nothing_smuggled_reaches_the_server_and_each_is_answered() {
+fn smuggled_message_is_answered_and_never_forwarded() {
     let web = Web::plain();
     let desk = Desk::before(&web, &[("add", Free)]);
     for body in SMUGGLED {
@@ -83,7 +83,7 @@ fn nothing_smuggled_reaches_the_server_and_each_is_answered() {
 }
 
 #[test]
-fn headers_and_body_that_disagree_are_refused_and_go_nowhere() {
+fn request_with_mismatched_headers_is_refused_and_not_sent() {
     let web = Web::plain();
     let desk = Desk::before(&web, &[("add", Free)]);
     let version = ("mcp-protocol-version", "2026-07-28");
@@ -107,7 +107,7 @@ fn headers_and_body_that_disagree_are_refused_and_go_nowhere() {
     assert_eq!(request(desk.address, "GET", &twice, b"").said().status, 400);
     assert_eq!(request(desk.address, "DELETE", &twice, b"").said().status, 400);
     assert_eq!(web.methods(), Vec::<String>::new());
-    // A header about an argument that the tool does not have can only be known once the tool is.
+    // Whether the tool has an argument for a header is unknown until the tool is known.
     let right = [version, ("mcp-method", "tools/call"), ("mcp-name", "add"), ("mcp-param-path", "/etc")];
     let said = desk.post_with(&right, meta);
     assert_eq!((said.status, &said.json()["error"]["code"]), (400, &json!(-32020)));
@@ -115,7 +115,7 @@ fn headers_and_body_that_disagree_are_refused_and_go_nowhere() {
 }
 
 #[test]
-fn a_message_that_is_too_long_is_refused_before_it_is_held() {
+fn too_long_message_is_refused_before_it_is_buffered() {
     let web = Web::plain();
     let desk = Desk::before(&web, &[("add", Free)]);
     let head = |more: &str| {
@@ -133,7 +133,7 @@ fn a_message_that_is_too_long_is_refused_before_it_is_held() {
             break;
         }
     }
-    // The rest is not read, so the answer may be lost with the connection.
+    // The gateway does not read the rest, so the response may be lost with the connection.
     assert!(matches!(asking.said().status, 413 | 0));
     let long = format!("x-long: {}", "a".repeat(100_000));
     assert!(matches!(raw(desk.address, head(&long).as_bytes()).said().status, 431 | 400 | 0));
@@ -142,7 +142,7 @@ fn a_message_that_is_too_long_is_refused_before_it_is_held() {
 }
 
 #[test]
-fn what_could_be_framed_in_two_ways_is_refused_or_ends_the_connection() {
+fn ambiguous_framing_is_refused_or_closes_the_connection() {
     let web = Web::plain();
     let desk = Desk::before(&web, &[("add", Free)]);
     let wipe = call(9, "wipe");
@@ -178,7 +178,7 @@ fn what_could_be_framed_in_two_ways_is_refused_or_ends_the_connection() {
 }
 
 #[test]
-fn an_id_that_is_in_use_in_a_session_is_refused() {
+fn id_in_use_in_a_session_is_refused() {
     let web = Web::plain();
     let desk = Desk::before(&web, &[]);
     let session = [("mcp-session-id", "s")];
@@ -186,7 +186,7 @@ fn an_id_that_is_in_use_in_a_session_is_refused() {
     crate::fixture::wait_for(|| (desk.parts.person.count() == 1).then_some(()));
     let said = desk.post_with(&session, call(1, "ask"));
     assert_eq!((said.status, &said.json()["error"]["code"]), (400, &json!(-32600)));
-    // In another session, and without one, it is another request.
+    // In another session, or without one, it is another request.
     assert_eq!(
         desk.post_with(&[("mcp-session-id", "t")], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).status,
         200

@@ -1,4 +1,4 @@
-//! Messages one by one on one side, HTTP on the other; and several servers at once.
+//! Tests lines on one side and HTTP on the other, and several servers at once.
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
 use std::process::{Child, Command, Stdio};
@@ -88,7 +88,7 @@ fn broken_off() -> Web {
 }
 
 #[test]
-fn a_client_on_standard_streams_keeps_a_session_with_a_server_behind_an_address() {
+fn client_on_standard_streams_keeps_its_http_session() {
     let (web, parts) = (broken_off(), Parts::new(&[("add", Free), ("wipe", Deny)]));
     let mut client = Client::before(vec![at(&web, &parts)], Names::Plain);
     client.say(HELLO);
@@ -117,7 +117,7 @@ fn a_client_on_standard_streams_keeps_a_session_with_a_server_behind_an_address(
 }
 
 #[test]
-fn messages_without_sessions_get_the_headers_that_mirror_them_and_leave_by_closing() {
+fn stateless_message_gets_headers_and_cancels_by_closing() {
     let web = Web::start(|request, out| {
         let message = request.json();
         let mut answer = answer_to(message["method"].as_str().unwrap(), &message);
@@ -155,7 +155,7 @@ fn messages_without_sessions_get_the_headers_that_mirror_them_and_leave_by_closi
 }
 
 #[test]
-fn a_server_that_cannot_be_reached_is_told_to_whoever_asks() {
+fn unreachable_server_is_reported_to_the_client() {
     let web = Web::start(|_, out| whole(out, "500 Internal Server Error", &[], b"boom"));
     let parts = Parts::new(&[("add", Free)]);
     let mut client = Client::before(vec![at(&web, &parts)], Names::Plain);
@@ -202,7 +202,7 @@ fn program(name: &str, parts: &Parts) -> Backend {
 }
 
 #[test]
-fn clients_over_http_get_a_program_each_and_its_messages_find_their_request() {
+fn http_client_gets_its_own_program_and_its_messages() {
     let parts = Parts::new(&[("add", Free), ("wipe", Deny)]);
     let (front, address) = front();
     let backends = vec![program("maths", &parts)];
@@ -237,7 +237,7 @@ fn clients_over_http_get_a_program_each_and_its_messages_find_their_request() {
 }
 
 #[test]
-fn requests_without_sessions_share_programs_unless_they_could_be_mixed_up() {
+fn stateless_requests_share_programs_unless_ambiguous() {
     let parts = Parts::new(&[("add", Free)]);
     let (front, address) = front();
     let backends = vec![program("maths", &parts)];
@@ -255,7 +255,7 @@ fn requests_without_sessions_share_programs_unless_they_could_be_mixed_up() {
 }
 
 #[test]
-fn several_servers_are_one_with_names_that_tell_them_apart() {
+fn several_servers_are_merged_with_prefixed_names() {
     let (web, parts) = (Web::plain(), Parts::new(&[("add", Free), ("wipe", Deny)]));
     let other = Parts::named("notes", &[]);
     let backends = vec![at(&web, &parts), program("notes", &other)];
@@ -286,7 +286,7 @@ fn several_servers_are_one_with_names_that_tell_them_apart() {
     client.say(&call(2, "maths__wipe"));
     let told = client.hear_json();
     assert!(told["result"]["content"][0]["text"].as_str().unwrap().contains("mcp__maths__wipe"), "{told}");
-    // The other server's tools are its own: nothing is said about them, so a person is asked.
+    // No rule covers the tools of the other server, so a person is asked.
     client.say(&call(3, "notes__add"));
     other.person.answer(1, |question| {
         assert_eq!(question.members[0].request.tool_name, "mcp__notes__add");
@@ -317,8 +317,8 @@ fn several_servers_are_one_with_names_that_tell_them_apart() {
 }
 
 #[test]
-fn of_several_servers_none_can_list_without_end() {
-    // A page is within its own limit, and after each there is another.
+fn endless_list_of_one_server_is_cut_off() {
+    // Each page is within its own limit, and has a next page.
     let web = Web::start(|request, out| {
         let message = request.json();
         let page: Vec<Value> = (0..10_000).map(|n| json!({"uri": n.to_string()})).collect();
@@ -334,6 +334,6 @@ fn of_several_servers_none_can_list_without_end() {
     let mut client = Client::before(backends, Names::Prefixed);
     client.say(r#"{"jsonrpc":"2.0","id":4,"method":"resources/list"}"#);
     let list = client.hear_json();
-    // Each has 18 values, and there are to be 800,000 at most: four pages are, five are not.
+    // Each resource has 18 values, and the limit is 800,000: four pages fit, five do not.
     assert_eq!(list["result"]["resources"].as_array().unwrap().len(), 40_001, "the other's is there too");
 }

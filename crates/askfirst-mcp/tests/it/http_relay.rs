@@ -1,4 +1,4 @@
-//! Between clients and a server over HTTP: bytes pass as they came, calls are judged, streams stay streams.
+//! Tests clients and a server over HTTP: bytes pass unchanged, calls are checked, streams stay streams.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn kinds(desk: &Desk) -> Vec<String> {
 }
 
 #[test]
-fn an_allowed_call_and_its_answer_pass_byte_for_byte() {
+fn allowed_call_and_its_answer_pass_byte_for_byte() {
     let body = r#"{"id":1,  "jsonrpc":"2.0","result":{"content":[{"type":"text","text":"\u0033"}]}}"#;
     let web = Web::start(move |request, out| {
         let method = request.json()["method"].as_str().unwrap().to_owned();
@@ -49,7 +49,7 @@ fn an_allowed_call_and_its_answer_pass_byte_for_byte() {
 const STREAM: &str = ": hello\n\nid: 1\nretry: 50\ndata:\n\nevent: message\nid: 2\ndata: {\"jsonrpc\":\"2.0\",\ndata: \"method\":\"notifications/message\"}\n\nevent: ping\ndata: now\n\nid: 3\r\ndata:{\"jsonrpc\":\"2.0\",  \"id\":1,\"result\":{\"content\":[]}}\r\n\r\n";
 
 #[test]
-fn a_stream_passes_event_by_event_as_it_came() {
+fn stream_passes_event_by_event_unchanged() {
     let web = Web::start(|request, out| {
         let message = request.json();
         if message["method"] == "tools/list" {
@@ -70,7 +70,7 @@ fn a_stream_passes_event_by_event_as_it_came() {
 }
 
 #[test]
-fn a_denied_call_and_a_message_in_disguise_reach_nobody() {
+fn denied_call_and_disguised_message_are_not_forwarded() {
     let web = Web::start(|request, out| {
         let message = request.json();
         let answer = answer_to(message["method"].as_str().unwrap(), &message).to_string();
@@ -93,7 +93,7 @@ fn a_denied_call_and_a_message_in_disguise_reach_nobody() {
 }
 
 #[test]
-fn while_a_person_thinks_others_are_served_and_the_call_is_told_of() {
+fn waiting_call_over_http_blocks_nothing_and_sends_progress() {
     let web = Web::plain();
     let desk = Desk::before(&web, &[("add", Free)]);
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","_meta":{"progressToken":"p"}}}"#;
@@ -114,14 +114,14 @@ fn while_a_person_thinks_others_are_served_and_the_call_is_told_of() {
 }
 
 #[test]
-fn a_request_that_is_closed_takes_its_question_with_it() {
+fn closed_request_withdraws_its_approval_request() {
     let web = Web::plain();
     let desk = Desk::before(&web, &[("add", Free)]);
     let asking = post(desk.address, &[], call(1, "ask").as_bytes());
     wait_for(|| (desk.parts.person.count() == 1).then_some(()));
     drop(asking);
     wait_for(|| (desk.parts.person.withdrawn.lock().unwrap().len() == 1).then_some(()));
-    // In a session it can be taken back by a message too.
+    // In a session a message can cancel the call, too.
     let session = [("mcp-session-id", "s")];
     let waiting = post(desk.address, &session, call(1, "ask").as_bytes());
     wait_for(|| (desk.parts.person.count() == 2).then_some(()));
@@ -134,7 +134,7 @@ fn a_request_that_is_closed_takes_its_question_with_it() {
 }
 
 #[test]
-fn edited_arguments_are_sent_anew_with_headers_that_say_so() {
+fn edited_arguments_are_sent_with_matching_headers() {
     let web = Web::start(|request, out| {
         let message = request.json();
         let mut answer = answer_to(message["method"].as_str().unwrap(), &message);
@@ -170,7 +170,7 @@ fn edited_arguments_are_sent_anew_with_headers_that_say_so() {
 }
 
 #[test]
-fn sessions_streams_and_their_ends_are_the_servers() {
+fn server_controls_sessions_and_streams() {
     let web = Web::start(|request, out| match request.method.as_str() {
         "GET" if request.header("last-event-id") == "7" => {
             events(out, &[]);
@@ -193,7 +193,7 @@ fn sessions_streams_and_their_ends_are_the_servers() {
 }
 
 #[test]
-fn an_answer_that_comes_on_a_later_stream_is_passed_and_recorded() {
+fn answer_on_a_later_stream_is_forwarded_and_logged() {
     let web = Web::start(|request, out| {
         if request.method == "GET" {
             events(out, &[]);
@@ -222,7 +222,7 @@ fn an_answer_that_comes_on_a_later_stream_is_passed_and_recorded() {
 }
 
 #[test]
-fn a_server_that_sends_us_elsewhere_or_refuses_us_is_not_followed() {
+fn redirect_or_refusal_of_the_server_is_not_followed() {
     let other = Web::plain();
     let elsewhere = other.url();
     let web = Web::start(move |_, out| {
@@ -239,7 +239,7 @@ fn a_server_that_sends_us_elsewhere_or_refuses_us_is_not_followed() {
 }
 
 #[test]
-fn a_server_that_dies_floods_or_talks_nonsense_ends_in_clear_errors() {
+fn broken_server_ends_in_clear_errors() {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
     let web = Web::start(move |request, out| {
@@ -292,7 +292,7 @@ fn a_server_that_dies_floods_or_talks_nonsense_ends_in_clear_errors() {
 }
 
 #[test]
-fn a_thousand_calls_wait_for_a_person_at_once_and_all_get_their_answer() {
+fn thousand_waiting_calls_all_get_their_answer() {
     let web = Web::plain();
     let desk = Desk::before(&web, &[("add", Free)]);
     assert_eq!(desk.post(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).status, 200);
@@ -300,7 +300,7 @@ fn a_thousand_calls_wait_for_a_person_at_once_and_all_get_their_answer() {
         (0..1000).map(|id| post(desk.address, &[], call(id, "ask").as_bytes())).collect();
     wait_for(|| (desk.parts.notes.all.lock().unwrap().len() == 1000).then_some(()));
     assert_eq!(desk.post(call(1, "add")).status, 200);
-    // The first was on the screen before the others came, which share one question.
+    // The first request was shown before the others arrived. The others share one request.
     desk.parts.person.answer(1, |_| yes());
     desk.parts.person.answer(2, |_| yes());
     for (id, asking) in asking.drain(..).enumerate() {

@@ -1,4 +1,4 @@
-//! A server behind https, with an authority of our own.
+//! Tests a server behind https with a certificate authority of our own.
 
 use std::io::{BufReader, Read, Write, pipe};
 use std::net::{SocketAddr, TcpListener};
@@ -13,7 +13,7 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection, Stream, crypto};
 
 use crate::web::Parts;
 
-/// An authority, whose certificate is in a file, and a server that it vouches for.
+/// Creates an authority with its certificate in a file, and a server that it certifies.
 fn secure(folder: &Path) -> SocketAddr {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -66,7 +66,7 @@ fn ping(target: Target) -> String {
 }
 
 #[test]
-fn a_server_behind_https_is_trusted_by_the_authority_that_is_named_and_by_no_other() {
+fn https_server_is_trusted_by_the_named_authority_only() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let address = secure(folder.path());
     secure(other.path());
@@ -82,14 +82,14 @@ fn a_server_behind_https_is_trusted_by_the_authority_that_is_named_and_by_no_oth
         told.contains("cannot reach the server") && told.to_lowercase().contains("certificate"),
         "{told}"
     );
-    // A name that the certificate does not have.
+    // A name that is not in the certificate.
     let told = ping(target(&url.replace("localhost", "127.0.0.1"), folder.path()).unwrap());
     assert!(told.contains("cannot reach the server"), "{told}");
     assert!(matches!(target(&url, Path::new("/nowhere")), Err(TargetError::Authority(_, _))));
 }
 
 #[test]
-fn a_token_goes_over_the_network_sealed_or_not_at_all() {
+fn token_is_never_sent_without_encryption() {
     let token = Token::from_text("secret-secret-secret", "test").unwrap();
     assert!(matches!(Target::new("http://example.com/mcp", Some(&token), None), Err(TargetError::Clear(_))));
     assert!(Target::new("http://127.0.0.1:1/mcp", Some(&token), None).is_ok());

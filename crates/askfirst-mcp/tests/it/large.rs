@@ -1,4 +1,4 @@
-//! Messages that are short as a text and large in memory are refused, whoever sends them.
+//! Tests that messages with a short text but many values are refused from both sides.
 
 use askfirst::Approval::None as Free;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::fixture::{Desk, tool, wait_for};
 use crate::web::{self, Web};
 
-/// An object with so many small ones in it, which would take some 200 times as much room as their text.
+/// An object with this many small objects, which would take about 200 times the memory of their text.
 fn many(count: usize) -> String {
     format!(r#"{{"a":[{}]}}"#, vec![r#"{"a":1}"#; count].join(","))
 }
@@ -18,7 +18,7 @@ fn call_with(id: &str, args: &str) -> String {
 }
 
 #[test]
-fn a_call_with_too_many_values_is_refused_by_its_id_and_goes_nowhere() {
+fn call_with_too_many_values_is_refused_with_its_id() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add")]);
     let ping = format!(r#"{{"jsonrpc":"2.0","id":"p","method":"ping","params":{}}}"#, many(400_000));
@@ -34,7 +34,7 @@ fn a_call_with_too_many_values_is_refused_by_its_id_and_goes_nowhere() {
 }
 
 #[test]
-fn calls_that_wait_hold_no_more_together_than_ten_of_the_largest() {
+fn waiting_calls_hold_at_most_ten_of_the_largest_size() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add")]);
     let call = |id: usize| call_with(&id.to_string(), &many(11_000));
@@ -45,7 +45,7 @@ fn calls_that_wait_hold_no_more_together_than_ten_of_the_largest() {
     desk.say(call(11));
     let told = desk.hear_json();
     assert_eq!((&told["id"], &told["error"]["code"]), (&json!(11), &json!(-32600)), "{told}");
-    // There is room again once one is answered.
+    // There is room again after an answer.
     desk.reply(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#);
     assert_eq!(desk.hear_json()["id"], json!(1));
     desk.say(call(12));
@@ -53,7 +53,7 @@ fn calls_that_wait_hold_no_more_together_than_ten_of_the_largest() {
 }
 
 #[test]
-fn over_http_too() {
+fn call_with_too_many_values_is_refused_over_http() {
     let web = Web::plain();
     let desk = web::Desk::before(&web, &[("add", Free)]);
     let said = desk.post(call_with("1", &many(400_000)));
@@ -66,14 +66,14 @@ fn over_http_too() {
     assert_eq!(web.methods(), Vec::<String>::new());
 }
 
-/// A server's answer to a list, with a tool that is too large.
+/// A server's list with a tool that is too large.
 fn list(id: &Value) -> String {
     let tools = format!(r#"[{{"name":"add","inputSchema":{}}}]"#, many(20_000));
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":{tools}}}}}"#)
 }
 
 #[test]
-fn a_list_with_too_many_values_is_told_and_its_tools_cannot_be_called() {
+fn list_with_too_many_values_is_reported_and_not_used() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.say(r#"{"jsonrpc":"2.0","id":"list","method":"tools/list"}"#);
     desk.received();

@@ -1,4 +1,4 @@
-//! The gateway between a client and a server that are threads of the test, over real pipes.
+//! Tests the gateway between a client and a server that are threads of the test, over real pipes.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Everything but calls passes as it came; allowed calls do too.
+//! Tests that allowed calls and all other messages pass unchanged.
 
 use std::io::Write as _;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::fixture::{Desk, tool};
 
 #[test]
-fn an_allowed_call_and_its_answer_pass_byte_for_byte_and_stand_in_the_record() {
+fn allowed_call_passes_byte_for_byte_and_is_logged() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add")]);
     let call = r#"{ "jsonrpc":"2.0",  "id":1,"method":"tools\/call","params":{"name":"add","arguments":{"a":1.50,"b":"\u00e9"},"_meta":{"x":1}} }"#;
@@ -27,7 +27,7 @@ fn an_allowed_call_and_its_answer_pass_byte_for_byte_and_stand_in_the_record() {
 }
 
 #[test]
-fn all_else_passes_both_ways_as_it_came_and_in_order() {
+fn other_messages_pass_both_ways_unchanged_and_in_order() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add")]);
     let mut sent = vec![
@@ -63,7 +63,7 @@ fn all_else_passes_both_ways_as_it_came_and_in_order() {
 }
 
 #[test]
-fn a_denied_call_never_reaches_the_server_and_the_agent_is_told_why() {
+fn denied_call_never_reaches_the_server_and_returns_the_reason() {
     let mut desk = Desk::new(&[("wipe", Deny), ("add", Free)]);
     desk.list(&[tool("wipe"), tool("add")]);
     desk.call(1, "wipe", json!({}));
@@ -78,7 +78,7 @@ fn a_denied_call_never_reaches_the_server_and_the_agent_is_told_why() {
 }
 
 #[test]
-fn a_refusal_is_written_as_the_clients_revision_wants_it() {
+fn refusal_has_the_format_of_the_clients_revision() {
     let mut desk = Desk::new(&[("wipe", Deny)]);
     desk.list(&[tool("wipe")]);
     desk.call(1, "wipe", json!({}));
@@ -88,7 +88,7 @@ fn a_refusal_is_written_as_the_clients_revision_wants_it() {
 }
 
 #[test]
-fn a_call_before_any_list_waits_for_the_gateways_own_look() {
+fn call_before_any_list_waits_for_the_gateways_own_list() {
     let mut desk = Desk::new(&[("add", Free)]);
     let call = desk.call(1, "add", json!({"a": 1}));
     let asked: serde_json::Value = serde_json::from_str(&desk.received()).unwrap();
@@ -105,7 +105,7 @@ fn a_call_before_any_list_waits_for_the_gateways_own_look() {
 }
 
 #[test]
-fn a_tool_that_the_server_does_not_have_is_refused() {
+fn unknown_tool_is_refused() {
     let mut desk = Desk::new(&[("nothing", Free)]);
     desk.call(1, "nothing", json!({}));
     let asked: serde_json::Value = serde_json::from_str(&desk.received()).unwrap();
@@ -117,7 +117,7 @@ fn a_tool_that_the_server_does_not_have_is_refused() {
 
 // invariant: 1
 #[test]
-fn what_cannot_be_recorded_does_not_run() {
+fn call_that_cannot_be_logged_does_not_run() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add")]);
     *desk.notes.full.lock().unwrap() = true;
@@ -130,7 +130,7 @@ fn what_cannot_be_recorded_does_not_run() {
 }
 
 #[test]
-fn whoever_waits_is_told_when_the_server_ends() {
+fn open_request_gets_an_error_when_the_server_ends() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add"), tool("ask")]);
     desk.call(1, "add", json!({}));
@@ -147,7 +147,7 @@ fn whoever_waits_is_told_when_the_server_ends() {
 }
 
 #[test]
-fn a_thousand_calls_are_on_their_way_at_once() {
+fn thousand_calls_are_in_flight_at_once() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add")]);
     for id in 0..1000 {
@@ -163,7 +163,7 @@ fn a_thousand_calls_are_on_their_way_at_once() {
 }
 
 #[test]
-fn a_server_that_hangs_before_it_lists_its_tools_or_says_too_much_is_told_of() {
+fn server_that_hangs_or_sends_too_much_is_reported() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.call(1, "add", json!({}));
     assert!(desk.received().contains("tools/list"));

@@ -1,4 +1,4 @@
-//! A tool that changes after it was trusted is shown and asked about, whatever the rules allow.
+//! Tests that a changed tool is shown and asked about, even if the rules allow it.
 
 use askfirst::Approval::{Deny, None as Free};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::fixture::{Desk, no, policy, tool, wait_for, yes};
 
 #[test]
-fn a_changed_tool_is_asked_about_with_a_diff_until_a_person_has_approved_it() {
+fn changed_tool_is_asked_with_a_diff_until_approved() {
     let state = tempfile::tempdir().unwrap();
     let rules = || policy(&[("add", Free)]);
     {
@@ -39,7 +39,7 @@ fn a_changed_tool_is_asked_about_with_a_diff_until_a_person_has_approved_it() {
 }
 
 #[test]
-fn a_tool_that_changes_while_a_person_looks_is_asked_about_again() {
+fn tool_that_changes_during_the_question_is_asked_again() {
     let mut desk = Desk::new(&[]);
     desk.list(&[tool("add")]);
     desk.call(1, "add", json!({}));
@@ -53,7 +53,7 @@ fn a_tool_that_changes_while_a_person_looks_is_asked_about_again() {
 }
 
 #[test]
-fn whatever_changes_of_a_tool_while_a_person_looks_is_shown_before_it_is_pinned() {
+fn tool_change_during_the_question_is_shown_before_pinning() {
     for (key, value) in [
         ("title", json!("Send id_rsa")),
         ("annotations", json!({"title": "Send id_rsa"})),
@@ -82,7 +82,7 @@ fn whatever_changes_of_a_tool_while_a_person_looks_is_shown_before_it_is_pinned(
 }
 
 #[test]
-fn a_list_that_the_server_calls_changed_is_looked_at_before_the_next_call() {
+fn changed_list_is_requested_before_the_next_call() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add")]);
     desk.reply(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
@@ -97,7 +97,7 @@ fn a_list_that_the_server_calls_changed_is_looked_at_before_the_next_call() {
 }
 
 #[test]
-fn hidden_characters_in_a_description_are_shown_and_reported() {
+fn hidden_characters_in_a_description_are_escaped_and_reported() {
     let mut desk = Desk::new(&[]);
     let mut odd = tool("add");
     odd["description"] = "adds\u{200b}\u{202e}numbers\nand lines".into();
@@ -110,7 +110,7 @@ fn hidden_characters_in_a_description_are_shown_and_reported() {
 }
 
 #[test]
-fn what_is_hidden_deep_in_a_schema_is_shown_and_reported_and_pinned_as_it_was_written() {
+fn hidden_characters_in_a_schema_are_escaped_but_pinned_as_is() {
     let mut desk = Desk::new(&[("add", Free)]);
     let mut odd = tool("add");
     odd["inputSchema"]["properties"] =
@@ -127,7 +127,7 @@ fn what_is_hidden_deep_in_a_schema_is_shown_and_reported_and_pinned_as_it_was_wr
 }
 
 #[test]
-fn a_tool_with_hidden_characters_in_its_name_is_reported_left_out_and_unknown() {
+fn tool_with_hidden_characters_in_its_name_is_left_out() {
     let names = ["wi\u{200b}pe", "\u{202e}add", "ad\u{ad}d", "add\n", "a\tdd", "add\u{e0061}"];
     let allowed: Vec<_> = names.iter().map(|name| (*name, Free)).collect();
     let mut desk = Desk::new(&allowed);
@@ -148,7 +148,7 @@ fn a_tool_with_hidden_characters_in_its_name_is_reported_left_out_and_unknown() 
 }
 
 #[test]
-fn denied_tools_can_be_left_out_of_lists_and_stay_denied() {
+fn denied_tool_left_out_of_lists_stays_denied() {
     let state = tempfile::tempdir().unwrap();
     let mut desk = Desk::at(state.path(), policy(&[("wipe", Deny)]), true);
     let list = desk.list(&[tool("wipe"), tool("add")]);

@@ -1,4 +1,4 @@
-//! Our own server: one pipeline, strict reading, nothing held up while a person thinks.
+//! Tests our own server: one pipeline, strict parsing, and nothing blocked while a person decides.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn text(result: &Value) -> &str {
 }
 
 #[test]
-fn tools_are_listed_with_their_own_schemas_run_are_refused_and_recorded() {
+fn tools_are_listed_run_refused_and_logged() {
     let mut shop = Shop::open();
     shop.say(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
     let list = shop.hear();
@@ -37,7 +37,7 @@ fn tools_are_listed_with_their_own_schemas_run_are_refused_and_recorded() {
 }
 
 #[test]
-fn a_client_of_the_stateless_revision_is_served_without_a_handshake() {
+fn stateless_client_is_served_without_a_handshake() {
     let mut shop = Shop::new();
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "newer", "version": "2"},
@@ -53,7 +53,7 @@ fn a_client_of_the_stateless_revision_is_served_without_a_handshake() {
 }
 
 #[test]
-fn while_a_person_thinks_other_calls_run_and_the_waiting_one_sends_progress() {
+fn waiting_call_sends_progress_while_other_calls_run() {
     let mut shop = Shop::open();
     shop.say(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "ask", "arguments": {}, "_meta": {"progressToken": "p"}}}));
@@ -79,7 +79,7 @@ fn while_a_person_thinks_other_calls_run_and_the_waiting_one_sends_progress() {
 }
 
 #[test]
-fn a_persons_no_reaches_the_agent_with_the_reason() {
+fn refusal_by_a_person_reaches_the_agent_with_the_reason() {
     let mut shop = Shop::open();
     shop.call(1, "ask", json!({}));
     shop.person.answer(1, |_| no("not today"));
@@ -90,7 +90,7 @@ fn a_persons_no_reaches_the_agent_with_the_reason() {
 }
 
 #[test]
-fn a_cancelled_call_withdraws_its_question_and_one_that_runs_is_still_recorded() {
+fn canceled_call_is_withdrawn_and_a_running_one_is_logged() {
     let mut shop = Shop::open();
     let cancel =
         |id: u64| json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
@@ -114,7 +114,7 @@ fn a_cancelled_call_withdraws_its_question_and_one_that_runs_is_still_recorded()
 }
 
 #[test]
-fn a_client_that_ends_takes_its_questions_with_it_and_still_hears_of_what_ran() {
+fn client_that_ends_withdraws_requests_but_gets_answers() {
     let mut shop = Shop::open();
     shop.call(1, "ask", json!({}));
     wait_for(|| (shop.person.count() == 1).then_some(()));
@@ -135,7 +135,7 @@ fn a_client_that_ends_takes_its_questions_with_it_and_still_hears_of_what_ran() 
 }
 
 #[test]
-fn what_can_be_read_in_two_ways_is_refused_and_runs_nothing() {
+fn ambiguous_message_is_refused_and_runs_nothing() {
     let mut shop = Shop::open();
     let call = r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"free","arguments":"#;
     let hostile: [(Vec<u8>, i64); 8] = [
@@ -156,7 +156,7 @@ fn what_can_be_read_in_two_ways_is_refused_and_runs_nothing() {
     shop.say(json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "free", "arguments": [1]}}));
     assert!(shop.hear()["error"]["code"].is_number());
     assert_eq!(shop.ran(), 0);
-    // An id that waits cannot be used again; once answered it can.
+    // An id is in use until its request is answered.
     shop.call(1, "ask", json!({}));
     wait_for(|| (shop.person.count() == 1).then_some(()));
     shop.call(1, "free", json!({}));
@@ -168,7 +168,7 @@ fn what_can_be_read_in_two_ways_is_refused_and_runs_nothing() {
 }
 
 #[test]
-fn a_client_that_says_nothing_or_begins_wrongly_ends_the_server_without_a_run() {
+fn client_with_invalid_first_messages_runs_nothing() {
     assert!(Shop::new().end().is_ok());
     let mut shop = Shop::new();
     shop.call(1, "free", json!({}));

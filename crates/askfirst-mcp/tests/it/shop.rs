@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Notes, Person};
 
-/// `free` runs at once, `slow` waits until it is let go, `ask` asks, `never` is denied.
+/// Tools: `free` runs at once, `slow` waits until the test releases it, `ask` asks, `never` is denied.
 #[derive(Default)]
 pub struct Tools {
     pub ran: AtomicUsize,
@@ -71,12 +71,12 @@ pub struct Shop {
 }
 
 impl Shop {
-    /// Somebody is asked who is part of the test.
+    /// A server whose approver is part of the test.
     pub fn new() -> Self {
         Self::asking(None)
     }
 
-    /// The client itself is asked.
+    /// A server that asks the client itself.
     pub fn asking_client() -> Self {
         Self::asking(Some(Elicit::new(Arc::default(), Arc::new(SystemClock::start()))))
     }
@@ -112,12 +112,12 @@ impl Shop {
         Self { to: Some(to), from: BufReader::new(from), person, notes, tools, served: Some(served) }
     }
 
-    /// A client that has shaken hands.
+    /// A client that has sent `initialize`.
     pub fn open() -> Self {
         Self::new().greeted(json!({}))
     }
 
-    /// The same client once it has shaken hands.
+    /// Sends `initialize` and returns the client.
     pub fn greeted(mut self, capabilities: Value) -> Self {
         let shop = &mut self;
         shop.say(json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {
@@ -157,7 +157,7 @@ impl Shop {
         self.tools.ran.load(Ordering::SeqCst)
     }
 
-    /// The client ends; waits until the server has.
+    /// Ends the client, and waits until the server has ended.
     pub fn end(&mut self) -> Result<(), ServeError> {
         self.to = None;
         self.served.take().unwrap().join().unwrap()

@@ -1,11 +1,11 @@
-//! What could be read in two ways reaches nobody.
+//! Tests that ambiguous messages are never forwarded.
 
 use askfirst::Approval::None as Free;
 use serde_json::json;
 
 use crate::fixture::{Desk, tool};
 
-/// Every line here tries to bring `wipe` past a gateway that allows `add`.
+/// Each line tries to smuggle `wipe` past a gateway that allows `add`.
 pub const SMUGGLED: [&str; 37] = [
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","name":"wipe"}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"},"params":{"name":"wipe"}}"#,
@@ -47,7 +47,7 @@ pub const SMUGGLED: [&str; 37] = [
 ];
 
 #[test]
-fn nothing_smuggled_reaches_the_server_and_each_is_answered() {
+fn smuggled_message_is_answered_and_never_forwarded() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add"), tool("wipe")]);
     for line in SMUGGLED {
@@ -63,7 +63,7 @@ fn nothing_smuggled_reaches_the_server_and_each_is_answered() {
 }
 
 #[test]
-fn methods_that_only_look_like_a_call_are_no_methods() {
+fn method_similar_to_a_tool_call_is_refused() {
     let mut desk = Desk::new(&[]);
     let methods = [
         "Tools/Call",
@@ -97,7 +97,7 @@ fn methods_that_only_look_like_a_call_are_no_methods() {
 }
 
 #[test]
-fn the_methods_of_the_protocol_are_not_taken_for_calls() {
+fn protocol_method_is_not_taken_for_a_tool_call() {
     let mut desk = Desk::new(&[]);
     let methods = [
         "completion/complete",
@@ -144,7 +144,7 @@ fn the_methods_of_the_protocol_are_not_taken_for_calls() {
 }
 
 #[test]
-fn arguments_that_differ_by_case_are_refused_by_name_and_what_is_within_one_is_data() {
+fn arguments_that_differ_only_in_case_are_refused() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add")]);
     desk.call(1, "add", json!({"table": "a", "Table": "b"}));
@@ -156,7 +156,7 @@ fn arguments_that_differ_by_case_are_refused_by_name_and_what_is_within_one_is_d
 }
 
 #[test]
-fn an_id_that_is_in_use_is_refused() {
+fn id_in_use_is_refused() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add")]);
     let call = desk.call(1, "add", json!({}));
@@ -168,7 +168,7 @@ fn an_id_that_is_in_use_is_refused() {
 }
 
 #[test]
-fn answers_that_nobody_asked_for_reach_nobody() {
+fn answer_without_a_request_is_dropped() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add")]);
     desk.say(r#"{"jsonrpc":"2.0","id":"s1","result":{}}"#);
@@ -183,7 +183,7 @@ fn answers_that_nobody_asked_for_reach_nobody() {
 }
 
 #[test]
-fn a_line_without_an_end_is_no_message() {
+fn line_without_an_end_is_not_a_message() {
     let mut desk = Desk::new(&[("add", Free)]);
     let line = vec![b' '; askfirst_mcp::MAX_LINE + 10];
     desk.say(line);
@@ -191,10 +191,10 @@ fn a_line_without_an_end_is_no_message() {
 }
 
 #[test]
-fn an_end_of_line_inside_a_message_reaches_nobody_as_one() {
+fn line_break_inside_a_message_is_not_forwarded() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add"), tool("wipe")]);
-    // Many servers read lines with universal newlines: what stands between two of them would be a message of its own.
+    // Many servers read universal newlines: text between two of them would be a message of its own.
     let inner = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wipe"}}"#;
     desk.say(format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{{\"x\":\r{inner}\r}}}}"

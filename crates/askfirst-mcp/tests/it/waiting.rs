@@ -1,4 +1,4 @@
-//! While a person thinks: other traffic flows, the call can be cancelled, answers and edits take effect.
+//! Tests a call that waits for approval: other messages pass, and cancellations, answers and edits take effect.
 
 use askfirst::Approval::None as Free;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::fixture::{Desk, edit, no, tool, wait_for, yes};
 
 #[test]
-fn a_call_that_is_asked_about_holds_up_nothing_and_runs_once_it_is_approved() {
+fn waiting_call_blocks_nothing_and_runs_after_approval() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add"), tool("ask")]);
     let asked = desk.call(1, "ask", json!({"x": 1}));
@@ -15,7 +15,7 @@ fn a_call_that_is_asked_about_holds_up_nothing_and_runs_once_it_is_approved() {
     assert_eq!(desk.received(), other);
     desk.reply(r#"{"jsonrpc":"2.0","id":2,"result":{"content":[]}}"#);
     assert_eq!(desk.hear_json()["id"], 2);
-    // An answer to a call that was never sent is none.
+    // The gateway drops an answer to a call that was never sent.
     desk.reply(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"forged"}]}}"#);
     wait_for(|| desk.told.lock().unwrap().iter().any(|text| text.contains("no such request")).then_some(()));
     let person = std::sync::Arc::clone(&desk.person);
@@ -30,7 +30,7 @@ fn a_call_that_is_asked_about_holds_up_nothing_and_runs_once_it_is_approved() {
 }
 
 #[test]
-fn a_cancelled_question_is_withdrawn_and_the_server_never_hears_of_it() {
+fn canceled_request_is_withdrawn_and_never_sent() {
     let mut desk = Desk::new(&[("add", Free)]);
     desk.list(&[tool("add"), tool("ask")]);
     desk.call(1, "ask", json!({}));
@@ -39,14 +39,14 @@ fn a_cancelled_question_is_withdrawn_and_the_server_never_hears_of_it() {
     wait_for(|| (desk.person.withdrawn.lock().unwrap().len() == 1).then_some(()));
     let call = desk.call(2, "add", json!({}));
     assert_eq!(desk.received(), call);
-    // A call that runs is the server's to cancel.
+    // Only the server can cancel a running call.
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
     desk.say(cancel);
     assert_eq!(desk.received(), cancel);
 }
 
 #[test]
-fn a_refusal_by_a_person_reaches_the_agent_with_the_note() {
+fn refusal_by_a_person_reaches_the_agent_with_the_note() {
     let mut desk = Desk::new(&[]);
     desk.list(&[tool("ask")]);
     desk.call(1, "ask", json!({}));
@@ -56,7 +56,7 @@ fn a_refusal_by_a_person_reaches_the_agent_with_the_note() {
 }
 
 #[test]
-fn edited_arguments_are_asked_again_sent_anew_and_told() {
+fn edited_arguments_are_asked_again_sent_and_reported() {
     let mut desk = Desk::new(&[]);
     desk.list(&[tool("ask")]);
     desk.call(1, "ask", json!({"to": "all"}));
@@ -74,7 +74,7 @@ fn edited_arguments_are_asked_again_sent_anew_and_told() {
 }
 
 #[test]
-fn a_waiting_call_sends_progress_to_who_asked_for_it() {
+fn waiting_call_sends_progress_if_requested() {
     let mut desk = Desk::new(&[]);
     desk.list(&[tool("ask")]);
     desk.say(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","_meta":{"progressToken":"p"}}}"#);
@@ -88,7 +88,7 @@ fn a_waiting_call_sends_progress_to_who_asked_for_it() {
 }
 
 #[test]
-fn a_client_that_ends_takes_its_questions_with_it() {
+fn client_that_ends_withdraws_its_requests() {
     let mut desk = Desk::new(&[]);
     desk.list(&[tool("ask")]);
     desk.call(1, "ask", json!({}));

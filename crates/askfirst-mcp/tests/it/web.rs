@@ -20,7 +20,7 @@ use crate::fixture::{Notes, Person, policy, tool};
 
 pub const TOKEN: &str = "a-token-for-tests-only";
 
-/// A request as it came.
+/// A request with its original bytes.
 #[derive(Debug, Clone)]
 pub struct Heard {
     pub method: String,
@@ -66,7 +66,7 @@ impl Web {
         Self { address, heard }
     }
 
-    /// A server with the tools `add`, `wipe` and `ask`, which says how it is called.
+    /// A server with the tools `add`, `wipe` and `ask`.
     pub fn plain() -> Self {
         Self::start(|request, out| {
             if request.method != "POST" {
@@ -87,7 +87,7 @@ impl Web {
         format!("http://{}/mcp", self.address)
     }
 
-    /// The methods of the messages that came.
+    /// The methods of the received messages.
     pub fn methods(&self) -> Vec<String> {
         let heard = self.heard.lock().unwrap();
         let method = |request: &Heard| match serde_json::from_slice::<Value>(&request.body) {
@@ -127,21 +127,21 @@ fn read_request(input: &mut impl BufRead) -> Option<Heard> {
     Some(Heard { method, headers, body })
 }
 
-/// Sends an answer with a length.
+/// Sends a response with a length.
 pub fn whole(out: &mut TcpStream, status: &str, headers: &[(&str, &str)], body: &[u8]) {
     let mut text = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n", body.len());
     headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
     let _ = out.write_all(&[text.as_bytes(), b"\r\n", body].concat());
 }
 
-/// Begins a stream of events, which ends with the connection.
+/// Starts a stream of events, which ends with the connection.
 pub fn events(out: &mut TcpStream, headers: &[(&str, &str)]) {
     let mut text = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n".to_owned();
     headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
     let _ = out.write_all(&[text.as_bytes(), b"\r\n"].concat());
 }
 
-/// The gateway and all that can be looked at.
+/// The gateway and its parts.
 pub struct Parts {
     pub gateway: Arc<Gateway>,
     pub person: Arc<Person>,
@@ -160,7 +160,7 @@ impl Parts {
         Self::asking(server, entries, Arc::clone(&person) as _, None, (person, clock))
     }
 
-    /// The same, where nobody but clients is asked.
+    /// Creates parts in which only clients are asked.
     pub fn asking_clients(server: &str, entries: &[(&str, Approval)]) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let elicit = Elicit::new(Arc::default(), Arc::clone(&clock));
@@ -200,7 +200,7 @@ fn pins(state: &Path, server: &str) -> Pins {
     Pins::open(state, server).unwrap()
 }
 
-/// An open door at some port.
+/// A listener on a free port.
 pub fn front() -> (Front, SocketAddr) {
     let front = Front::open(Listen {
         address: "127.0.0.1:0".parse().unwrap(),
@@ -243,7 +243,7 @@ impl Desk {
     }
 }
 
-/// An answer as it came.
+/// A response with its original bytes.
 #[derive(Debug)]
 pub struct Said {
     pub status: u16,
@@ -261,7 +261,7 @@ impl Said {
     }
 }
 
-/// A request whose answer is read as it comes.
+/// A request whose response is read as it arrives.
 pub struct Asking {
     pub stream: TcpStream,
     input: BufReader<TcpStream>,
@@ -289,17 +289,17 @@ pub fn request(address: SocketAddr, method: &str, headers: &[(&str, &str)], body
     raw(address, &[head.as_bytes(), b"\r\n", body].concat())
 }
 
-/// Sends bytes as they are.
+/// Sends bytes unchanged.
 pub fn raw(address: SocketAddr, bytes: &[u8]) -> Asking {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    // The gateway may have heard enough before all is said.
+    // The gateway may close the connection before it has read everything.
     let _ = stream.write_all(bytes);
     Asking { input: BufReader::new(stream.try_clone().unwrap()), stream }
 }
 
 impl Asking {
-    /// Reads the head. Zero if there is none.
+    /// Reads the head. The status is zero if there is none.
     pub fn head(&mut self) -> (u16, BTreeMap<String, String>) {
         let (mut line, mut headers) = (String::new(), BTreeMap::new());
         let _ = self.input.read_line(&mut line);
@@ -313,7 +313,7 @@ impl Asking {
         (status, headers)
     }
 
-    /// Reads the next piece of a stream. None at its end.
+    /// Reads the next part of a stream, or `None` at its end.
     pub fn piece(&mut self) -> Option<Vec<u8>> {
         let mut line = String::new();
         self.input.read_line(&mut line).ok()?;
@@ -332,7 +332,7 @@ impl Asking {
         serde_json::from_str(data).unwrap()
     }
 
-    /// Reads all there is.
+    /// Reads the whole response.
     pub fn said(mut self) -> Said {
         let (status, headers) = self.head();
         let mut body = Vec::new();

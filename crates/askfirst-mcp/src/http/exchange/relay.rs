@@ -8,8 +8,8 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, HeaderMap};
 use hyper::{Method, Response, StatusCode};
 
-use super::{Exchange, News, passed_back};
-use crate::gateway::{Link, Took};
+use super::{Exchange, Outgoing, passed_back};
+use crate::gateway::{Delivery, Link};
 use crate::http::proxy::Proxy;
 use crate::http::reply::{Client, is_json, is_stream};
 use crate::http::sse::{self, Event, Splitter};
@@ -33,7 +33,7 @@ impl Exchange {
                 chunk = tokio::time::timeout(idle, body.frame()) => chunk,
                 news = self.news.recv() => {
                     // An answer that came on another stream, or a progress report.
-                    if let Some(News::ToClient(line) | News::Note(line)) = news {
+                    if let Some(Outgoing::ToClient(line) | Outgoing::Note(line)) = news {
                         self.client.send(sse::of(&line)).await;
                     }
                     continue;
@@ -107,7 +107,7 @@ impl Exchange {
             Ok(Message::Response { id, .. }) => id.is_some() && *id == self.id,
             Ok(Message::Request { .. } | Message::Notification { .. }) | Err(_) => false,
         };
-        if !matches!(self.link.from_server(&self.ways, data.into()), Ok(Took::Passed)) {
+        if !matches!(self.link.from_server(&self.ways, data.into()), Ok(Delivery::Passed)) {
             return;
         }
         let Some(line) = self.answer().await else { return };

@@ -21,7 +21,7 @@ const MAX_GATHERED: usize = 4 * MAX_VALUES;
 
 /// The kind of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum RequestKind {
     Initialize,
     Discover,
     Level,
@@ -31,7 +31,7 @@ pub(super) enum What {
     Templates,
 }
 
-impl What {
+impl RequestKind {
     /// The key of the list in an answer.
     fn list(self) -> Option<&'static str> {
         match self {
@@ -46,7 +46,7 @@ impl What {
 
 /// A request to all servers, and the answers so far.
 pub(super) struct Gather {
-    what: What,
+    what: RequestKind,
     id: Id,
     core: Arc<Core>,
     parts: Vec<(String, Arc<dyn Peer>)>,
@@ -68,7 +68,7 @@ struct State {
 }
 
 impl Gather {
-    pub(super) fn new(what: What, id: Id, merge: &Merge, to_client: &Arc<dyn Out>) -> Arc<Self> {
+    pub(super) fn new(what: RequestKind, id: Id, merge: &Merge, to_client: &Arc<dyn Out>) -> Arc<Self> {
         let parts: Vec<_> =
             merge.parts.iter().map(|part| (part.name.clone(), Arc::clone(&part.peer))).collect();
         let count = parts.len();
@@ -176,9 +176,11 @@ impl Gather {
     fn tell(&self) {
         let answers = std::mem::take(&mut self.state().answers);
         let result = match self.what {
-            What::Initialize | What::Discover => self.greeting(&answers),
-            What::Level => Some(Map::new()),
-            What::Tools | What::Prompts | What::Resources | What::Templates => Some(self.list(answers)),
+            RequestKind::Initialize | RequestKind::Discover => self.greeting(&answers),
+            RequestKind::Level => Some(Map::new()),
+            RequestKind::Tools | RequestKind::Prompts | RequestKind::Resources | RequestKind::Templates => {
+                Some(self.list(answers))
+            }
         };
         let id = self.id.json();
         let line = match result {
@@ -199,21 +201,21 @@ impl Gather {
             let Some(Value::Array(list)) = answer.remove(key) else { continue };
             for mut item in list {
                 match self.what {
-                    What::Tools | What::Prompts => {
+                    RequestKind::Tools | RequestKind::Prompts => {
                         let Some(name) = item.get("name").and_then(Value::as_str) else { continue };
                         let name = format!("{server}__{name}");
                         if let Some(item) = item.as_object_mut() {
                             item.insert("name".to_owned(), name.into());
                         }
                     }
-                    What::Resources => {
+                    RequestKind::Resources => {
                         let Some(uri) = item.get("uri").and_then(Value::as_str) else { continue };
                         let full = known.resources.len() >= MAX_RESOURCES;
                         if !full && *known.resources.entry(uri.to_owned()).or_insert(part) != part {
                             continue;
                         }
                     }
-                    What::Templates => {
+                    RequestKind::Templates => {
                         let Some(template) = item.get("uriTemplate").and_then(Value::as_str) else {
                             continue;
                         };
@@ -224,7 +226,7 @@ impl Gather {
                             known.templates.push(beginning);
                         }
                     }
-                    What::Initialize | What::Discover | What::Level => {}
+                    RequestKind::Initialize | RequestKind::Discover | RequestKind::Level => {}
                 }
                 all.push(item);
             }
@@ -267,7 +269,7 @@ impl Gather {
         if let Some(oldest) = versions.min() {
             result.insert("protocolVersion".to_owned(), oldest.into());
         }
-        if self.what == What::Discover {
+        if self.what == RequestKind::Discover {
             let all = given().filter_map(|(_, answer)| answer.get("supportedVersions")?.as_array());
             let common = all
                 .cloned()

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-use self::gather::{Gather, What};
+use self::gather::{Gather, RequestKind};
 use super::peer::{Backend, Peer};
 use crate::gateway::{MAX_IN_FLIGHT, refuse};
 use crate::message::{From, Id, Message, read};
@@ -40,11 +40,11 @@ struct Part {
 /// The state that all servers share.
 struct Core {
     unasked: Arc<dyn Out>,
-    known: Mutex<Known>,
+    known: Mutex<MergeState>,
 }
 
 #[derive(Default)]
-struct Known {
+struct MergeState {
     /// The server of each resource, by URI.
     resources: BTreeMap<String, usize>,
     /// The server of each resource template, by the beginning of its URIs.
@@ -59,7 +59,7 @@ struct Known {
 }
 
 impl Core {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, MergeState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -163,7 +163,7 @@ impl Merge {
     }
 
     /// Sends a request to all servers and merges their answers.
-    fn to_all(&self, what: What, id: Id, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
+    fn to_all(&self, what: RequestKind, id: Id, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
         let gather = Gather::new(what, id, self, to_client);
         gather.begin(line);
         Ok(())
@@ -201,13 +201,13 @@ impl Merge {
         let given: Value =
             params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
         match method {
-            "initialize" => self.to_all(What::Initialize, id, to_client, line),
-            "server/discover" => self.to_all(What::Discover, id, to_client, line),
-            "logging/setLevel" => self.to_all(What::Level, id, to_client, line),
-            "tools/list" => self.to_all(What::Tools, id, to_client, line),
-            "prompts/list" => self.to_all(What::Prompts, id, to_client, line),
-            "resources/list" => self.to_all(What::Resources, id, to_client, line),
-            "resources/templates/list" => self.to_all(What::Templates, id, to_client, line),
+            "initialize" => self.to_all(RequestKind::Initialize, id, to_client, line),
+            "server/discover" => self.to_all(RequestKind::Discover, id, to_client, line),
+            "logging/setLevel" => self.to_all(RequestKind::Level, id, to_client, line),
+            "tools/list" => self.to_all(RequestKind::Tools, id, to_client, line),
+            "prompts/list" => self.to_all(RequestKind::Prompts, id, to_client, line),
+            "resources/list" => self.to_all(RequestKind::Resources, id, to_client, line),
+            "resources/templates/list" => self.to_all(RequestKind::Templates, id, to_client, line),
             "ping" => to_client
                 .line(json!({"jsonrpc": "2.0", "id": id.json(), "result": {}}).to_string().as_bytes()),
             "tools/call" | "prompts/get" => {

@@ -1,4 +1,4 @@
-//! Headers that go with a body, and those that do not.
+//! Tests which headers match a body.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn checked(list: &[(&str, &str)], body: &str) -> Result<(), Mismatch> {
 }
 
 #[test]
-fn headers_that_say_what_the_body_says_are_taken() {
+fn headers_that_match_the_body_are_accepted() {
     let right = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "add")];
     assert_eq!(checked(&right, CALL), Ok(()));
     let wrapped = [
@@ -35,7 +35,7 @@ fn headers_that_say_what_the_body_says_are_taken() {
 }
 
 #[test]
-fn headers_that_say_something_else_are_refused_in_every_revision() {
+fn headers_that_differ_are_refused_in_every_revision() {
     let version = ("mcp-protocol-version", "2026-07-28");
     let method = ("mcp-method", "tools/call");
     let cases: &[(&[(&str, &str)], Mismatch)] = &[

@@ -1,4 +1,4 @@
-//! Streams cut anywhere give the same events.
+//! Tests that a stream gives the same events wherever it is cut.
 
 use super::*;
 
@@ -18,7 +18,7 @@ const STREAM: &[u8] =
     b"\xef\xbb\xbf: hello\n\nid: 1\nretry: 500\ndata:\n\nevent: message\r\ndata: {\"a\":\r\ndata:1}\r\n\r\nevent: ping\rdata: x\r\rdata\n\n";
 
 #[test]
-fn events_are_the_same_however_the_bytes_arrive() {
+fn events_are_equal_however_the_bytes_arrive() {
     let whole = all(&[STREAM]);
     assert_eq!(whole.len(), 5);
     assert_eq!((whole[0].data.clone(), whole[0].raw.as_slice()), (None, b": hello\n\n".as_slice()));
@@ -38,18 +38,18 @@ fn events_are_the_same_however_the_bytes_arrive() {
 }
 
 #[test]
-fn a_mark_counts_at_the_beginning_only() {
+fn byte_order_mark_counts_only_at_the_start() {
     assert_eq!(all(&[b"\n", b"\xef\xbb\xbfdata: x\n\n"]).last().unwrap().data, None);
     assert_eq!(all(&[b"\xef", b"\xbb", b"\xbfdata: x\n\n"]).last().unwrap().data.as_deref(), Some(&b"x"[..]));
 }
 
 #[test]
-fn half_an_event_is_none() {
+fn half_an_event_is_not_an_event() {
     assert_eq!(all(&[b"data: {\"a\":1}\n"]), []);
 }
 
 #[test]
-fn other_data_keeps_the_id_and_cannot_end_the_event_early() {
+fn replaced_data_keeps_the_id_and_cannot_end_the_event() {
     let event = all(&[b"id: 7\nevent: message\ndata: x\ndata: y\n\n"]).remove(0);
     let changed = with_data(&event, b"{\"a\":\n\n1}");
     assert_eq!(changed, b"id: 7\nevent: message\ndata: {\"a\":  1}\n\n");
@@ -57,7 +57,7 @@ fn other_data_keeps_the_id_and_cannot_end_the_event_early() {
 }
 
 #[test]
-fn an_event_without_an_end_is_told_before_it_is_held() {
+fn event_without_an_end_is_reported_before_it_is_buffered() {
     let mut splitter = Splitter::default();
     let chunk = vec![b'x'; 1 << 20];
     let mut told = false;

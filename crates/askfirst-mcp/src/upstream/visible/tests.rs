@@ -1,4 +1,4 @@
-//! Nothing in a definition stays hidden, wherever it stands.
+//! Tests that no character of a definition stays hidden.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ const HIDDEN: &str = "a\u{200b}\u{e0041}b";
 const SHOWN: &str = "a\\u{200b}\\u{e0041}b";
 
 #[test]
-fn a_text_is_made_visible_wherever_it_stands() {
+fn text_is_made_visible_wherever_it_is() {
     for place in [
         "/title",
         "/_meta/note",
@@ -41,7 +41,7 @@ fn a_text_is_made_visible_wherever_it_stands() {
 }
 
 #[test]
-fn a_key_is_made_visible_and_takes_the_place_of_no_other() {
+fn escaped_key_replaces_no_other_key() {
     let mut tool =
         json!({"name": "add", "inputSchema": {"properties": {HIDDEN: {"title": HIDDEN}, SHOWN: 1}}});
     assert_eq!(make_visible(&mut tool), 4);
@@ -51,7 +51,7 @@ fn a_key_is_made_visible_and_takes_the_place_of_no_other() {
 }
 
 #[test]
-fn what_is_plain_stays_as_it_is() {
+fn plain_text_stays_unchanged() {
     let tool = json!({"name": "add", "description": "prüfe e\u{301}\n\tand \\u{200b} 日本", "inputSchema": {"ü": [1, null]}});
     let mut same = tool.clone();
     assert_eq!((make_visible(&mut same), same), (0, tool));

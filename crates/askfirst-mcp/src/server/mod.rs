@@ -6,8 +6,8 @@
 mod handler;
 mod parked;
 mod peer;
+mod results;
 mod running;
-mod said;
 mod transport;
 
 use std::io::{BufRead, Write};
@@ -24,7 +24,7 @@ use crate::elicit::Elicit;
 use crate::http::{Front, FrontError, Peer, serve_opened};
 use crate::out::Out;
 use handler::Handler;
-use peer::Own;
+use peer::ServerPeer;
 use transport::{Conversation, Transport};
 
 /// The number of requests that a client may have in flight.
@@ -108,7 +108,7 @@ impl Server {
     /// Fails if the runtime cannot be started or the listener breaks.
     pub fn serve_http(self: Arc<Self>, front: Front) -> Result<(), FrontError> {
         let opener = move |unasked: Arc<dyn Out>, runtime: &Handle| -> std::io::Result<Arc<dyn Peer>> {
-            Ok(Own::start(&self, unasked, runtime))
+            Ok(ServerPeer::start(&self, unasked, runtime))
         };
         serve_opened(front, Box::new(opener))
     }

@@ -13,13 +13,13 @@ use crate::message::Id;
 use crate::out::Out;
 
 /// A connection.
-pub(super) struct Own {
+pub(super) struct ServerPeer {
     /// `None` once the client is gone.
     reader: Mutex<Option<Arc<Reader>>>,
     over: Arc<AtomicBool>,
 }
 
-impl Own {
+impl ServerPeer {
     /// Opens a connection. Messages that answer no request go to `unasked`.
     pub(super) fn start(server: &Arc<Server>, unasked: Arc<dyn Out>, runtime: &Handle) -> Arc<Self> {
         let (transport, conversation, reader) = Transport::routed(unasked, runtime, server.elicit.clone());
@@ -38,7 +38,7 @@ impl Own {
     }
 }
 
-impl Peer for Own {
+impl Peer for ServerPeer {
     fn take(&self, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
         let reader = self.reader().ok_or(io::ErrorKind::BrokenPipe)?;
         reader.take(line, Some(to_client)).map_err(io::Error::other)

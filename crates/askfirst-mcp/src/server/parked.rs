@@ -11,7 +11,7 @@ use rmcp::model::{CallToolResponse, InputRequest, InputRequiredResult};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::elicit::{Carried, INPUT};
+use crate::elicit::{CarriedRequest, INPUT};
 
 /// A call in the pipeline.
 pub(super) struct Call {
@@ -23,7 +23,7 @@ pub(super) struct Call {
 }
 
 /// A call that waits for its client.
-struct Waiting {
+struct ParkedCall {
     tool: String,
     args: Args,
     id: CallId,
@@ -51,21 +51,21 @@ impl Future for Task {
 
 /// All calls that wait for their client.
 #[derive(Default)]
-pub(super) struct Parked(Mutex<HashMap<String, Waiting>>);
+pub(super) struct ParkedCalls(Mutex<HashMap<String, ParkedCall>>);
 
-impl Parked {
+impl ParkedCalls {
     /// Returns the approval request as the result of the call. The call continues as a task, so that it can time out.
-    pub(super) fn put(&self, carried: Carried, call: Call) -> CallToolResponse {
-        let Carried { handle, params } = carried;
+    pub(super) fn put(&self, carried: CarriedRequest, call: Call) -> CallToolResponse {
+        let CarriedRequest { handle, params } = carried;
         let request = json!({"method": "elicitation/create", "params": params});
         let Ok(request) = serde_json::from_value::<InputRequest>(request) else {
             let lost = Outcome::Failed(ToolError::Failed(
                 "cannot send the approval request to the client".to_owned(),
             ));
-            return super::said::result(lost, "").into();
+            return super::results::result(lost, "").into();
         };
         let Call { tool, args, id, calling } = call;
-        let waiting = Waiting { tool, args, id, task: Task(tokio::spawn(calling)) };
+        let waiting = ParkedCall { tool, args, id, task: Task(tokio::spawn(calling)) };
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // A call that has ended by now was not answered in time.
         parked.retain(|_, waiting| !waiting.task.0.is_finished());
@@ -78,7 +78,7 @@ impl Parked {
     pub(super) fn take(&self, handle: &str, tool: &str, args: &Args) -> Option<Call> {
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same = parked.get(handle).is_some_and(|waiting| waiting.tool == tool && waiting.args == *args);
-        let Waiting { tool, args, id, task } = parked.remove(handle).filter(|_| same)?;
+        let ParkedCall { tool, args, id, task } = parked.remove(handle).filter(|_| same)?;
         Some(Call { tool, args, id, calling: Box::pin(task) })
     }
 }

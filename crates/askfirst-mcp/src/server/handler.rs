@@ -18,11 +18,11 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
-use super::parked::{Call, Parked};
+use super::parked::{Call, ParkedCalls};
 use super::running::Running;
 use super::transport::Conversation;
-use super::{MAX_IN_FLIGHT, Server, said};
-use crate::elicit::{Carried, Elicit, Offer, offers};
+use super::{MAX_IN_FLIGHT, Server, results};
+use crate::elicit::{CarriedRequest, Elicit, Offer, offers};
 
 /// The server of one client.
 pub(super) struct Handler {
@@ -33,7 +33,7 @@ pub(super) struct Handler {
     conversation: Arc<Conversation>,
     calls: Arc<Semaphore>,
     elicit: Option<Arc<Elicit>>,
-    parked: Parked,
+    parked: ParkedCalls,
     next: AtomicU64,
 }
 
@@ -47,7 +47,7 @@ impl Handler {
             conversation: Arc::clone(conversation),
             calls: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
             elicit: server.elicit.clone(),
-            parked: Parked::default(),
+            parked: ParkedCalls::default(),
             next: AtomicU64::new(1),
         }
     }
@@ -82,7 +82,7 @@ impl Handler {
             // The call comes first: an allowed call starts before the server notices that the client is gone.
             tokio::select! {
                 biased;
-                outcome = &mut call.calling => return Ok(said::result(outcome, &self.allowed).into()),
+                outcome = &mut call.calling => return Ok(results::result(outcome, &self.allowed).into()),
                 () = context.ct.cancelled() => break,
                 () = ended(&mut gone), if !left => left = true,
                 carried = handed(&mut offer) => return Ok(self.parked.put(carried, call)),
@@ -158,7 +158,7 @@ impl Handler {
 }
 
 /// Waits for an approval request that the result must carry, or forever if there is none.
-async fn handed(offer: &mut Option<Offer>) -> Carried {
+async fn handed(offer: &mut Option<Offer>) -> CarriedRequest {
     std::future::poll_fn(|context| match offer {
         Some(offer) => offer.poll_handed(context),
         None => Poll::Pending,

@@ -39,12 +39,12 @@ impl Running {
 }
 
 /// Marks a call as running for as long as this value lives.
-struct Noted<'a> {
+struct RunGuard<'a> {
     running: &'a Running,
     call: CallId,
 }
 
-impl<'a> Noted<'a> {
+impl<'a> RunGuard<'a> {
     fn new(running: &'a Running, invocation: &Invocation) -> Self {
         let call = invocation.call.id;
         running.now.lock().unwrap_or_else(PoisonError::into_inner).insert(call);
@@ -52,7 +52,7 @@ impl<'a> Noted<'a> {
     }
 }
 
-impl Drop for Noted<'_> {
+impl Drop for RunGuard<'_> {
     fn drop(&mut self) {
         self.running.now.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.call);
     }
@@ -65,7 +65,7 @@ impl Toolset for Running {
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
         Box::pin(async move {
-            let _noted = Noted::new(self, &invocation);
+            let _noted = RunGuard::new(self, &invocation);
             self.inner.call(invocation).await
         })
     }

@@ -138,5 +138,5 @@ fn behind<'a>(program: &str, words: &'a [String], askfirst: &str) -> Option<(&'a
 }
 
 #[cfg(test)]
-#[path = "wrap/tests.rs"]
+#[path = "clients/tests.rs"]
 mod tests;

@@ -1,4 +1,4 @@
-//! Clients' configs, there and back.
+//! Tests that put the gateway into clients' configs and remove it again.
 
 use super::{Way, WrapError, rewrite};
 
@@ -18,7 +18,7 @@ const CONFIG: &str = r#"{
 "#;
 
 #[test]
-fn servers_are_put_behind_the_gateway_and_nothing_else_changes() {
+fn wrapped_server_changes_nothing_else_in_the_file() {
     let wrapped = rewrite(CONFIG, "/bin/askfirst", Way::Wrap).unwrap();
     assert_eq!(wrapped.changed, ["files", "git"]);
     assert_eq!(wrapped.left[0].0, "web");
@@ -43,7 +43,7 @@ fn servers_are_put_behind_the_gateway_and_nothing_else_changes() {
 }
 
 #[test]
-fn the_places_of_other_clients_are_known() {
+fn config_keys_of_other_clients_are_known() {
     for config in [
         r#"{"servers": {"a": {"type": "stdio", "command": "x", "args": []}}}"#,
         r#"{"mcp": {"servers": {"a": {"command": "x"}}}}"#,
@@ -53,7 +53,7 @@ fn the_places_of_other_clients_are_known() {
 }
 
 #[test]
-fn what_is_no_such_config_is_refused_whole() {
+fn invalid_client_config_is_refused_whole() {
     assert!(matches!(rewrite(CLIENT, "askfirst", Way::Wrap), Err(WrapError::Syntax(_))));
     assert_eq!(rewrite("{}", "askfirst", Way::Wrap), Err(WrapError::NoServers));
     assert!(matches!(
@@ -67,7 +67,7 @@ fn what_is_no_such_config_is_refused_whole() {
 }
 
 #[test]
-fn a_gateway_under_another_name_is_known_too() {
+fn gateway_under_another_name_is_recognized() {
     let text = r#"{"mcpServers": {"a": {"command": "run", "args": ["x"]}}}"#;
     let wrapped = rewrite(text, "/opt/askfirst-0.2", Way::Wrap).unwrap().text;
     for gateway in ["/opt/askfirst-0.2", "/elsewhere/askfirst-0.2"] {
@@ -79,7 +79,7 @@ fn a_gateway_under_another_name_is_known_too() {
 }
 
 #[test]
-fn a_config_in_which_a_client_keeps_much_else_is_rewritten_too() {
+fn large_client_config_is_rewritten() {
     let much = vec!["{}"; askfirst::json::MAX_VALUES / 16].join(",");
     let text = format!(r#"{{"history":[{much}],"mcpServers":{{"a":{{"command":"b"}}}}}}"#);
     assert!(rewrite(&text, "askfirst", Way::Wrap).is_ok());

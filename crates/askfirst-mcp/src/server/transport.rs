@@ -26,10 +26,10 @@ const WAITING: usize = 64;
 /// The error when the client is gone.
 #[derive(Debug, thiserror::Error)]
 #[error("the client is gone")]
-pub(super) struct Gone;
+pub(super) struct ClientGone;
 
 /// A message for the client, with the destination of the request that it answers, if any.
-pub(super) struct Said {
+pub(super) struct OutgoingMessage {
     pub(super) line: Vec<u8>,
     pub(super) to: Option<Arc<dyn Out>>,
 }
@@ -39,7 +39,7 @@ type Incoming = RxJsonRpcMessage<RoleServer>;
 /// The transport that rmcp reads from and writes to.
 pub(super) struct Transport {
     incoming: mpsc::Receiver<Incoming>,
-    outgoing: Option<mpsc::Sender<Said>>,
+    outgoing: Option<mpsc::Sender<OutgoingMessage>>,
     ids: Arc<Ids>,
     gone: watch::Sender<bool>,
 }
@@ -47,7 +47,7 @@ pub(super) struct Transport {
 /// The parts that outlive the transport: whether the client is gone, the queue to it, and the thread that writes.
 pub(super) struct Conversation {
     gone: watch::Receiver<bool>,
-    to_client: mpsc::WeakSender<Said>,
+    to_client: mpsc::WeakSender<OutgoingMessage>,
     ids: Arc<Ids>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -62,7 +62,7 @@ impl Conversation {
     pub(super) fn way_to(&self, id: &RequestId) -> crate::elicit::Out {
         let (to_client, to) = (self.to_client.clone(), self.ids.way(&id_of(id)));
         Arc::new(move |line| {
-            let said = Said { line: line.to_vec(), to: to.clone() };
+            let said = OutgoingMessage { line: line.to_vec(), to: to.clone() };
             to_client.upgrade().is_some_and(|to_client| to_client.blocking_send(said).is_ok())
         })
     }
@@ -131,7 +131,7 @@ impl Transport {
     ) -> (Self, Conversation, Reader) {
         let (transport, reader, mut to_client, conversation) = Self::new(elicit);
         runtime.spawn(async move {
-            while let Some(Said { line, to }) = to_client.recv().await {
+            while let Some(OutgoingMessage { line, to }) = to_client.recv().await {
                 // If a client is gone, only the messages for that client are lost.
                 let _ = to.unwrap_or_else(|| Arc::clone(&unasked)).line(&line);
             }
@@ -140,7 +140,7 @@ impl Transport {
         (transport, conversation, reader)
     }
 
-    fn new(elicit: Option<Arc<Elicit>>) -> (Self, Reader, mpsc::Receiver<Said>, Conversation) {
+    fn new(elicit: Option<Arc<Elicit>>) -> (Self, Reader, mpsc::Receiver<OutgoingMessage>, Conversation) {
         let (to_server, incoming) = mpsc::channel(WAITING);
         let (outgoing, said) = mpsc::channel(WAITING);
         let (gone, is_gone) = watch::channel(false);
@@ -153,8 +153,8 @@ impl Transport {
     }
 }
 
-fn write(mut lines: mpsc::Receiver<Said>, mut output: impl Write) {
-    while let Some(Said { mut line, .. }) = lines.blocking_recv() {
+fn write(mut lines: mpsc::Receiver<OutgoingMessage>, mut output: impl Write) {
+    while let Some(OutgoingMessage { mut line, .. }) = lines.blocking_recv() {
         line.push(b'\n');
         if output.write_all(&line).and_then(|()| output.flush()).is_err() {
             return;
@@ -167,7 +167,7 @@ pub(super) struct Reader {
     elicit: Option<Arc<Elicit>>,
     to_server: mpsc::Sender<Incoming>,
     /// A weak sender, so that the queue ends with the server even while the client is still connected.
-    to_client: mpsc::WeakSender<Said>,
+    to_client: mpsc::WeakSender<OutgoingMessage>,
     ids: Arc<Ids>,
 }
 
@@ -193,7 +193,7 @@ impl Reader {
     }
 
     /// Handles one message. Its answer goes to `to`.
-    pub(super) fn take(&self, line: &[u8], to: Option<&Arc<dyn Out>>) -> Result<(), Gone> {
+    pub(super) fn take(&self, line: &[u8], to: Option<&Arc<dyn Out>>) -> Result<(), ClientGone> {
         if line.is_empty() {
             return Ok(());
         }
@@ -209,7 +209,7 @@ impl Reader {
             Ok(Message::Notification { .. } | Message::Response { .. }) => None,
         };
         match serde_json::from_slice(line) {
-            Ok(message) => self.to_server.blocking_send(message).map_err(|_| Gone),
+            Ok(message) => self.to_server.blocking_send(message).map_err(|_| ClientGone),
             Err(e) => match id {
                 Some(id) => {
                     self.ids.end(&id);
@@ -240,11 +240,17 @@ impl Reader {
         self.ids.open().is_empty()
     }
 
-    fn refuse(&self, to: Option<&Arc<dyn Out>>, id: Option<&Id>, code: i32, why: &str) -> Result<(), Gone> {
+    fn refuse(
+        &self,
+        to: Option<&Arc<dyn Out>>,
+        id: Option<&Id>,
+        code: i32,
+        why: &str,
+    ) -> Result<(), ClientGone> {
         let id = id.map_or(Value::Null, Id::json);
         let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}});
-        let said = Said { line: error.to_string().into_bytes(), to: to.cloned() };
-        self.to_client.upgrade().ok_or(Gone)?.blocking_send(said).map_err(|_| Gone)
+        let said = OutgoingMessage { line: error.to_string().into_bytes(), to: to.cloned() };
+        self.to_client.upgrade().ok_or(ClientGone)?.blocking_send(said).map_err(|_| ClientGone)
     }
 }
 
@@ -256,12 +262,12 @@ fn id_of(id: &RequestId) -> Id {
 }
 
 impl rmcp::transport::Transport<RoleServer> for Transport {
-    type Error = Gone;
+    type Error = ClientGone;
 
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
-    ) -> impl Future<Output = Result<(), Gone>> + Send + 'static {
+    ) -> impl Future<Output = Result<(), ClientGone>> + Send + 'static {
         let answered = match &item {
             JsonRpcMessage::Response(response) => Some(id_of(&response.id)),
             JsonRpcMessage::Error(error) => error.id.as_ref().map(id_of),
@@ -269,9 +275,9 @@ impl rmcp::transport::Transport<RoleServer> for Transport {
         };
         let (ids, outgoing) = (Arc::clone(&self.ids), self.outgoing.clone());
         async move {
-            let line = serde_json::to_vec(&item).map_err(|_| Gone)?;
+            let line = serde_json::to_vec(&item).map_err(|_| ClientGone)?;
             let to = answered.and_then(|id| ids.end(&id));
-            outgoing.ok_or(Gone)?.send(Said { line, to }).await.map_err(|_| Gone)
+            outgoing.ok_or(ClientGone)?.send(OutgoingMessage { line, to }).await.map_err(|_| ClientGone)
         }
     }
 
@@ -283,7 +289,7 @@ impl rmcp::transport::Transport<RoleServer> for Transport {
         message
     }
 
-    async fn close(&mut self) -> Result<(), Gone> {
+    async fn close(&mut self) -> Result<(), ClientGone> {
         self.outgoing = None;
         self.incoming.close();
         Ok(())
