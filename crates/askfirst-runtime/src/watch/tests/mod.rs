@@ -1,4 +1,4 @@
-//! Watcher and sessions, and those who would like to be either.
+//! Watcher and sessions, and processes that pretend to be one.
 
 #![allow(
     clippy::unwrap_used,
@@ -35,7 +35,7 @@ fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     panic!("it never came");
 }
 
-/// Who sits at the watcher.
+/// The person at the watcher.
 #[derive(Default)]
 struct Person {
     asked: Mutex<Vec<(Question, Option<Reply>)>>,
@@ -68,7 +68,7 @@ impl Person {
     }
 }
 
-/// A watcher with somebody at it.
+/// A watcher with a person at it.
 struct Watched {
     person: Arc<Person>,
     looks: Arc<Mutex<Vec<Look>>>,
@@ -119,7 +119,7 @@ fn question(id: u64) -> Question {
     Question { id: QuestionId(id), members, position: 1, of: 1 }
 }
 
-/// A session that asks by whoever watches.
+/// A session that asks through the watcher.
 fn session(state: &Path, name: &str) -> WatchApprover {
     WatchApprover::new(state, asker(name), Look { preview_lines: 50, ..Look::default() }, |_| None)
 }
