@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// Tries until there is something. Nothing here takes long, so a minute is for ever.
+/// Tries until there is a result. Nothing here takes long, so it gives up after a minute.
 fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     for _ in 0..6000 {
         if let Some(found) = look() {
