@@ -44,7 +44,7 @@ impl Approver for Yes {
     }
 }
 
-/// A toolset that returns the arguments of any call, and counts how often it was looked up.
+/// A toolset that returns the arguments of any call, and counts how often it assessed one.
 #[derive(Default)]
 struct Tools(AtomicUsize);
 
