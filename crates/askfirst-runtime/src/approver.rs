@@ -1,4 +1,4 @@
-//! Approvers that are not a terminal.
+//! Approvers without a terminal.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,16 +12,16 @@ use serde_json::Value;
 use askfirst_display::diff::unified;
 
 thread_local! {
-    /// The controller whose question this thread is answering.
+    /// The controller whose question this thread is answering, or 0.
     static ANSWERING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The controller whose question this thread is answering, or none.
+/// Returns the controller whose question this thread is answering, or 0.
 pub(crate) fn answering_for() -> usize {
     ANSWERING.get()
 }
 
-/// Does what belongs to the answer to a controller's question.
+/// Runs `f` as part of answering a controller's question, and catches its panic.
 pub(crate) fn answer_for<T>(controller: usize, f: impl FnOnce() -> T) -> std::thread::Result<T> {
     let before = ANSWERING.replace(controller);
     let done = catch_unwind(AssertUnwindSafe(f));
@@ -31,18 +31,19 @@ pub(crate) fn answer_for<T>(controller: usize, f: impl FnOnce() -> T) -> std::th
 
 type Decide = dyn Fn(&ApprovalRequest) -> ApprovalDecision + Send + Sync;
 
-/// A function that answers, each question on a thread of its own, so that one that never returns can time out.
+/// An approver that calls a function. Each question runs on its own thread, so a function that never returns can time
+/// out.
 pub struct Callback(Arc<Decide>);
 
 impl Callback {
-    /// Asks `f` about every request of a question, in order.
+    /// Creates an approver that calls `f` for every request of a question, in order.
     #[must_use]
     pub fn new(f: impl Fn(&ApprovalRequest) -> ApprovalDecision + Send + Sync + 'static) -> Self {
         Self(Arc::new(f))
     }
 }
 
-/// A request for somebody who makes no pages: of two texts, the diff is written out.
+/// Returns a request for an approver that does not render pages. The two texts of a diff become one unified diff.
 #[must_use]
 pub fn written_out(request: &ApprovalRequest) -> ApprovalRequest {
     let mut request = request.clone();
@@ -65,7 +66,7 @@ pub fn written_out(request: &ApprovalRequest) -> ApprovalRequest {
 impl Approver for Callback {
     fn ask(&self, question: Question, reply: Reply) {
         let (decide, controller) = (Arc::clone(&self.0), answering_for());
-        // If no thread can be had the reply is dropped, which answers that the approver failed.
+        // If no thread can be started, the reply is dropped, and the answer is "the approver failed".
         drop(std::thread::Builder::new().name("askfirst-callback".to_owned()).spawn(move || {
             let one = |request: &ApprovalRequest| answer_for(controller, || decide(&written_out(request)));
             let decisions = question.members.iter().map(|member| answer(one(&member.request))).collect();

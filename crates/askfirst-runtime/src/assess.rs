@@ -1,5 +1,6 @@
-//! The first step of a call: the tool's definition, its own view, and what it would show. A tool that panics is a
-//! tool that blocks.
+//! The first step of a call: pin the tool's definition, get the tool's assessment, prepare the presentation.
+//!
+//! A tool that panics here blocks the call.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
@@ -14,14 +15,14 @@ use askfirst::{
 };
 use serde_json::Value;
 
-/// What a name without a tool means.
+/// How to treat a tool name without a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unknown {
-    /// The call cannot run here.
+    /// Block the call.
     Blocked,
-    /// The tool lives elsewhere; the policy alone speaks.
+    /// The tool is elsewhere, so the policy alone decides.
     Silent,
-    /// The call cannot run, unless the policy names the tool or a gateway has it: then it lives elsewhere.
+    /// Block the call, unless the policy names the tool or the name is that of a gateway tool.
     Unnamed,
 }
 
@@ -35,7 +36,7 @@ pub struct Decided<'a> {
     pub judgement: &'a Judgement<'a>,
 }
 
-/// Judges a call without submitting it. No one is asked, nothing runs and nothing is recorded.
+/// Judges a call without submitting it. askfirst asks no one, runs nothing and logs nothing.
 pub fn decide<T>(
     call: ApprovalContext,
     toolset: &dyn Toolset,
@@ -48,7 +49,7 @@ pub fn decide<T>(
     read(Decided { call: &call, assessment: &assessment, judgement: &judgement })
 }
 
-/// The tool looks at a call. One that panics, wherever it does, is one that blocks.
+/// Prepares a call and gets the tool's assessment. A tool that panics at any point blocks the call.
 pub(crate) fn look(
     mut call: ApprovalContext,
     toolset: &dyn Toolset,
@@ -64,7 +65,7 @@ pub(crate) fn look(
 
 const FAILED: &str = "the tool failed while it looked at the call";
 
-/// Pins the tool's definition, and resolves the links of paths that a rule tests.
+/// Pins the tool's definition, and resolves the links in paths that a rule tests.
 fn make_ready(call: &mut ApprovalContext, toolset: &dyn Toolset, policy: &Policy) {
     call.definition = toolset.pinned(&call.tool_name).map(|pinned| pinned.digest);
     let texts: Vec<String> = policy.paths_to_resolve(call).into_iter().map(str::to_owned).collect();
@@ -80,14 +81,14 @@ fn make_ready(call: &mut ApprovalContext, toolset: &dyn Toolset, policy: &Policy
     }
 }
 
-/// A tool whose definition changed since a call was judged is another tool than the one that was shown.
+/// Fails if the tool's definition changed after the call was judged: it may no longer be the tool that was shown.
 pub(crate) fn check_definition(call: &ApprovalContext, toolset: &dyn Toolset) -> Result<(), ToolError> {
     let now = toolset.pinned(&call.tool_name).map(|pinned| pinned.digest);
     let changed = || ToolError::Stale("the tool's definition changed meanwhile".to_owned());
     (now == call.definition).then_some(()).ok_or_else(changed)
 }
 
-/// The tool's own view of a call.
+/// Returns the tool's own assessment of a call.
 fn assess(call: &ApprovalContext, toolset: &dyn Toolset, policy: &Policy, unknown: Unknown) -> Assessment {
     let name = call.tool_name.as_str();
     let blocked = match unknown {
@@ -105,7 +106,7 @@ fn assess(call: &ApprovalContext, toolset: &dyn Toolset, policy: &Policy, unknow
     assessment
 }
 
-/// A name as it stands in a sentence: what nobody would read is counted.
+/// Shortens a tool name for an error message. A long name is cut, and its length is added.
 fn short(name: &str) -> String {
     const MOST: usize = 100;
     match name.chars().count() {
@@ -114,7 +115,7 @@ fn short(name: &str) -> String {
     }
 }
 
-/// The judge's answer, also where a user's own decision point panics: that denies.
+/// Runs the judge. If a decision point of the user panics, the call is denied.
 #[must_use]
 pub(crate) fn judged<'a>(
     call: &'a ApprovalContext,
@@ -127,8 +128,9 @@ pub(crate) fn judged<'a>(
         .unwrap_or_else(|_| judge(call, &FAILED, policy))
 }
 
-/// Where a path lies that a tool reads as its process does. A relative one is in doubt where the call names a folder, or where
-/// the process is in another than the rules speak for.
+/// Returns the absolute path for a path argument, for a tool that resolves paths like its process does.
+/// The result is `None` for a relative path if the call names a folder, or if the process is not in the folder of the
+/// rules.
 fn plain_place(call: &ApprovalContext, text: &str, rules: Option<&Path>) -> Option<PathBuf> {
     let path = Path::new(text);
     if text.is_empty() || text.contains('\0') || text.starts_with('~') {
@@ -147,12 +149,12 @@ fn plain_place(call: &ApprovalContext, text: &str, rules: Option<&Path>) -> Opti
     rules.is_none_or(same).then(|| here.join(path))
 }
 
-/// Where a path leads, every link followed as far as it exists. Nothing if that cannot be told.
+/// Resolves every link of a path, as far as the path exists. Returns `None` if the target is uncertain.
 fn follow(path: &Path) -> Option<String> {
     let mut missing: Vec<std::ffi::OsString> = Vec::new();
     let mut head = path;
     loop {
-        // Links such as `/proc/self/cwd` lead every process elsewhere.
+        // Links such as `/proc/self/cwd` have a different target in each process.
         if is_led_by_magic(head) {
             return None;
         }
@@ -161,7 +163,7 @@ fn follow(path: &Path) -> Option<String> {
                 let whole = missing.iter().rev().fold(found, |path, name| path.join(name));
                 return whole.to_str().map(str::to_owned);
             }
-            // What does not exist must not climb or hide a link that leads nowhere yet.
+            // A dangling link could get a target later. A missing part must not contain `..` either.
             Err(_) if head.symlink_metadata().is_ok() => return None,
             Err(_) => match head.components().next_back()? {
                 Component::Normal(name) => missing.push(name.to_owned()),
@@ -185,7 +187,7 @@ fn is_led_by_magic(_: &Path) -> bool {
     false
 }
 
-/// Has the tool show a call, when a person will be asked.
+/// Presents a call with its tool, when a person will be asked.
 pub(crate) struct Present {
     toolset: Arc<dyn Toolset>,
     call: Arc<ApprovalContext>,
@@ -203,7 +205,7 @@ impl Presenter for Present {
     }
 }
 
-/// A running tool whose panic is a failure of that call alone.
+/// A running tool. If it panics, only its own call fails.
 pub(crate) struct CaughtUnwind<'a>(pub(crate) BoxFuture<'a, Result<Value, ToolError>>);
 
 impl Future for CaughtUnwind<'_> {

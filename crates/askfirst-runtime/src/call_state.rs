@@ -13,7 +13,7 @@ use askfirst::{
 };
 use serde_json::{Map, Value};
 
-/// The verdict of the judge, with the data that it needs to go on.
+/// The verdict of the judge, with the data for the next step.
 pub(crate) enum Ruling {
     Allow(Permit),
     Ask(Box<ApprovalRequest>),
@@ -22,24 +22,24 @@ pub(crate) enum Ruling {
 
 /// The step after the decision about a call.
 pub(crate) enum NextStep {
-    /// Run it.
+    /// Run the call.
     Run(Permit),
     /// A person edited the arguments: judge the edited call.
     JudgeEdited(Args),
-    /// Refuse it.
+    /// Refuse the call.
     Refuse(Refusal),
 }
 
-/// How much of a call the audit log has.
+/// Which entries about a call are in the audit log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Logged {
-    /// Nothing.
+    /// No entry.
     Nothing,
-    /// The request.
+    /// The entry about the request.
     Request,
-    /// The decision; the tool has been running since then.
+    /// The entry about the decision. The tool has been running since this time.
     Decision(Timestamp),
-    /// Everything, or as much as could be written.
+    /// All entries, or as many as could be written.
     Everything,
 }
 
@@ -101,7 +101,7 @@ impl PendingCall {
         }
     }
 
-    /// What a tool asks by itself is asked, whatever anybody ruling.
+    /// Creates the state for a question that a running tool asks. Its approval value is always one that asks.
     pub(crate) fn by_itself(mut request: ApprovalRequest, policy: Option<Digest>, now: Timestamp) -> Self {
         request.approval = request.approval.clamp(Approval::OncePerSession, Approval::Human);
         Self {
@@ -131,12 +131,12 @@ impl PendingCall {
         }
     }
 
-    /// Whether somebody is to be asked about it.
+    /// Returns whether the verdict is to ask.
     pub(crate) fn is_asked(&self) -> bool {
         matches!(self.ruling, Some(Ruling::Ask(_)))
     }
 
-    /// The request to be asked about. What is recorded of it stays here; what may be large is not copied.
+    /// Takes the request out to ask about it. The fields that the log needs stay here, and large ones are not copied.
     pub(crate) fn hand_out(&mut self) -> Option<ApprovalRequest> {
         let Some(Ruling::Ask(request)) = &mut self.ruling else { return None };
         let about = ApprovalRequest::new(&request.tool_name, &request.description, request.payload.clone());
@@ -150,19 +150,19 @@ impl PendingCall {
         taken.unwrap_or_else(|| Ruling::Deny(self.refusal(Cause::Policy, "it was decided before")))
     }
 
-    /// The call, to be judged anew.
+    /// Takes the call out, to judge it again.
     pub(crate) fn take_call(&mut self) -> ApprovalContext {
         Arc::unwrap_or_clone(std::mem::take(&mut self.call))
     }
 
-    /// Adds what is known about the call and was not needed to judge it.
+    /// Adds metadata that the judge did not need.
     pub(crate) fn know(&mut self, metadata: Map<String, Value>) {
         if !metadata.is_empty() {
             Arc::make_mut(&mut self.call).metadata.extend(metadata);
         }
     }
 
-    /// Waits for the decision, where one must be waited for.
+    /// Waits for the decision if the call was asked about, and returns the next step.
     pub(crate) async fn decide(
         &mut self,
         wait: Option<Result<Wait, Refusal>>,
@@ -181,7 +181,7 @@ impl PendingCall {
         }
     }
 
-    /// The same, saying why a person sees it once more.
+    /// Adds a fact to the request that tells the person why askfirst asks again.
     pub(crate) fn asked_again_because(mut self, changed: Option<String>) -> Self {
         if let (Some(Ruling::Ask(request)), Some(changed)) = (&mut self.ruling, changed) {
             request
@@ -191,7 +191,8 @@ impl PendingCall {
         self
     }
 
-    /// Whether it no longer runs, though it may. Of a group whose other members were denied, what a person approved does.
+    /// Returns whether the run was stopped before this call could run. If a refusal stopped the run, a call that a
+    /// person approved still runs.
     pub(crate) fn is_stopped_by(&self, controller: &ApprovalController) -> bool {
         let said_yes = |decision: &ApprovalDecision| decision.approved && decision.cause == Cause::Person;
         let approved = self.decision.as_ref().is_some_and(said_yes);
@@ -231,7 +232,7 @@ impl PendingCall {
         Refusal { because, ..Refusal::new(self.call.tool_name.clone(), cause, reason) }
     }
 
-    /// Arguments that are not recorded.
+    /// Returns the names of the arguments that must not appear in the audit log.
     pub(crate) fn left_out(&self) -> Vec<String> {
         let asked = self.request().map_or(&[][..], |request| &request.exclude_keys);
         let mut left_out: Vec<String> = Vec::new();
@@ -248,7 +249,7 @@ impl PendingCall {
         let call = if left_out.is_empty() {
             Arc::clone(&self.call)
         } else {
-            // What is left out may be large: it is not copied first.
+            // Excluded arguments may be large, so this copies only the others.
             let kept = args.iter().filter(|(key, _)| !left_out.contains(key));
             Arc::new(ApprovalContext {
                 tool_name: tool_name.clone(),
@@ -307,7 +308,7 @@ impl PendingCall {
         }))
     }
 
-    /// What is written of a call that is given up, if it would be missing.
+    /// Returns the entry that the log still needs when the caller drops the call.
     pub(crate) fn given_up(&mut self, now: Timestamp) -> Option<Record> {
         match self.logged {
             Logged::Nothing | Logged::Everything => None,
@@ -336,7 +337,7 @@ impl PendingCall {
     }
 }
 
-/// Reasons without what is left out.
+/// Removes the values of excluded arguments from the reasons.
 fn told(because: &[Because], withheld: &Withheld<'_>) -> Vec<Because> {
     because
         .iter()

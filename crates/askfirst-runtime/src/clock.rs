@@ -1,4 +1,5 @@
-//! The session's clock: the wall's time at the start, then only forward, also while the machine sleeps.
+//! The session's clock. It starts at the system time, then only moves forward. On Linux it also advances during
+//! suspend.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,7 +7,7 @@ use askfirst::Timestamp;
 use askfirst::ports::Clock;
 use rustix::time::{ClockId, clock_gettime};
 
-/// The system's clock.
+/// A clock that never goes back, even if the system time is changed.
 #[derive(Debug, Clone)]
 pub struct SystemClock {
     started: Timestamp,
@@ -14,7 +15,7 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// A clock that starts now.
+    /// Starts a clock at the current system time.
     #[must_use]
     pub fn start() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

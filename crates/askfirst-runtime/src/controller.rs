@@ -1,7 +1,7 @@
-//! Drives the core's state machine: blocking, async and with a clock that ticks.
+//! Drives the state machine of the core: for blocking callers, for async callers, and with a running clock.
 //!
-//! One thread per controller, started with the first question, presents questions and watches the time. It never
-//! waits for a person: approvers answer through their [`Reply`].
+//! Each controller has one thread, started with the first question. The thread presents questions and checks the time.
+//! It never waits for a person: approvers answer through their [`Reply`].
 
 mod stop;
 
@@ -23,11 +23,11 @@ use crate::approver::{Callback, answer_for, answering_for};
 use crate::blocking::block_on;
 use crate::clock::SystemClock;
 
-/// Mode, memory and approver: turns a request into a decision. Clones share everything.
+/// Turns a request into a decision: mode, then memory, then approver. Clones share all state.
 #[derive(Clone)]
 pub struct ApprovalController(Arc<Handle>);
 
-/// How a controller is put together.
+/// Builder of a controller.
 pub struct Setup {
     mode: Mode,
     approver: Option<Arc<dyn Approver>>,
@@ -37,41 +37,41 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Who is asked.
+    /// Sets the approver.
     #[must_use]
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(approver);
         self
     }
 
-    /// A function that is asked, on a thread of its own.
+    /// Sets a function as the approver. Each question runs it on its own thread.
     #[must_use]
     pub fn callback(self, f: impl Fn(&ApprovalRequest) -> ApprovalDecision + Send + Sync + 'static) -> Self {
         self.approver(Arc::new(Callback::new(f)))
     }
 
-    /// What is remembered from the start. A shared memory is also others'.
+    /// Sets the memory to start with. Other controllers may use the same shared memory.
     #[must_use]
     pub fn memory(mut self, memory: impl Into<SharedMemory>) -> Self {
         self.memory = memory.into();
         self
     }
 
-    /// How long a question waits.
+    /// Sets how long a question waits for an answer. `None` means no limit.
     #[must_use]
     pub fn time_out(mut self, time: Option<Duration>) -> Self {
         self.time_out = time;
         self
     }
 
-    /// The clock.
+    /// Sets the clock.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// The controller.
+    /// Builds the controller.
     #[must_use]
     pub fn build(self) -> ApprovalController {
         let somebody = if self.approver.is_some() { Somebody::There } else { Somebody::Absent };
@@ -97,7 +97,7 @@ impl Setup {
 }
 
 impl ApprovalController {
-    /// A controller to be put together. Questions wait for ten minutes unless told otherwise.
+    /// Starts to build a controller. The default time limit of a question is ten minutes.
     #[must_use]
     pub fn setup(mode: Mode) -> Setup {
         Setup {
@@ -109,67 +109,68 @@ impl ApprovalController {
         }
     }
 
-    /// A controller that asks a function.
+    /// Returns a controller that calls a function for each request.
     #[must_use]
     pub fn interactive(f: impl Fn(&ApprovalRequest) -> ApprovalDecision + Send + Sync + 'static) -> Self {
         Self::setup(Mode::Interactive).callback(f).build()
     }
 
-    /// A controller that approves everything but `human`. Unsafe.
+    /// Returns a controller that approves every request without asking, except those set to `human`. Unsafe.
     #[must_use]
     pub fn approve_all() -> Self {
         Self::setup(Mode::ApproveAll).build()
     }
 
-    /// A controller that refuses whatever would be asked.
+    /// Returns a controller that refuses every request without asking.
     #[must_use]
     pub fn strict() -> Self {
         Self::setup(Mode::Strict).build()
     }
 
-    /// The mode.
+    /// Returns the mode.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.desk().mode
     }
 
-    /// Looks at or changes what is remembered. Whoever asks this controller for more than its mode in there waits for itself.
+    /// Reads or changes the memory. Inside `f`, call no other method of this controller except [`mode`](Self::mode):
+    /// it would deadlock.
     pub fn memory<T>(&self, f: impl FnOnce(&mut ApprovalMemory) -> T) -> T {
         f(&mut self.desk().memory.lock())
     }
 
-    /// What is remembered now.
+    /// Returns the decisions that are remembered now.
     #[must_use]
     pub fn remembered(&self) -> Vec<Remembered> {
         let now = self.now();
         self.memory(|memory| memory.list(now).into_iter().cloned().collect())
     }
 
-    /// Forgets one remembered decision. Says whether there was one.
+    /// Forgets one remembered decision. Returns whether it existed.
     #[must_use]
     pub fn revoke(&self, id: MemoryId) -> bool {
         self.memory(|memory| memory.revoke(id))
     }
 
-    /// Whether an equal request was approved for the session, and would be answered by that.
+    /// Returns whether memory approves this request because an equal one was approved for the session.
     #[must_use]
     pub fn is_session_approved(&self, request: &ApprovalRequest) -> bool {
         let now = self.now();
         self.memory(|memory| memory.approves(request, now))
     }
 
-    /// Approves equal requests for the session. One that names no definition stands for every definition of its tool.
+    /// Approves equal requests for the session. A request without a definition covers every definition of its tool.
     pub fn add_session_approval(&self, request: &ApprovalRequest) {
         let (now, yes) = (self.now(), ApprovalDecision::yes(Cause::Person));
         self.memory(|memory| memory.settle(request, yes.remembered(ApprovalScope::Session), now));
     }
 
-    /// Forgets all that was remembered.
+    /// Forgets all remembered decisions.
     pub fn clear_session_approvals(&self) {
         self.memory(ApprovalMemory::clear);
     }
 
-    /// A function that answers requests as the mode says.
+    /// Returns a function that decides about requests like [`request_approval_sync`](Self::request_approval_sync).
     pub fn approval_callback(
         &self,
     ) -> impl Fn(ApprovalRequest) -> ApprovalDecision + Clone + Send + Sync + 'static {
@@ -177,9 +178,12 @@ impl ApprovalController {
         move |request| controller.request_approval_sync(request)
     }
 
-    /// Decides about a request: mode, then memory, then the approver. Nothing here can be judged with other arguments, so a yes
-    /// with edited ones is not approved; it carries them, and may be asked about anew. A question that is asked by
-    /// whoever is just answering one of this controller's is refused at once.
+    /// Decides about a request: mode, then memory, then the approver.
+    ///
+    /// This method cannot judge a call with other arguments. If a person edits the arguments, the decision is a
+    /// refusal that carries them. The caller may ask again with these.
+    ///
+    /// The controller refuses a request at once if it comes from the code that is answering one of its questions.
     pub async fn request_approval(&self, request: ApprovalRequest) -> ApprovalDecision {
         let call = ApprovalContext {
             definition: request.definition,
@@ -192,13 +196,13 @@ impl ApprovalController {
         }
     }
 
-    /// The same, blocking.
+    /// Blocking version of [`request_approval`](Self::request_approval).
     #[must_use]
     pub fn request_approval_sync(&self, request: ApprovalRequest) -> ApprovalDecision {
         block_on(self.request_approval(request))
     }
 
-    /// The permit of a call that need not be asked about after all, because mode or memory say yes.
+    /// Returns the permit of a call that mode or memory approves without asking.
     pub(crate) fn permit_unasked(
         &self,
         judgement: &Judgement<'_>,
@@ -208,7 +212,7 @@ impl ApprovalController {
         self.desk().lock().machine.permit_unasked(judgement, call, now)
     }
 
-    /// Submits calls together. Each wait can be dropped, which cancels it.
+    /// Submits calls together. Dropping a [`Wait`] cancels its call.
     pub(crate) fn submit(&self, calls: Vec<(Submission, Option<Arc<dyn Presenter + Sync>>)>) -> Vec<Wait> {
         if let Some(approver) = &self.desk().approver {
             calls
@@ -232,7 +236,7 @@ impl ApprovalController {
             .collect()
     }
 
-    /// Whether both are the same.
+    /// Returns whether both are clones of one controller.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -252,7 +256,7 @@ impl std::fmt::Debug for ApprovalController {
     }
 }
 
-/// Ends the thread when the last controller is gone.
+/// Ends the thread when the last clone of the controller is dropped.
 struct Handle(Arc<Desk>);
 
 impl Drop for Handle {
@@ -280,7 +284,7 @@ struct State {
     to_show: VecDeque<QuestionId>,
     thread: bool,
     closed: bool,
-    /// Whether the run was stopped by somebody who said no to one call.
+    /// Whether the run was stopped because a person refused a call.
     by_denial: bool,
 }
 
@@ -294,7 +298,8 @@ struct Slot {
 type ToPresent = Vec<(Arc<ApprovalRequest>, Option<Arc<dyn Presenter + Sync>>)>;
 
 impl State {
-    /// What is about to be asked, each request with whoever came with it: an id is only what somebody calls it.
+    /// Returns the requests of a question, each with the presenter of its own ticket. Callers choose call ids, so
+    /// these cannot serve as keys.
     fn to_present(&self, id: QuestionId) -> Option<ToPresent> {
         let presenter = |ticket| self.slots.get(&ticket).and_then(|slot| slot.presenter.clone());
         let requests = self.machine.requests_of(id)?.into_iter();
@@ -311,7 +316,7 @@ impl Desk {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state, then does what the machine asks for: wake, withdraw, show.
+    /// Changes the state, then carries out the effects that the machine returns: wake, withdraw, show.
     fn with<T>(self: &Arc<Self>, change: impl FnOnce(&mut State, askfirst::Timestamp) -> T) -> T {
         let mut state = self.lock();
         let result = change(&mut state, self.clock.now());
@@ -346,7 +351,7 @@ impl Desk {
         result
     }
 
-    /// Watches on whatever a clock of somebody else's does.
+    /// Runs [`watch`](Self::watch) and catches a panic, for example of a clock that the caller supplied.
     fn watch_caught(self: &Arc<Self>) -> std::thread::Result<()> {
         let watched = catch_unwind(AssertUnwindSafe(|| self.watch()));
         if watched.is_err() {
@@ -355,12 +360,12 @@ impl Desk {
         watched
     }
 
-    /// What tells controllers apart.
+    /// Returns a number that identifies this controller.
     fn name(self: &Arc<Self>) -> usize {
         Arc::as_ptr(self).addr()
     }
 
-    /// The thread: shows what is to be shown, and ticks when the machine wants to hear of the time.
+    /// Body of the thread: shows queued questions, and ticks the machine at the time that it asks for.
     fn watch(self: &Arc<Self>) {
         let mut state = self.lock();
         while !state.closed {
@@ -391,7 +396,8 @@ impl Desk {
         let Some(approver) = self.approver.clone() else { return self.fail(id, "nobody can be asked") };
         let Some(to_present) = self.lock().to_present(id) else { return };
         let presented = answer_for(self.name(), || {
-            // Each is let go before what it looks like is added to it, which would copy it otherwise.
+            // Each request is dropped before the machine adds the presentation to it. Otherwise the machine would copy
+            // it.
             to_present.into_iter().map(|(request, by)| present(&request, by)).collect::<Vec<Shown>>()
         });
         let Ok(shown) = presented else { return self.fail(id, "what to show could not be made") };
@@ -403,7 +409,7 @@ impl Desk {
                 desk.with(|state, now| state.machine.answer(id, answer, now));
             }
         });
-        // A reply that is dropped while unwinding answers that the approver failed.
+        // If the approver panics, it drops the reply, and the answer is "the approver failed".
         drop(answer_for(self.name(), || approver.ask(question, reply)));
     }
 
@@ -413,12 +419,12 @@ impl Desk {
     }
 }
 
-/// Somebody else's code, which must not take ours along.
+/// Runs code of the caller and ignores its panic.
 fn caught(f: impl FnOnce()) {
     drop(catch_unwind(AssertUnwindSafe(f)));
 }
 
-/// A yes to other arguments is no yes to what was asked.
+/// Turns an approval with edited arguments into a refusal, because the request was for other arguments.
 fn as_asked(decision: ApprovalDecision) -> ApprovalDecision {
     if !decision.approved || decision.edited_args.is_none() {
         return decision;
@@ -433,7 +439,7 @@ fn asks_itself() -> ApprovalDecision {
     ApprovalDecision::no(Cause::ApproverFailed).with_note(why)
 }
 
-/// A call that waits for its resolution.
+/// A submitted call that waits for its resolution.
 pub(crate) struct Wait {
     desk: Arc<Desk>,
     ticket: Ticket,

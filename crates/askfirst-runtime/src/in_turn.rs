@@ -1,6 +1,6 @@
-//! Several ways to ask, tried in turn: the next one gets a question only if nobody can be asked by the one before.
+//! Tries several approvers in order. The next one gets a question only if the one before has no one to ask.
 //!
-//! An answer, also a no, is final. Only "nobody is there" and "whoever was asked is lost" lead on.
+//! Every answer is final, also a refusal. Only "no one to ask" and "terminal lost" lead to the next approver.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,17 +9,17 @@ use askfirst::Cause;
 use askfirst::machine::{Answer, Question, QuestionId};
 use askfirst::ports::{Approver, Reply};
 
-/// Asks by the first way that leads to somebody.
+/// Asks the first approver that can reach a person.
 pub struct InTurn(Arc<Inner>);
 
 struct Inner {
     ways: Vec<Arc<dyn Approver>>,
-    /// Questions that are not over.
+    /// Questions that have no final answer yet.
     open: Mutex<HashSet<QuestionId>>,
 }
 
 impl InTurn {
-    /// The ways, in order.
+    /// Creates the approver. It tries `ways` in order.
     #[must_use]
     pub fn new(ways: Vec<Arc<dyn Approver>>) -> Self {
         Self(Arc::new(Inner { ways, open: Mutex::default() }))
@@ -38,13 +38,13 @@ impl Approver for InTurn {
 
     fn withdraw(&self, question: QuestionId, cause: Cause) {
         self.0.over(question);
-        // Those that were never asked know nothing of it.
+        // An approver that never got the question ignores this.
         self.0.ways.iter().for_each(|way| way.withdraw(question, cause));
     }
 }
 
 impl Inner {
-    /// Whether it was still open.
+    /// Marks a question as finished. Returns whether it was still open.
     fn over(&self, question: QuestionId) -> bool {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&question)
     }
@@ -54,7 +54,7 @@ impl Inner {
     }
 }
 
-/// Asks by the way at `at`, which is tried because those before it led to `failed`.
+/// Asks the approver at index `at`. `failed` is the combined answer of those before it.
 fn ask(inner: &Arc<Inner>, at: usize, question: Question, reply: Reply, failed: Option<Answer>) {
     let id = question.id;
     let Some(way) = inner.ways.get(at) else {
@@ -75,14 +75,14 @@ fn ask(inner: &Arc<Inner>, at: usize, question: Question, reply: Reply, failed: 
     way.ask(question, reply);
 }
 
-/// Whether nobody was asked, or whoever was is gone.
+/// Returns whether the next approver should be tried: no one could be asked, or the terminal was lost.
 fn leads_on(answer: &Answer) -> bool {
     let nobody = |cause: Cause| matches!(cause, Cause::NobodyToAsk | Cause::TerminalLost);
     !answer.decisions.is_empty()
         && answer.decisions.iter().all(|decision| !decision.approved && nobody(decision.cause))
 }
 
-/// Why none of the ways led anywhere. That somebody was lost is worse than that nobody was there.
+/// Combines the failures of two approvers. A lost terminal takes precedence over no one to ask.
 fn joined(before: Option<Answer>, now: Answer) -> Answer {
     let Some(before) = before else { return now };
     let decisions = || before.decisions.iter().chain(&now.decisions);

@@ -1,4 +1,4 @@
-//! Questions that a tool asks by itself while it runs.
+//! Questions that a tool asks while it runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::controller::ApprovalController;
 use crate::pipeline::{DrivenCall, Pipeline};
 use crate::recording::Recording;
 
-/// Asks on behalf of a tool that runs, and writes it down.
+/// Asks on behalf of a running tool, and logs the question and the answer.
 pub(crate) struct Nested {
     controller: ApprovalController,
     recorder: Arc<dyn Recorder>,

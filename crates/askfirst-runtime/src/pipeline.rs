@@ -1,7 +1,7 @@
 //! The path of one call, from the agent to the audit log. Every front end goes through here.
 //!
-//! Assess, judge, ask, permit, record, execute, record. A call that cannot be recorded does not run. If the state behind
-//! a shown request has changed, askfirst asks again.
+//! The steps: assess, judge, ask, permit, log, execute, log. A call that cannot be logged does not run.
+//! If the state behind a shown request has changed, askfirst asks again.
 
 pub(crate) mod batch;
 mod cancelled;
@@ -53,7 +53,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Assess and judge. This changes nothing; it only reads the links of paths that a rule tests.
+    /// Assesses and judges a call. This changes nothing; it only reads the links in paths that a rule tests.
     fn judge(&self, number: u64, call: ApprovalContext, edited_from: Option<String>) -> PendingCall {
         let (call, assessment) = assess::look(call, &*self.toolset, &self.policy, self.unknown);
         let judgement = assess::judged(&call, &assessment, &self.policy);
@@ -61,7 +61,7 @@ impl Pipeline {
         PendingCall::new(call_id, &judgement, &call, &self.policy, edited_from, self.clock.now())
     }
 
-    /// From the judgment to the outcome. Secrets of the call are redacted in the outcome.
+    /// Takes a judged call to its outcome, and redacts the secrets of the call in the outcome.
     fn finish(
         self: Arc<Self>,
         call: PendingCall,
@@ -75,7 +75,8 @@ impl Pipeline {
         }
     }
 
-    /// Decide, record, execute, record.
+    /// Waits for the decision, logs it, runs the tool and logs the result. Repeats this for edited arguments and stale
+    /// state.
     async fn go(self: &Arc<Self>, call: &mut DrivenCall, mut wait: Option<Result<Wait, Refusal>>) -> Outcome {
         let (mut stale, mut edits) = (0, 0);
         loop {
@@ -111,7 +112,7 @@ impl Pipeline {
         }
     }
 
-    /// A person's no ends the run if the config says so.
+    /// Refuses a call. If a person refused it, this ends the run when the config says so.
     fn refuse(&self, call: &mut PendingCall, mut refusal: Refusal) -> Outcome {
         refusal.ends_run = self.on_denial == OnDenial::Stop && refusal.cause == Cause::Person;
         if refusal.ends_run && self.run == Run::Session {
@@ -125,7 +126,7 @@ impl Pipeline {
         self.refuse(call, refusal)
     }
 
-    /// Runs the call that the permit holds, and nothing else.
+    /// Runs exactly the call that the permit holds.
     async fn execute(&self, pending: &mut DrivenCall, permit: RecordedPermit) -> Outcome {
         let started = self.clock.now();
         let access = permit.access();

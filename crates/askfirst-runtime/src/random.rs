@@ -1,14 +1,14 @@
-//! Bytes that nobody can guess, from the operating system. Without them nothing is made up instead.
+//! Random bytes from the operating system. There is no fallback: without them, the caller gets an error.
 
 use std::io::ErrorKind;
 
-/// So many bytes cannot be guessed.
+/// The number of random bytes: enough that no one can guess them.
 pub const SIZE: usize = 32;
 
-/// Fresh bytes.
+/// Returns new random bytes.
 ///
 /// # Errors
-/// Fails if the operating system has none.
+/// Fails if the operating system cannot supply them.
 pub fn bytes() -> std::io::Result<[u8; SIZE]> {
     let mut bytes = [0; SIZE];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())? {
@@ -17,7 +17,7 @@ pub fn bytes() -> std::io::Result<[u8; SIZE]> {
     }
 }
 
-/// The same as text.
+/// Returns bytes as lowercase hex digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

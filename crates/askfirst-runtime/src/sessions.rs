@@ -1,7 +1,9 @@
-//! Running sessions can be looked at from another terminal: what they remember, and forgetting some of it.
+//! Lets another terminal list the memory of running sessions, and revoke single decisions.
 //!
-//! A session listens on a socket in the user's own folder. Nothing that comes in through it can make a session allow
-//! more: it lists, and it forgets. What it lists has no secrets in it: only the session knows what its config calls one.
+//! Each session listens on a socket in a folder that only the user can access. A client can list and revoke decisions.
+//! It can never make a session allow more.
+//! The session redacts secrets before it sends a list, because only the session knows which values its config calls
+//! secret.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -16,7 +18,7 @@ use serde_json::Value;
 
 use crate::controller::ApprovalController;
 
-/// A question to a session.
+/// A request to a session.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Ask {
@@ -24,7 +26,7 @@ enum Ask {
     Revoke(MemoryId),
 }
 
-/// A session's answer.
+/// The answer of a session.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Said {
@@ -32,27 +34,27 @@ enum Said {
     Revoked(bool),
 }
 
-/// What one running session remembers.
+/// The memory of one running session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionMemory {
-    /// The session.
+    /// The session id.
     pub session: String,
-    /// What it remembers.
+    /// The remembered decisions.
     pub remembered: Vec<Remembered>,
 }
 
-/// Why sessions could not be looked at.
+/// Why the sessions could not be listed or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionsError {
-    /// The folder is not ours alone.
+    /// Other users can access the folder, or it belongs to another user.
     #[error("`{}` is not a folder of yours alone", .0.display())]
     NotOurs(PathBuf),
-    /// The operating system said no.
+    /// The operating system returned an error.
     #[error("`{}` cannot be used: {}", .0.display(), .1)]
     Io(PathBuf, std::io::Error),
 }
 
-/// A listening session. Dropping it ends the listening.
+/// A listening session. Dropping it removes the socket.
 #[derive(Debug)]
 pub struct Listening {
     socket: PathBuf,
@@ -68,10 +70,10 @@ const SUFFIX: &str = ".sock";
 const PATIENCE: Duration = Duration::from_secs(2);
 const MAX_LINE: u64 = 16 << 20;
 
-/// Makes a session answer on a socket below `state`, without what `redactor` finds.
+/// Makes a session answer on a socket below `state`. `redactor` removes secrets from its answers.
 ///
 /// # Errors
-/// Fails if the folder is not the user's alone or the socket cannot be made.
+/// Fails if other users can access the folder, or if the socket cannot be created.
 pub fn listen(
     state: &Path,
     session: &str,
@@ -129,10 +131,10 @@ fn without_secrets(mut entry: Remembered, redactor: &Redactor) -> Remembered {
     entry
 }
 
-/// What all running sessions remember.
+/// Lists the memory of all running sessions.
 ///
 /// # Errors
-/// Fails if the folder is not the user's alone or cannot be read.
+/// Fails if other users can access the folder, or if it cannot be read.
 pub fn list(state: &Path) -> Result<Vec<SessionMemory>, SessionsError> {
     let found = running(state)?.into_iter().filter_map(|(session, socket)| match ask(&socket, &Ask::List) {
         Ok(Said::Remembered(remembered)) => Some(SessionMemory { session, remembered }),
@@ -141,10 +143,10 @@ pub fn list(state: &Path) -> Result<Vec<SessionMemory>, SessionsError> {
     Ok(found.collect())
 }
 
-/// Makes a session forget one decision. Says whether there was one.
+/// Makes a session forget one decision. Returns whether the decision existed.
 ///
 /// # Errors
-/// Fails if the folder is not the user's alone or cannot be read.
+/// Fails if other users can access the folder, or if it cannot be read.
 pub fn revoke(state: &Path, session: &str, id: MemoryId) -> Result<bool, SessionsError> {
     let socket = running(state)?.into_iter().find(|(name, _)| name == session).map(|(_, socket)| socket);
     let said = socket.map(|socket| ask(&socket, &Ask::Revoke(id)));
@@ -160,7 +162,7 @@ fn running(state: &Path) -> Result<Vec<(String, PathBuf)>, SessionsError> {
         let Some(name) = name(&path) else { continue };
         match UnixStream::connect(&path) {
             Ok(_) => found.push((name, path)),
-            // Left behind by a session that was killed.
+            // A session that was killed left this socket behind.
             Err(e) if e.kind() == std::io::ErrorKind::ConnectionRefused => drop(std::fs::remove_file(path)),
             Err(_) => {}
         }
@@ -189,7 +191,7 @@ fn write(mut stream: &UnixStream, value: &impl Serialize) -> std::io::Result<()>
     stream.write_all(line.as_bytes())
 }
 
-/// The folder of sockets: made if need be, and nobody else's.
+/// Returns the folder of the sockets, and creates it if needed. Fails if other users can access it.
 fn own_folder(state: &Path) -> Result<PathBuf, SessionsError> {
     let folder = state.join("sessions");
     let io = |e| SessionsError::Io(folder.clone(), e);

@@ -1,4 +1,4 @@
-//! A toolset behind approval: any toolset, wrapped without being changed.
+//! Puts approval around any toolset. The inner toolset does not change.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,23 +22,23 @@ use crate::observer::Observer;
 use crate::pipeline::direct::Started;
 use crate::pipeline::{Pipeline, batch};
 
-/// The run that a person's no ends under `on_denial: stop`.
+/// The scope that ends when a person refuses a call under `on_denial: stop`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Run {
     /// The whole session: no further call runs.
     #[default]
     Session,
-    /// A run of the caller's, which the caller ends itself. Later runs of the session ask again.
+    /// A run that the caller manages and ends. Later runs of the session ask again.
     Caller,
 }
 
-/// A toolset whose calls pass through the pipeline. Everything else is the inner toolset's. Clones share everything, so it
-/// needs no `Arc`.
+/// A toolset whose calls go through the pipeline. It forwards everything else to the inner toolset.
+/// Clones share all state, so it needs no `Arc`.
 #[derive(Clone)]
 pub struct ApprovalToolset(Arc<Pipeline>);
 
 impl ApprovalToolset {
-    /// Wraps a toolset. Nothing is recorded until a recorder is given.
+    /// Wraps a toolset. Until [`recorder`](Self::recorder) sets a recorder, no call is logged.
     pub fn new(inner: impl Toolset + 'static, controller: ApprovalController, policy: Policy) -> Self {
         let clock = SystemClock::start();
         Self(Arc::new(Pipeline {
@@ -56,69 +56,72 @@ impl ApprovalToolset {
         }))
     }
 
-    /// Where it is recorded.
+    /// Sets the recorder, which writes the audit log.
     #[must_use]
     pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
         Arc::make_mut(&mut self.0).recorder = Arc::new(Caught(recorder));
         self
     }
 
-    /// What a person's no does to the run.
+    /// Sets whether a person's refusal ends the run.
     #[must_use]
     pub fn on_denial(mut self, on_denial: OnDenial) -> Self {
         Arc::make_mut(&mut self.0).on_denial = on_denial;
         self
     }
 
-    /// The run that a person's no ends under [`OnDenial::Stop`].
+    /// Sets which run a person's refusal ends under [`OnDenial::Stop`].
     #[must_use]
     pub fn run(mut self, run: Run) -> Self {
         Arc::make_mut(&mut self.0).run = run;
         self
     }
 
-    /// Code that is notified of each step of each call.
+    /// Sets the observer, which is notified of each step of each call.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         Arc::make_mut(&mut self.0).observer = Some(observer);
         self
     }
 
-    /// The same approval around another toolset: controller, audit log, redaction and the rest are shared.
+    /// Puts the approval of this toolset around another one. The two share controller, audit log, redaction and all
+    /// other settings.
     #[must_use]
     pub fn over(&self, toolset: Arc<dyn Toolset>, policy: Policy) -> Self {
         Self(Arc::new(Pipeline { toolset, policy, ..Pipeline::clone(&self.0) }))
     }
 
-    /// What a name without a definition means. For toolsets that run whatever is called, the policy alone speaks.
+    /// Sets how to treat a tool name without a definition. For a toolset that runs any name, let the policy alone
+    /// decide.
     #[must_use]
     pub fn unknown(mut self, unknown: Unknown) -> Self {
         Arc::make_mut(&mut self.0).unknown = unknown;
         self
     }
 
-    /// What finds secrets in the reasons of a refusal or a failure, besides those that are known by their shape.
+    /// Sets the redactor, which removes secrets from the reasons of refusals and failures. The default one knows
+    /// secrets only by their shape.
     #[must_use]
     pub fn redactor(mut self, redactor: Redactor) -> Self {
         Arc::make_mut(&mut self.0).redactor = redactor;
         self
     }
 
-    /// The clock.
+    /// Sets the clock.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         Arc::make_mut(&mut self.0).clock = clock;
         self
     }
 
-    /// The name of the session; calls are numbered below it, and those of no two toolsets alike.
+    /// Sets the session name, which call ids start with. Call numbers are unique across all toolsets of the process.
     #[must_use]
     pub fn session(mut self, session: &str) -> Self {
         Arc::make_mut(&mut self.0).session = session.into();
         self
     }
 
-    /// Makes one call.
+    /// Runs one call: check it, ask if needed, log it, run it.
     pub async fn call(&self, call: ApprovalContext) -> Outcome {
         batch::submit_one(Arc::clone(&self.0), call, CallerThread::Busy).await
     }
@@ -134,13 +137,14 @@ impl ApprovalToolset {
         self.submit_on(calls, CallerThread::Waiting).into_iter().map(block_on).collect()
     }
 
-    /// Judges a call without submitting it. No one is asked, nothing runs and nothing is recorded.
+    /// Judges a call without submitting it. askfirst asks no one, runs nothing and logs nothing.
     pub fn decide<T>(&self, call: ApprovalContext, read: impl FnOnce(Decided<'_>) -> T) -> T {
         let Pipeline { toolset, policy, unknown, .. } = &*self.0;
         assess::decide(call, &**toolset, policy, *unknown, read)
     }
 
-    /// Makes calls that belong together, one after another: all are judged before the first question is asked.
+    /// Runs calls that belong together, one after another. askfirst judges all of them before it asks the first
+    /// question.
     pub async fn call_many(&self, calls: Vec<ApprovalContext>) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         for call in self.submit(calls) {
@@ -149,7 +153,8 @@ impl ApprovalToolset {
         outcomes
     }
 
-    /// Takes calls that belong together, and gives them back on their way: each can be driven, or given up, alone.
+    /// Submits calls that belong together and returns one future per call. The caller can drive or drop each future on
+    /// its own.
     /// Everything up to the first question is done when this returns.
     pub fn submit(
         &self,
@@ -166,8 +171,8 @@ impl ApprovalToolset {
         batch::submit(calls.into_iter().map(|call| (Arc::clone(&self.0), call)), thread)
     }
 
-    /// The same for calls that go through several toolsets: where these share a controller, those of one group are
-    /// asked about as one.
+    /// Submits calls that go through several toolsets, like [`submit`](Self::submit). If the toolsets share a
+    /// controller, the calls of one group are shown together.
     pub fn submit_together<'a>(
         calls: impl IntoIterator<Item = (&'a Self, ApprovalContext)>,
     ) -> Vec<BoxFuture<'static, Outcome>> {
@@ -175,12 +180,14 @@ impl ApprovalToolset {
         batch::submit(calls, CallerThread::Busy)
     }
 
-    /// Takes a call of a tool that the caller runs itself, whatever the inner toolset would do: it may run now, or is on
-    /// its way. `late` is metadata that nobody needs who assesses or decides by code; it is asked for only if anybody
-    /// else will see it.
+    /// Starts a call of a tool that the caller runs itself. The inner toolset does not run it. The call either may run
+    /// now, or is still pending.
+    ///
+    /// `late` returns metadata that neither the assessment nor the judge needs. It is called only if the call cannot
+    /// run at once.
     ///
     /// # Errors
-    /// Fails if `late` does; then nothing was asked and nothing may run.
+    /// Fails if `late` fails. In that case no one was asked and the call must not run.
     pub fn start<E>(
         &self,
         call: ApprovalContext,
@@ -189,13 +196,13 @@ impl ApprovalToolset {
         self.0.start(call, late)
     }
 
-    /// The controller.
+    /// Returns the controller.
     #[must_use]
     pub fn controller(&self) -> &ApprovalController {
         &self.0.controller
     }
 
-    /// The policy.
+    /// Returns the policy.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.0.policy
@@ -229,7 +236,7 @@ impl Toolset for ApprovalToolset {
     }
 }
 
-/// A recorder whose panic is a record that could not be written.
+/// A recorder that turns a panic of the inner recorder into a failed write.
 struct Caught(Arc<dyn Recorder>);
 
 impl Recorder for Caught {
@@ -243,7 +250,7 @@ impl Recorder for Caught {
     }
 }
 
-/// Keeps no record. For programs that keep their own.
+/// A recorder that writes no audit log, for programs that keep their own.
 struct Unrecorded;
 
 impl Recorder for Unrecorded {

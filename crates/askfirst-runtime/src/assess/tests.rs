@@ -1,4 +1,4 @@
-//! Paths are followed as far as they exist, and no further.
+//! Links in a path are resolved as far as the path exists.
 
 use std::os::unix::fs::symlink;
 

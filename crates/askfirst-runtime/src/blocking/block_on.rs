@@ -1,4 +1,4 @@
-//! Waits for a future on the calling thread. No runtime needed.
+//! Waits for a future on the calling thread, without an async runtime.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{Thread, current, park};
 
-/// A wake-up is kept until it is heard: whoever parks inside of the future takes the thread's own.
+/// Wakes the waiting thread. The flag keeps a wake-up, because code inside the future may use up the thread's own park
+/// token.
 struct Unpark {
     thread: Thread,
     woken: AtomicBool,
@@ -19,7 +20,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Drives a future to its end.
+/// Polls a future until it is ready, and blocks the thread in between.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let unpark = Arc::new(Unpark { thread: current(), woken: AtomicBool::new(false) });

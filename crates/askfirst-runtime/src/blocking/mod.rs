@@ -1,4 +1,4 @@
-//! Waiting for futures without an async runtime, and moving work that blocks to other threads.
+//! Waits for futures without an async runtime, and moves blocking work to other threads.
 
 mod block_on;
 mod offload;

@@ -1,5 +1,7 @@
-//! Runs something that blocks on another thread, so that nobody else waits. A thread that is done waits a while for
-//! more, since to wake one takes less time than to start one. Where the calling thread only waits, it does it itself.
+//! Runs blocking work on another thread, so that the calling thread is free.
+//!
+//! An idle thread waits a while for more work, because waking a thread is faster than starting one.
+//! If the calling thread only waits anyway, it does the work itself.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -11,17 +13,17 @@ use std::time::Duration;
 
 use askfirst::toolset::CallerThread;
 
-/// How long a thread waits for more.
+/// How long an idle thread waits for more work.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// So many threads wait at the most.
+/// The maximum number of idle threads.
 const WAITING: usize = 4;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A thread that waits.
+/// An idle thread.
 struct Waiting {
     id: u64,
-    /// A fork takes the list along, but none of the threads.
+    /// The process that started the thread. A fork copies the list, but none of the threads.
     process: u32,
     hand: Sender<Work>,
 }
@@ -33,7 +35,7 @@ struct Slot<T> {
     waker: Option<Waker>,
 }
 
-/// The result of `f`; nothing if there was no thread to run it or it panicked.
+/// Runs `f` and returns a future of its result. The result is `None` if no thread could be started or `f` panicked.
 pub(crate) fn offload<T: Send + 'static>(
     thread: CallerThread,
     f: impl FnOnce() -> T + Send + 'static,
@@ -51,7 +53,7 @@ pub(crate) fn offload<T: Send + 'static>(
     Offloaded(slot)
 }
 
-/// Gives work to a thread that waits, or to a new one.
+/// Gives work to an idle thread, or to a new one.
 fn hand_over(mut work: Work) {
     let process = std::process::id();
     loop {
@@ -67,7 +69,7 @@ fn hand_over(mut work: Work) {
     drop(std::thread::Builder::new().name("askfirst-tool".to_owned()).spawn(move || serve(work)));
 }
 
-/// Works until there has been nothing to do for a while. Work that panics ends the thread.
+/// Runs work until the thread was idle for too long. Work that panics ends the thread.
 fn serve(work: Work) {
     let mut next = Some(work);
     while let Some(work) = next {
@@ -76,7 +78,7 @@ fn serve(work: Work) {
     }
 }
 
-/// The next work, if there is any soon.
+/// Waits for more work, at most for [`PATIENCE`].
 fn wait() -> Option<Work> {
     static IDS: AtomicU64 = AtomicU64::new(0);
     let id = IDS.fetch_add(1, Ordering::Relaxed);
@@ -95,12 +97,12 @@ fn wait() -> Option<Work> {
         idle.retain(|waiting| waiting.id != id);
         let taken = idle.len() == before;
         drop(idle);
-        // Whoever took the hand in the last moment still gives.
+        // Another thread took the sender at the last moment, so work is about to arrive.
         taken.then(|| work.recv().ok()).flatten()
     })
 }
 
-/// Tells the waiting side, also when the thread could not be started or unwinds.
+/// Stores the result and wakes the waiting future, also if the thread could not be started or panicked.
 struct Finish<T> {
     slot: Arc<Mutex<Slot<T>>>,
     result: Option<T>,
@@ -116,7 +118,7 @@ impl<T> Drop for Finish<T> {
     }
 }
 
-/// Waits for what runs elsewhere.
+/// A future of work that runs on another thread.
 pub(crate) struct Offloaded<T>(Arc<Mutex<Slot<T>>>);
 
 impl<T> Future for Offloaded<T> {

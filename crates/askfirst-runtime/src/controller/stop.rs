@@ -1,16 +1,16 @@
-//! The end of a run: who ends it, and what still runs then.
+//! Stops a run, and keeps the reason why it was stopped.
 
 use askfirst::Cause;
 
 use super::ApprovalController;
 
 impl ApprovalController {
-    /// Ends the run: everything that waits is refused, and so is whatever comes.
+    /// Stops the run: refuses every pending request and all later ones.
     pub fn stop(&self) {
         self.stop_because(Cause::Cancelled, "the run was stopped");
     }
 
-    /// The same because the terminal of whoever is asked is gone.
+    /// Stops the run because the terminal of the approver is gone.
     pub fn hang_up(&self) {
         self.stop_because(Cause::TerminalLost, "the terminal was closed");
     }
@@ -22,7 +22,7 @@ impl ApprovalController {
         });
     }
 
-    /// The same because somebody said no: what was approved in the same answer still runs.
+    /// Stops the run because a person refused a call. Calls that were approved in the same answer still run.
     pub(crate) fn stop_after_denial(&self) {
         self.desk().with(|state, now| {
             state.by_denial |= !state.machine.is_stopped();
@@ -34,7 +34,7 @@ impl ApprovalController {
         self.desk().lock().by_denial
     }
 
-    /// Whether the run was stopped.
+    /// Returns whether the run was stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.desk().lock().machine.is_stopped()

@@ -1,4 +1,4 @@
-//! The order of ways, and what leads from one to the next.
+//! The order of approvers, and which answers lead to the next one.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test says no by panicking")]
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// A way that keeps what it is asked.
+/// An approver that keeps the questions that it gets.
 #[derive(Default)]
 struct Way {
     asked: Mutex<Vec<Reply>>,

@@ -1,7 +1,7 @@
-//! A record as JSON without its secrets.
+//! Writes a record as JSON without its secrets.
 //!
-//! Most records have none. So the record is written as it is, and only if something in it could be a secret is it
-//! taken apart, cleaned and written again.
+//! Most records contain no secret. So the record is written as it is first. Only if it may contain a secret is it
+//! parsed, redacted and written again.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use serde_json::Value;
 use super::error::LedgerError;
 use super::long;
 
-/// Long arguments: where they stand in the line, and the digest by which they stand in its hash.
+/// Long arguments: their position in the line, and the digest that replaces them in the hash.
 #[derive(Debug)]
 pub(super) struct Apart {
     pub(super) args: Range<usize>,
     pub(super) digest: ContentDigest,
 }
 
-/// Pushes the fields of a record, each after a comma. Says whether its arguments are long.
+/// Appends the fields of a record, each after a comma. Returns the position of the arguments if they are long.
 pub(super) fn push(
     out: &mut Vec<u8>,
     record: &Record,
@@ -51,7 +51,7 @@ pub(super) fn push(
     let Some(call) = call_of(record) else { return Ok(None) };
     let mut apart = None;
     if hidden.in_args == 0 && call.left_out.is_empty() {
-        // What was written already need not be written again to be hashed.
+        // The arguments are already in the output, so they need no second serialization for the hash.
         let written = out.get(start..).unwrap_or_default();
         let place = known.or_else(|| args_in(written)).filter(|_| clean);
         let digest = match place.clone().and_then(|args| written.get(args)) {
@@ -68,7 +68,7 @@ pub(super) fn push(
     Ok(apart)
 }
 
-/// Pushes the fields of anything that is written as an object.
+/// Appends the fields of any value that serializes to an object.
 pub(super) fn fields(out: &mut Vec<u8>, object: &impl Serialize) -> Result<(), LedgerError> {
     let start = out.len();
     serde_json::to_writer(&mut *out, object)?;
@@ -79,7 +79,7 @@ pub(super) fn fields(out: &mut Vec<u8>, object: &impl Serialize) -> Result<(), L
     Ok(())
 }
 
-/// The same as [`fields`]: all but the arguments first, and those put in where they belong. Says where that is.
+/// Appends the fields of a record like [`fields`], but inserts the long arguments last. Returns their position.
 fn with_long_args(
     out: &mut Vec<u8>,
     record: &Record,
@@ -111,8 +111,9 @@ fn with_long_args(
     Ok(Some(place.start..end))
 }
 
-/// Where the arguments stand in the fields of a record about a call. A quote inside of a text is always escaped, so what stands
-/// between quotes here is a key of ours: before the call there is nothing that an agent has named.
+/// Finds the arguments in the fields of a record about a call. Quotes inside a text are always escaped, so a quoted
+/// key here is a key of askfirst.
+/// Before the call there is no name that an agent chose.
 pub(super) fn args_in(fields: &[u8]) -> Option<Range<usize>> {
     const CALL: &[u8] = b",\"call\":{\"tool_name\":\"";
     let name = fields.get(memchr::memmem::find(fields, CALL)? + CALL.len()..)?;
@@ -132,7 +133,7 @@ pub(super) fn args_in(fields: &[u8]) -> Option<Range<usize>> {
     }
 }
 
-/// Where a text ends whose first quote has been passed, behind its last one.
+/// Returns the index after the closing quote of a text. `text` starts after the opening quote.
 fn text_end(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -178,7 +179,8 @@ fn has_plain_names(record: &Record, redactor: &Redactor) -> bool {
     }) && edited.is_none_or(plain)
 }
 
-/// Words of ours, ids and digests: a secret that happens to be such a word must not make the entry unreadable.
+/// Fields with fixed words, ids and digests. They are not redacted: a secret equal to such a word must not make the
+/// entry unreadable.
 const OURS: [&str; 17] = [
     "kind",
     "call_id",
@@ -199,13 +201,13 @@ const OURS: [&str; 17] = [
     "stop",
 ];
 
-/// What the agent or the framework wrote, where names count.
+/// Fields that the agent or the framework wrote. In these, the names of arguments matter for redaction.
 const THEIRS: [&str; 4] = ["args", "payload", "metadata", "edited_args"];
 
-/// What knows the secrets, those in the call's own arguments too.
+/// Finds the secrets of a record, including those in the arguments of its call.
 struct Cleaner<'a> {
     redactor: &'a Redactor,
-    /// Knows those of the arguments wherever else they stand.
+    /// Finds the secrets of the arguments in all other fields.
     about: &'a Redactor,
     args: &'a Args,
 }

@@ -1,6 +1,6 @@
-//! The few things that the ledger does to a disk, behind a trait so that a test can die or fail at each of them.
+//! The disk operations of the audit log, behind a trait so that a test can fail or die at each one.
 //!
-//! A file that is a link, is not plain, belongs to somebody else or can be written by others is never opened.
+//! askfirst never opens a symbolic link, a special file, a file of another user or a file that others can write.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
@@ -12,23 +12,23 @@ use rustix::io::Errno;
 
 use super::error::LedgerError;
 
-/// Everything that changes a disk.
+/// The operations that change a disk.
 pub(super) trait Disk: Send + Sync {
-    /// Opens a file that is there, for reading and for writing at its end.
+    /// Opens an existing file for reading and appending.
     fn open(&self, path: &Path) -> io::Result<File>;
-    /// The same, and makes it if it is not there.
+    /// Opens a file for reading and appending, and creates it if it does not exist.
     fn create(&self, path: &Path) -> io::Result<File>;
-    /// One write; says how much of it was taken.
+    /// Does one write, and returns how many bytes were written.
     fn append(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
-    /// What was written is on the disk.
+    /// Syncs the content of a file to the disk.
     fn sync(&self, file: &File) -> io::Result<()>;
-    /// Gives a file another name, which must be free.
+    /// Renames a file. The new name must be free.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// What was made or renamed in a folder is on the disk.
+    /// Syncs a folder to the disk, with the files that were created or renamed in it.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 }
 
-/// The disk itself.
+/// The real disk.
 #[derive(Debug)]
 pub(super) struct RealDisk;
 
@@ -64,7 +64,7 @@ impl Disk for RealDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            // Some file systems cannot do it in one step; whoever renames holds the lock.
+            // Some file systems cannot do this in one step. The caller holds the lock.
             Err(Errno::INVAL | Errno::NOSYS) if to.symlink_metadata().is_err() => std::fs::rename(from, to),
             done => Ok(done?),
         }
@@ -75,12 +75,12 @@ impl Disk for RealDisk {
     }
 }
 
-/// The folder that a file is in.
+/// Returns the folder of a file.
 pub(super) fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Opens the ledger, or makes it and its folder.
+/// Opens the audit log, or creates it and its folder.
 pub(super) fn open_or_create(disk: &dyn Disk, path: &Path) -> Result<File, LedgerError> {
     let file = match disk.open(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -97,7 +97,7 @@ pub(super) fn open_or_create(disk: &dyn Disk, path: &Path) -> Result<File, Ledge
     Ok(file)
 }
 
-/// Why a file is not opened, in words where the system's are too few.
+/// Explains why a file cannot be opened, where the system's error is unclear.
 pub(super) fn refused(path: &Path, cause: io::Error) -> LedgerError {
     let why = match Errno::from_io_error(&cause) {
         Some(Errno::LOOP) => "it is a symbolic link",

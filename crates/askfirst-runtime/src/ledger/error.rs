@@ -1,20 +1,20 @@
-//! What can go wrong with the ledger, in the user's words.
+//! Errors of the audit log, in words for the user.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why the ledger cannot be opened, written or read.
+/// Why the audit log cannot be opened, written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// A file or folder could not be opened or made.
+    /// A file or folder could not be opened or created.
     #[error("cannot open `{}`: {cause}", .path.display())]
     Open {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         cause: io::Error,
     },
-    /// The file is none that a record may be entrusted to.
+    /// The file is not safe to use as an audit log.
     #[error("cannot use `{}` as the ledger: {why}", .path.display())]
     Refused {
         /// The file.
@@ -25,11 +25,11 @@ pub enum LedgerError {
     /// A write, sync or rename failed.
     #[error("cannot {step} `{}`: {cause}", .path.display())]
     Step {
-        /// What was tried.
+        /// The step that failed.
         step: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// Only a part of an entry was written.
@@ -37,32 +37,32 @@ pub enum LedgerError {
     Short {
         /// The file.
         path: PathBuf,
-        /// What was written.
+        /// The number of bytes that were written.
         written: usize,
-        /// What should have been.
+        /// The number of bytes of the entry.
         length: usize,
     },
-    /// Somebody else has held the lock for too long.
+    /// Another process has held the lock for too long.
     #[error("`{}` is locked by another process", .0.display())]
     Locked(PathBuf),
-    /// The end of the file cannot be made sense of.
+    /// The end of the file contains no whole entry.
     #[error("no whole entry in the last {searched} bytes of `{}`", .path.display())]
     NoGoodLine {
         /// The file.
         path: PathBuf,
-        /// How far back was looked.
+        /// How many bytes from the end were searched.
         searched: u64,
     },
-    /// The entry is larger than any that is read again.
+    /// The entry is larger than the longest line that can be read.
     #[error("the entry has {0} bytes, more than the ledger holds")]
     TooLarge(usize),
     /// The entry cannot be written as JSON.
     #[error("the entry cannot be written: {0}")]
     Json(#[from] serde_json::Error),
-    /// The file was taken away or closed again and again while an entry was to be written.
+    /// The file kept being removed or closed while an entry was being written.
     #[error("`{}` does not hold still", .0.display())]
     Restless(PathBuf),
-    /// A thread died while it held the ledger.
+    /// A thread panicked while it was using the audit log.
     #[error("the ledger was left in the middle of an entry")]
     Broken,
 }
@@ -76,7 +76,7 @@ impl LedgerError {
         move |cause| Self::Open { path: path.to_owned(), cause }
     }
 
-    /// What the user can do about it.
+    /// Returns advice for the user.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

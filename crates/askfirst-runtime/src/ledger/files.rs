@@ -1,10 +1,10 @@
-//! The files of one ledger: the one that is written, and those that were closed before it.
+//! The files of one audit log: the current one, and the closed ones before it.
 
 use std::path::{Path, PathBuf};
 
 use super::disk::folder;
 
-/// A file that was closed.
+/// A closed file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Closed {
     pub(super) first: u64,
@@ -12,7 +12,7 @@ pub(super) struct Closed {
     pub(super) path: PathBuf,
 }
 
-/// The name that a file gets when it is closed.
+/// Returns the name that a file gets when it is closed.
 pub(super) fn closed_name(path: &Path, first: u64, last: u64) -> String {
     let (stem, suffix) = name_parts(path);
     format!("{stem}-{first}-{last}{suffix}")
@@ -24,12 +24,12 @@ fn name_parts(path: &Path) -> (String, String) {
     (part(path.file_stem()).unwrap_or_default(), suffix)
 }
 
-/// The name of a file without its folder.
+/// Returns the name of a file without its folder.
 pub(super) fn name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The closed files of a ledger, oldest first.
+/// Returns the closed files of an audit log, oldest first.
 pub(super) fn closed(path: &Path) -> std::io::Result<Vec<Closed>> {
     let (stem, suffix) = name_parts(path);
     let mut found = Vec::new();

@@ -1,8 +1,9 @@
-//! Whether the lock is kept from one entry to the next.
+//! Decides whether a writer keeps the lock between entries.
 //!
-//! To take the lock, look at the file and give the lock back takes longer than to write an entry. So a writer whose
-//! entries follow each other closely keeps it; a thread gives it back as soon as the writer pauses or somebody else
-//! waits, and after a while in any case. If the process dies, the system gives it back.
+//! Taking the lock, checking the file and releasing the lock takes longer than writing an entry. So a writer with many
+//! entries in a row keeps the lock.
+//! A thread releases it when the writer pauses, when another writer waits, or after a time limit. If the process dies,
+//! the operating system releases it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -14,30 +15,31 @@ use super::error::LedgerError;
 use super::line::Line;
 use super::writer::{Lock, Writer};
 
-/// Entries follow each other closely if no more milliseconds lie between them.
+/// The maximum time between two entries in a row, in milliseconds.
 const CLOSE: u64 = 1;
 
-/// So many must have done so before the lock is kept.
+/// How many entries in a row are needed before the lock is kept.
 const ROW: u32 = 4;
 
-/// A pause, or somebody who waits, is noticed after this time, or twice as much.
+/// A pause or a waiting writer is noticed after one to two ticks.
 const TICK: Duration = Duration::from_millis(1);
 
-/// The lock is kept for so many ticks at the most; then, and if somebody waits, it is free between entries for a while.
-/// Who waits for it looks every millisecond.
+/// The maximum number of ticks that the lock is kept. After that, or if another writer waits, it is released between
+/// entries for a while.
+/// A waiting writer tries every millisecond.
 const TICKS: u32 = 100;
 const FREE: Duration = Duration::from_millis(4);
 
-/// A writer, and the thread that gives its lock back.
+/// A writer, and the thread that releases its lock.
 pub(super) struct Keeper(Arc<Shared>);
 
 struct Shared {
     inner: Mutex<Inner>,
-    /// Told when the lock begins to be kept, and at the end.
+    /// Notified when the lock is first kept, and at the end.
     news: Condvar,
 }
 
-/// What an entry is written with, one at a time.
+/// The state for writing an entry. One thread uses it at a time.
 pub(super) struct Inner {
     writer: Writer,
     line: Line,
@@ -48,20 +50,20 @@ pub(super) struct Inner {
     minder: Minder,
 }
 
-/// The thread that gives the lock back.
+/// The state of the thread that releases the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Minder {
     /// Not started yet.
     None,
-    /// Waits, or looks after a lock that is kept.
+    /// Waits, or watches a lock that is kept.
     Ready,
-    /// Lets others have their turn.
+    /// Gives other writers their turn.
     Resting,
-    /// Has nothing more to do, or could not be started.
+    /// Has ended, or could not be started.
     Over,
 }
 
-/// The right to write one entry, and what becomes of the lock then.
+/// The right to write one entry, and whether to keep the lock after it.
 pub(super) struct Turn<'a> {
     pub(super) inner: MutexGuard<'a, Inner>,
     pub(super) after: Lock,
@@ -72,7 +74,7 @@ impl Inner {
         (&mut self.writer, &mut self.line)
     }
 
-    /// Whether entries have followed each other closely for some time.
+    /// Returns whether enough entries in a row were written.
     fn hurries(&mut self, now: Timestamp) -> bool {
         let close = now.0.saturating_sub(self.last.0) <= CLOSE;
         self.row = if close { self.row.saturating_add(1) } else { 0 };
@@ -95,7 +97,7 @@ impl Keeper {
         Self(Arc::new(Shared { inner: Mutex::new(inner), news: Condvar::new() }))
     }
 
-    /// Whether the lock is held although nothing is being written.
+    /// Returns whether the lock is held while nothing is being written.
     #[cfg(test)]
     pub(super) fn is_held(&self) -> bool {
         self.0.inner.lock().is_ok_and(|inner| inner.writer.is_held())
@@ -137,7 +139,7 @@ impl Drop for Keeper {
     }
 }
 
-/// Gives back what is kept once nothing was written for a tick, or it has been kept for long.
+/// Releases the lock once nothing was written for a tick, or after the time limit.
 fn mind(shared: &Shared) {
     let lock = || shared.inner.lock().unwrap_or_else(PoisonError::into_inner);
     let mut inner = lock();

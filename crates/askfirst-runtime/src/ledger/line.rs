@@ -1,35 +1,37 @@
-//! One line of the ledger as bytes: what stands before the record and after it, and the hash over all of it.
+//! One line of the audit log as bytes: the fields before and after the record, and the hash over all of it.
 //!
-//! A line is `{"v":1,"seq":N,…,"prev":"sha256:…","hash":"sha256:…"}`. The hash is taken over the exact bytes
-//! before `,"hash":`, so a line is checked without being understood. In a line with `"v":2` the call's arguments are long:
-//! in the bytes that are hashed, their digest stands in their place, so that they are gone through once and not twice.
+//! A line is `{"v":1,"seq":N,…,"prev":"sha256:…","hash":"sha256:…"}`. The hash covers the exact bytes before
+//! `,"hash":`, so a line can be checked without parsing it.
+//!
+//! A line with `"v":2` has long arguments. In the bytes that are hashed, the digest of the arguments replaces them. So
+//! they are hashed once, not twice.
 
 use askfirst::{ContentDigest, Digest};
 
 use super::body::{Apart, args_in};
 use super::error::LedgerError;
 
-/// The longest line that is written or read.
+/// The maximum length of a line, in bytes.
 pub(super) const MAX_LINE: usize = 64 << 20;
 
-/// Before the first line there is nothing, and nothing has this hash.
+/// The `prev` hash of the first line.
 pub(super) const NO_HASH: [u8; 64] = [b'0'; 64];
 
 const PREV: &[u8] = b",\"prev\":\"sha256:";
 const HASH: &[u8] = b",\"hash\":\"sha256:";
 
-/// What stands behind the hash of a line.
+/// The bytes after the hash of a line.
 pub(super) const END: &[u8; 3] = b"\"}\n";
 
-/// How a line begins.
+/// The first bytes of a line.
 const HEAD: [u8; 13] = *b"{\"v\":1,\"seq\":";
-/// How a line begins whose arguments stand in its hash by their digest.
+/// The first bytes of a line whose hash covers the digest of the arguments instead of the arguments.
 const HEAD_APART: [u8; 13] = *b"{\"v\":2,\"seq\":";
 
 /// The hex digits of a hash.
 pub(super) type Hex = [u8; 64];
 
-/// What a line says about its place in the chain.
+/// The position of a line in the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) seq: u64,
@@ -37,16 +39,16 @@ pub(super) struct Place {
     pub(super) hash: Hex,
 }
 
-/// Why a line has no place in the chain.
+/// Why a line is not part of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoPlace {
-    /// It does not begin or end as a line of the ledger does.
+    /// It does not start or end like a line of the audit log.
     Shape,
-    /// Its hash is not that of its bytes.
+    /// Its hash does not match its bytes.
     Hash,
 }
 
-/// Finds out the place of a line, given without its newline, and checks its hash.
+/// Returns the position of a line, given without its newline, and checks its hash.
 pub(super) fn place(line: &[u8]) -> Result<Place, NoPlace> {
     let (seq, prev, body, hash) = parts(line).ok_or(NoPlace::Shape)?;
     if hash_of_line(body).ok_or(NoPlace::Shape)? != hash {
@@ -55,7 +57,7 @@ pub(super) fn place(line: &[u8]) -> Result<Place, NoPlace> {
     Ok(Place { seq, prev, hash })
 }
 
-/// The hash of a line that was read, given without it.
+/// Computes the hash of a line that was read. `body` is the line up to its hash.
 fn hash_of_line(body: &[u8]) -> Option<Hex> {
     if !body.starts_with(&HEAD_APART) {
         return Some(hash_of(body, None));
@@ -65,7 +67,8 @@ fn hash_of_line(body: &[u8]) -> Option<Hex> {
     Some(hash_of(body, Some(&Apart { args, digest })))
 }
 
-/// The hash of a line's bytes before it. No JSON begins as a digest does, so what stands for arguments is never taken for them.
+/// Computes the hash of the bytes before it. No JSON value starts like a digest, so a digest cannot be mistaken for
+/// arguments.
 fn hash_of(body: &[u8], apart: Option<&Apart>) -> Hex {
     let Some(Apart { args, digest }) = apart else { return Digest::of(body).hex() };
     let part = |range| body.get::<std::ops::Range<usize>>(range).unwrap_or_default();
@@ -73,13 +76,14 @@ fn hash_of(body: &[u8], apart: Option<&Apart>) -> Hex {
     Digest::of_joined([part(0..args.start), digest.as_bytes(), part(args.end..body.len())]).hex()
 }
 
-/// Whether bytes are a line's first ones.
+/// Returns whether bytes match the start of a line.
 pub(super) fn may_begin(bytes: &[u8]) -> bool {
     [HEAD, HEAD_APART].iter().any(|head| bytes.iter().zip(head).all(|(byte, head)| byte == head))
 }
 
-/// Whether bytes that are no line may be what is left of one: its beginning, cut off before its end, or zeros where a system
-/// crashed before all of it was on the disk. Anything else was changed, or written by somebody else.
+/// Returns whether bytes that are not a line may be the rest of one.
+/// They may be its start, cut off before the end, or zeros from a system crash before all of it was on the disk.
+/// Any other bytes were changed, or written by another program.
 pub(super) fn may_be_torn(bytes: &[u8]) -> bool {
     let zeros = bytes.first() == Some(&0)
         || bytes.last() == Some(&0)
@@ -87,10 +91,10 @@ pub(super) fn may_be_torn(bytes: &[u8]) -> bool {
     zeros || may_begin(bytes) && !goes_beyond(bytes)
 }
 
-/// Disks write no fewer bytes than this at once.
+/// The smallest unit that a disk writes, in bytes.
 const SECTOR: usize = 512;
 
-/// Whether a line's last part stands there, or something in its place.
+/// Returns whether the bytes contain the last part of a line, or other bytes instead of it.
 fn goes_beyond(bytes: &[u8]) -> bool {
     if bytes.strip_suffix(b"\"}").is_some_and(|line| cut_hash(line, HASH).is_some()) {
         return true;
@@ -98,7 +102,7 @@ fn goes_beyond(bytes: &[u8]) -> bool {
     let end = memchr::memmem::rfind(bytes, PREV).map(|prev| prev + PREV.len() + NO_HASH.len() + 1);
     let Some((body, rest)) = end.and_then(|end| bytes.split_at_checked(end)) else { return false };
     let last = [HASH, &hash_of_line(body).unwrap_or(NO_HASH), b"\"}"].concat();
-    // What an argument is called may look like it, too; but then more than one brace is open.
+    // An argument name may look like it too, but then more than one brace is open.
     let is_last = serde_json::from_slice::<serde::de::IgnoredAny>(&[body, b"}"].concat()).is_ok();
     is_last && rest.len() <= last.len() + 1 && !last.starts_with(rest)
 }
@@ -119,19 +123,19 @@ fn cut_hash<'a>(line: &'a [u8], name: &[u8]) -> Option<(&'a [u8], Hex)> {
     rest.strip_suffix(name).filter(|_| plain).map(|rest| (rest, *hash))
 }
 
-/// The digest behind hex digits.
+/// Parses the hex digits of a digest.
 pub(super) fn digest(hex: &Hex) -> Option<Digest> {
     format!("sha256:{}", std::str::from_utf8(hex).ok()?).parse().ok()
 }
 
-/// A line in the making, with room before the record for what is only known under the lock.
+/// A line under construction, with space before the record for the number that is known only under the lock.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     bytes: Vec<u8>,
     apart: Option<Apart>,
 }
 
-/// What stands before the record apart from the number.
+/// The fields before the record, except the number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head<'a> {
     pub(super) at: &'a str,
@@ -140,7 +144,7 @@ pub(super) struct Head<'a> {
 }
 
 impl Line {
-    /// Room for a record, which is then pushed as JSON fields, each after a comma.
+    /// Starts a line. The caller then appends the record as JSON fields, each after a comma.
     pub(super) fn begin(&mut self, head: Head<'_>) -> Result<&mut Vec<u8>, LedgerError> {
         self.apart = None;
         let bytes = &mut self.bytes;
@@ -156,12 +160,12 @@ impl Line {
         Ok(bytes)
     }
 
-    /// The record that was pushed has long arguments.
+    /// Sets where the long arguments of the record are, if it has any.
     pub(super) fn set_apart(&mut self, apart: Option<Apart>) {
         self.apart = apart;
     }
 
-    /// Ends the line with its place in the chain, and gives its bytes and its hash.
+    /// Ends the line with its position in the chain, and returns its bytes and its hash.
     pub(super) fn end(&mut self, seq: u64, prev: &Hex) -> Result<(&[u8], Hex), LedgerError> {
         let number = seq.to_string();
         let skip = SEQ_DIGITS.saturating_sub(number.len());
@@ -184,7 +188,7 @@ impl Line {
         if line.len() > MAX_LINE { Err(LedgerError::TooLarge(line.len())) } else { Ok((line, hash)) }
     }
 
-    /// Gives back the memory that one large record took.
+    /// Frees the memory that a large record took.
     pub(super) fn shrink(&mut self) {
         if self.bytes.capacity() > KEPT {
             *self = Self::default();
@@ -194,5 +198,5 @@ impl Line {
 
 const SEQ_DIGITS: usize = 20;
 
-/// So much memory is kept from one line for the next.
+/// How much memory is kept for the next line, in bytes.
 const KEPT: usize = 4 << 20;

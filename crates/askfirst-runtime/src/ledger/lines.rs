@@ -1,4 +1,4 @@
-//! The lines of a ledger as they are at one moment, file by file, without taking any of them for good.
+//! The lines of an audit log as of one moment, file by file. Readers do not block writers for long.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Take};
@@ -13,18 +13,18 @@ use super::error::LedgerError;
 use super::files;
 use super::line::MAX_LINE;
 
-/// How often, a millisecond apart, a file is waited for that a writer is about to begin.
+/// How often to check for a file that a writer is about to create, one millisecond apart.
 const TRIES: usize = 200;
 
-/// One file of a ledger.
+/// One file of an audit log.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub(super) path: PathBuf,
-    /// First and last number, as its name says, of a file that is closed.
+    /// For a closed file, the first and last number in its name.
     pub(super) closed: Option<(u64, u64)>,
 }
 
-/// All files of a ledger, oldest first, and how much of the newest there is to read.
+/// All files of an audit log, oldest first, and the size of the newest one to read.
 #[derive(Debug)]
 pub(super) struct Moment {
     pub(super) parts: Vec<Part>,
@@ -32,7 +32,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    /// The files as they are when no writer is in the middle of anything.
+    /// Returns the files at a moment when no writer is in the middle of an entry.
     pub(super) fn of(path: &Path) -> Result<Self, LedgerError> {
         for _ in 0..TRIES {
             if let Some(moment) = Self::try_of(path)? {
@@ -40,7 +40,7 @@ impl Moment {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        // Whoever closed the last file did not live to begin the next.
+        // The writer that closed the last file died before it created the next one.
         let parts = closed_parts(path);
         if parts.is_empty() {
             Err(LedgerError::Restless(path.to_owned()))
@@ -49,7 +49,7 @@ impl Moment {
         }
     }
 
-    /// Nothing if a writer is just about to go on to the next file.
+    /// Returns `None` if a writer is about to create the next file.
     fn try_of(path: &Path) -> Result<Option<Self>, LedgerError> {
         let file = match open_to_read(path) {
             Ok(file) => file,
@@ -68,13 +68,13 @@ impl Moment {
             return Ok(None);
         }
         let size = file.metadata().map_err(LedgerError::open(path))?.len();
-        // Closing the file gives the lock back too, if this fails.
+        // If this fails, closing the file releases the lock.
         let _ = file.unlock();
         parts.push(Part { path: path.to_owned(), closed: None });
         Ok(Some(Self { parts, newest: Some((file, size)) }))
     }
 
-    /// The lines of one of the files.
+    /// Returns the lines of one file.
     pub(super) fn lines(&self, part: &Part) -> Result<Lines, LedgerError> {
         let opened = || -> io::Result<(File, u64)> {
             if let (None, Some((file, size))) = (part.closed, &self.newest) {
@@ -96,7 +96,7 @@ impl Moment {
     }
 }
 
-/// Waits for nobody, also where something else than a file lies there, and follows no link: no writer does.
+/// Opens a file without blocking, even if it is not a regular file. It follows no link, as writers do not either.
 fn open_to_read(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
@@ -112,7 +112,7 @@ fn is_still_at(file: &File, path: &Path) -> bool {
     file.metadata().map(at).is_ok_and(|here| path.metadata().map(at).is_ok_and(|there| here == there))
 }
 
-/// A writer that holds on for long does not keep anybody from reading.
+/// Waits for writers, but only two seconds: a slow writer must not prevent reading.
 fn wait_for_writers(file: &File) {
     let since = Instant::now();
     while file.try_lock_shared().is_err() && since.elapsed() < Duration::from_secs(2) {
@@ -120,7 +120,7 @@ fn wait_for_writers(file: &File) {
     }
 }
 
-/// One line after the other.
+/// Iterates over the lines of a file.
 #[derive(Debug)]
 pub(super) struct Lines {
     reader: Take<BufReader<File>>,
@@ -129,13 +129,13 @@ pub(super) struct Lines {
     cut: bool,
 }
 
-/// A line as it stands there, or a piece of one that is too long.
+/// A line as it is in the file, or a part of one that is too long.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RawLine<'a> {
     pub(super) number: u64,
-    /// Without the newline.
+    /// The bytes without the newline.
     pub(super) bytes: &'a [u8],
-    /// Whether it has its newline.
+    /// Whether the newline is there.
     pub(super) ended: bool,
 }
 

@@ -1,24 +1,26 @@
-//! Arguments with long texts as JSON, byte for byte as serde_json writes them. It looks at every byte by itself, this at
-//! many at once, which takes a fraction of the time where little is escaped, and no more where much is.
+//! Writes arguments with long texts as JSON, byte for byte like serde_json.
+//!
+//! serde_json checks each byte on its own. This module checks many at once. It is much faster for texts with few
+//! escapes, and not slower for others.
 
 use askfirst::Args;
 use serde_json::Value;
 
-/// A text of so many bytes is long.
+/// The minimum length of a long text, in bytes.
 const LONG: usize = 2 << 10;
 
-/// So many bytes are looked at together.
+/// How many bytes are checked together.
 const TOGETHER: usize = 32;
 
-/// And so many at once where one of them is escaped.
+/// How many bytes are checked together near an escaped byte.
 const WORD: usize = 8;
 
-/// Whether one of the arguments is a long text.
+/// Returns whether one of the arguments is a long text.
 pub(super) fn is_there(args: &Args) -> bool {
     args.values().any(|value| value.as_str().is_some_and(|text| text.len() >= LONG))
 }
 
-/// Pushes arguments.
+/// Appends arguments as JSON.
 pub(super) fn push(out: &mut Vec<u8>, args: &Args) -> serde_json::Result<()> {
     out.push(b'{');
     for (at, (key, value)) in args.iter().enumerate() {
@@ -43,7 +45,7 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let mut rest = push_words(out, text.as_bytes());
     while rest.len() >= WORD {
-        // Nothing is escaped near by, so perhaps nothing is for long.
+        // No escaped byte is near, so there may be none for a while.
         let clean = |piece: &&[u8]| !piece.iter().fold(false, |any, byte| any | is_escaped(byte));
         let plain = rest.chunks_exact(TOGETHER).take_while(clean).count() * TOGETHER;
         let (plain, others) = rest.split_at_checked(plain).unwrap_or((rest, &[]));
@@ -56,14 +58,14 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Pushes word by word until nothing was escaped in some of them. Gives back what is left.
+/// Appends word by word until several words in a row needed no escape. Returns the rest.
 fn push_words<'a>(out: &mut Vec<u8>, text: &'a [u8]) -> &'a [u8] {
     let (mut rest, mut clean) = (text, 0);
     while clean < TOGETHER
         && let Some((word, others)) = rest.split_first_chunk()
     {
         let (first, at) = (first_escaped(*word), out.len());
-        // All of it is one step, and what is too much of it another: less than a copy of the right length.
+        // Copying the whole word and truncating it is faster than copying the right length.
         out.extend_from_slice(word);
         match word.get(first) {
             None => (rest, clean) = (others, clean + WORD),
@@ -81,8 +83,8 @@ fn is_escaped(byte: &u8) -> bool {
     *byte < 0x20 || *byte == b'"' || *byte == b'\\'
 }
 
-/// Where in a word the first byte stands that is escaped; its length if there is none. What is subtracted from a byte is
-/// borrowed from those behind it, so the first that is found is right.
+/// Returns the index of the first byte in a word that must be escaped, or the length of the word.
+/// A subtraction borrows only from later bytes, so the first match is correct.
 fn first_escaped(word: [u8; WORD]) -> usize {
     const ONES: u64 = u64::MAX / 0xff;
     let word = u64::from_le_bytes(word);

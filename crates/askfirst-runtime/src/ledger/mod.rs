@@ -1,10 +1,12 @@
-//! The ledger: an append-only file of JSON lines, each holding the hash of the one before.
+//! The audit log: an append-only file of JSON lines. Each line contains the hash of the line before.
 //!
-//! Several processes write one file, one entry in one write under a lock, which a writer in a hurry keeps for a moment
-//! from one entry to the next. Nothing is ever cut off or written over:
-//! a torn write stays where it is, and the next entry says how much of it there is. An entry counts as recorded
-//! only when all of it was taken, and synced where that was asked for; after any failure the end of the file is
-//! looked at again before anything else is written.
+//! Several processes can write one file. Each entry is one write under a lock. A writer with many entries keeps the
+//! lock for a moment between them.
+//!
+//! askfirst never truncates or overwrites the file. A torn write stays where it is, and the next entry states its
+//! size.
+//! An entry counts as logged only if all of it was written, and synced if the caller asked for that. After a failure,
+//! the writer checks the end of the file before it writes again.
 
 mod body;
 mod disk;
@@ -38,21 +40,21 @@ pub use read::{Entries, Entry, Filter, ReadFault, find, read};
 pub use session::{SessionId, rfc3339};
 pub use verify::{Verification, VerifyFault, verify};
 
-/// At what size a new file is begun, if a config does not say.
+/// The default size at which a new file is started, in bytes.
 pub const ROTATE: u64 = 64 << 20;
 
-/// How a ledger is kept.
+/// The settings of an audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerSettings {
     /// The file.
     pub path: PathBuf,
-    /// What is synced to the disk.
+    /// Which entries are synced to the disk.
     pub sync: SyncRule,
-    /// At what size a new file is begun.
+    /// The size at which a new file is started, in bytes.
     pub rotate: u64,
 }
 
-/// Writes entries. It can be shared between threads, and other processes may write the same file.
+/// Writes entries to the audit log. Threads can share it, and other processes can write the same file.
 pub struct Ledger {
     settings: LedgerSettings,
     session: SessionId,
@@ -68,10 +70,10 @@ impl std::fmt::Debug for Ledger {
 }
 
 impl Ledger {
-    /// Opens the ledger, or makes it. What a torn write left is only explained with the next entry.
+    /// Opens the audit log, or creates it. The next entry will explain the rest of a torn write.
     ///
     /// # Errors
-    /// Fails if the file cannot be opened or made, or is not one that a record may be entrusted to.
+    /// Fails if the file cannot be opened or created, or if it is not safe to use as an audit log.
     pub fn open(
         settings: LedgerSettings,
         session: SessionId,
@@ -94,13 +96,13 @@ impl Ledger {
         Ok(Self { settings, session, redactor, clock, keeper })
     }
 
-    /// The file that is written.
+    /// Returns the path of the current file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.settings.path
     }
 
-    /// The session that writes.
+    /// Returns the session that writes.
     #[must_use]
     pub fn session(&self) -> &SessionId {
         &self.session
@@ -109,7 +111,7 @@ impl Ledger {
     /// Writes one entry.
     ///
     /// # Errors
-    /// Fails if it is not sure that the entry stands as firmly as was asked.
+    /// Fails if the entry may not be written as durably as requested.
     pub fn append(&self, record: &Record, durability: Durability) -> Result<(), LedgerError> {
         let (now, pid) = (self.clock.now(), std::process::id());
         let Turn { mut inner, after } = self.keeper.turn(now, pid)?;

@@ -1,4 +1,4 @@
-//! Reading entries back, oldest first, across files. A line that cannot be read is told of and passed over.
+//! Reads entries, oldest first, across files. A line that cannot be read is reported and skipped.
 
 use std::path::{Path, PathBuf};
 
@@ -11,20 +11,20 @@ use super::line::{self, NoPlace};
 use super::lines::{Lines, Moment, Part};
 use super::session::rfc3339;
 
-/// Which entries are wanted. Nothing set means all of them.
+/// Selects entries. The default selects all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// Of this session.
+    /// Only entries of this session.
     pub session: Option<String>,
-    /// About this call.
+    /// Only entries about this call.
     pub call_id: Option<String>,
-    /// About calls of this tool.
+    /// Only entries about calls of this tool.
     pub tool: Option<String>,
-    /// Of this kind: `session`, `requested`, `decided`, `executed`, …
+    /// Only entries of this kind: `session`, `requested`, `decided`, `executed`, …
     pub kind: Option<String>,
-    /// Not before this moment.
+    /// Only entries at or after this time.
     pub since: Option<Timestamp>,
-    /// Before this moment.
+    /// Only entries before this time.
     pub until: Option<Timestamp>,
 }
 
@@ -41,12 +41,12 @@ impl Filter {
     }
 }
 
-/// One entry as it was read.
+/// One entry, as read from the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// The file it stands in.
+    /// The file that contains it.
     pub file: PathBuf,
-    /// The line, counted from 1.
+    /// The line number, counted from 1.
     pub line: u64,
     /// Its number in the chain.
     pub seq: u64,
@@ -56,18 +56,18 @@ pub struct Entry {
     pub session: String,
     /// The process that wrote it.
     pub pid: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: String,
     /// The hash of the entry before.
     pub prev: Option<Digest>,
     /// Its own hash.
     pub hash: Option<Digest>,
-    /// Everything else that stands in it.
+    /// All other fields.
     pub fields: Args,
 }
 
 impl Entry {
-    /// The entry as a record, if it is one of a kind that this version knows. Secrets are marks in it.
+    /// Returns the entry as a [`Record`], if this version knows its kind. Secrets are redacted.
     #[must_use]
     pub fn record(&self) -> Option<Record> {
         let mut fields = self.fields.clone();
@@ -75,13 +75,13 @@ impl Entry {
         serde_json::from_value(Value::Object(fields)).ok()
     }
 
-    /// The call that it is about.
+    /// Returns the id of the call that the entry is about.
     #[must_use]
     pub fn call_id(&self) -> Option<&str> {
         self.fields.get("call_id").and_then(Value::as_str)
     }
 
-    /// The tool that it is about.
+    /// Returns the tool that the entry is about.
     #[must_use]
     pub fn tool_name(&self) -> Option<&str> {
         let call = self.fields.get("call").and_then(|call| call.get("tool_name"));
@@ -95,16 +95,16 @@ impl Entry {
 pub struct ReadFault {
     /// The file.
     pub file: PathBuf,
-    /// The line, counted from 1; 0 for the whole file.
+    /// The line number, counted from 1; 0 for the whole file.
     pub line: u64,
     /// What is wrong.
     pub what: String,
 }
 
-/// Reads the entries of a ledger and of the files that were closed before it.
+/// Reads the entries of an audit log, including its closed files.
 ///
 /// # Errors
-/// Fails if there is no ledger, or it cannot be opened.
+/// Fails if the audit log does not exist or cannot be opened.
 pub fn read(path: &Path, filter: Filter) -> Result<Entries, LedgerError> {
     let moment = Moment::of(path)?;
     let mut parts = moment.parts.clone();
@@ -112,16 +112,16 @@ pub fn read(path: &Path, filter: Filter) -> Result<Entries, LedgerError> {
     Ok(Entries { moment, filter, parts, open: None })
 }
 
-/// Everything about one call, by its id.
+/// Returns all entries about one call.
 ///
 /// # Errors
-/// Fails if there is no ledger, or it cannot be opened.
+/// Fails if the audit log does not exist or cannot be opened.
 pub fn find(path: &Path, call_id: &str) -> Result<Vec<Entry>, LedgerError> {
     let filter = Filter { call_id: Some(call_id.to_owned()), ..Filter::default() };
     Ok(read(path, filter)?.filter_map(Result::ok).collect())
 }
 
-/// The entries that a filter wants, and every line that cannot be read.
+/// Iterates over the entries that match a filter, and over every line that cannot be read.
 #[derive(Debug)]
 pub struct Entries {
     moment: Moment,
@@ -186,12 +186,12 @@ fn entry(file: &Path, number: u64, bytes: &[u8]) -> Result<Entry, String> {
     })
 }
 
-/// The fields of a line.
+/// Parses the fields of a line.
 pub(super) fn fields(bytes: &[u8]) -> Result<Args, String> {
     serde_json::from_slice(bytes).map_err(|e| format!("it is not JSON that can be read: {e}"))
 }
 
-/// What is wrong with a line that has no place in the chain.
+/// Describes the fault of a line that is not part of the chain.
 pub(super) fn wrong(no_place: NoPlace) -> &'static str {
     match no_place {
         NoPlace::Shape => "it is not a whole line of the ledger",

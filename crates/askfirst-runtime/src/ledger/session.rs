@@ -1,4 +1,4 @@
-//! The time as text, and names of sessions.
+//! Session ids, and timestamps as text.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -6,13 +6,13 @@ use std::hash::{BuildHasher, RandomState};
 use askfirst::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The name of a session: when it began, and enough chance to tell it from every other.
+/// The id of a session: its start time and a random part that makes it unique.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SessionId(String);
 
 impl SessionId {
-    /// A new name for a session that begins now.
+    /// Creates an id for a session that starts now.
     #[must_use]
     pub fn new(now: Timestamp) -> Self {
         let time: String = rfc3339(now).chars().filter(char::is_ascii_alphanumeric).take(15).collect();
@@ -20,7 +20,7 @@ impl SessionId {
         Self(format!("{time}-{chance:016x}"))
     }
 
-    /// The name as text.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -33,14 +33,14 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// A moment as RFC 3339 in UTC, with milliseconds.
+/// Formats a time as RFC 3339 in UTC, with milliseconds.
 #[must_use]
 pub fn rfc3339(at: Timestamp) -> String {
     let (seconds, millis) = (at.0 / 1000, at.0 % 1000);
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = date(days);
     let mut text = String::with_capacity(24);
-    // Every entry has one, and formatting takes several times as long.
+    // Every entry has a timestamp, and `format!` takes several times as long.
     let mut push = |number: u64, digits: u32, then: char| {
         for place in (0..digits).rev() {
             text.push(char::from(b'0' + u8::try_from(number / 10_u64.pow(place) % 10).unwrap_or_default()));
@@ -57,7 +57,7 @@ pub fn rfc3339(at: Timestamp) -> String {
     text
 }
 
-/// Year, month and day from days since 1970. Years are counted from March, so that leap days come last.
+/// Returns year, month and day for a number of days since 1970. Years start in March, so that leap days come last.
 fn date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);

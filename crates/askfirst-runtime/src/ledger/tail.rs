@@ -1,4 +1,4 @@
-//! The end of a file: the last whole line, and what stands after it: what a torn write left, or what somebody else did.
+//! The end of a file: the last whole line, and the bytes after it, from a torn write or another program.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::error::LedgerError;
 use super::line::{self, MAX_LINE, Place};
 
-/// How far back a whole line is searched for.
+/// How many bytes from the end are searched for a whole line.
 const FARTHEST: u64 = 2 * MAX_LINE as u64;
 
 /// The end of a file.
@@ -20,25 +20,25 @@ pub(super) struct Tail {
     pub(super) last: Option<Place>,
     /// Whether that line says that the file is closed.
     pub(super) closed: bool,
-    /// What was left after it.
+    /// The bytes after it, if there are any.
     pub(super) left: Option<LeftOver>,
     /// Whether the file ends in the middle of a line.
     pub(super) open_line: bool,
 }
 
-/// What stands after the last whole line.
+/// The bytes after the last whole line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LeftOver {
-    /// What a torn write left.
+    /// A torn write left them.
     Torn(Torn),
-    /// What no torn write leaves.
+    /// No torn write can leave such bytes.
     Altered(Torn),
 }
 
-/// What a torn write left. Without bytes, only the end of the line was missing.
+/// The bytes that a torn write left. If there are none, only the newline was missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Torn {
-    /// How many bytes.
+    /// The number of bytes.
     #[serde(rename = "torn_bytes")]
     pub(super) bytes: u64,
     /// Their digest.
@@ -46,7 +46,7 @@ pub(super) struct Torn {
     pub(super) digest: Digest,
 }
 
-/// Looks at the end of a file of `size` bytes.
+/// Examines the end of a file of `size` bytes.
 pub(super) fn look(path: &Path, file: &File, size: u64) -> Result<Tail, LedgerError> {
     let mut window = 64 << 10;
     loop {
@@ -66,7 +66,7 @@ pub(super) fn look(path: &Path, file: &File, size: u64) -> Result<Tail, LedgerEr
     }
 }
 
-/// The last whole line in some bytes; the first line counts only if they are `all` of the file.
+/// Finds the last whole line in some bytes. The first line counts only if the bytes are `all` of the file.
 fn last_line(bytes: &[u8], all: bool) -> Option<Tail> {
     let mut end = bytes.len();
     loop {
@@ -98,7 +98,7 @@ fn left_over(rest: &[u8], no_newline: bool) -> Option<LeftOver> {
     Some(if torn { LeftOver::Torn(left) } else { LeftOver::Altered(left) })
 }
 
-/// A file without a single line is either new or its first line was torn; anything else is no ledger.
+/// Handles a file without a whole line: it is new, or its first line was torn. Any other file is not an audit log.
 fn no_line(path: &Path, bytes: &[u8]) -> Result<Tail, LedgerError> {
     let ours = line::may_begin(bytes) || bytes.iter().all(|byte| *byte == 0);
     if !ours {
@@ -109,7 +109,7 @@ fn no_line(path: &Path, bytes: &[u8]) -> Result<Tail, LedgerError> {
     Ok(Tail { last: None, closed: false, left: left_over(bytes, false), open_line })
 }
 
-/// What kind of entry a line holds.
+/// Returns the kind of entry that a line holds.
 pub(super) fn kind(line: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Kind {

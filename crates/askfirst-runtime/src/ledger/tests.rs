@@ -1,4 +1,4 @@
-//! The ledger: what its tests share.
+//! Shared helpers for the tests of the audit log.
 
 mod altered;
 mod chain;
@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use super::disk::Disk;
 use super::*;
 
-/// A clock that goes on by one with every look.
+/// A clock that advances by one each time it is read.
 struct Steps(AtomicU64);
 
 impl Clock for Steps {
@@ -55,7 +55,7 @@ fn scratch() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// A ledger with some entries.
+/// Creates an audit log with some entries.
 fn with_entries(path: &Path, count: usize) -> Ledger {
     let ledger = open(path);
     (0..count).for_each(|i| ledger.append(&executed(&format!("call-{i}")), Durability::Written).unwrap());

@@ -1,4 +1,4 @@
-//! Checks a ledger from the first line to the last, and says exactly what that covers and what it cannot.
+//! Verifies an audit log from the first line to the last, and states what that covers and what it does not.
 
 use std::path::{Path, PathBuf};
 
@@ -13,36 +13,36 @@ use super::lines::{Moment, Part, RawLine};
 use super::read::{fields, wrong};
 use super::tail::Torn;
 
-/// What was checked, and what was found.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verification {
     /// The files, oldest first.
     pub files: Vec<PathBuf>,
-    /// How many whole entries there are.
+    /// The number of whole entries.
     pub entries: u64,
-    /// The number of the first.
+    /// The number of the first entry.
     pub first: Option<u64>,
-    /// The number of the last.
+    /// The number of the last entry.
     pub last: Option<u64>,
-    /// The hash of the last. Kept elsewhere, it shows later that nothing up to here was taken away.
+    /// The hash of the last entry. If you keep it elsewhere, it can later prove that no entry up to here was removed.
     pub head: Option<Digest>,
-    /// How many torn writes there are that a later entry explains.
+    /// The number of torn writes that a later entry explains.
     pub torn: u64,
-    /// Everything that is wrong.
+    /// All faults.
     pub faults: Vec<VerifyFault>,
     /// What the check covers and what it does not.
     pub covers: String,
 }
 
 impl Verification {
-    /// Whether nothing is wrong.
+    /// Returns whether there are no faults.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.faults.is_empty()
     }
 }
 
-/// One thing that is wrong.
+/// One fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}: {what}", .file.display())]
 pub struct VerifyFault {
@@ -61,10 +61,10 @@ const NOT_COVERED: &str = "not covered: removal of the newest entries or of ever
 const WITH_HEAD: &str = "with the hash that was noted before, everything up to its entry is covered; not covered: \
     removal or rewriting of what came after it";
 
-/// Checks all files of a ledger. `expect_head` is a hash that was noted before and must still be in the chain.
+/// Verifies all files of an audit log. `expect_head` is a hash from an earlier check that must still be in the chain.
 ///
 /// # Errors
-/// Fails if there is no ledger, or it cannot be opened; whatever is wrong inside is a fault.
+/// Fails if the audit log does not exist or cannot be opened. Anything wrong inside it is a fault.
 pub fn verify(path: &Path, expect_head: Option<Digest>) -> Result<Verification, LedgerError> {
     let moment = Moment::of(path)?;
     let mut check = Check::new(expect_head);
@@ -90,14 +90,14 @@ struct Check {
     region: Option<Region>,
 }
 
-/// Lines in a row that are none of ours. The last byte is held back: it may be the newline of the entry after.
+/// Consecutive lines that are not entries. The last byte is kept apart: it may be the newline before the next entry.
 struct Region {
     line: u64,
     what: &'static str,
     bytes: u64,
     hasher: Sha256,
     last: Option<u8>,
-    /// Whether no torn write could have left them.
+    /// Whether no torn write could have left these lines.
     altered: bool,
 }
 

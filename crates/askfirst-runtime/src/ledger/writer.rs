@@ -1,4 +1,4 @@
-//! Writing at the end of a file that others write too: locking, recovery after a torn write, and rotation.
+//! Appends to a file that other processes write too: locking, recovery after a torn write, and rotation.
 
 use std::fs::{File, TryLockError};
 use std::io::{BufRead, BufReader, Read, Seek};
@@ -16,23 +16,23 @@ use super::line::{self, Head, Hex, Line, NO_HASH};
 use super::tail::{self, LeftOver, Tail, Torn};
 use super::{LedgerSettings, body, files};
 
-/// How long another writer may hold the lock.
+/// How long to wait for the lock of another writer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often a file may be closed or taken away before an entry finds its place.
+/// How often a file may be closed or removed before an entry could be written.
 const TRIES: usize = 100;
 
-/// Entries of the ledger about itself.
+/// Entries of the audit log about itself.
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Own {
-    /// What a torn write left before this line.
+    /// A torn write left these bytes before this line.
     Recovered(Torn),
-    /// Before this line stands what no writer left so, or what this one wrote is gone.
+    /// The bytes before this line are not from a torn write, or entries of this writer are gone.
     Altered { altered_bytes: u64, altered_sha256: Option<Digest> },
     /// The last line of a file.
     Rotated { closed_as: String, next: String },
-    /// The first line of the next one. Without a file before it, that file was taken away.
+    /// The first line of the next file. Without `previous`, the file before it was removed.
     Continued {
         previous: Option<String>,
         #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -62,11 +62,11 @@ pub(super) struct Writer {
     path: PathBuf,
     rotate: u64,
     file: Option<File>,
-    /// Whether the lock on the file was kept since the last entry.
+    /// Whether the lock was kept since the last entry.
     held: bool,
-    /// Where the file ended when this writer left it. Nothing if that must be looked at.
+    /// The end of the file after the last entry of this writer. `None` if it must be read from the file.
     left: Option<Left>,
-    /// The last entry that this writer knows of, in whatever file.
+    /// The last entry that this writer knows of, in any file.
     last: Option<(u64, Hex)>,
 }
 
@@ -79,11 +79,11 @@ struct Left {
 
 enum Step {
     Done,
-    /// The file is no longer the one to write.
+    /// The path now belongs to another file.
     Moved,
 }
 
-/// What becomes of the lock after an entry.
+/// Whether to release the lock after an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lock {
     Back,
@@ -102,32 +102,32 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether the lock is held between entries.
+    /// Returns whether the lock is held between entries.
     pub(super) fn is_held(&self) -> bool {
         self.held
     }
 
-    /// Gives back a lock that was kept.
+    /// Releases a lock that was kept.
     pub(super) fn give_back(&mut self) {
         if std::mem::take(&mut self.held)
             && let Some(file) = &self.file
         {
-            // Closing the file gives the lock back too, if this fails.
+            // If this fails, closing the file releases the lock.
             let _ = file.unlock();
         }
     }
 
-    /// Whether somebody waits for the lock, as far as they could say so.
+    /// Returns whether another writer waits for the lock, as far as this can be seen.
     pub(super) fn is_waited_for(&self) -> bool {
         File::open(folder(&self.path)).is_ok_and(|hand| hand.try_lock().is_err())
     }
 
-    /// For a process that was split off another: file and lock are the other's, and stay with it.
+    /// Drops file and lock without releasing them, after a fork: both belong to the parent process.
     pub(super) fn leave_to_other(&mut self) {
         (self.file, self.held, self.left) = (None, false, None);
     }
 
-    /// Puts a line at the end. After a failure everything is looked at anew.
+    /// Appends a line. After a failure, the next call checks the end of the file again.
     pub(super) fn append(
         &mut self,
         line: &mut Line,
@@ -183,7 +183,7 @@ impl Writer {
         Ok(Step::Done)
     }
 
-    /// Looks at what others have done to the file while they had the lock.
+    /// Checks how other writers changed the file while they had the lock.
     fn look(&mut self, file: &File, head: Head<'_>) -> Result<Step, LedgerError> {
         let now = rustix::fs::fstat(file).map_err(|e| LedgerError::step("look at", &self.path)(e.into()))?;
         let size = u64::try_from(now.st_size).unwrap_or_default();
@@ -195,7 +195,7 @@ impl Writer {
             let lost = self.last.filter(|last| self.is_lost(*last, file, &tail));
             self.left = None;
             if let Some((seq, hash)) = lost {
-                // Going on from what this writer knows leaves a gap that can be seen.
+                // Continuing from the last entry that this writer knows leaves a visible gap.
                 self.left = Some(Left { size, seq, hash });
                 let newline = tail.open_line.then_some(b'\n');
                 self.put_own(file, &Own::altered(tail.left), head, newline)?;
@@ -210,7 +210,7 @@ impl Writer {
         Ok(Step::Done)
     }
 
-    /// Whether what this writer wrote last does not stand in the file any more.
+    /// Returns whether the last entry of this writer is no longer in the file.
     fn is_lost(&self, (seq, hash): (u64, Hex), file: &File, tail: &Tail) -> bool {
         let Some(last) = tail.last else { return false };
         let is_there = |left: Left| {
@@ -226,7 +226,7 @@ impl Writer {
     fn lock(&self, file: &File) -> Result<(), LedgerError> {
         let mut wait = Duration::from_micros(20);
         let mut since = None;
-        // Whoever waits has a shared lock on the folder, so that whoever keeps the one on the file can see it.
+        // A waiting writer holds a shared lock on the folder, so that the holder of the file lock can see it.
         let mut hand = None;
         loop {
             match file.try_lock() {
@@ -245,7 +245,7 @@ impl Writer {
         }
     }
 
-    /// Finds where the chain goes on, and says so in the file where that is not plain to see.
+    /// Finds the end of the chain. Writes an entry about it if the end of the file is not a whole line.
     fn find_place(&mut self, file: &File, size: u64, tail: Tail, head: Head<'_>) -> Result<(), LedgerError> {
         let newline = tail.open_line.then_some(b'\n');
         if let Some(last) = tail.last {
@@ -273,7 +273,7 @@ impl Writer {
         }
     }
 
-    /// The file before a new one and its last entry.
+    /// Returns the name of the file before a new one, with the last entry of that file.
     fn before(&self) -> Result<(Option<String>, (u64, Hex)), LedgerError> {
         let closed = files::closed(&self.path).map_err(LedgerError::step("look into", folder(&self.path)))?;
         let previous = match closed.into_iter().max_by_key(|file| file.last) {
@@ -286,7 +286,7 @@ impl Writer {
             }
         };
         Ok(match (previous, self.last) {
-            // What was written last stands in no file: the newest was taken away, which must not go unseen.
+            // The last entry is in no file: the newest file was removed, and the log must show that.
             (None, Some(last)) => (None, last),
             (Some((_, (seq, _))), Some(last)) if seq < last.0 => (None, last),
             (Some(previous), _) => previous,
@@ -296,7 +296,7 @@ impl Writer {
 
     fn is_full(&self, file: &File) -> Result<bool, LedgerError> {
         let Some(left) = self.left.filter(|left| left.size >= self.rotate) else { return Ok(false) };
-        // A file holds at least one entry besides those about itself.
+        // A file has at least one entry that is not about the file itself.
         let first = self.first_seq(file)?;
         let name = files::closed_name(&self.path, first, left.seq.saturating_add(1));
         Ok(left.seq > first && folder(&self.path).join(name).symlink_metadata().is_err())
@@ -310,7 +310,7 @@ impl Writer {
         self.close(file, left.seq.saturating_add(1))
     }
 
-    /// Takes a file whose last line says that it is closed out of the way, unless somebody else has done so.
+    /// Renames a file whose last line says that it is closed, unless another process already did.
     fn close(&mut self, file: &File, last: u64) -> Result<Step, LedgerError> {
         self.left = None;
         let ours = file.metadata().map_err(LedgerError::step("look at", &self.path))?;
@@ -356,7 +356,7 @@ impl Writer {
         self.put(file, &mut line, before)
     }
 
-    /// One line, after `before`, in one write.
+    /// Writes one line, with the byte `before` in front of it, in one write.
     fn put(&mut self, file: &File, line: &mut Line, before: Option<u8>) -> Result<(), LedgerError> {
         let Some(left) = self.left.take() else { return Err(LedgerError::Restless(self.path.clone())) };
         let Some(seq) = left.seq.checked_add(1) else { return Err(LedgerError::Restless(self.path.clone())) };

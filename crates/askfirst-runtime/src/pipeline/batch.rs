@@ -1,6 +1,6 @@
-//! Submits calls that belong together, of one toolset or of several.
+//! Submits calls that belong together, from one toolset or several.
 //!
-//! All of them are judged before the first prompt appears. Requests for one controller are submitted to it at once.
+//! askfirst judges all of them before the first prompt appears. Each controller gets all of its requests at once.
 
 use std::sync::Arc;
 
@@ -44,15 +44,15 @@ pub(crate) fn submit_one(
     pipeline.finish(judged, wait, thread)
 }
 
-/// Asks about one call, if it must be asked about.
+/// Asks about one call, if the judge's verdict is to ask.
 pub(super) fn ask_one(pipeline: &Pipeline, judged: &mut PendingCall) -> Option<Result<Wait, Refusal>> {
     judged.is_asked().then(|| ask([(pipeline, judged)]).pop().flatten()).flatten()
 }
 
-/// What a controller takes: a call, the request about it, and who shows it.
+/// The input of a controller: a call with its request, and the presenter.
 type Question = (Submission, Option<Arc<dyn Presenter + Sync>>);
 
-/// What is asked about a call that must be asked about. What cannot be recorded is not asked.
+/// Logs the request of a call and returns what the controller needs. A request that cannot be logged is not asked.
 fn question(pipeline: &Pipeline, judged: &mut PendingCall) -> Option<Result<Question, Refusal>> {
     let request = judged.hand_out()?;
     Some(pipeline.recording().requested(judged).map(|()| {
@@ -63,7 +63,7 @@ fn question(pipeline: &Pipeline, judged: &mut PendingCall) -> Option<Result<Ques
     }))
 }
 
-/// Asks about those that must be asked about, all at once. What cannot be recorded is not asked.
+/// Asks about every call whose verdict is to ask, all at once. A request that cannot be logged is not asked.
 fn ask<'a>(
     judged: impl IntoIterator<Item = (&'a Pipeline, &'a mut PendingCall)>,
 ) -> Vec<Option<Result<Wait, Refusal>>> {

@@ -1,4 +1,4 @@
-//! A call that is dropped before its end still gets its entry in the audit log.
+//! Logs a call that the caller drops before its end.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use askfirst::toolset::CallerThread;
 use crate::blocking::offload;
 use crate::call_state::PendingCall;
 
-/// A pending call while a caller drives it.
+/// A pending call, driven by its caller. Dropping it logs that the call was cancelled.
 pub(crate) struct DrivenCall {
     call: PendingCall,
     recorder: Arc<dyn Recorder>,
@@ -49,7 +49,7 @@ impl Drop for DrivenCall {
         }
         if let Some(record) = self.call.given_up(self.clock.now()) {
             let recorder = Arc::clone(&self.recorder);
-            // The thread that drops it may not be allowed to wait for a disk.
+            // The thread that drops the call may be one that must not wait for a disk.
             drop(offload(self.thread, move || recorder.record(&record, Durability::Synced)));
         }
     }

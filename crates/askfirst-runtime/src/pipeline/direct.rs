@@ -1,8 +1,8 @@
-//! The short way of a call that nobody need be asked about: the same steps as every call's, without a future.
+//! Fast path for a call that needs no approval by a person. It has the steps of every call, but creates no future.
 //!
-//! It is for tools that the caller runs itself, and is taken only where nothing is recorded. It allows nothing that the
-//! long way would not: the permit comes from the judge or the controller, and whatever is not a plain yes is left to the
-//! long way, which finds everything as it was.
+//! It is for tools that the caller runs itself, and only if no audit log is kept. It allows nothing that the normal
+//! path would refuse: the permit comes from the judge or the controller.
+//! Any other call goes to the normal path, which starts from an unchanged state.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,11 +18,11 @@ use crate::call_state::PendingCall;
 use crate::nested::Nested;
 use crate::pipeline::{Pipeline, batch, numbered};
 
-/// A call that was taken.
+/// A call that the pipeline has accepted.
 pub enum Started {
-    /// It may run now.
+    /// The caller may run the call now.
     Now(Running),
-    /// It is on its way: it waits for an answer, was refused, or is to be recorded.
+    /// The call is on the normal path: it waits for an answer, was refused, or must be logged.
     OnItsWay(BoxFuture<'static, Outcome>),
 }
 
@@ -35,27 +35,27 @@ pub struct Running {
 }
 
 impl Running {
-    /// What may run: this, once, and nothing else.
+    /// Returns the call that may run, once.
     #[must_use]
     pub fn call(&self) -> &ApprovalContext {
         &self.call
     }
 
-    /// Asks while the tool runs.
+    /// Asks a question of the tool while it runs.
     #[must_use]
     pub fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision> {
         let nested = || Box::new(Nested::new(&self.pipeline, &self.pipeline.call_id(self.number)));
         self.nested.get_or_init(nested).request_approval(request)
     }
 
-    /// Says how the tool ended.
+    /// Turns the result of the tool into the outcome of the call.
     pub fn finish(self, result: Result<Value, ToolError>) -> Outcome {
         result.map_or_else(Outcome::Failed, Outcome::Done)
     }
 }
 
 impl Pipeline {
-    /// Takes one call of a tool that the caller runs itself.
+    /// Starts one call of a tool that the caller runs itself.
     pub(crate) fn start<E>(
         self: &Arc<Self>,
         call: ApprovalContext,
@@ -76,14 +76,14 @@ impl Pipeline {
         let call_id = self.call_id(number);
         let mut judged = PendingCall::new(call_id, &judgement, &call, &self.policy, None, self.clock.now());
         drop(judgement);
-        // The only holder fills in more without a copy.
+        // With this copy dropped, `judged` is the only owner and can add metadata without cloning the call.
         drop(call);
         judged.know(late()?);
         let wait = batch::ask_one(self, &mut judged);
         Ok(Started::OnItsWay(Box::pin(Arc::clone(self).finish(judged, wait, CallerThread::Busy))))
     }
 
-    /// The permit of a call that needs neither a person nor a record.
+    /// Returns the permit of a call that needs neither a person nor a log entry.
     fn permit_at_once(
         &self,
         judgement: &Judgement<'_>,

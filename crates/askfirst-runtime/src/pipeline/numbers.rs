@@ -1,16 +1,16 @@
-//! Numbers calls. Toolsets may share a session, and sessions a name, so one counter serves the whole process.
+//! Numbers calls. One counter serves the whole process, because toolsets can share a session and sessions a name.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use askfirst::{ApprovalContext, CallId};
 
-/// A new id, for a caller that must know its call before it submits it.
+/// Returns a new call id, for a caller that must know the id before it submits the call.
 #[must_use]
 pub fn next_call_id() -> CallId {
     CallId::new(next_number())
 }
 
-/// The number of a call. A call without an id gets a new one.
+/// Returns the number of a call. A call without an id gets a new one.
 pub(crate) fn numbered(mut call: ApprovalContext) -> (u64, ApprovalContext) {
     if call.id == CallId::NONE {
         call.id = next_call_id();

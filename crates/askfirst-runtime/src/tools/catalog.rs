@@ -1,4 +1,4 @@
-//! The tools that a config offers, with the policy over them. It opens no audit log and asks no one.
+//! The tools that a config offers, with the policy for them. This module opens no audit log and asks no one.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,18 +15,18 @@ use crate::tools::command::CommandToolset;
 use crate::tools::filesystem::{FileToolset, FilesError};
 use crate::tools::shell::{Masked, ShellError, ShellToolset};
 
-/// The tools of a config cannot be used here.
+/// Why the tools of a config cannot be used here.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
     /// The roots cannot be used.
     #[error(transparent)]
     Files(#[from] FilesError),
-    /// The shell cannot be used.
+    /// The shell tools cannot be used.
     #[error(transparent)]
     Shell(#[from] ShellError),
 }
 
-/// The tools of a config and the policy over them.
+/// The tools of a config and the policy for them.
 pub struct Catalog {
     /// The config.
     pub config: Config,
@@ -34,12 +34,12 @@ pub struct Catalog {
     pub policy: Policy,
     /// The built-in tools and the command tools of the config.
     pub toolset: Arc<dyn Toolset>,
-    /// What starts their processes, so that these can be ended.
+    /// Starts the processes of the tools, and can end them.
     pub launcher: Arc<WalledLauncher>,
 }
 
 impl Catalog {
-    /// The tools that a config offers.
+    /// Creates the tools that a config offers.
     ///
     /// # Errors
     /// Fails if a root or a pattern of the config cannot be used here.
@@ -65,16 +65,17 @@ impl Catalog {
         Ok(Self { config, policy, toolset, launcher })
     }
 
-    /// Judges a call without submitting it. No one is asked, nothing runs and nothing is recorded.
+    /// Judges a call without submitting it. askfirst asks no one, runs nothing and logs nothing.
     ///
-    /// A tool that another program offers counts if an entry of `tools:` covers its name, or if it is behind a gateway.
+    /// A tool of another program counts as known if an entry of `tools:` covers its name, or if it is behind a
+    /// gateway.
     pub fn decide<T>(&self, call: ApprovalContext, read: impl FnOnce(Decided<'_>) -> T) -> T {
         assess::decide(call, &*self.toolset, &self.policy, Unknown::Unnamed, read)
     }
 }
 
-/// Where nothing runs without full walls, they hide what is never read, and a search through a folder that has such a
-/// file in it need not be asked about.
+/// Returns whether the OS sandbox hides the files of `never_read`. It does if nothing may run without the full tier.
+/// Then a search through a folder with such a file needs no approval.
 fn masked(config: &Config) -> Masked {
     let sandbox = &config.main.sandbox;
     match (sandbox.require_os_sandbox, sandbox.os_sandbox_min) {
@@ -87,22 +88,22 @@ fn environment(pass: &[String]) -> Vec<(OsString, OsString)> {
     pass.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
 }
 
-/// Where the record is.
+/// Returns the path of the audit log.
 #[must_use]
 pub fn ledger_path(config: &Config, state: &Path) -> PathBuf {
     config.main.ledger.path.clone().unwrap_or_else(|| state.join("ledger.jsonl"))
 }
 
-/// Finds what the config calls secret.
+/// Creates the redactor for the values that the config calls secret.
 ///
 /// # Errors
-/// Fails if a name in `secrets:` is no glob.
+/// Fails if a name in `secrets:` is not a valid glob.
 pub fn redactor(config: &Config) -> Result<Redactor, BadGlob> {
     let secrets = &config.main.secrets;
     Redactor::new(&secrets.args, secret_env(&secrets.env, std::env::vars_os())?)
 }
 
-/// What is weaker than it could be.
+/// Returns warnings about settings that weaken the protection.
 #[must_use]
 pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -112,7 +113,7 @@ pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
         }
         Mode::Interactive | Mode::Strict => {}
     }
-    // Whether they hold is found out by starting a process; many a session never starts one.
+    // To check the sandbox itself, askfirst would have to start a process, and many sessions never start one.
     if accepts_missing_walls(config) {
         warnings.push(
             "where the sandbox does not work, processes run without it: `sandbox.require_os_sandbox` is false"

@@ -1,6 +1,6 @@
-//! Programs as tools: the config names a program and its words, the call fills in arguments. There is no shell.
+//! Programs as tools. The config names a program and its words, and the call fills in arguments. No shell is involved.
 //!
-//! A word of the call stays one word, and cannot become an option unless the command has a `--` before it.
+//! An argument always stays one word. It cannot become an option unless the command has a `--` before it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::blocking::offload;
 use crate::tools::finished::{quoted, result_of};
 
-/// Programs as tools.
+/// The command tools of a config.
 pub struct CommandToolset {
     tools: BTreeMap<String, CommandTool>,
     env: Vec<(OsString, OsString)>,
@@ -28,7 +28,7 @@ pub struct CommandToolset {
 }
 
 impl CommandToolset {
-    /// Tools that run with these variables and limits.
+    /// Creates tools whose processes get these variables and limits.
     #[must_use]
     pub fn new(
         tools: BTreeMap<String, CommandTool>,
@@ -122,12 +122,12 @@ impl ApprovalAware for CommandToolset {
 }
 
 fn definition(tool: &CommandTool) -> ToolDefinition {
-    // The words are part of what a person trusts, so a changed command is another tool.
+    // A person trusts these exact words, so a changed command must count as a different tool.
     let about = format!("{} [runs: {}]", tool.description, quoted(&tool.command));
     ToolDefinition::new(tool.name.clone(), about.trim().to_owned(), tool.input_schema())
 }
 
-/// The words that would run.
+/// Returns the words of the command that would run.
 fn words(tool: &CommandTool, args: &Args) -> Result<Vec<String>, String> {
     for (name, value) in args {
         let Some(spec) = tool.args.get(name) else { return Err(format!("unknown argument `{name}`")) };
@@ -151,7 +151,8 @@ fn words(tool: &CommandTool, args: &Args) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// A word with its arguments filled in: none if one is left out, several if it is a list alone.
+/// Fills arguments into one word. The result is empty if an argument is missing, and several words if the word is only
+/// a list.
 fn fill(word: &str, args: &Args) -> Vec<String> {
     let alone = word
         .strip_prefix('{')

@@ -1,4 +1,4 @@
-//! The file tools as a toolset: long calls run on a thread of their own.
+//! The file tools as a toolset. Long calls run on their own thread.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::blocking::offload;
 pub struct FileToolset(Arc<FileTools>);
 
 impl FileToolset {
-    /// The tools for the roots of a config. Without roots there are no tools.
+    /// Creates the tools for the roots of a config. Without roots there are no tools.
     ///
     /// # Errors
     /// Fails if a root cannot be opened, or if the system cannot confine access to it.
@@ -24,8 +24,8 @@ impl FileToolset {
         Ok(Self(Arc::new(FileTools::new(config)?)))
     }
 
-    /// Tools for parts of these roots, under new names, for a caller with less authority. The rules of these roots
-    /// still apply.
+    /// Creates tools for parts of these roots, under new names, for a caller with less authority.
+    /// The rules of these roots still apply.
     ///
     /// # Errors
     /// Fails if a part would be wider than its root, or does not exist.

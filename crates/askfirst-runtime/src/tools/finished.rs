@@ -1,10 +1,10 @@
-//! What the agent is told about a process that ended, and how words are written for people.
+//! The result that the agent gets for a process that ended, and the quoting of words for people.
 
 use askfirst::ToolError;
 use askfirst::ports::{Ended, Finished};
 use serde_json::{Value, json};
 
-/// The words as a shell would read them.
+/// Quotes words as a shell would read them.
 pub(crate) fn quoted(words: &[String]) -> String {
     let plain = |word: &str| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c))
@@ -15,7 +15,7 @@ pub(crate) fn quoted(words: &[String]) -> String {
     words.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// Output and end of a process. Any end but a success is an error that still has them.
+/// Returns the output and the exit status of a process. Unless it succeeded, they are returned as an error.
 pub(crate) fn result_of(finished: &Finished) -> Result<Value, ToolError> {
     let mut result = json!({
         "stdout": String::from_utf8_lossy(&finished.stdout),

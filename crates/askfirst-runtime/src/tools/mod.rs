@@ -16,12 +16,12 @@ use askfirst::{
 };
 use serde_json::Value;
 
-/// Several toolsets as one. The first that has a tool of a name speaks for it.
+/// Several toolsets as one. If two have a tool of the same name, the first one wins.
 #[derive(Clone, Default)]
 pub struct Combined(Vec<Arc<dyn Toolset>>);
 
 impl Combined {
-    /// The same with one more toolset.
+    /// Adds a toolset.
     #[must_use]
     pub fn with(mut self, toolset: Arc<dyn Toolset>) -> Self {
         self.0.push(toolset);

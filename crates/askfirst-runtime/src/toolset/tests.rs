@@ -1,4 +1,4 @@
-//! Calls that are submitted together and then driven, or given up, each by itself.
+//! Calls that are submitted together, and then driven or dropped one by one.
 
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -17,7 +17,7 @@ use crate::assess::Unknown;
 use crate::blocking::block_on;
 use crate::controller::ApprovalController;
 
-/// An approver that keeps questions until it is told.
+/// An approver that keeps questions until the test answers them.
 #[derive(Default)]
 struct Keeping {
     open: Mutex<Vec<(Question, Reply)>>,
@@ -76,7 +76,7 @@ fn each_call_goes_its_own_way() {
     assert!(first.as_mut().poll(&mut context).is_pending());
     assert_eq!(approver.answer_next().members[0].request.tool_name, "a");
     assert_eq!(approver.answer_next().members[0].request.tool_name, "b");
-    // The later one can be driven to its end before the first.
+    // The second call can finish before the first.
     assert_eq!(block_on(second), Outcome::Done(json!({"n": 2})));
     assert_eq!(block_on(first), Outcome::Done(json!({"n": 1})));
 }
@@ -145,7 +145,7 @@ fn toolsets_with_one_controller_ask_about_a_group_as_one_and_others_alone() {
     assert_eq!(outcomes, [done(1), Outcome::Done(json!("second")), done(3), done(4)]);
 }
 
-/// Runs whatever is called.
+/// A toolset that runs any call.
 struct Runs;
 
 impl Toolset for Runs {

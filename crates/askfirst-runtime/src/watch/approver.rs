@@ -1,4 +1,4 @@
-//! The session's side: hands a question to whoever watches, and brings the answer back.
+//! The session's side: sends a question to the watcher, and returns the answer.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -17,10 +17,10 @@ use super::frame::{FrameError, Patience, read, write};
 use super::place::{Missing, Place};
 use super::{Asker, FromAsker, FromWatcher, Look, WatchError, hands, takes};
 
-/// The largest question and the largest answer.
+/// The maximum size of a question or an answer, in bytes.
 pub(super) const LIMIT: usize = 64 << 20;
 
-/// Asks whoever runs `askfirst watch`.
+/// An approver that asks through `askfirst watch`.
 pub struct WatchApprover(Arc<Inner>);
 
 struct Inner {
@@ -31,16 +31,17 @@ struct Inner {
     open: Mutex<HashMap<QuestionId, Line>>,
 }
 
-/// How far a question has come.
+/// The state of a question.
 enum Line {
-    /// The watcher is being looked for.
+    /// The session is connecting to the watcher.
     Looking,
-    /// The watcher has it.
+    /// The watcher has the question.
     Asked(UnixStream),
 }
 
 impl WatchApprover {
-    /// An approver; nothing happens before the first question. `takes` knows the JSON Schemas of tools' arguments.
+    /// Creates an approver. It does nothing before the first question. `takes` returns the JSON Schema of a tool's
+    /// arguments.
     #[must_use]
     pub fn new(
         state: &Path,
@@ -58,7 +59,7 @@ impl Approver for WatchApprover {
         let inner = Arc::clone(&self.0);
         let id = question.id;
         inner.open().insert(id, Line::Looking);
-        // If no thread can be had the reply is dropped, which answers that the approver failed.
+        // If no thread can be started, the reply is dropped, and the answer is "the approver failed".
         drop(std::thread::Builder::new().name("askfirst-watched".to_owned()).spawn(move || {
             let answer = inner.asked(question);
             inner.open().remove(&id);
@@ -71,7 +72,7 @@ impl Approver for WatchApprover {
 
     fn withdraw(&self, question: QuestionId, cause: Cause) {
         if let Some(Line::Asked(stream)) = self.0.open().remove(&question) {
-            // A watcher that does not hear of it sees that the line is closed.
+            // If this message does not arrive, the watcher still sees that the connection is closed.
             let _ = write(&stream, &FromAsker::Withdraw { cause }, LIMIT);
             let _ = stream.shutdown(Shutdown::Both);
         }
@@ -83,7 +84,7 @@ impl Inner {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answer; nothing if the question was withdrawn.
+    /// Asks a question and returns the answer. Returns `None` if the question was withdrawn.
     fn asked(&self, question: Question) -> Option<Answer> {
         let id = question.id;
         let stream = match self.reach() {
@@ -102,7 +103,7 @@ impl Inner {
         let ours = stream.try_clone().ok();
         {
             let mut open = self.open();
-            // Withdrawn while the watcher was looked for: it never hears of it.
+            // The question was withdrawn before it was sent, so the watcher never gets it.
             let line = open.get_mut(&id)?;
             *line = Line::Asked(ours?);
         }
@@ -110,7 +111,7 @@ impl Inner {
         self.open().contains_key(&id).then(|| answer(said))
     }
 
-    /// A watcher that has proven to be one.
+    /// Connects to a watcher and checks its proof.
     fn reach(&self) -> Result<UnixStream, WatchError> {
         let place = Place::open(&self.state, Missing::Nobody)?;
         let stream = UnixStream::connect(place.socket()).map_err(|e| match e.kind() {
@@ -121,7 +122,7 @@ impl Inner {
         Ok(stream)
     }
 
-    /// How the question should look. Of all secret values, only those that stand in it leave this process.
+    /// Returns the display settings for a question. Only the secret values that occur in it leave this process.
     fn look_at(&self, question: &Question) -> Look {
         let text = serde_json::to_value(question).unwrap_or(Value::Null);
         let plain = Redactor::default().value(&text, Mark::Record).left;

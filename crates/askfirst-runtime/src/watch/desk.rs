@@ -1,4 +1,4 @@
-//! The watcher's side: takes questions from sessions, has them asked one at a time, and sends the answers back.
+//! The watcher's side: accepts questions from sessions, asks them one at a time, and sends the answers back.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -21,44 +21,44 @@ use super::place::{Missing, Place, Secret};
 use super::takes::{Schemas, Takes};
 use super::{Asker, FromAsker, FromWatcher, Look, WatchError, hands};
 
-/// So many lines are open at the most; who comes then is sent away and finds nobody.
+/// The maximum number of open connections. A session that connects beyond it is closed, as if no watcher were running.
 const MAX_LINES: usize = 64;
-/// How long a session that has proven itself may take to say what it asks.
+/// How long a session may take to send its question after its proof.
 const SOON: Duration = Duration::from_secs(10);
-/// So much that is odd is told one by one; the rest is counted.
+/// The maximum number of warnings that are shown one by one. The others are only counted.
 const MAX_ODD: usize = 8;
-/// So many prompts are kept, each with what it remembers of earlier questions.
+/// The maximum number of prompts that are kept. Each one remembers earlier questions of its session.
 const MAX_PROMPTS: usize = 16;
 
-/// Why a watcher left its desk.
+/// Why a watcher ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// The terminal is gone, so nobody can be asked here any more.
+    /// The terminal is gone, so no one can be asked here.
     TerminalLost,
-    /// It was told to.
+    /// It was told to end.
     Told,
 }
 
-/// Tells a watcher to leave.
+/// Tells a watcher to end.
 #[derive(Debug, Clone)]
 pub struct Leaving(Sender<News>);
 
 impl Leaving {
-    /// Whatever is asked is taken off the screen, and whoever asks finds that the watcher is gone.
+    /// Ends the watcher. It removes the question from the screen, and the sessions see that the watcher is gone.
     pub fn leave(&self) {
-        // If nobody listens it has left.
+        // If sending fails, the watcher has already ended.
         drop(self.0.send(News::Leave));
     }
 }
 
-/// A place where questions come in.
+/// The socket where questions arrive.
 pub struct Desk {
     listener: UnixListener,
     socket: PathBuf,
     secret: Arc<Secret>,
     news: Sender<News>,
     come: Mutex<Receiver<News>>,
-    /// Held for as long as the desk is there.
+    /// The lock file, held as long as the desk exists.
     _lock: File,
 }
 
@@ -68,7 +68,7 @@ impl Drop for Desk {
     }
 }
 
-/// A question that a session asks.
+/// A question from a session.
 #[derive(Debug)]
 struct Asked {
     id: QuestionId,
@@ -83,7 +83,7 @@ struct Asked {
 #[derive(Debug)]
 enum News {
     Leave,
-    /// Somebody was sent away.
+    /// A connection was rejected, for this reason.
     Odd(String),
     Asked(Box<Asked>),
     Withdrawn(QuestionId, Cause),
@@ -91,17 +91,17 @@ enum News {
 }
 
 impl Desk {
-    /// Opens the desk below `state`. There is one per user.
+    /// Opens the desk below `state`. Each user can have only one.
     ///
     /// # Errors
-    /// Fails if somebody watches already, or if the folder or the secret is not the user's alone.
+    /// Fails if another watcher is running, or if other users can access the folder or the secret.
     pub fn open(state: &Path) -> Result<Self, WatchError> {
         let place = Place::open(state, Missing::Make)?;
         let lock = place.lock()?;
         let secret = Arc::new(place.secret_or_new()?);
         let socket = place.socket();
         let io = |e| WatchError::Io(socket.clone(), e);
-        // Who holds the lock is the only watcher, so what lies there was left behind.
+        // The holder of the lock is the only watcher, so an existing socket was left behind.
         match std::fs::remove_file(&socket) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(io(e)),
             Err(_) | Ok(()) => {}
@@ -112,24 +112,24 @@ impl Desk {
         Ok(Self { listener, socket, secret, news, come: Mutex::new(come), _lock: lock })
     }
 
-    /// Where sessions find it.
+    /// Returns the path of the socket.
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// What tells it to leave.
+    /// Returns a handle that tells the watcher to end.
     #[must_use]
     pub fn leaving(&self) -> Leaving {
         Leaving(self.news.clone())
     }
 
-    /// Has questions asked, one at a time and in the order in which they came, by the approver that `prompt` makes.
-    /// What it cannot make one for is refused.
-    /// `tell` hears what is odd, but never while a question is on the screen.
+    /// Asks questions one at a time, in the order of arrival, through the approver that `prompt` returns.
+    /// A question for which `prompt` returns `None` is refused. `tell` gets warnings, but never while a question is on
+    /// the screen.
     ///
     /// # Errors
-    /// Fails if the socket cannot be listened to.
+    /// Fails if the socket cannot accept connections.
     pub fn serve(
         &self,
         prompt: impl Fn(&Look, Takes) -> Option<Arc<dyn Approver>>,
@@ -175,7 +175,7 @@ fn is_lost(answer: &Answer) -> bool {
     answer.decisions.iter().any(|decision| !decision.approved && lost(decision.cause))
 }
 
-/// Where sessions come in.
+/// Accepts the connections of sessions.
 struct Door {
     secret: Arc<Secret>,
     lines: Arc<AtomicUsize>,
@@ -183,7 +183,7 @@ struct Door {
     news: Sender<News>,
 }
 
-/// Counts a line for as long as it is open.
+/// Counts a connection as long as it is open.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -197,7 +197,7 @@ impl Door {
         for stream in listener.incoming() {
             match stream {
                 Ok(stream) => self.let_in(stream),
-                // Too many files are open, or whoever came has left again.
+                // Too many files are open, or the client has already disconnected.
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         }
@@ -210,7 +210,7 @@ impl Door {
         }
         let (secret, news) = (Arc::clone(&self.secret), self.news.clone());
         let id = QuestionId(self.next.fetch_add(1, Ordering::Relaxed));
-        // Without a thread the line is closed, and whoever asks finds nobody.
+        // Without a thread the connection is closed, as if no watcher were running.
         drop(std::thread::Builder::new().name("askfirst-line".to_owned()).spawn(move || {
             let _counted = counted;
             if let Err(e) = attend(id, stream, &secret, &news) {
@@ -220,7 +220,7 @@ impl Door {
     }
 }
 
-/// One session from its greeting to its answer, or its end.
+/// Serves one session, from the handshake to the answer or the end of the connection.
 fn attend(
     id: QuestionId,
     stream: UnixStream,
@@ -229,7 +229,7 @@ fn attend(
 ) -> Result<(), WatchError> {
     let process = match hands::greet_asker(&stream, secret) {
         Ok(process) => process,
-        // Who only looks whether somebody is there is nothing odd.
+        // A client that connects only to check for a watcher is no reason for a warning.
         Err(WatchError::Talk(FrameError::Ended)) => return Ok(()),
         Err(e) => return Err(e),
     };
@@ -243,7 +243,7 @@ fn attend(
     let talk = |e| WatchError::Talk(FrameError::Io(e));
     let ours = stream.try_clone().map_err(talk)?;
     let asked = Asked { id, asker, process, look, takes, question: *question, stream };
-    // Nobody listens once the watcher has left.
+    // Sending fails only after the watcher has ended.
     let _ = news.send(News::Asked(Box::new(asked)));
     let (cause, odd) = match read(&ours, 1 << 10, Patience::Person) {
         Ok(FromAsker::Withdraw { cause }) => (cause, Ok(())),
@@ -265,14 +265,14 @@ struct Prompt {
     approver: Arc<dyn Approver>,
 }
 
-/// What is asked and what waits to be.
+/// The question on the screen, and those that wait.
 struct Queue<P> {
     prompt: P,
     prompts: VecDeque<Prompt>,
     waiting: VecDeque<Asked>,
     shown: Option<(Asked, Arc<dyn Approver>)>,
     position: usize,
-    /// What is told once the screen is free, and how much more there was.
+    /// Warnings to show once the screen is free, and the number of further ones.
     odd: (Vec<String>, usize),
     news: Sender<News>,
 }
@@ -312,15 +312,15 @@ impl<P: Fn(&Look, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
         }
     }
 
-    /// An answer to what is no longer asked is none.
+    /// Sends an answer to the session. Ignores an answer to a question that is no longer on the screen.
     fn answer(&mut self, id: QuestionId, answer: Answer) {
         let Some((asked, _)) = self.shown.take_if(|(asked, _)| asked.id == id) else { return };
-        // Who does not take it in time has gone, and denies by itself.
+        // A session that does not read the answer in time is gone, and refuses on its own.
         let _ = write(&asked.stream, &FromWatcher::Answer { answer }, LIMIT);
         let _ = asked.stream.shutdown(Shutdown::Both);
     }
 
-    /// Has the next question asked, if none is.
+    /// Shows the next question, if none is on the screen.
     fn show_next(&mut self) {
         if self.shown.is_some() {
             return;
@@ -339,14 +339,14 @@ impl<P: Fn(&Look, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
             Arc::make_mut(&mut member.request).facts.insert(0, from.clone());
         }
         let (id, news) = (asked.id, self.news.clone());
-        // Nobody listens once the watcher has left.
+        // Sending fails only after the watcher has ended.
         let reply = Reply::new(move |answer| drop(news.send(News::Answered(id, answer))));
         let approver = self.prompt_for(&asked).unwrap_or_else(|| Arc::new(Nobody));
         self.shown = Some((asked, Arc::clone(&approver)));
         approver.ask(question, reply);
     }
 
-    /// One prompt per session, so that it remembers what was asked before.
+    /// Returns the prompt of a session. Each session has one, so that the prompt remembers earlier questions.
     fn prompt_for(&mut self, asked: &Asked) -> Option<Arc<dyn Approver>> {
         let same = |prompt: &&Prompt| prompt.session == asked.asker.session && prompt.look == asked.look;
         if let Some(prompt) = self.prompts.iter().find(same) {
@@ -365,7 +365,7 @@ impl<P: Fn(&Look, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
     }
 }
 
-/// Whoever leaves takes what is asked off the screen, and closes every line.
+/// Removes the question from the screen, and closes every connection.
 impl<P> Drop for Queue<P> {
     fn drop(&mut self) {
         if let Some((asked, approver)) = self.shown.take() {
@@ -378,7 +378,7 @@ impl<P> Drop for Queue<P> {
     }
 }
 
-/// Stands in where a question cannot be shown as it should be.
+/// An approver that refuses, for a question that cannot be shown correctly.
 struct Nobody;
 
 impl Approver for Nobody {

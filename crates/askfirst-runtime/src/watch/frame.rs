@@ -1,7 +1,7 @@
-//! One message on the socket: its length, then its JSON in the one way that this program writes it.
+//! One message on the socket: its length, then its JSON exactly as askfirst writes it.
 //!
-//! Nothing longer than agreed is read, nothing is waited for longer than agreed, and what is not byte for byte what
-//! this program would have written is no message.
+//! A reader has a size limit and a time limit. It rejects a message that differs in any byte from what askfirst would
+//! write.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,22 +10,22 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Why there is no message.
+/// Why a message could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// The other side ended.
+    /// The other side closed the connection.
     #[error("it ended")]
     Ended,
-    /// It takes too long.
+    /// The message takes too long.
     #[error("it takes too long")]
     TooSlow,
-    /// It is longer than agreed.
+    /// The message is longer than the limit.
     #[error("a message is too long")]
     TooLong,
-    /// It is none.
+    /// The bytes are not a valid message.
     #[error("what it says is no message")]
     Garbled,
-    /// The operating system said no.
+    /// The operating system returned an error.
     #[error("{0}")]
     Io(std::io::Error),
 }
@@ -33,9 +33,9 @@ pub enum FrameError {
 /// How long a message may take.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Patience {
-    /// The whole of it, from now.
+    /// The whole message must arrive within this time.
     Within(Duration),
-    /// A person thinks: for ever. Once it has begun it must come soon.
+    /// A person answers, so there is no limit until the first byte. The rest must follow within [`REST`].
     Person,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn read<T: DeserializeOwned + Serialize>(
     let mut bytes = vec![0; length];
     fill(stream, &mut bytes, Some(until))?;
     let message: T = serde_json::from_slice(&bytes).map_err(|_| FrameError::Garbled)?;
-    // A key too many, a key twice, a number that lost something: then it was written by somebody else.
+    // An extra key, a duplicate key or a number that lost precision means that another program wrote it.
     match serde_json::to_vec(&message) {
         Ok(ours) if ours == bytes => Ok(message),
         Ok(_) | Err(_) => Err(FrameError::Garbled),
@@ -97,7 +97,7 @@ fn fill(mut stream: &UnixStream, mut buffer: &mut [u8], until: Option<Instant>) 
     Ok(())
 }
 
-/// Writes one message. Whoever does not read it in time loses it.
+/// Writes one message. If the other side does not read it in time, the message is lost.
 pub(super) fn write(
     mut stream: &UnixStream,
     message: &impl Serialize,

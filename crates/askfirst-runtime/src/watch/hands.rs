@@ -1,8 +1,9 @@
-//! The handshake: both sides show that they hold the user's secret, each for this one conversation.
+//! The handshake: both sides prove that they hold the user's secret, each for this one connection.
 //!
-//! What is proven covers two fresh numbers and both process ids as the kernel tells them. So a proof is worth nothing
-//! in another conversation, and whoever passes the words of two sides on to each other is found out: each sees the
-//! process in the middle, which neither has put into its proof.
+//! A proof covers two new random numbers and the ids of both processes as the kernel reports them. So a proof is
+//! worthless on another connection.
+//! A process that relays the messages of two sides is detected: each side sees its process id, which the other side
+//! did not put into the proof.
 
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -15,19 +16,19 @@ use super::place::{SIZE, Secret, random};
 use super::{FromAsker, FromWatcher, VERSION, WatchError};
 use crate::random::hex;
 
-/// A greeting is short.
+/// The maximum size of a handshake message, in bytes.
 const LIMIT: usize = 1 << 10;
-/// A greeting needs no person.
+/// The time limit of a handshake message. No person is involved.
 const SOON: Patience = Patience::Within(Duration::from_secs(2));
 
-/// Whose proof it is.
+/// The side that a proof comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Watcher,
     Asker,
 }
 
-/// What a proof is about.
+/// The data that a proof covers: random number and process id of each side.
 struct Both {
     watcher: ([u8; SIZE], u32),
     asker: ([u8; SIZE], u32),
@@ -60,7 +61,7 @@ impl Both {
     }
 }
 
-/// The process at the other end, which must be the user's.
+/// Returns the process id of the other end, which must belong to the same user.
 pub(super) fn peer(stream: &UnixStream) -> Result<u32, WatchError> {
     let unknown = |_| WatchError::Stranger("the system does not say who it is");
     let found = rustix::net::sockopt::socket_peercred(stream).map_err(unknown)?;
@@ -71,7 +72,7 @@ pub(super) fn peer(stream: &UnixStream) -> Result<u32, WatchError> {
         .map_err(|_| WatchError::Stranger("the system does not say who it is"))
 }
 
-/// The watcher's side. Gives the process of whoever asks.
+/// The watcher's side of the handshake. Returns the process id of the session.
 pub(super) fn greet_asker(stream: &UnixStream, secret: &Secret) -> Result<u32, WatchError> {
     let process = peer(stream)?;
     let nonce = random()?;
@@ -89,7 +90,7 @@ pub(super) fn greet_asker(stream: &UnixStream, secret: &Secret) -> Result<u32, W
     Ok(process)
 }
 
-/// The session's side. Once it is through, the other side is a watcher of the same user.
+/// The session's side of the handshake. If it succeeds, the other side is a watcher of the same user.
 pub(super) fn greet_watcher(stream: &UnixStream, secret: &Secret) -> Result<(), WatchError> {
     let process = peer(stream)?;
     let FromWatcher::Hello { version, nonce: theirs } = read(stream, LIMIT, SOON)? else {

@@ -1,9 +1,10 @@
-//! Questions answered from another terminal. A session that has no terminal of its own hands its questions to a
-//! watcher, which one person sits at.
+//! Answers questions from another terminal. A session without a terminal sends its questions to `askfirst watch`, the
+//! watcher, where a person answers them.
 //!
-//! They meet at a socket in the user's own folder. Each proves to the other that it can read the user's secret, and
-//! that it is the very process at the other end: whoever stands between them, or sits down at the socket, neither
-//! reads a question nor answers one. A watcher gives answers and nothing else; whatever goes wrong is a no.
+//! They connect through a socket in a folder that only the user can access. Each side proves that it can read the
+//! user's secret, and that it is the process at the other end.
+//! So a process in between, or another process on the socket, can neither read nor answer a question.
+//! A watcher only gives answers. Every failure counts as a refusal.
 
 mod approver;
 mod desk;
@@ -22,59 +23,59 @@ pub use desk::{Desk, Leaving, Left};
 pub use frame::FrameError;
 pub use takes::Takes;
 
-/// Why nobody can watch, or be reached.
+/// Why a watcher cannot start, or cannot be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The folder, the secret or the socket is not the user's alone.
+    /// Other users can access the folder, the secret or the socket.
     #[error("`{}` is not yours alone", .0.display())]
     NotOurs(PathBuf),
-    /// Somebody watches already.
+    /// Another watcher is already running.
     #[error("another `askfirst watch` runs already")]
     Busy,
-    /// Nobody watches.
+    /// No watcher is running.
     #[error("nobody watches")]
     Nobody,
-    /// The other side did not prove that it is who it should be.
+    /// The other side could not prove its identity.
     #[error("whoever sits at the socket is not a watcher of yours: {0}")]
     Stranger(&'static str),
-    /// The other side is another version, which might not show all that there is.
+    /// The other side is a different version, which might not show everything.
     #[error("the watcher is another version (`{0}`): start it anew")]
     Version(String),
-    /// The operating system said no.
+    /// The operating system returned an error.
     #[error("`{}` cannot be used: {}", .0.display(), .1)]
     Io(PathBuf, std::io::Error),
-    /// The other side went away or does not keep to what was agreed.
+    /// The other side closed the connection or broke the protocol.
     #[error("the other side cannot be talked to: {0}")]
     Talk(#[from] frame::FrameError),
 }
 
-/// Who asks: what the person at the watcher is told about where a question comes from.
+/// The origin of a question, as the person at the watcher sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asker {
-    /// What kind of session: `mcp`, `serve`.
+    /// The kind of session: `mcp` or `serve`.
     pub door: String,
-    /// Its name among its kind, such as the server's.
+    /// The name of the session, such as the name of the MCP server.
     pub name: String,
-    /// The session.
+    /// The session id.
     pub session: String,
-    /// The folder that it works in.
+    /// The folder that the session works in.
     pub folder: String,
 }
 
-/// What a prompt needs to know besides the question, so that it looks as it would at home.
+/// Display settings of the session, so that the watcher shows a question as the session itself would.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Look {
-    /// More lines than this of one section are left to be viewed.
+    /// The maximum number of lines that a section shows at first.
     pub preview_lines: usize,
-    /// Globs of arguments that are secret.
+    /// Globs of secret arguments.
     pub secret_args: Vec<String>,
-    /// Values that are secret. Over the socket go only those that stand in the question.
+    /// Secret values. The session sends only those that occur in the question.
     pub secret_values: Vec<String>,
 }
 
-/// What a watcher says.
+/// A message from a watcher.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum FromWatcher {
@@ -83,7 +84,7 @@ enum FromWatcher {
     Answer { answer: askfirst::machine::Answer },
 }
 
-/// What a session says.
+/// A message from a session.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum FromAsker {
@@ -92,7 +93,7 @@ enum FromAsker {
     Withdraw { cause: askfirst::Cause },
 }
 
-/// Programs of different versions might understand a question differently.
+/// Both sides must have the same version, because another one might understand a question differently.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 #[cfg(test)]

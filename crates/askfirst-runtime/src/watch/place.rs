@@ -1,4 +1,4 @@
-//! Where watcher and sessions meet: a folder of the user's alone, with the socket and the secret that proves who is who.
+//! The folder of the watcher, which only the user can access. It holds the socket and the secret for the proofs.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -10,13 +10,13 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use super::WatchError;
 pub(super) use crate::random::SIZE;
 
-/// The secret that each of the user's processes can read and nobody else.
+/// The secret, which only processes of the user can read.
 pub(super) struct Secret(pub(super) [u8; SIZE]);
 
-/// The folder.
+/// The folder of the watcher.
 pub(super) struct Place(PathBuf);
 
-/// Whether a folder that is not there is made.
+/// Whether to create a missing folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     Make,
@@ -24,7 +24,7 @@ pub(super) enum Missing {
 }
 
 impl Place {
-    /// The folder below `state`, if it is the user's alone.
+    /// Opens the folder below `state`. Fails if other users can access it.
     pub(super) fn open(state: &Path, missing: Missing) -> Result<Self, WatchError> {
         let folder = state.join("watch");
         let io = |e| WatchError::Io(folder.clone(), e);
@@ -43,7 +43,7 @@ impl Place {
         self.0.join("socket")
     }
 
-    /// Makes sure that there is one watcher. As long as the file lives, there is no other.
+    /// Locks the folder for one watcher. The lock is held as long as the file is open.
     pub(super) fn lock(&self) -> Result<File, WatchError> {
         let path = self.0.join("lock");
         let io = |e| WatchError::Io(path.clone(), e);
@@ -57,7 +57,7 @@ impl Place {
         }
     }
 
-    /// The secret, which must be there.
+    /// Reads the secret, which must exist.
     pub(super) fn secret(&self) -> Result<Secret, WatchError> {
         let path = self.secret_path();
         let io = |e| WatchError::Io(path.clone(), e);
@@ -71,7 +71,7 @@ impl Place {
         Ok(Secret(secret))
     }
 
-    /// The secret, made if there is none.
+    /// Reads the secret, and creates it if it does not exist.
     pub(super) fn secret_or_new(&self) -> Result<Secret, WatchError> {
         let path = self.secret_path();
         let io = |e| WatchError::Io(path.clone(), e);
@@ -80,7 +80,7 @@ impl Place {
             let mut options = OpenOptions::new();
             let mut file = options.write(true).create_new(true).mode(0o600).open(&new).map_err(io)?;
             file.write_all(&random()?).and_then(|()| file.sync_all()).map_err(io)?;
-            // If somebody else was faster, theirs is the one.
+            // If another process was faster, its secret counts.
             let linked = std::fs::hard_link(&new, &path);
             drop(std::fs::remove_file(&new));
             linked.or_else(|e| if e.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(io(e)) })?;
@@ -97,12 +97,12 @@ fn nofollow() -> i32 {
     (OFlags::NOFOLLOW | OFlags::CLOEXEC).bits().cast_signed()
 }
 
-/// Whether nobody else can do anything with it.
+/// Returns whether only the user can access the file.
 fn is_ours(found: &std::fs::Metadata) -> bool {
     found.uid() == rustix::process::geteuid().as_raw() && found.permissions().mode() & 0o077 == 0
 }
 
-/// Bytes that nobody can guess.
+/// Returns random bytes that no one can guess.
 pub(super) fn random() -> Result<[u8; SIZE], WatchError> {
     crate::random::bytes().map_err(|e| WatchError::Io(PathBuf::from("getrandom"), e))
 }

@@ -1,5 +1,5 @@
-//! What tools take: a session says it with each question, so that arguments which a person edits at the watcher are
-//! checked there as they would be at home.
+//! The schemas of tools. A session sends them with each question, so that the watcher can check arguments that a
+//! person edits.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,21 +7,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use askfirst::machine::Question;
 use serde_json::Value;
 
-/// A longer schema stays at home: then what is edited is looked at there alone.
+/// The maximum size of a schema, in bytes. A longer one is not sent, and only the session checks the edited arguments.
 const LONGEST: usize = 1 << 20;
 
-/// JSON Schemas of arguments, by the names of their tools.
+/// JSON Schemas of arguments, by tool name.
 pub(super) type Schemas = BTreeMap<String, Value>;
 
-/// Where a session finds what a tool takes.
+/// Returns the schema of a tool's arguments.
 pub(super) type Find = dyn Fn(&str) -> Option<Value> + Send + Sync;
 
-/// What the tools of a session take, as it said with its latest question.
+/// The schemas of a session's tools, as sent with its latest question.
 #[derive(Debug, Clone, Default)]
 pub struct Takes(Arc<Mutex<Schemas>>);
 
 impl Takes {
-    /// The JSON Schema of a tool's arguments.
+    /// Returns the JSON Schema of a tool's arguments.
     #[must_use]
     pub fn of(&self, tool: &str) -> Option<Value> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(tool).cloned()
@@ -32,7 +32,7 @@ impl Takes {
     }
 }
 
-/// What the tools of a question take.
+/// Returns the schemas of the tools in a question.
 pub(super) fn of(question: &Question, find: &Find) -> Schemas {
     let names = question.members.iter().map(|member| &member.request.tool_name);
     let found = names.filter_map(|name| Some((name.clone(), find(name)?)));

@@ -1,4 +1,4 @@
-//! Nobody is woken in vain.
+//! No wake-up is lost.
 
 use std::task::Poll;
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn a_wake_up_that_comes_while_the_future_itself_waits_is_not_lost() {
                 return Poll::Ready(());
             }
             context.waker().wake_by_ref();
-            // Takes what would wake the thread.
+            // Uses up the park token of the thread.
             std::thread::park();
             Poll::Pending
         }));

@@ -1,4 +1,4 @@
-//! Work on other threads: all of it is done, whatever became of the thread before.
+//! Work on other threads is always done, even if an earlier thread has ended.
 
 use super::*;
 use crate::blocking::block_on;

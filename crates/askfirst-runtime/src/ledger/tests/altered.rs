@@ -1,8 +1,8 @@
-//! What was changed at the end of the file is not taken for a torn write, whoever writes next.
+//! A change at the end of the file is never mistaken for a torn write, no matter which writer comes next.
 
 use super::*;
 
-/// The same, with one byte of the last line other than it was.
+/// Changes one byte of the last line at a time, and calls `then` for each change.
 fn with_last_line_changed(path: &Path, flips: &[u8], then: impl Fn(usize, u8)) {
     let good = std::fs::read(path).unwrap();
     let start = good[..good.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
@@ -57,7 +57,7 @@ fn what_was_found_changed_stands_in_the_record() {
     assert_eq!(kinds, ["executed", "altered", "executed"]);
     let found = verify(&path, None).unwrap();
     assert_eq!((found.torn, found.faults.len()), (0, 2), "{:?}", found.faults);
-    // Put back as it was, it is still known that it had been changed.
+    // After the original text is restored, the log still shows that it had been changed.
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("call-7", "call-1")).unwrap();
     assert!(!faults(&path).is_empty());
@@ -72,7 +72,7 @@ fn an_explanation_of_what_no_torn_write_leaves_is_none() {
     std::fs::write(&path, cut).unwrap();
     open(&path).append(&executed("after"), Durability::Written).unwrap();
     assert!(faults(&path).is_empty());
-    // The same explanation of as many other bytes, as somebody would write it who wants them explained.
+    // An attacker replaces the torn bytes with as many others, and adjusts the explanation to match.
     let other = b"what stands here is mine";
     let digest = |bytes: &[u8]| askfirst::Digest::of(bytes).to_string();
     let text = String::from_utf8(std::fs::read(&path).unwrap()).unwrap();
@@ -100,7 +100,7 @@ fn an_explanation_of_what_no_torn_write_leaves_is_none() {
     assert!(found.len() == 1 && found[0].contains("no torn write leaves this"), "{found:?}");
 }
 
-/// What is done to the file while a session writes it.
+/// Changes the file while a session writes it, and returns the faults.
 fn meanwhile(change: impl Fn(&str) -> String) -> Vec<String> {
     let (_folder, path) = scratch();
     let ledger = with_entries(&path, 4);
@@ -118,7 +118,7 @@ fn what_is_taken_away_while_a_session_writes_is_missed() {
     let first = |text: &str, count: usize| text.split_inclusive('\n').take(count).collect::<String>();
     let found = meanwhile(|text| first(text, 2));
     assert!(found.iter().any(|fault| fault.contains("entries 3 to 4 are missing")), "{found:?}");
-    // Also where somebody else has written since, and where a line was cut in the middle.
+    // This also holds if another writer has written since, and if a line was cut in the middle.
     let found = meanwhile(|text| {
         let (_folder, path) = scratch();
         with_entries(&path, 0);

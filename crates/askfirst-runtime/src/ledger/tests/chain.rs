@@ -1,4 +1,4 @@
-//! The chain: what is written can be read, and whatever is done to it is found.
+//! The chain: every entry can be read back, and every change is found.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -76,7 +76,7 @@ fn every_changed_byte_is_found() {
     }
 }
 
-/// Arguments that stand in the hash of their line by their digest.
+/// Long arguments, which the hash of their line covers by their digest.
 fn long_args() -> (Args, String) {
     let text = "a line of text\n".repeat(300);
     let args = Args::from_iter([("text".to_owned(), json!(text)), ("to".to_owned(), json!("me"))]);
@@ -113,7 +113,7 @@ fn every_changed_byte_of_a_line_with_long_arguments_is_found() {
         std::fs::write(&path, &bad).unwrap();
         assert!(!faults(&path).is_empty(), "byte {at}");
     }
-    // Nor can one be passed off as a line of the other kind, or the digest for the arguments.
+    // A line cannot pass as the other version, and the digest cannot pass as the arguments.
     let text = String::from_utf8(good).unwrap();
     let digest = askfirst::ContentDigest::of(written.as_bytes()).to_string();
     for bad in [text.replace("{\"v\":2", "{\"v\":1"), text.replacen(&written, &digest, 1)] {

@@ -1,4 +1,4 @@
-//! Disks that are full, broken or not to be written: the call is refused, and nothing recorded before is lost.
+//! Disks that are full, broken or read-only: the call is refused, and no earlier entry is lost.
 
 use std::fs::File;
 use std::io;
@@ -117,7 +117,7 @@ fn a_failed_step_refuses_the_entry_and_the_next_one_goes_on() {
     let found = call_ids(&path);
     assert_eq!(recorded.iter().filter(|id| !found.contains(id)).collect::<Vec<_>>(), Vec::<&String>::new());
     let refused = |id: &&String| !recorded.contains(id) && *id != "last";
-    // What a failed sync refused still stands there; what a failed write refused does not, or not whole.
+    // An entry refused by a failed sync is still in the file. One refused by a failed write is missing or incomplete.
     assert!(found.iter().filter(refused).count() <= 120);
 }
 
@@ -130,7 +130,7 @@ fn after_a_failed_sync_the_file_is_opened_again() {
     *disk.next.lock().unwrap() = Some(Failure::Sync);
     let failed = ledger.record(&executed("b"), Durability::Synced).unwrap_err();
     assert!(failed.to_string().contains("cannot sync `"), "{failed}");
-    // Somebody else changes the end meanwhile: a writer that trusted its memory would break the chain.
+    // Another program changes the end of the file: a writer that relied on its memory would break the chain.
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, [&bytes[..], b"{"].concat()).unwrap();
     ledger.append(&executed("c"), Durability::Synced).unwrap();
@@ -164,7 +164,7 @@ fn a_full_disk_refuses_and_loses_nothing() {
     assert!(failed.to_string().starts_with("cannot write the audit log: "), "{failed}");
     assert!(again.is_err());
     assert_eq!(found, recorded);
-    // With room again, the half entry is explained.
+    // Once there is space again, the next entry explains the incomplete one.
     let (_folder, path) = scratch();
     with_entries(&path, 1);
     std::fs::write(&path, bytes).unwrap();

@@ -1,4 +1,4 @@
-//! A process that is killed at any step takes nothing with it that it was told is recorded.
+//! Killing a writer at any step loses no entry that was confirmed as logged.
 
 use std::fs::File;
 use std::io;
@@ -84,7 +84,7 @@ impl Disk for Dying {
 }
 
 // invariant: 8
-/// Alone: every step is reached for sure, and the next writer finds exactly what that step left.
+/// With a single writer, every step is reached, and the next writer finds exactly what that step left.
 #[test]
 fn a_writer_killed_at_any_step_loses_nothing_that_was_recorded() {
     for how in ["before", "halfway", "after"] {
@@ -104,7 +104,7 @@ fn a_writer_killed_at_any_step_loses_nothing_that_was_recorded() {
     }
 }
 
-/// With three others at work, so that somebody else meets what was left behind.
+/// Three other writers are active, so that one of them finds the bytes left behind.
 #[test]
 fn the_other_writers_go_on_when_one_is_killed() {
     for how in ["before", "halfway", "after"] {

@@ -1,4 +1,4 @@
-//! Where a ledger may be, and how files follow on each other.
+//! Where an audit log may be, and how one file follows another.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 

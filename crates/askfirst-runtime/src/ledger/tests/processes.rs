@@ -1,4 +1,4 @@
-//! Several processes on one ledger. The test binary starts itself again as a writer.
+//! Several processes write one audit log. The test binary starts itself again as a writer.
 
 use std::process::{Child, Command, Output, Stdio};
 
@@ -7,7 +7,7 @@ use super::*;
 const JOB: &str = "ASKFIRST_LEDGER_JOB";
 const PLACE: &str = "ASKFIRST_LEDGER_PLACE";
 
-/// A process that does `job` with the ledger at `path`.
+/// Starts a process that does `job` with the audit log at `path`.
 pub(super) fn start(job: &str, path: &Path) -> Child {
     command(Command::new(std::env::current_exe().unwrap()), job, path).spawn().unwrap()
 }
@@ -28,13 +28,13 @@ fn command(mut command: Command, job: &str, path: &Path) -> Command {
     command
 }
 
-/// What a process says that does `job` as a user without rights; nothing if that cannot be had here.
+/// Returns the output of a process that does `job` as an unprivileged user, or `None` if that is impossible here.
 pub(super) fn as_nobody(job: &str, path: &Path) -> Option<String> {
-    // The build folder may be closed to others, so the binary is copied.
+    // Other users may be unable to read the build folder, so the binary is copied.
     let folder = tempfile::tempdir().unwrap();
     std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let binary = folder.path().join("test");
-    // By another process: one that another thread starts meanwhile could hold the copy open, and it would be busy.
+    // Copy in another process. Otherwise a child of another thread could hold the copy open, and it could not be run.
     let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&binary).status().unwrap();
     assert!(copied.success());
     let mut other = Command::new("setpriv");
@@ -44,7 +44,7 @@ pub(super) fn as_nobody(job: &str, path: &Path) -> Option<String> {
     text.contains("said: ").then_some(text)
 }
 
-/// The ids that a process was told are recorded.
+/// Returns the ids that were confirmed to a process as logged.
 pub(super) fn acknowledged(output: &Output) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines().filter_map(|line| line.split_once("recorded: ").map(|(_, id)| id.to_owned())).collect()

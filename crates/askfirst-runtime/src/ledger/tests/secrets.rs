@@ -1,4 +1,4 @@
-//! No secret is in the bytes on the disk, wherever in a record it stood.
+//! No secret reaches the disk, no matter which field of a record contains it.
 
 use askfirst::record::SessionRecord;
 use askfirst::{ApprovalDecision, Mode, Refusal};
@@ -13,7 +13,7 @@ fn open_with(path: &Path, args: &[String], values: Vec<String>) -> Ledger {
     Ledger::open(settings(path), SessionId::new(Timestamp(0)), Arc::new(redactor), clock).unwrap()
 }
 
-/// Records with `secret` in one place after another.
+/// Returns records that contain `secret`, each in a different place.
 fn records(secret: &str) -> Vec<Record> {
     let args = |key: &str, value: Value| Args::from_iter([(key.to_owned(), value)]);
     let edit = |change: &dyn Fn(&mut DecidedRecord)| {

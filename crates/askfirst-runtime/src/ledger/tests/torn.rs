@@ -1,11 +1,11 @@
-//! Torn writes: they stay, they are explained, and nothing good is lost.
+//! Torn writes stay in the file, the next entry explains them, and no whole entry is lost.
 
 use proptest::prelude::*;
 
 use super::*;
 
 // invariant: 8
-/// The state of a file after a write was torn at every place.
+/// Cuts a file at every byte, as a torn write would.
 #[test]
 fn a_write_torn_at_any_byte_is_explained_by_the_next_entry() {
     let (_folder, path) = scratch();
@@ -19,7 +19,7 @@ fn a_write_torn_at_any_byte_is_explained_by_the_next_entry() {
         let checked = verify(&path, None).unwrap();
         assert_eq!(checked.faults, [], "cut at {end}");
         assert_eq!(checked.torn, u64::from(end != 0 && !ends.contains(&end)), "cut at {end}");
-        // A line that lacks nothing but its newline is whole.
+        // A line that lacks only its newline is whole.
         let whole = ends.iter().filter(|line| **line <= end + 1 && end > 0).count();
         let mut expected: Vec<String> = (0..whole).map(|i| format!("call-{i}")).collect();
         expected.push("after".to_owned());
@@ -97,7 +97,7 @@ fn far_more_garbage_than_is_read_at_once_is_passed_over() {
         open(&path).append(&executed("after"), Durability::Written).unwrap();
     }
     assert_eq!(call_ids(&path), ["call-0", "call-1", "after", "after"]);
-    // Nobody who was interrupted leaves such things.
+    // An interrupted writer never leaves such bytes.
     assert_eq!(faults(&path).len(), 4, "{:?}", faults(&path));
 }
 

@@ -1,10 +1,10 @@
-//! The lock that a writer in a hurry keeps: others get their turn all the same.
+//! A busy writer keeps the lock, and other writers still get their turn.
 
 use std::sync::atomic::AtomicBool;
 
 use super::*;
 
-/// More than are written before the lock is kept.
+/// More entries than needed before the lock is kept.
 const MANY: usize = 20;
 
 fn hurry(ledger: &Ledger, name: &str) {
@@ -38,7 +38,7 @@ fn who_never_pauses_lets_others_in() {
             }
             written
         });
-        // Each of these must find a gap of its own.
+        // Each of these must find its own gap.
         for i in 0..MANY {
             other.append(&executed(&format!("now-and-then-{i}")), Durability::Written).unwrap();
             std::thread::sleep(std::time::Duration::from_millis(2));
@@ -59,7 +59,7 @@ fn a_ledger_that_is_closed_holds_nobody_up() {
     lock.try_lock().unwrap();
 }
 
-/// Whoever was split off has the same file and lock in hand, which must stay with the other.
+/// A forked process has the same file and lock, and must leave both to its parent.
 #[test]
 fn a_process_that_was_split_off_takes_nothing_from_the_other() {
     let (_folder, path) = scratch();

@@ -1,4 +1,4 @@
-//! The short way gives what the long way gives, and takes nothing from it.
+//! The fast path returns the same outcomes as the normal path, and leaves the normal path's state unchanged.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ use crate::blocking::block_on;
 use crate::controller::ApprovalController;
 use crate::toolset::ApprovalToolset;
 
-/// Says yes for the session, and keeps what it was asked and told, in order.
+/// Approves for the session, and keeps each event in order.
 #[derive(Default)]
 struct Yes {
     told: Mutex<Vec<(String, ThreadId)>>,
@@ -44,7 +44,7 @@ impl Approver for Yes {
     }
 }
 
-/// Whatever is called answers with its arguments; how often it was looked at is counted.
+/// A toolset that returns the arguments of any call, and counts how often it assessed one.
 #[derive(Default)]
 struct Tools(AtomicUsize);
 
@@ -117,7 +117,7 @@ fn now(toolset: &ApprovalToolset, name: &str) -> Option<Running> {
     }
 }
 
-/// What becomes of it the long way.
+/// Returns the outcome on the normal path.
 fn later(toolset: &ApprovalToolset, name: &str) -> Outcome {
     match start(toolset, name) {
         Started::Now(_) => panic!("`{name}` ran at once"),

@@ -1,4 +1,4 @@
-//! What is warned of is true, and found out without starting anything.
+//! Warnings are correct, and finding them starts no process.
 
 use askfirst_config::{LoadOptions, Places, load};
 

@@ -1,4 +1,4 @@
-//! Words stay words.
+//! An argument stays one word.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Commands that were started and not waited for. They belong to the session, and end with it.
+//! Background commands. They belong to the session and end with it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,23 +15,23 @@ use crate::blocking::offload;
 use crate::launcher::joined;
 use crate::tools::finished::result_of;
 
-/// So many may run at once.
+/// The maximum number of commands that run at once.
 const MAX_RUNNING: usize = 32;
-/// How long one that is stopped may take to end, and what it made to be searched.
+/// How long to wait for a stopped command to end, including the check of the files that it created.
 const GRACE: Duration = Duration::from_secs(30);
 
 type Ended = Result<Finished, LaunchFailed>;
 
-/// One job.
+/// One background command.
 #[derive(Clone)]
 enum Job {
-    /// It runs, and has written this so far.
+    /// It is running. This is its output so far.
     Running(Arc<Written>),
-    /// It ended.
+    /// It has ended.
     Over(Arc<Ended>),
 }
 
-/// What a job has written so far, as much of it as is kept at the end too, and how it is ended.
+/// The output of a job so far, cut to the same size as the final output, and the way to end the job.
 struct Written {
     kept: Mutex<(Keeper, Keeper)>,
     ending: Mutex<Ending>,
@@ -39,7 +39,7 @@ struct Written {
 
 #[derive(Default)]
 struct Ending {
-    /// Whether it is to end, also if it has not started yet.
+    /// Whether the job must end, even if it has not started yet.
     wanted: bool,
     by: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -97,7 +97,7 @@ struct Shared {
     changed: Condvar,
 }
 
-/// The jobs of a session.
+/// The background commands of a session.
 #[derive(Default)]
 pub(super) struct Jobs {
     shared: Arc<Shared>,
@@ -105,7 +105,7 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// Starts one and gives its id.
+    /// Starts a job and returns its id.
     pub(super) fn start(
         &self,
         launcher: Arc<dyn Launcher>,
@@ -143,7 +143,7 @@ impl Jobs {
         }
     }
 
-    /// What became of one, waiting for its end for a while.
+    /// Returns the output or the result of a job, after waiting at most `wait` for its end.
     pub(super) async fn output(
         &self,
         thread: CallerThread,
@@ -160,7 +160,7 @@ impl Jobs {
         told(waited.flatten())
     }
 
-    /// Ends one and says how it ended.
+    /// Ends a job and returns its result.
     pub(super) async fn stop(&self, thread: CallerThread, id: &str) -> Result<Value, ToolError> {
         let shared = Arc::clone(&self.shared);
         let id = id.to_owned();
@@ -172,7 +172,7 @@ impl Jobs {
 impl Drop for Jobs {
     fn drop(&mut self) {
         let running: Vec<String> = self.shared.lock().keys().cloned().collect();
-        // All at once, so that none is waited for alone.
+        // End all of them first, then wait, so that they end in parallel.
         running.iter().for_each(|id| self.shared.end(id));
         let until = Instant::now() + GRACE;
         for id in running {
@@ -186,7 +186,7 @@ impl Shared {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What became of one, waiting for its end for a while; nothing if there is none.
+    /// Waits at most `wait` for the end of a job, and returns its state. Returns `None` if there is no such job.
     fn wait(&self, id: &str, wait: Duration) -> Option<Job> {
         let until = Instant::now() + wait;
         let mut jobs = self.lock();
@@ -200,7 +200,7 @@ impl Shared {
         }
     }
 
-    /// Ends one if it runs, and does not wait for it.
+    /// Ends a job if it is running, without waiting.
     fn end(&self, id: &str) {
         let job = self.lock().get(id).cloned();
         if let Some(Job::Running(written)) = job {

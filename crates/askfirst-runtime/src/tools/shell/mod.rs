@@ -1,8 +1,8 @@
-//! The shell tools: commands understood, not guessed.
+//! The shell tools. They parse a command line instead of guessing what it does.
 //!
-//! A command line is read into every program that it would start; each is judged by the rules, the roots and what is
-//! known about the program; the strictest decides. What is not understood is asked about. The bytes that were judged
-//! are the bytes that run.
+//! askfirst finds every program that a command line would start. It judges each one by the rules, the roots and the
+//! program table; the strictest result decides.
+//! askfirst asks about a command line that it cannot parse. The bytes that were judged are the bytes that run.
 
 mod jobs;
 mod run;
@@ -28,16 +28,16 @@ use serde_json::Value;
 use run::Runner;
 use wish::{What, Wish};
 
-/// The shell tools cannot be set up.
+/// Why the shell tools cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
-    /// The config has no section for them.
+    /// The config has no `shell:` section.
     #[error("the config has no `shell:` section")]
     NotOffered,
     /// The roots cannot be opened.
     #[error(transparent)]
     Roots(#[from] FilesError),
-    /// An expression of `dangerous_patterns` cannot be read.
+    /// An expression of `dangerous_patterns` is invalid.
     #[error("invalid dangerous pattern: {0}")]
     Pattern(#[from] askfirst_shell::BadPattern),
 }
@@ -56,7 +56,7 @@ struct Inner {
 }
 
 impl ShellToolset {
-    /// The tools as a config has them.
+    /// Creates the tools for a config.
     ///
     /// # Errors
     /// Fails if the config has no `shell:` section, or if its roots or patterns cannot be used.
@@ -64,10 +64,10 @@ impl ShellToolset {
         Self::with_masks(config, launcher, Masked::No)
     }
 
-    /// The tools as a config has them, on a machine where the sandbox may hide the files of `never_read`.
+    /// Creates the tools for a config, on a machine where the OS sandbox may hide the files of `never_read`.
     ///
     /// # Errors
-    /// As [`ShellToolset::new`].
+    /// Fails in the same cases as [`ShellToolset::new`].
     pub fn with_masks(
         config: &Config,
         launcher: Arc<dyn Launcher>,

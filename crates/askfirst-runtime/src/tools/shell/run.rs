@@ -1,4 +1,4 @@
-//! Runs what was judged: the same bytes, by a shell that reads no file of its own, through the launcher.
+//! Runs the judged bytes through the launcher, with a shell that reads no startup file.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::wish::{Wait, What, Wish};
 use crate::blocking::offload;
 use crate::tools::finished::result_of;
 
-/// Variables that a shell acts on before it runs anything. Never passed on.
+/// Variables that a shell acts on before it runs a command. askfirst never passes them on.
 const NEVER_PASSED: [&str; 9] =
     ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "IFS", "CDPATH", "PROMPT_COMMAND", "POSIXLY_CORRECT"];
 
@@ -59,7 +59,7 @@ impl Runner {
         }
     }
 
-    /// Runs it to its end, or starts it and goes on.
+    /// Runs a command to its end, or starts it in the background.
     pub(super) async fn run(
         &self,
         base: &Path,
@@ -84,7 +84,7 @@ impl Runner {
         }
     }
 
-    /// Answers a call about a job; nothing if the call is about something else.
+    /// Answers a call about a job. Returns `None` if the call is about something else.
     pub(super) async fn about_jobs(&self, invocation: &Invocation) -> Option<Result<Value, ToolError>> {
         let (tool, args) = (invocation.call.tool_name.as_str(), invocation.args());
         if !is_about_jobs(tool) {
@@ -106,7 +106,7 @@ impl Runner {
     }
 }
 
-/// Whether a tool is about commands that this session started in the background.
+/// Returns whether a tool is about background commands of this session.
 pub(super) fn is_about_jobs(tool: &str) -> bool {
     matches!(tool, "shell_output" | "shell_stop")
 }

@@ -1,5 +1,6 @@
-//! What a person is shown about a command: the exact text, every program on a row of its own, what must not be
-//! overlooked. Data only; whoever shows it escapes it.
+//! The presentation of a command: the exact text, one row per program, and the parts that a person must see.
+//!
+//! This is data only. The code that displays it also escapes it.
 
 use askfirst::{Approval, ApprovalPresentation, Fact, PresentationKind, Shown, Verdict};
 use askfirst_shell::{Judged, Row, Start};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::wish::{Wait, Wish};
 
-/// What a call does, in one line: a rule's own words, where one decided and has them.
+/// Describes a call in one line. If the deciding rule has its own description, that one is used.
 pub(super) fn description(wish: &Wish, judged: &Judged) -> String {
     let approval = judged.approval();
     let deciding = judged.rows.iter().filter(|row| row.approval() == approval);
@@ -18,7 +19,7 @@ pub(super) fn description(wish: &Wish, judged: &Judged) -> String {
     })
 }
 
-/// What is known about a call.
+/// Returns the facts about a call.
 pub(super) fn facts(wish: &Wish, judged: &Judged) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(folder) = judged.starts.first().and_then(|start| start.folders.first()) {
@@ -42,7 +43,7 @@ pub(super) fn facts(wish: &Wish, judged: &Judged) -> Vec<Fact> {
     facts
 }
 
-/// What is shown, and what it rests on.
+/// Returns the presentation and the basis of a call.
 pub(super) fn shown(wish: &Wish, judged: &Judged) -> Shown {
     let mut presentation =
         ApprovalPresentation::new(PresentationKind::Command, &wish.text).with_language("bash");
@@ -101,7 +102,7 @@ fn streams(row: &Row) -> impl Iterator<Item = Value> {
     })
 }
 
-/// The parts that make it ask.
+/// Returns the parts of the command that are the reason to ask.
 fn must_see(judged: &Judged) -> Vec<Value> {
     let part = |start: usize, end: usize, why: &str| json!({"start": start, "end": end, "why": why});
     let whole = judged.whole.iter().map(|(span, reason)| part(span.start, span.end, &reason.text));

@@ -1,4 +1,4 @@
-//! What a call asks for, read strictly from its arguments, and what the model is told about them.
+//! Parses the arguments of a call strictly, and defines the shell tools for the model.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,34 +9,34 @@ use serde_json::{Value, json};
 
 use crate::tools::finished::quoted;
 
-/// The longest text that is looked at.
+/// The maximum length of a text argument, in bytes.
 const MAX_TEXT: usize = 128 << 10;
 
-/// What would run.
+/// The thing to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
-    /// The text, by a shell.
+    /// The text, run by a shell.
     Line,
-    /// A program with its words, without a shell.
+    /// A program with its arguments, without a shell.
     Words(Vec<String>),
 }
 
-/// How a call waits.
+/// How long a call waits for its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Until it has ended.
+    /// Until the command has ended.
     ForEnd,
-    /// Not at all.
+    /// The call returns at once.
     No,
 }
 
-/// What a call asks for.
+/// The parsed arguments of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wish {
     pub(super) what: What,
-    /// The exact text; of words, how a shell would read them.
+    /// The exact text. For `exec`, the words as quoted for a shell.
     pub(super) text: String,
-    /// From the config's folder.
+    /// The folder to run in, relative to the config's folder.
     pub(super) folder: PathBuf,
     pub(super) timeout: Option<Duration>,
     pub(super) stdin: String,
@@ -44,7 +44,7 @@ pub(super) struct Wish {
 }
 
 impl Wish {
-    /// The call, as far as its payload depends on it.
+    /// Returns the parts of the call that its payload depends on.
     pub(super) fn command_call(&self) -> CommandCall<'_> {
         CommandCall {
             text: &self.text,
@@ -54,7 +54,7 @@ impl Wish {
         }
     }
 
-    /// Reads the arguments of `shell` or `exec`; nothing for another tool.
+    /// Parses the arguments of `shell` or `exec`. Returns `None` for another tool.
     pub(super) fn read(tool: &str, args: &Args) -> Option<Result<Self, String>> {
         match tool {
             "shell" => Some(Self::shell(args)),
@@ -146,7 +146,7 @@ fn text(args: &Args, key: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// What the model is told.
+/// Returns the definitions that the model gets.
 pub(super) fn definitions() -> Vec<ToolDefinition> {
     let common = |more: Value, required: &str| {
         let mut properties = json!({

@@ -1,4 +1,4 @@
-//! Whoever is not a session or not a watcher gets nothing: no question, no answer, no screen.
+//! A process that is not a real session or watcher gets nothing: no question, no answer, no screen.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -19,7 +19,7 @@ fn framed(bytes: &[u8]) -> Vec<u8> {
     [&u32::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat()
 }
 
-/// A line that has proven itself, as only a process with the secret can.
+/// Returns a connection that passed the handshake, which only a process with the secret can do.
 fn proven(state: &Path) -> UnixStream {
     let stream = connect(state);
     greet_watcher(&stream, &Place::open(state, Missing::Nobody).unwrap().secret().unwrap()).unwrap();
@@ -36,7 +36,7 @@ fn asked_frame() -> Vec<u8> {
     serde_json::to_vec(&ask).unwrap()
 }
 
-/// Waits until the other side has closed the line.
+/// Waits until the other side has closed the connection.
 fn closed(mut stream: &UnixStream) {
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let mut rest = Vec::new();
@@ -48,7 +48,7 @@ fn closed(mut stream: &UnixStream) {
     assert!(!said.contains("answer"), "{said}");
 }
 
-/// Whatever happened before, a session that means it is served, and nobody was shown anything else.
+/// Checks that an honest session is still served, and that the person saw nothing else.
 fn still_serves(watched: &Watched, state: &Path) {
     let before = watched.person.count();
     let session = session(state, "honest");
@@ -81,7 +81,7 @@ fn who_does_not_prove_itself_shows_nothing() {
     for line in lines {
         let mut stream = connect(state.path());
         stream.write_all(&line).unwrap();
-        // It has more to say if only it is believed.
+        // The client sends a question too, in case the watcher accepts it.
         drop(stream.write_all(&framed(&asked_frame())));
         closed(&stream);
     }
@@ -97,7 +97,7 @@ fn a_wrong_secret_and_a_proof_from_another_conversation_are_worth_nothing() {
     let state = tempfile::tempdir().unwrap();
     let watched = Watched::at(state.path());
     assert!(greet_watcher(&connect(state.path()), &Secret([9; 32])).is_err());
-    // A session's own words, taken down and said again.
+    // The recorded messages of a session, sent again.
     let place = Place::open(state.path(), Missing::Nobody).unwrap();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let secret = place.secret().unwrap();
@@ -200,7 +200,7 @@ fn who_sits_down_at_the_socket_reads_no_question_and_answers_none() {
         let (mut stream, _) = listener.accept().unwrap();
         let hello = FromWatcher::Hello { version: VERSION.to_owned(), nonce: hex(&[1; 32]) };
         write(&stream, &hello, 1024).unwrap();
-        // It may have been seen through before it is done.
+        // The session may have closed the connection before this.
         drop(write(&stream, &FromWatcher::Proof { proof: hex(&[2; 32]) }, 1024));
         drop(write(&stream, &FromWatcher::Answer { answer: yes() }, 1024));
         drop(stream.read_to_end(&mut heard));
@@ -212,7 +212,7 @@ fn who_sits_down_at_the_socket_reads_no_question_and_answers_none() {
     assert!(heard.contains("hello") && !heard.contains("question 1"), "{heard}");
 }
 
-/// Passes on whatever two sides say, and writes it down.
+/// A script that relays and notes the messages of two sides.
 const BETWEEN: &str = r#"
 import os, socket, sys, threading
 folder = sys.argv[1]

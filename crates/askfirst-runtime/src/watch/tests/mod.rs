@@ -1,4 +1,4 @@
-//! Watcher and sessions, and those who would like to be either.
+//! Watcher and sessions, and processes that pretend to be one.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// Tries until there is something. Nothing here takes long, so a minute is for ever.
+/// Tries until there is a result. Nothing here takes long, so it gives up after a minute.
 fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     for _ in 0..6000 {
         if let Some(found) = look() {
@@ -35,7 +35,7 @@ fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     panic!("it never came");
 }
 
-/// Who sits at the watcher.
+/// The person at the watcher.
 #[derive(Default)]
 struct Person {
     asked: Mutex<Vec<(Question, Option<Reply>)>>,
@@ -68,7 +68,7 @@ impl Person {
     }
 }
 
-/// A watcher with somebody at it.
+/// A watcher with a person at it.
 struct Watched {
     person: Arc<Person>,
     looks: Arc<Mutex<Vec<Look>>>,
@@ -119,7 +119,7 @@ fn question(id: u64) -> Question {
     Question { id: QuestionId(id), members, position: 1, of: 1 }
 }
 
-/// A session that asks by whoever watches.
+/// A session that asks through the watcher.
 fn session(state: &Path, name: &str) -> WatchApprover {
     WatchApprover::new(state, asker(name), Look { preview_lines: 50, ..Look::default() }, |_| None)
 }

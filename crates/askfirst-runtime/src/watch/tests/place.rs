@@ -1,4 +1,4 @@
-//! Whose the folder, the secret and the socket are.
+//! Checks who owns the folder, the secret and the socket.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 

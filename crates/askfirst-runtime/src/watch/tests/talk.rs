@@ -1,4 +1,4 @@
-//! What passes between a watcher and the sessions that ask.
+//! The messages between a watcher and the sessions that ask.
 
 use askfirst::machine::Seen;
 use askfirst::{
@@ -58,7 +58,7 @@ fn where_nobody_watches_nobody_is_asked() {
     let mut watched = Watched::at(state.path());
     assert_eq!(watched.leave(), Left::Told);
     assert_eq!(cause(&ask(&session(state.path(), "s1"), question(2))), Cause::NobodyToAsk);
-    // One that was killed leaves its socket behind.
+    // A watcher that was killed leaves its socket behind.
     let watch = state.path().join("watch");
     drop(std::os::unix::net::UnixListener::bind(watch.join("socket")).unwrap());
     assert!(watch.join("socket").exists());
@@ -100,7 +100,7 @@ fn several_sessions_are_asked_about_one_at_a_time_in_order() {
     let sessions: Vec<_> = (1..=3).map(|n| session(state.path(), &format!("s{n}"))).collect();
     let first = ask(&sessions[0], question(1));
     watched.person.question(1);
-    // The second has two more behind it.
+    // The second question has two more behind it.
     let second = ask(&sessions[1], Question { of: 3, ..question(1) });
     std::thread::sleep(Duration::from_millis(100));
     let third = ask(&sessions[2], question(1));
@@ -133,7 +133,7 @@ fn what_a_session_takes_back_leaves_the_screen_and_what_waits_is_never_shown() {
     wait_for(|| (*watched.person.withdrawn.lock().unwrap() == [(id, Cause::TimeOut)]).then_some(()));
     let answers = ask(&last, question(3));
     assert_eq!(watched.person.question(2).members[0].request.description, "question 3");
-    // The answer to what was taken back goes nowhere.
+    // An answer to a withdrawn question is ignored.
     watched.person.answer(1, yes());
     watched.person.answer(2, Answer::all(ApprovalDecision::no(Cause::Person)));
     assert_eq!(cause(&answers), Cause::Person);

@@ -1,4 +1,5 @@
-//! What decides about a command is on the screen and in the record, whatever it is dressed as; passwords are in neither.
+//! The deciding part of a command is on the screen and in the audit log, however it is disguised. Passwords are in
+//! neither.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use askfirst_config::SyncRule;
 use askfirst_display::redact::Redactor;
 use askfirst_display::{Page, PageOptions};
 
-/// What a person is shown about a call, and what stands in the record.
+/// Returns the text that a person sees about a call, and the text in the audit log.
 fn shown_and_recorded(world: &World, args: Value) -> (String, String) {
     let call = world.call(args.clone());
     let View::NeedsApproval(mut request) = world.tools.check_approval(&call).view else {
@@ -55,7 +56,7 @@ fn shown_and_recorded(world: &World, args: Value) -> (String, String) {
 
 fn faults(world: &World, args: Value, decides: &[&str], secrets: &[&str]) -> Vec<String> {
     let (screen, record) = shown_and_recorded(world, args.clone());
-    // Both the command and what is said about its parts.
+    // The screen has the command, and the rows about its parts.
     let (command, parts) = screen.split_once("it would start").unwrap_or_default();
     let mut faults = Vec::new();
     for part in decides {
@@ -127,11 +128,11 @@ fn nothing_that_decides_is_hidden_by_dressing_it_as_a_password() {
         ("python3 -c 'password=\"rm -rf /home/me\"; import os; os.system(password)'", &["rm -rf /home/me"]),
     ] {
         found.extend(faults(&world, json!({"command": command}), decides, &[]));
-        // One that is surely a secret stays one, beside whatever it stands.
+        // A value that is certainly a secret stays redacted, whatever is next to it.
         let with = format!("{command}\necho {token}");
         found.extend(faults(&world, json!({"command": with}), decides, &[&token]));
     }
-    // What is said about the parts of these cannot name it.
+    // For these commands, the rows about the parts cannot name the value.
     for (command, decides) in [
         ("PASSWORD=./evil.sh sh -c '$PASSWORD'", "./evil.sh"),
         ("export PASSWORD='rm -rf notes'; sh -c '$PASSWORD'", "rm -rf notes"),

@@ -1,4 +1,4 @@
-//! What a remembered yes covers, and what a person is shown.
+//! Which calls a remembered approval covers, and what a person sees.
 
 use serde_json::{Value, json};
 

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use super::ShellToolset;
 use crate::blocking::block_on;
 
-/// Writes down what it would start.
+/// A launcher that only notes which processes it would start.
 #[derive(Default)]
 pub(super) struct Book(Mutex<Vec<Launch>>);
 
@@ -44,12 +44,12 @@ pub(super) struct World {
     pub(super) tools: ShellToolset,
 }
 
-/// One root that reads and writes unasked, and these lines under `shell:`.
+/// Creates a project with one root that allows reading and writing without asking, and these lines under `shell:`.
 pub(super) fn world(shell: &str) -> World {
     world_with("", shell)
 }
 
-/// The same with more lines under `sandbox:`.
+/// Creates a project like [`world`], with more lines under `sandbox:`.
 pub(super) fn world_with(sandbox: &str, shell: &str) -> World {
     let folder = tempfile::tempdir().unwrap();
     for name in ["src", "build", "sub"] {

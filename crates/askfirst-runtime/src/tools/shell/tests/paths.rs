@@ -1,4 +1,4 @@
-//! What the roots say about the paths of a command.
+//! How the roots decide about the paths of a command.
 
 use askfirst::Approval::{Deny, None as Free, Required};
 use serde_json::json;
@@ -261,7 +261,7 @@ fn git_is_asked_about_where_it_would_enter_a_repository_by_itself() {
         assert_eq!(world.says("git log -1"), Free);
     }
     git(".", &["update-index", "--index-version", "2"]);
-    // As git itself sets one up: its config lies with the outer one's.
+    // As git sets up a submodule: its config is inside the `.git` folder of the outer repository.
     std::fs::rename(world.folder.path().join("sub/.git"), world.folder.path().join(".git/inside")).unwrap();
     world.write("sub/.git", "gitdir: ../.git/inside\n");
     assert_eq!(world.says("git status"), Free);

@@ -1,4 +1,4 @@
-//! What rules cover.
+//! Which commands a rule covers.
 
 use askfirst::Approval::{Deny, Human, None as Free, OncePerSession, Required};
 use serde_json::json;

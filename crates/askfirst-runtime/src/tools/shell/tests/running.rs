@@ -1,4 +1,4 @@
-//! What runs is what was judged.
+//! The command that runs is the command that was judged.
 
 use std::time::Duration;
 
@@ -90,7 +90,7 @@ fn a_command_in_the_background_is_asked_after_and_stopped() {
 #[test]
 fn what_a_running_command_wrote_so_far_is_told_capped_and_with_its_end() {
     let world = live();
-    // More than is kept, then a word at the end; it goes on running.
+    // Write more output than is kept, then a word at the end, and keep running.
     let command = "head -c 3000000 /dev/zero | tr '\\0' x; echo the-end; echo oops >&2; sleep 60";
     let started = world.run(json!({"command": command, "background": true}), None).unwrap();
     let id = started["id"].as_str().unwrap().to_owned();
