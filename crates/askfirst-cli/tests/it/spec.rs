@@ -360,7 +360,7 @@ fn gateway_gives_the_verdicts_of_the_cases() {
             assert_eq!(verdict, call.verdict, "{name}: {call:?}: {answer}");
         }
     }
-    assert!(tried >= 40, "{tried}");
+    assert!(tried >= 35, "{tried}");
 }
 
 /// A tool with the own view that a case defines.
