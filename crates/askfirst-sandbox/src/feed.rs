@@ -52,7 +52,7 @@ fn write(pipe: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
     rustix::io::write(pipe, bytes)
 }
 
-/// Does nothing: pipes have no flag for it on this system. See [`write`].
+/// Does nothing: pipes have no flag for it on this system. See [`write()`].
 #[cfg(not(target_vendor = "apple"))]
 fn suppress_sigpipe(_pipe: &PipeWriter) -> io::Result<()> {
     Ok(())

@@ -7,11 +7,11 @@
 //! The two are separate values, so code that builds a `Spec`, holds a [`Stop`] or reads a [`LaunchOutcome`] is the same
 //! with and without a sandbox.
 //!
-//! - [`launch`] starts a program without a sandbox. The program gets its own session, none of our descriptors and none
+//! - [`launch()`] starts a program without a sandbox. The program gets its own session, none of our descriptors and none
 //!   of our environment. No process of it is left when `launch` returns.
 //! - [`launch_in_sandbox`] starts a program in a [`Sandbox`], or not at all.
 //!
-//! Limits of [`launch`] that the sandbox removes:
+//! Limits of [`launch()`] that the sandbox removes:
 //!
 //! - It sets resource limits just after the program has started, so the first instructions run without them.
 //! - It finds a process that left the session and lost its parent by its environment only. It does not find one that

@@ -91,7 +91,7 @@ pub(super) fn command(
         let step = format!("granting `{}`", escape(path));
         move |cause| LaunchError::Sandbox { step, cause }
     };
-    let look = |path: &Path| sys::look(libc::AT_FDCWD, &sys::c_path(path)?);
+    let open = |path: &Path| sys::open_path(libc::AT_FDCWD, &sys::c_path(path)?);
     let mut builder = CommandBuilder { argv: vec!["bwrap".into()], descriptors: Vec::new(), first: others };
     for word in ["--unshare-all", "--unshare-user", "--die-with-parent", "--as-pid-1", "--clearenv"] {
         builder.words([word.as_ref()]);
@@ -128,7 +128,7 @@ pub(super) fn command(
         builder.words(word.map(OsStr::new));
     }
     for (path, step) in steps(profile) {
-        let handle = look(path).map_err(failed(path))?;
+        let handle = open(path).map_err(failed(path))?;
         let stat = sys::stat(handle.as_fd()).map_err(failed(path))?;
         match (step, stat.st_mode & libc::S_IFMT) {
             (Step::Grant(is, _), _) if (stat.st_dev, stat.st_ino) != (is.device, is.inode) => {

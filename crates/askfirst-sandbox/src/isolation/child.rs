@@ -166,7 +166,7 @@ fn restrict(setup: &mut ChildSetup<'_>) -> Result<(), SetupError> {
     }
     if order.has(Mechanism::Descriptors) {
         // PID 1 shares this descriptor table. It never executes a program, so its descriptors stay open.
-        sys::close_from(3).map_err(SetupError::at("closing descriptors"))?;
+        sys::close_on_exec_from(3).map_err(SetupError::at("closing descriptors"))?;
     }
     if let Some(rules) = setup.landlock.take() {
         rules.enforce().map_err(SetupError::at("enforcing the Landlock rules"))?;

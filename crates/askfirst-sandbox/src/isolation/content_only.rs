@@ -38,7 +38,7 @@ pub(super) fn rules(order: &Order) -> Result<Ruleset, SetupError> {
     }
     allow_existing(Path::new("/proc"), AccessRights::Read)?;
     for (grant, mode) in order.profile.grants() {
-        let found = sys::c_path(&grant.path).and_then(|path| sys::look(libc::AT_FDCWD, &path));
+        let found = sys::c_path(&grant.path).and_then(|path| sys::open_path(libc::AT_FDCWD, &path));
         let stat = found.and_then(|found| sys::stat(std::os::fd::AsFd::as_fd(&found)));
         let stat = stat.map_err(failed(&grant.path))?;
         if (stat.st_dev, stat.st_ino) != (grant.identity.device, grant.identity.inode) {

@@ -103,7 +103,7 @@ pub(super) fn read_order(from: OwnedFd) -> Result<Order, SetupError> {
 /// Our core size limit alone is not enough: if the inherited limit is zero, it stays zero, and then the kernel passes dumps
 /// to a core handler. All child processes inherit this setting, and the program cannot change it.
 pub(super) fn disable_core_contents() -> Result<(), SetupError> {
-    match sys::tell("/proc/self/coredump_filter", "0") {
+    match sys::write_file("/proc/self/coredump_filter", "0") {
         // This kernel writes no core dumps.
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done.map_err(SetupError::at("disabling core dumps")),
@@ -117,14 +117,14 @@ fn run_with_namespaces(order: &Order, messages: &MessageWriter) -> Result<i32, S
     change_user(order)?;
     init::block_signals().map_err(SetupError::at("blocking signals"))?;
     let init_process = start_init(order, messages, &[])?;
-    let code = init::wait_outside(init_process.first).map_err(SetupError::at("waiting for PID 1"))?;
+    let code = init::wait_outside(init_process.pid).map_err(SetupError::at("waiting for PID 1"))?;
     drop(init_process.hold);
     Ok(code)
 }
 
-/// PID 1, started by [`begin`].
+/// PID 1, started by [`start_init`].
 pub(super) struct InitProcess {
-    first: libc::pid_t,
+    pid: libc::pid_t,
     /// PID 1 checks the other end of this pipe to see whether the helper is alive.
     pub(super) hold: io::PipeWriter,
     pub(super) cpu_pin: CpuPin,
@@ -139,7 +139,7 @@ pub(super) fn start_init(
     let (alive, hold) = io::pipe().map_err(SetupError::at("creating a pipe"))?;
     let outer_ids = OuterIds::now();
     let cpu_pin = CpuPin::start();
-    match sys::split(namespaces(order)).map_err(SetupError::at("creating the namespaces"))? {
+    match sys::fork_into(namespaces(order)).map_err(SetupError::at("creating the namespaces"))? {
         0 => {
             drop(hold);
             ours.iter().for_each(|fd| sys::close(*fd));
@@ -152,7 +152,7 @@ pub(super) fn start_init(
                 Err(failed) => messages.fail(&failed),
             }
         }
-        first => Ok(InitProcess { first, hold, cpu_pin }),
+        pid => Ok(InitProcess { pid, hold, cpu_pin }),
     }
 }
 
@@ -170,10 +170,10 @@ impl OuterIds {
 
 /// Makes the kernel kill this process when its parent ends. `pipe` shows whether the parent has already ended.
 fn die_with_parent(pipe: RawFd) -> Result<(), SetupError> {
-    sys::control(libc::PR_SET_PDEATHSIG, libc::SIGKILL as c_ulong)
+    sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as c_ulong)
         .map_err(SetupError::at("binding the helper to its launcher"))?;
     // The parent may have ended before this was set.
-    if sys::is_alone(pipe) {
+    if sys::is_peer_gone(pipe) {
         end(REPORTED);
     }
     Ok(())
@@ -182,7 +182,7 @@ fn die_with_parent(pipe: RawFd) -> Result<(), SetupError> {
 pub(super) fn change_user(order: &Order) -> Result<(), SetupError> {
     let root = rustix::process::geteuid().is_root();
     match order.profile.user {
-        User::Same if root => match sys::leave_groups() {
+        User::Same if root => match sys::drop_groups() {
             // In a user namespace that forbids this, root is an ordinary user outside and keeps that user's groups.
             Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied && groups_are_fixed() => {}
             done => done.map_err(SetupError::at("dropping the groups of root"))?,
@@ -191,7 +191,7 @@ pub(super) fn change_user(order: &Order) -> Result<(), SetupError> {
         User::Other { user, group } => {
             sys::change_user(user, group).map_err(SetupError::at("changing the user"))?;
             // Otherwise root would own the `/proc` files of this process. The change of user also clears the parent-death signal.
-            sys::control(libc::PR_SET_DUMPABLE, 1).map_err(SetupError::at("changing the user"))?;
+            sys::prctl(libc::PR_SET_DUMPABLE, 1).map_err(SetupError::at("changing the user"))?;
             die_with_parent(MESSAGES)?;
         }
     }
@@ -199,7 +199,7 @@ pub(super) fn change_user(order: &Order) -> Result<(), SetupError> {
 }
 
 fn groups_are_fixed() -> bool {
-    std::fs::read_to_string("/proc/self/setgroups").is_ok_and(|said| said.trim() == "deny")
+    std::fs::read_to_string("/proc/self/setgroups").is_ok_and(|text| text.trim() == "deny")
 }
 
 /// Returns the flags for all namespaces except the network, which takes longer than all others together.
@@ -242,7 +242,8 @@ fn set_up<'scope>(
     let network = network::start(order, cpu_pin, scope, leave)?;
     let OuterIds { user, group } = outer_ids;
     let map = |file: &str, text: String| {
-        sys::tell(&format!("/proc/self/{file}"), &text).map_err(SetupError::at(format!("writing `{file}`")))
+        sys::write_file(&format!("/proc/self/{file}"), &text)
+            .map_err(SetupError::at(format!("writing `{file}`")))
     };
     map("setgroups", "deny".to_owned())?;
     map("uid_map", format!("{user} {user} 1"))?;
@@ -265,13 +266,13 @@ fn set_up<'scope>(
 /// Drops all privileges of this thread and of every process that it starts.
 fn drop_privileges(order: &Order) -> Result<(), SetupError> {
     if order.has(Mechanism::NoNewPrivileges) {
-        sys::control(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(SetupError::at("disabling new privileges"))?;
+        sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(SetupError::at("disabling new privileges"))?;
     }
     if order.has(Mechanism::Capabilities) {
         sys::drop_capabilities().map_err(SetupError::at("dropping capabilities"))?;
     }
     // Processes inside cannot inspect this one.
-    sys::control(libc::PR_SET_DUMPABLE, 0)
+    sys::prctl(libc::PR_SET_DUMPABLE, 0)
         .map_err(SetupError::at("hiding the helper from other processes"))
         .map(drop)
 }
@@ -293,13 +294,12 @@ fn run_content_only(order: &Order, messages: &MessageWriter) -> Result<i32, Setu
     change_user(order)?;
     init::block_signals().map_err(SetupError::at("blocking signals"))?;
     if order.has(Mechanism::NoNewPrivileges) {
-        sys::control(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(SetupError::at("disabling new privileges"))?;
+        sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(SetupError::at("disabling new privileges"))?;
     }
     if rustix::process::geteuid().is_root() {
         sys::drop_capabilities().map_err(SetupError::at("dropping capabilities"))?;
     }
-    sys::control(libc::PR_SET_DUMPABLE, 0)
-        .map_err(SetupError::at("hiding the helper from other processes"))?;
+    sys::prctl(libc::PR_SET_DUMPABLE, 0).map_err(SetupError::at("hiding the helper from other processes"))?;
     match init::run(order, messages, None, || Ok(()))? {}
 }
 

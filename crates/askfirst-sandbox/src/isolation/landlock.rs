@@ -101,7 +101,7 @@ impl Ruleset {
 
     /// Allows access to a path and everything below it.
     pub(crate) fn allow(&self, path: &Path, rights: AccessRights) -> io::Result<()> {
-        let handle = sys::look(libc::AT_FDCWD, &sys::c_path(path)?)?;
+        let handle = sys::open_path(libc::AT_FDCWD, &sys::c_path(path)?)?;
         self.allow_at(handle.as_fd(), rights)
     }
 

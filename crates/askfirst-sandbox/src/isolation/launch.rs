@@ -35,7 +35,7 @@ pub struct SandboxRun {
     pub violations: Vec<Violation>,
 }
 
-/// Runs a program in a sandbox to its end. Otherwise the same as [`launch`](crate::launch).
+/// Runs a program in a sandbox to its end. Otherwise the same as [`launch`](crate::launch()).
 ///
 /// # Errors
 ///

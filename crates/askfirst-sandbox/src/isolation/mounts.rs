@@ -80,7 +80,7 @@ pub(super) fn build(order: &Order, moved: impl FnOnce(Option<Arc<KernelMounts>>)
     let made = |step: &'static str| SetupError::at::<io::Error>(step);
     let root = sys::new_mount(c"tmpfs", &[(c"mode", c"0755")], NO_SET_ID | NO_DEVICES)
         .map_err(made("creating an empty root"))?;
-    let place = sys::look(libc::AT_FDCWD, c"/proc").map_err(made("creating an empty root"))?;
+    let place = sys::open_path(libc::AT_FDCWD, c"/proc").map_err(made("creating an empty root"))?;
     sys::attach(root.as_fd(), place.as_fd()).map_err(made("attaching the root"))?;
     let ours = vec![device_of(root.as_fd()).map_err(made("inspecting the root"))?];
     sys::change_root(root.as_fd()).map_err(made("changing the root"))?;
@@ -165,7 +165,7 @@ fn pick_grant(order: &Order, grant: &Grant, mode: Mode) -> Result<OwnedFd, Setup
         return Err(failed()(io::Error::from_raw_os_error(libc::EINVAL)));
     }
     let path = sys::c_path(&grant.path).map_err(failed())?;
-    let handle = sys::look(libc::AT_FDCWD, &path).map_err(failed())?;
+    let handle = sys::open_path(libc::AT_FDCWD, &path).map_err(failed())?;
     let found = sys::stat(handle.as_fd()).map_err(failed())?;
     if found.st_mode & libc::S_IFMT == libc::S_IFLNK {
         return Err(failed()(io::Error::from_raw_os_error(libc::ELOOP)));
@@ -207,7 +207,7 @@ pub(super) fn make_devices_read_only() -> Result<(), SetupError> {
         return Ok(());
     }
     for path in DEVICES.into_iter().chain(["tty"]).map(|name| Path::new("/dev").join(name)) {
-        let device = sys::c_path(&path).and_then(|path| sys::look(libc::AT_FDCWD, &path));
+        let device = sys::c_path(&path).and_then(|path| sys::open_path(libc::AT_FDCWD, &path));
         device
             .and_then(|device| sys::set_attributes(device.as_fd(), READ_ONLY, MountScope::Mount))
             .map_err(mounting(&path))?;
@@ -218,7 +218,7 @@ pub(super) fn make_devices_read_only() -> Result<(), SetupError> {
 fn new_proc(order: &Order) -> Result<OwnedFd, SetupError> {
     let read_only = if order.has(Mechanism::Proc) { READ_ONLY } else { 0 };
     if !order.has(Mechanism::PidNamespace) {
-        let host = sys::look(libc::AT_FDCWD, c"/proc").and_then(|proc| sys::copy_tree(proc.as_fd()));
+        let host = sys::open_path(libc::AT_FDCWD, c"/proc").and_then(|proc| sys::copy_tree(proc.as_fd()));
         return host.map_err(SetupError::at("mounting `/proc`"));
     }
     sys::new_mount(c"proc", &[], read_only | NO_SET_ID | NO_DEVICES | NO_PROGRAMS)
@@ -244,7 +244,7 @@ impl TreeBuilder<'_> {
     /// Opens the place at a path. Creates it if it is missing, but only in our own file systems.
     fn place(&self, path: &Path, kind: EntryKind) -> io::Result<OwnedFd> {
         let relative = relative(path)?;
-        match sys::look(self.root.as_raw_fd(), &relative) {
+        match sys::open_path(self.root.as_raw_fd(), &relative) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
             found => return found,
         }
@@ -266,7 +266,7 @@ impl TreeBuilder<'_> {
 
     fn step(&self, at: BorrowedFd<'_>, name: &OsStr, kind: EntryKind) -> io::Result<OwnedFd> {
         let name = CString::new(name.as_bytes())?;
-        match sys::look(at.as_raw_fd(), &name) {
+        match sys::open_path(at.as_raw_fd(), &name) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
             found => return found,
         }
@@ -277,7 +277,7 @@ impl TreeBuilder<'_> {
             EntryKind::Folder => sys::make_folder(at.as_raw_fd(), &name, 0o755)?,
             EntryKind::File => sys::make_file(at.as_raw_fd(), &name, 0o644)?,
         }
-        sys::look(at.as_raw_fd(), &name)
+        sys::open_path(at.as_raw_fd(), &name)
     }
 
     fn system(&mut self, parts: Vec<SystemEntry>) -> Result<(), SetupError> {
@@ -318,7 +318,7 @@ impl TreeBuilder<'_> {
         };
         let folder = match self.folders.remove(above) {
             Some(folder) => folder,
-            None if above.parent().is_none() => sys::look(self.root.as_raw_fd(), c".")?,
+            None if above.parent().is_none() => sys::open_path(self.root.as_raw_fd(), c".")?,
             None => self.place(above, EntryKind::Folder)?,
         };
         let folder: &OwnedFd = self.folders.entry(above.to_owned()).or_insert(folder);
@@ -398,7 +398,7 @@ impl TreeBuilder<'_> {
     /// If a closed folder hides the path, denies the nearest folder above it that can be reached, since the owner could
     /// open the closed folder later. Returns that folder.
     fn deny<'p>(&self, path: &'p Path, denial: Option<Denial>) -> io::Result<Option<&'p Path>> {
-        let handle = match sys::look(self.root.as_raw_fd(), &relative(path)?) {
+        let handle = match sys::open_path(self.root.as_raw_fd(), &relative(path)?) {
             Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
                 let profile = &self.order.profile;
                 let mut grants = profile.readable.iter().chain(&profile.writable);
@@ -458,7 +458,7 @@ impl TreeBuilder<'_> {
             let mut names = PROC_COVERED.into_iter().chain(of_root.into_iter().flatten()).peekable();
             let mut cover = None;
             while let Some(name) = names.next() {
-                if names.peek().is_none() && !sys::is_there(proc.as_fd(), name)? {
+                if names.peek().is_none() && !sys::exists(proc.as_fd(), name)? {
                     break;
                 }
                 let with = cover.take().map_or_else(|| self.new_cover(EntryKind::File), Ok)?;
@@ -480,7 +480,7 @@ impl TreeBuilder<'_> {
 
 /// Detaches the old tree, so that nothing in it can be reached any more.
 pub(super) fn detach_old_tree() -> Result<(), SetupError> {
-    sys::leave_old_root().map_err(SetupError::at("detaching the old root"))
+    sys::detach_old_root().map_err(SetupError::at("detaching the old root"))
 }
 
 /// Returns the path relative to the root.

@@ -37,7 +37,7 @@ pub(super) fn start<'scope>(
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1)
     };
-    let proc = sys::look(libc::AT_FDCWD, c"/proc").map_err(SetupError::at("creating the network"))?;
+    let proc = sys::open_path(libc::AT_FDCWD, c"/proc").map_err(SetupError::at("creating the network"))?;
     let own = match order.profile.network {
         Network::Own => order.has(Mechanism::NetworkNamespace),
         Network::Shared => false,
@@ -55,9 +55,9 @@ pub(super) fn start<'scope>(
 }
 
 fn create(proc: &OwnedFd) -> Result<File, SetupError> {
-    sys::leave_network().map_err(SetupError::at("creating the network"))?;
+    sys::unshare_network().map_err(SetupError::at("creating the network"))?;
     sys::raise_loopback().map_err(SetupError::at("enabling the loopback device"))?;
-    sys::own_network(proc.as_fd()).map_err(SetupError::at("creating the network"))
+    sys::open_own_network(proc.as_fd()).map_err(SetupError::at("creating the network"))
 }
 
 impl<'scope> NetworkSetup<'scope> {

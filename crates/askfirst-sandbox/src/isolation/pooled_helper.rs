@@ -112,7 +112,7 @@ fn check_reusable(order: &Order) -> Result<(), SetupError> {
 /// Installs the three standard streams.
 fn install_streams(ends: [BorrowedFd<'_>; 3]) -> Result<(), SetupError> {
     for (at, from) in (0..).zip(ends) {
-        sys::put(from, at).map_err(SetupError::at("installing the streams"))?;
+        sys::dup_to(from, at).map_err(SetupError::at("installing the streams"))?;
     }
     Ok(())
 }

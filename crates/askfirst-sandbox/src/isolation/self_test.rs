@@ -19,9 +19,9 @@ pub(super) fn run(order: &Order) -> Result<(), SetupError> {
     let failed = SetupError::at::<io::Error>;
     must(
         "`no_new_privs`",
-        sys::control(libc::PR_GET_NO_NEW_PRIVS, 0).map_err(failed("testing the sandbox"))? == 1,
+        sys::prctl(libc::PR_GET_NO_NEW_PRIVS, 0).map_err(failed("testing the sandbox"))? == 1,
     )?;
-    must("the filter", sys::control(libc::PR_GET_SECCOMP, 0).map_err(failed("testing the sandbox"))? == 2)?;
+    must("the filter", sys::prctl(libc::PR_GET_SECCOMP, 0).map_err(failed("testing the sandbox"))? == 2)?;
     must("capabilities", sys::capabilities().map_err(failed("testing the sandbox"))? == 0)?;
     // SAFETY: no memory is passed.
     let socket = unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0) };

@@ -35,7 +35,7 @@ pub(super) fn reopen_devices() -> Result<(), SetupError> {
         for (stream, is) in devices_among_streams()? {
             for name in DEVICES {
                 let path = format!("/dev/{name}");
-                let inside = sys::look(libc::AT_FDCWD, &sys::c_path(path.as_ref())?)?;
+                let inside = sys::open_path(libc::AT_FDCWD, &sys::c_path(path.as_ref())?)?;
                 let inside = sys::stat(inside.as_fd())?;
                 if inside.st_mode & libc::S_IFMT == libc::S_IFCHR && inside.st_rdev == is.st_rdev {
                     reopen(stream, &path)?;
@@ -59,7 +59,7 @@ fn reopen(stream: BorrowedFd<'_>, path: &str) -> io::Result<()> {
         .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
         .open(path)?;
     rustix::fs::fcntl_setfl(&opened, flags & (OFlags::APPEND | OFlags::NONBLOCK))?;
-    sys::put(opened.as_fd(), stream.as_raw_fd())
+    sys::dup_to(opened.as_fd(), stream.as_raw_fd())
 }
 
 /// Reopens terminals through read-only copies of their mounts, on which devices can still be written.
@@ -92,7 +92,7 @@ pub(super) fn reopen_terminals() -> Result<(), SetupError> {
 fn read_only_copy(stream: BorrowedFd<'_>, is: &libc::stat) -> io::Result<Option<OwnedFd>> {
     let named = fs::read_link(format!("/proc/self/fd/{}", stream.as_raw_fd()))?;
     for path in [named.as_path(), Path::new("/dev/console")] {
-        let Ok(handle) = sys::look(libc::AT_FDCWD, &sys::c_path(path)?) else { continue };
+        let Ok(handle) = sys::open_path(libc::AT_FDCWD, &sys::c_path(path)?) else { continue };
         let found = sys::stat(handle.as_fd())?;
         if (found.st_dev, found.st_ino) == (is.st_dev, is.st_ino) {
             let copy = sys::copy_tree(handle.as_fd())?;

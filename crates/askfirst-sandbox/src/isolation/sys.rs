@@ -30,7 +30,7 @@ pub(crate) fn c_path(path: &Path) -> io::Result<CString> {
 }
 
 /// Opens a handle on a path without following any link. It does not read the file and does not block.
-pub(crate) fn look(at: RawFd, path: &CStr) -> io::Result<OwnedFd> {
+pub(crate) fn open_path(at: RawFd, path: &CStr) -> io::Result<OwnedFd> {
     // SAFETY: all zero is a valid value of this plain structure.
     let mut how: libc::open_how = unsafe { mem::zeroed() };
     how.flags = (libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC) as u64;
@@ -144,7 +144,7 @@ pub(crate) fn change_root(to: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// Detaches the old root after [`change_root`].
-pub(crate) fn leave_old_root() -> io::Result<()> {
+pub(crate) fn detach_old_root() -> io::Result<()> {
     // SAFETY: both paths are NUL-terminated.
     unsafe {
         check(libc::umount2(c".".as_ptr(), libc::MNT_DETACH).into())?;
@@ -155,7 +155,7 @@ pub(crate) fn leave_old_root() -> io::Result<()> {
 /// Forks this process. The child has new namespaces of the given kinds. Returns 0 in the child.
 ///
 /// Only for a process with a single thread.
-pub(crate) fn split(namespaces: c_int) -> io::Result<libc::pid_t> {
+pub(crate) fn fork_into(namespaces: c_int) -> io::Result<libc::pid_t> {
     let flags = c_ulong::from((namespaces | libc::SIGCHLD) as u32);
     // SAFETY: without a stack and CLONE_VM this is `fork`, and there is only one thread.
     let pid = check(unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) })?;
@@ -163,7 +163,7 @@ pub(crate) fn split(namespaces: c_int) -> io::Result<libc::pid_t> {
 }
 
 /// Duplicates a descriptor to a fixed number. Programs started later inherit it.
-pub(crate) fn put(from: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
+pub(crate) fn dup_to(from: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
     // SAFETY: no memory is passed. A descriptor that was open at this number belongs to the caller.
     check(unsafe { libc::dup2(from.as_raw_fd(), at) }.into()).map(drop)
 }
@@ -174,14 +174,14 @@ pub(crate) fn close(fd: RawFd) {
     unsafe { libc::close(fd) };
 }
 
-pub(crate) fn control(option: c_int, argument: c_ulong) -> io::Result<c_int> {
+pub(crate) fn prctl(option: c_int, argument: c_ulong) -> io::Result<c_int> {
     // SAFETY: used only with options that take numbers.
     let result = check(unsafe { libc::prctl(option, argument, 0, 0, 0) }.into())?;
     c_int::try_from(result).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
 /// Whether no process holds the other end of a pipe any more.
-pub(crate) fn is_alone(pipe: RawFd) -> bool {
+pub(crate) fn is_peer_gone(pipe: RawFd) -> bool {
     let mut poll = libc::pollfd { fd: pipe, events: 0, revents: 0 };
     // SAFETY: the array has one entry, as the count says.
     unsafe { libc::poll(&mut poll, 1, 0) };
@@ -193,7 +193,7 @@ pub(crate) fn is_alone(pipe: RawFd) -> bool {
 pub(crate) fn drop_capabilities() -> io::Result<()> {
     if !rustix::process::geteuid().is_root()
         && capabilities()? == 0
-        && control(libc::PR_GET_NO_NEW_PRIVS, 0)? == 1
+        && prctl(libc::PR_GET_NO_NEW_PRIVS, 0)? == 1
     {
         return Ok(());
     }
@@ -204,7 +204,7 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
     }
     const VERSION_3: u32 = 0x2008_0522;
     for capability in 0..64 {
-        match control(libc::PR_CAPBSET_DROP, capability) {
+        match prctl(libc::PR_CAPBSET_DROP, capability) {
             Ok(_) => {}
             // The number is beyond the last capability that the kernel knows.
             Err(cause) if cause.raw_os_error() == Some(libc::EINVAL) && capability > 30 => break,
@@ -213,7 +213,7 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
     }
     // Root loses its special treatment, and the bits are locked.
     const SECURE: c_ulong = 0b1110_1111;
-    control(libc::PR_SET_SECUREBITS, SECURE)?;
+    prctl(libc::PR_SET_SECUREBITS, SECURE)?;
     let (header, none) = (Header { version: VERSION_3, pid: 0 }, [[0_u32; 3]; 2]);
     // SAFETY: version 3 takes two structures of three numbers each.
     check(unsafe { libc::syscall(libc::SYS_capset, &header, none.as_ptr()) }).map(drop)
@@ -230,7 +230,7 @@ pub(crate) fn capabilities() -> io::Result<u64> {
 }
 
 /// Marks all descriptors from this number on as close-on-exec.
-pub(crate) fn close_from(first: c_uint) -> io::Result<()> {
+pub(crate) fn close_on_exec_from(first: c_uint) -> io::Result<()> {
     let flags = libc::CLOSE_RANGE_CLOEXEC;
     // SAFETY: nothing is closed before the exec.
     check(unsafe { libc::syscall(libc::SYS_close_range, first, c_uint::MAX, flags) }).map(drop)
@@ -261,7 +261,7 @@ pub(crate) fn stat(of: BorrowedFd<'_>) -> io::Result<libc::stat> {
 }
 
 /// Whether a name exists in a folder.
-pub(crate) fn is_there(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<bool> {
+pub(crate) fn exists(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<bool> {
     // SAFETY: the name is NUL-terminated.
     match check(unsafe { libc::faccessat(folder.as_raw_fd(), name.as_ptr(), libc::F_OK, 0) }.into()) {
         Ok(_) => Ok(true),
@@ -271,19 +271,19 @@ pub(crate) fn is_there(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<bool> 
 }
 
 /// Writes a text to a small file of the kernel.
-pub(crate) fn tell(path: &str, text: &str) -> io::Result<()> {
+pub(crate) fn write_file(path: &str, text: &str) -> io::Result<()> {
     use std::io::Write;
     std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
 }
 
 /// Moves this thread, and what it starts, into a new network namespace.
-pub(crate) fn leave_network() -> io::Result<()> {
+pub(crate) fn unshare_network() -> io::Result<()> {
     // SAFETY: no memory is passed.
     check(unsafe { libc::unshare(libc::CLONE_NEWNET) }.into()).map(drop)
 }
 
 /// Opens the network namespace of this thread, through a handle on `/proc`.
-pub(crate) fn own_network(proc: BorrowedFd<'_>) -> io::Result<std::fs::File> {
+pub(crate) fn open_own_network(proc: BorrowedFd<'_>) -> io::Result<std::fs::File> {
     let (path, flags) = (c"thread-self/ns/net", libc::O_RDONLY | libc::O_CLOEXEC);
     // SAFETY: the path is NUL-terminated.
     owned(unsafe { libc::openat(proc.as_raw_fd(), path.as_ptr(), flags) }.into()).map(Into::into)
@@ -332,7 +332,7 @@ pub(crate) fn change_user(user: u32, group: u32) -> io::Result<()> {
 }
 
 /// Drops all supplementary groups. Only root may do this.
-pub(crate) fn leave_groups() -> io::Result<()> {
+pub(crate) fn drop_groups() -> io::Result<()> {
     // SAFETY: an empty list needs no memory.
     check(unsafe { libc::setgroups(0, ptr::null()) }.into()).map(drop)
 }

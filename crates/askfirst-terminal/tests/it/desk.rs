@@ -44,7 +44,6 @@ pub(crate) struct Desk {
     seat: Seat,
     typed_ahead: Vec<u8>,
     raw: bool,
-    program: PathBuf,
 }
 
 /// The output of the program so far.
@@ -124,7 +123,6 @@ impl Desk {
             seat: Seat::Stdin,
             typed_ahead: Vec::new(),
             raw: false,
-            program: program(),
         }
     }
 
@@ -236,16 +234,16 @@ impl Desk {
         let mut command = match self.seat {
             Seat::OutlivesHangUp => {
                 let mut sh = Command::new("sh");
-                sh.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(&self.program);
+                sh.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(program());
                 sh
             }
             // In the background of a script, tests ignore signals, and the program would inherit that.
             Seat::Stdin | Seat::Controlling | Seat::None if ignores_signals() => {
                 let mut env = Command::new("env");
-                env.arg("--default-signal=HUP,INT,QUIT,TERM,USR1").arg(&self.program);
+                env.arg("--default-signal=HUP,INT,QUIT,TERM,USR1").arg(program());
                 env
             }
-            Seat::Stdin | Seat::Controlling | Seat::None => Command::new(&self.program),
+            Seat::Stdin | Seat::Controlling | Seat::None => Command::new(program()),
         };
         let child = command
             .args(["--session", session])

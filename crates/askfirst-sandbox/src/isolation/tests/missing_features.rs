@@ -26,7 +26,7 @@ pub(super) fn play(lacks: &str, least: &str) {
         "nothing" => Filter::imitating_machine_without(&[], None),
         other => panic!("{other}"),
     };
-    sys::control(libc::PR_SET_NO_NEW_PRIVS, 1).unwrap();
+    sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1).unwrap();
     filter.enforce(Notification::Off).unwrap();
     let least = match least {
         "full" => Tier::Full,
@@ -51,7 +51,6 @@ fn full_tier_works_on_this_machine() {
     }
 }
 
-// invariant: 4
 #[test]
 fn no_tier_works_without_landlock() {
     for least in ["full", "content-only"] {
@@ -82,7 +81,6 @@ fn full_tier_fails_without_mount_attributes() {
     assert_eq!(on_a_machine_without("mounts", "content-only"), "works: content-only");
 }
 
-// invariant: 4
 #[test]
 fn full_tier_fails_without_networks_or_threads() {
     let said = on_a_machine_without("networks", "full");
