@@ -60,7 +60,7 @@ impl Row {
 
 /// The verdict about a whole line.
 #[derive(Debug)]
-pub struct Judged {
+pub struct Judged<'s> {
     /// One verdict for each of `starts`, in the same order.
     pub rows: Vec<Row>,
     /// Reasons that concern the text as a whole, each with the part that it is about.
@@ -74,10 +74,10 @@ pub struct Judged {
     /// The roots that it would write.
     pub writes: Vec<String>,
     /// Every program that it would start.
-    pub starts: Vec<Start>,
+    pub starts: Vec<&'s Start>,
 }
 
-impl Judged {
+impl<'s> Judged<'s> {
     /// Leaves out what a program may turn out to be where nothing else would be said about it.
     pub(crate) fn leave_out_repeats(&mut self) {
         if !self.starts.iter().any(|start| start.turned) {
@@ -85,15 +85,15 @@ impl Judged {
         }
         let starts = std::mem::take(&mut self.starts);
         let rows = std::mem::take(&mut self.rows);
-        let all: Vec<(Start, Row)> = starts.into_iter().zip(rows).collect();
-        let same = |(one, said): &(Start, Row), (other, again): &(Start, Row)| {
+        let all: Vec<(&'s Start, Row)> = starts.into_iter().zip(rows).collect();
+        let same = |(one, said): &(&Start, Row), (other, again): &(&Start, Row)| {
             one.span == other.span
                 && one.text == other.text
                 && one.via == other.via
                 && said.reasons == again.reasons
                 && said.streams == again.streams
         };
-        let repeats = |at: usize, it: &(Start, Row)| {
+        let repeats = |at: usize, it: &(&Start, Row)| {
             // The one that it may turn out from stands behind it.
             it.0.turned && all.iter().skip(at + 1).any(|other| same(it, other))
         };
@@ -108,7 +108,7 @@ impl Judged {
 
     /// Each program with its verdict.
     pub fn each(&self) -> impl Iterator<Item = (&Start, &Row)> {
-        self.starts.iter().zip(&self.rows)
+        self.starts.iter().copied().zip(&self.rows)
     }
 
     /// The strictest approval of the whole line.

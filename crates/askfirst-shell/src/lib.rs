@@ -6,6 +6,7 @@
 //! no I/O of its own: the caller hands in the file system as a [`World`].
 
 mod aliases;
+mod assumptions;
 mod deciding;
 mod examples;
 mod fill;

@@ -31,7 +31,7 @@ pub struct CommandCall<'a> {
     pub by_shell: bool,
 }
 
-impl Judged {
+impl Judged<'_> {
     /// The payload of a request about this line.
     #[must_use]
     pub fn payload(&self, call: CommandCall<'_>) -> Value {
@@ -131,8 +131,8 @@ fn is_special(reason: &Reason) -> bool {
 }
 
 /// The one program of a line that does nothing else.
-fn alone<'a>(call: CommandCall<'_>, judged: &'a Judged) -> Option<(&'a Start, &'a Used)> {
-    let [start] = judged.starts.as_slice() else { return None };
+fn alone<'a>(call: CommandCall<'_>, judged: &'a Judged<'_>) -> Option<(&'a Start, &'a Used)> {
+    let [start] = *judged.starts.as_slice() else { return None };
     let used = start.used.as_ref().filter(|_| start.kind == Kind::Program)?;
     let plain = judged.whole.is_empty()
         && start.text == call.text.trim()

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use askfirst::Approval;
 
+use crate::assumptions::{Assumptions, Recorder};
 use crate::judged::Judged;
 use crate::open;
 use crate::reach::{self, Masked, Reach};
-use crate::real;
+use crate::real::real;
 use crate::roots::Roots;
 use crate::rules::Layer;
 use crate::start::Opened;
@@ -16,29 +17,63 @@ use crate::verdict::Judge;
 use crate::world::World;
 
 /// A command line, or a program with its words, read into everything that it would start.
+///
+/// The reading expands variables and wildcards, so it depends on the file system. [`Script::still_holds`] says whether
+/// another reading would have the same result.
 #[derive(Debug)]
 pub struct Script {
-    pub(crate) text: String,
-    pub(crate) folder: PathBuf,
-    pub(crate) opened: Opened,
+    text: String,
+    /// The folder as the caller named it.
+    named: PathBuf,
+    /// The folder without links.
+    folder: PathBuf,
+    opened: Opened,
+    assumptions: Assumptions,
 }
 
 impl Script {
     /// Reads a command line that runs in `folder`.
     #[must_use]
     pub fn of_line(text: &str, folder: &Path, world: &dyn World) -> Self {
-        let folder = real::real(folder, world).unwrap_or_else(|| folder.to_owned());
-        let opened = open::open_text(text, &folder, world);
-        Self { text: text.to_owned(), folder, opened }
+        Self::read(text, folder, world, |folder, world| open::open_text(text, folder, world))
     }
 
     /// Reads a program with its words, which no shell sees. `text` is how a shell would read them.
     #[must_use]
     pub fn of_words(words: &[String], text: &str, folder: &Path, world: &dyn World) -> Self {
-        let folder = real::real(folder, world).unwrap_or_else(|| folder.to_owned());
-        let opened = open::open_words(words, text, &folder, world);
-        Self { text: text.to_owned(), folder, opened }
+        Self::read(text, folder, world, |folder, world| open::open_words(words, text, folder, world))
     }
+
+    fn read(
+        text: &str,
+        named: &Path,
+        world: &dyn World,
+        open: impl FnOnce(&Path, &dyn World) -> Opened,
+    ) -> Self {
+        let folder = located(named, world);
+        let recorder = Recorder::new(world);
+        let opened = open(&folder, &recorder);
+        let assumptions = recorder.finish();
+        Self { text: text.to_owned(), named: named.to_owned(), folder, opened, assumptions }
+    }
+
+    /// The text that was read.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the file system gives the same answers as when the line was read. If so, another reading would have
+    /// the same result. If there were too many answers to keep, this is false.
+    #[must_use]
+    pub fn still_holds(&self, world: &dyn World) -> bool {
+        located(&self.named, world) == self.folder && self.assumptions.hold(world)
+    }
+}
+
+/// A folder without links. One whose links go in circles stays as it is.
+fn located(folder: &Path, world: &dyn World) -> PathBuf {
+    real(folder, world).unwrap_or_else(|| folder.to_owned())
 }
 
 /// What a config says about commands.
@@ -55,7 +90,13 @@ pub struct ShellPolicy {
 impl ShellPolicy {
     /// Judges a command line on the file system and the roots as they are now.
     #[must_use]
-    pub fn judge(&self, script: Script, world: &dyn World, roots: &dyn Roots, masked: Masked) -> Judged {
+    pub fn judge<'s>(
+        &self,
+        script: &'s Script,
+        world: &dyn World,
+        roots: &dyn Roots,
+        masked: Masked,
+    ) -> Judged<'s> {
         let layers = std::iter::once(&self.main).chain(&self.floors);
         let outside =
             layers.filter_map(|layer| Some((layer.outside_roots?, layer.origin("shell.outside_roots"))));
@@ -70,9 +111,8 @@ impl ShellPolicy {
             left: Cell::new(reach::MAX_WALK),
             seen: RefCell::default(),
         };
-        let Script { text, folder, opened } = script;
         let (main, floors, network) = (&self.main, self.floors.as_slice(), self.network);
-        let judge = Judge { main, floors, reach, cwd: &folder, network };
-        judge.judge(&text, opened)
+        let judge = Judge { main, floors, reach, cwd: &script.folder, network };
+        judge.judge(&script.text, &script.opened)
     }
 }

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::line;
 use super::line::tree::{Assignment, Command, Exported, Line, Piece, Stdin, Step, Way, Word};
 use super::paths::word_text;
 use super::programs::used::Used;
@@ -95,9 +96,16 @@ pub(super) struct Opened {
     pub(super) gaps: Vec<(Range<usize>, String)>,
     /// Texts that took a parser: an automatic allow needs a second one to agree.
     pub(super) parsed: Vec<(String, Line)>,
+    /// Whether the second parser agrees on all of them. It runs only when the answer matters.
+    confirmed: OnceLock<bool>,
 }
 
 impl Opened {
+    /// Whether a second parser reads all of the parsed texts in the same way.
+    pub(super) fn confirmed(&self) -> bool {
+        *self.confirmed.get_or_init(|| self.parsed.iter().all(|(text, line)| line::confirm(text, line)))
+    }
+
     /// Whether parts of the text run more than once, later than they stand, or at the same time.
     pub(super) fn repeats(&self) -> bool {
         let mut commands = self.parsed.iter().flat_map(|(_, line)| &line.commands);

@@ -38,7 +38,7 @@ pub(super) struct Judge<'a> {
 
 impl Judge<'_> {
     /// Judges everything that a text would start.
-    pub(super) fn judge(&self, text: &str, opened: Opened) -> Judged {
+    pub(super) fn judge<'s>(&self, text: &str, opened: &'s Opened) -> Judged<'s> {
         let mut judged = Judged {
             rows: Vec::new(),
             whole: Vec::new(),
@@ -48,12 +48,12 @@ impl Judge<'_> {
             writes: Vec::new(),
             starts: Vec::new(),
         };
-        self.judge_whole(text, &opened, &mut judged);
+        self.judge_whole(text, opened, &mut judged);
         let mut before = Before::default();
         let mut heard = Vec::with_capacity(opened.starts.len());
         judged.rows.reserve_exact(opened.starts.len());
         for (at, start) in opened.starts.iter().enumerate() {
-            let (row, speaks, touched) = self.judge_start(at, start, &opened, &mut judged, &mut before);
+            let (row, speaks, touched) = self.judge_start(at, start, opened, &mut judged, &mut before);
             judged.rows.push(row);
             heard.push((speaks, touched));
         }
@@ -67,20 +67,16 @@ impl Judge<'_> {
         for (at, row) in judged.rows.iter_mut().enumerate() {
             self.streams(at, &opened.starts, &heard, row);
         }
-        if judged.approval() == Approval::None {
-            for (text, line) in &opened.parsed {
-                if !line::confirm(text, line) {
-                    let why = "askfirst's two parsers read this line differently";
-                    judged.whole.push((0..0, Reason::new(Approval::Required, why)));
-                }
-            }
+        if judged.approval() == Approval::None && !opened.confirmed() {
+            let why = "askfirst's two parsers read this line differently";
+            judged.whole.push((0..0, Reason::new(Approval::Required, why)));
         }
         judged.basis.sort();
         judged.basis.dedup();
         judged.basis.push(["verdict: ", judged.approval().as_str()].concat());
         judged.writes.sort();
         judged.writes.dedup();
-        judged.starts = opened.starts;
+        judged.starts = opened.starts.iter().collect();
         judged.leave_out_repeats();
         judged
     }

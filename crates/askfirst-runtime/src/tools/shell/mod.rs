@@ -6,6 +6,7 @@
 
 mod jobs;
 mod run;
+mod scripts;
 mod show;
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,7 @@ use askfirst::ports::Launcher;
 use askfirst::toolset::BoxFuture;
 use askfirst::{
     Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Because, Fact, Invocation, Shown,
-    ToolDefinition, ToolError, Toolset,
+    ToolDefinition, ToolError, Toolset, View,
 };
 use askfirst_config::{Config, Disk, LayerRole};
 use askfirst_files::{FilesError, Ground, Roots, Sightings};
@@ -26,7 +27,8 @@ use askfirst_shell::{Judged, Layer, Script, ShellPolicy};
 use serde_json::Value;
 
 use run::Runner;
-use wish::{What, Wish};
+use scripts::Scripts;
+use wish::Wish;
 
 /// Why the shell tools cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +53,7 @@ struct Inner {
     disk: Disk,
     masked: Masked,
     sightings: Sightings,
+    scripts: Scripts,
     runner: Runner,
     definitions: Vec<ToolDefinition>,
 }
@@ -88,6 +91,7 @@ impl ShellToolset {
             roots,
             masked,
             sightings: Sightings::default(),
+            scripts: Scripts::default(),
             runner: Runner::new(shell, launcher),
             definitions: wish::definitions(),
         })))
@@ -95,22 +99,27 @@ impl ShellToolset {
 }
 
 impl Inner {
-    /// Judges the command of a call.
-    fn judge(&self, wish: &Wish) -> Judged {
-        let folder = self.roots.folder();
-        let folder = match wish.folder.as_os_str().is_empty() {
-            true => folder.to_owned(),
-            false => folder.join(&wish.folder),
-        };
-        let script = match &wish.what {
-            What::Line => Script::of_line(&wish.text, &folder, &self.disk),
-            What::Words(words) => Script::of_words(words, &wish.text, &folder, &self.disk),
-        };
+    /// Judges a command on the file system as it is now.
+    fn judge<'s>(&self, script: &'s Script) -> Judged<'s> {
         self.policy.judge(script, &self.disk, &Ground::new(&self.roots), self.masked)
     }
 
+    /// The command of a call that was assessed, read again only if the file system changed how it reads.
+    fn script(&self, wish: &Wish) -> Arc<Script> {
+        self.scripts.take(wish, self.roots.folder(), &self.disk)
+    }
+
     fn assess(&self, call: &ApprovalContext, wish: &Wish) -> Assessment {
-        let mut judged = self.judge(wish);
+        let script = self.scripts.read(wish, self.roots.folder(), &self.disk);
+        let assessment = self.assess_script(call, wish, &script);
+        if !matches!(assessment.view, View::Blocked(_)) {
+            self.scripts.keep(wish, script);
+        }
+        assessment
+    }
+
+    fn assess_script(&self, call: &ApprovalContext, wish: &Wish, script: &Script) -> Assessment {
+        let mut judged = self.judge(script);
         self.sightings.saw(call, std::mem::take(&mut judged.basis));
         let approval = judged.approval();
         let mut because: Vec<Because> = Vec::new();
@@ -166,7 +175,8 @@ impl Toolset for ShellToolset {
             }
             let wish = Wish::read(&name, invocation.args()).ok_or(ToolError::Unknown(name))?;
             let wish = wish.map_err(ToolError::BadArgs)?;
-            let now = inner.judge(&wish).basis;
+            // The verdict is worked out again on the file system as it is: a link may have been swapped since.
+            let now = inner.judge(&inner.script(&wish)).basis;
             match &invocation.basis {
                 Some(basis) if *basis == Value::from(now.clone()) => {}
                 Some(_) => {
@@ -202,7 +212,12 @@ impl ApprovalAware for ShellToolset {
 
     fn present(&self, call: &ApprovalContext, _: &ApprovalRequest) -> Shown {
         match Wish::read(&call.tool_name, &call.args) {
-            Some(Ok(wish)) => show::shown(&wish, &self.0.judge(&wish)),
+            Some(Ok(wish)) => {
+                let script = self.0.script(&wish);
+                let shown = show::shown(&wish, &self.0.judge(&script));
+                self.0.scripts.keep(&wish, script);
+                shown
+            }
             Some(Err(_)) | None => Shown::default(),
         }
     }

@@ -3,6 +3,7 @@
 mod hidden;
 mod memory;
 mod paths;
+mod readings;
 mod rules;
 mod running;
 
