@@ -271,7 +271,7 @@ pub enum Command {
     Log {
         #[command(subcommand)]
         command: Option<LogCommand>,
-        /// Show only the N newest entries
+        /// Show only the N newest calls, or the N newest entries with --json
         #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
         last: usize,
     },
@@ -282,7 +282,7 @@ pub enum Command {
     },
     /// Show what a project's config would loosen, and ask whether to trust it
     Trust,
-    /// Rewrite old spellings in a config
+    /// Rewrite older spellings in a config
     Migrate {
         /// Config file [default: the config in force here]
         file: Option<PathBuf>,

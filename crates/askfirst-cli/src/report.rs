@@ -5,7 +5,7 @@ use askfirst_config::fault::Fault;
 
 /// An error whose faults were already printed.
 #[derive(Debug, thiserror::Error)]
-#[error("the config has faults")]
+#[error("the config has errors")]
 pub struct Reported;
 
 /// The audit log cannot be written, so no session starts.

@@ -28,7 +28,7 @@ const ENDING: Duration = Duration::from_secs(20);
 
 /// Reads the config that the flags select.
 pub fn read_config(common: &Common) -> anyhow::Result<Config> {
-    let folder = std::env::current_dir().context("cannot find the working folder")?;
+    let folder = std::env::current_dir().context("cannot find the working directory")?;
     read_config_in(common.config.clone(), folder, Places::from_env())
 }
 
@@ -62,7 +62,7 @@ pub fn open(
     ask: impl FnOnce(Opening<'_>, Arc<dyn Approver>) -> Arc<dyn Approver>,
 ) -> anyhow::Result<Session> {
     // With a handler, a limit on the size of files is an error of the write. Without one, it ends the process.
-    signal_hook::flag::register(SIGXFSZ, Arc::default()).context("cannot watch signals")?;
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).context("cannot handle signals")?;
     let mode = match (mode.approve_all, mode.strict) {
         (true, _) => Mode::ApproveAll,
         (false, true) => Mode::Strict,
@@ -130,7 +130,7 @@ fn end_on_signals(session: &Session) -> anyhow::Result<()> {
     let (Some(launcher), controller) = (session.launcher.clone(), session.controller().clone()) else {
         return Ok(());
     };
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch signals")?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot handle signals")?;
     std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
         let mut first = None;
         for signal in signals.forever() {

@@ -82,10 +82,10 @@ pub(crate) const ARG_TYPES: &[&str] = &["string", "integer", "number", "boolean"
 /// All keys. Each key follows the section that contains it.
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
-    key("", Section, "", "What an agent's tools may do, and which calls need a person's approval."),
+    key("", Section, "", "The policy for an agent's tools: which calls may run, and which need a person's approval."),
     key("version", Version, "", "The version of this format: `1`."),
     key("default_approval", Approval, "required", "The approval for calls that neither the config nor the tool covers."),
-    key("on_denial", Word(&["return", "stop"]), "return", "What happens when a person refuses a call: `return` the refusal to the agent, or `stop` the run."),
+    key("on_denial", Word(&["return", "stop"]), "return", "The effect of a person's refusal: `return` it to the agent, or `stop` the run."),
     key("approval_timeout", Duration, "10m", "How long a request waits for an answer before the call is refused."),
     key("memory", Section, "", "The decisions that a session remembers."),
     key("memory.expire", Duration, "8h", "How long a decision is remembered."),
@@ -112,7 +112,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("sandbox.never_read", PathRules, "[]", "Gitignore rules for paths that are never read and never written."),
     key("sandbox.never_write", PathRules, "[]", "Gitignore rules for paths that are never written, in addition to the built-in list."),
     key("sandbox.require_os_sandbox", Bool, "", "Whether the OS sandbox is required. If omitted, it is used where it works."),
-    key("sandbox.os_sandbox_fallback", Word(&["fail_fast", "refuse_tools"]), "fail_fast", "What happens if the OS sandbox is required but does not work: nothing starts (`fail_fast`), or tools that start processes are refused (`refuse_tools`)."),
+    key("sandbox.os_sandbox_fallback", Word(&["fail_fast", "refuse_tools"]), "fail_fast", "The effect of a required OS sandbox that does not work: nothing starts (`fail_fast`), or tools that start processes are refused (`refuse_tools`)."),
     key("sandbox.os_sandbox_min", Word(&["full", "content-only"]), "full", "The weakest accepted tier of the OS sandbox."),
     key("sandbox.os_profile", Section, "", "Removes access that the roots grant to processes. An omitted key restricts nothing."),
     key("sandbox.os_profile.read", Paths, "", "The only paths that processes may read."),
@@ -170,7 +170,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("mcp.*.url", Text, "", "The URL of the server."),
     key("mcp.*.token_file", Path, "", "The file with the token that the server at `url` expects."),
     key("mcp.*.env", Section, "", "The environment of the program."),
-    key("mcp.*.env.pass", EnvNames, "[]", "The environment variables that the program gets."),
+    key("mcp.*.env.pass", EnvNames, "[]", "The environment variables that the program gets, besides `PATH`, `HOME`, `LANG` and `TERM`. If empty, it gets all."),
     key("mcp.*.hide_denied", Bool, "false", "Whether the list of tools omits those that are denied."),
     key("mcp.*.ask_by", Words(&["terminal", "watch", "elicitation"]), "[terminal]", "The approvers, tried in order: the `terminal` (or `askfirst watch` if there is none), only `askfirst watch`, or the MCP client by `elicitation`."),
 ];

@@ -22,7 +22,7 @@ pub use super::loosens::loosens;
 
 const FILE: &str = "trust.json";
 
-/// The reason why trust could not be recorded.
+/// The reason why the trust could not be stored.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// The path of the config is not valid UTF-8, so it cannot be stored.
@@ -37,7 +37,7 @@ pub enum TrustError {
         reason: String,
     },
     /// The trust could not be written.
-    #[error("cannot record the trust: {0}")]
+    #[error("cannot write the trust file: {0}")]
     Io(#[from] io::Error),
 }
 

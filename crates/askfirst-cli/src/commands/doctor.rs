@@ -59,15 +59,15 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     let (state, text) = writable(&ledger);
     say("audit log", state, text);
     match std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty") {
-        Ok(_) => say("terminal", State::Good, "found one to ask on".to_owned()),
+        Ok(_) => say("terminal", State::Good, "available for prompts".to_owned()),
         Err(_) => say(
             "terminal",
             State::Weak,
-            "none: calls that need approval are refused (exit code 5)".to_owned(),
+            "none: askfirst refuses calls that need approval (exit code 5)".to_owned(),
         ),
     }
     for text in NO_KERNEL {
-        say("beyond", State::Weak, (*text).to_owned());
+        say("limits", State::Weak, (*text).to_owned());
     }
     if common.json {
         crate::print::json(&found);
@@ -120,7 +120,7 @@ fn about_sandbox(config: &Config) -> Vec<(State, String)> {
             (State::Good, "every process that a tool starts runs in the sandbox")
         }
         (SandboxStatus::Missing, _) => {
-            (State::Weak, "so askfirst asks about every call that starts a process")
+            (State::Weak, "without an accepted sandbox, askfirst asks about every call that starts a process")
         }
         (SandboxStatus::Demanded, _) => {
             (State::Bad, "the config requires a sandbox, but none works: no process starts")
@@ -135,8 +135,10 @@ fn about_sandbox(config: &Config) -> Vec<(State, String)> {
         "the memory limit applies to each process (RLIMIT_DATA), not to all processes together".to_owned(),
     ));
     if is_root() {
-        let text = "as root, programs run as the owner of the roots; if root owns them, programs stay root without \
-                    capabilities, only mounts protect root's files, and the number of processes is not limited";
+        let text = "askfirst runs as root: if one ordinary user owns all roots, programs run as that user";
+        findings.push((State::Weak, text.to_owned()));
+        let text = "otherwise programs stay root without capabilities: only mounts protect root's files, and the \
+                    number of processes is not limited";
         findings.push((State::Weak, text.to_owned()));
     }
     findings

@@ -84,7 +84,7 @@ fn print_looked_at(explanation: &Explanation) {
         let found = match &looked.found {
             RuleOutcome::Decided => "decided".to_owned(),
             RuleOutcome::Holds => "applies, but another reason decided".to_owned(),
-            RuleOutcome::ConditionFails(field) => format!("`when: {field}` does not hold"),
+            RuleOutcome::ConditionFails(field) => format!("`when: {field}` does not match"),
             RuleOutcome::NotCovered => "globs do not cover this name".to_owned(),
         };
         let layer = match looked.layer {

@@ -76,7 +76,7 @@ const KINDS: [Kind; 9] = [
 
 /// Asks the questions, writes the config and asks for trust. With `print`, only prints the config with default answers.
 pub fn init(common: &Common, print: bool) -> anyhow::Result<Exit> {
-    let folder = std::env::current_dir().context("cannot find the working folder")?;
+    let folder = std::env::current_dir().context("cannot find the working directory")?;
     let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| folder.join(kind.sign).is_file()).collect();
     let git = folder.join(".git").exists();
     if print {

@@ -5,10 +5,12 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use askfirst::Cause;
 use askfirst_config::Places;
 use askfirst_display::escape::escaped_line;
 use askfirst_runtime::ledger::{Entry, Filter, find, read, verify as check};
 use askfirst_runtime::tools::catalog::ledger_path;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::Common;
@@ -144,7 +146,9 @@ fn add_entry(call: &mut LoggedCall, entry: &Entry) {
             let of_refusal = |key| refusal.and_then(|refusal| refusal.get(key)).and_then(Value::as_str);
             let note = of_refusal("note").map(|note| format!(": {note}")).unwrap_or_default();
             let why = format!("{}{note}", of_refusal("reason").unwrap_or_default());
-            call.decided = Some((approved, text("cause").replace('_', " "), why));
+            let cause = entry.fields.get("cause").and_then(|cause| Cause::deserialize(cause).ok());
+            let cause = cause.map_or_else(|| text("cause"), |cause| cause.to_string());
+            call.decided = Some((approved, cause, why));
         }
         "executed" => call.ended = Some(text("ended")),
         _ => {}

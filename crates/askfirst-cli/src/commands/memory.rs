@@ -19,7 +19,7 @@ pub fn list(common: &Common) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     if found.iter().all(|session| session.remembered.is_empty()) {
-        out(&format!("no remembered decisions ({} running sessions)", found.len()));
+        out(&format!("no remembered decisions ({})", counted(found.len() as u64, "running session")));
     }
     for session in &found {
         for entry in &session.remembered {

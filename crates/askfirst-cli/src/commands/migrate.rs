@@ -1,4 +1,4 @@
-//! `migrate`: rewrites old spellings in a config.
+//! `migrate`: rewrites older spellings in a config.
 
 use std::path::PathBuf;
 

@@ -24,7 +24,7 @@ const NOT_STARTED: u8 = 125;
 /// Runs the program and returns its exit code.
 pub fn sandbox(common: &Common, flags: &SandboxFlags, command: &[OsString]) -> anyhow::Result<Exit> {
     let mut config = read_config(common)?;
-    let folder = std::env::current_dir().context("cannot find the working folder")?;
+    let folder = std::env::current_dir().context("cannot find the working directory")?;
     let shell = config.main.shell.clone().unwrap_or_default();
     narrow(&mut config, flags)?;
     let launcher = Arc::new(SandboxLauncher::new(config));
@@ -63,7 +63,7 @@ fn end_on_signals(
     }
     let ignored = ignored();
     let ending = ending.iter().filter(|signal| ignored & (1 << (**signal - 1)) == 0);
-    let mut signals = Signals::new(ending).context("cannot watch signals")?;
+    let mut signals = Signals::new(ending).context("cannot handle signals")?;
     let ended_by = Arc::new(AtomicI32::new(0));
     let (noted, launcher) = (Arc::clone(&ended_by), Arc::clone(launcher));
     std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {

@@ -25,7 +25,7 @@ pub fn watch(common: &Common) -> anyhow::Result<Exit> {
     }
     let desk = Desk::open(&Places::from_env().state)?;
     let leaving = desk.leaving();
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch signals")?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot handle signals")?;
     std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
         for (count, signal) in signals.forever().enumerate() {
             if count > 0 {

@@ -24,7 +24,7 @@ pub fn serve(
     anyhow::ensure!(
         servers.len() == 1
             || (flags.upstream_token_file.is_none() && std::env::var_os(UPSTREAM_TOKEN).is_none()),
-        "one token for several servers; hint: set `token_file` for each server in the config"
+        "cannot use one token for several servers; hint: set `token_file` for each server in the config"
     );
     let targets = servers.iter().map(|server| target(server, flags)).collect::<anyhow::Result<Vec<_>>>()?;
     let opened = Opened::new(common, mode, config, servers)?;
