@@ -69,7 +69,6 @@ impl PendingCall {
         judgement: &Judgement<'_>,
         call: &Arc<ApprovalContext>,
         policy: &Policy,
-        edited_from: Option<String>,
         now: Timestamp,
     ) -> Self {
         let lost = || Refusal::new(call.tool_name.clone(), Cause::Policy, "the judge gave no answer");
@@ -84,7 +83,7 @@ impl PendingCall {
         Self {
             call_id,
             call: Arc::clone(call),
-            edited_from,
+            edited_from: None,
             ruling: Some(ruling),
             request: None,
             verdict: judgement.verdict(),

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use askfirst::ports::{Clock, Recorder};
 use askfirst::toolset::CallerThread;
 use askfirst::{
-    ApprovalContext, Cause, Invocation, Outcome, Policy, RecordedPermit, Refusal, ToolError, Toolset,
+    ApprovalContext, Cause, Invocation, Judgement, Outcome, Policy, RecordedPermit, Refusal, ToolError,
+    Toolset,
 };
 
 use crate::assess::{self, CaughtUnwind, Unknown};
@@ -21,7 +22,6 @@ use crate::call_state::{NextStep, PendingCall};
 use crate::controller::{ApprovalController, Wait};
 use crate::nested::Nested;
 use crate::observer::Observer;
-use crate::recording::Recording;
 use crate::toolset::Run;
 use askfirst_config::OnDenial;
 use askfirst_display::redact::{Mark, Redactor};
@@ -32,7 +32,6 @@ pub(crate) use numbers::numbered;
 
 /// How often askfirst asks again because the shown state has changed.
 const MAX_STALE: usize = 3;
-
 /// How often askfirst asks again because a person edited the arguments.
 const MAX_EDITS: usize = 10;
 
@@ -54,11 +53,17 @@ pub struct Pipeline {
 
 impl Pipeline {
     /// Assesses and judges a call. This changes nothing; it only reads the links in paths that a rule tests.
-    fn judge(&self, number: u64, call: ApprovalContext, edited_from: Option<String>) -> PendingCall {
+    /// `shortcut` may take the judged call off the path; see [`direct`].
+    fn judge_unless<T>(
+        &self,
+        (number, call): (u64, ApprovalContext),
+        shortcut: impl FnOnce(&Judgement<'_>, &Arc<ApprovalContext>) -> Option<T>,
+    ) -> Result<PendingCall, T> {
         let (call, assessment) = assess::look(call, &*self.toolset, &self.policy, self.unknown);
         let judgement = assess::judged(&call, &assessment, &self.policy);
-        let call_id = self.call_id(number);
-        PendingCall::new(call_id, &judgement, &call, &self.policy, edited_from, self.clock.now())
+        let pending =
+            || PendingCall::new(self.call_id(number), &judgement, &call, &self.policy, self.clock.now());
+        shortcut(&judgement, &call).map_or_else(|| Ok(pending()), Err)
     }
 
     /// Takes a judged call to its outcome, and redacts the secrets of the call in the outcome.
@@ -84,7 +89,8 @@ impl Pipeline {
             let (again, edited_from) = match call.decide(wait, &*self.clock).await {
                 NextStep::Refuse(refusal) => return self.refuse(call, refusal),
                 NextStep::JudgeEdited(_) if edits == MAX_EDITS => {
-                    return self.refuse_for(call, Cause::ApproverFailed, "it was edited again and again");
+                    let refusal = call.refusal(Cause::ApproverFailed, "it was edited again and again");
+                    return self.refuse(call, refusal);
                 }
                 NextStep::JudgeEdited(args) => {
                     edits += 1;
@@ -92,7 +98,8 @@ impl Pipeline {
                     (ApprovalContext { args, ..call.take_call() }, edited_from)
                 }
                 NextStep::Run(_) if call.is_stopped_by(&self.controller) => {
-                    return self.refuse_for(call, Cause::Cancelled, "the run was stopped");
+                    let refusal = call.refusal(Cause::Cancelled, "the run was stopped");
+                    return self.refuse(call, refusal);
                 }
                 NextStep::Run(permit) => {
                     let recorded = match self.recording().decided(call, permit) {
@@ -107,7 +114,8 @@ impl Pipeline {
                     (call.take_call(), call.edited_from.take())
                 }
             };
-            **call = self.judge(next_number(), again, edited_from).asked_again_because(changed);
+            **call = self.judge((next_number(), again)).asked_again_because(changed);
+            call.edited_from = edited_from;
             wait = batch::ask_one(self, call);
         }
     }
@@ -119,11 +127,6 @@ impl Pipeline {
             self.controller.stop_after_denial();
         }
         Outcome::Denied(self.recording().refused(call, refusal))
-    }
-
-    fn refuse_for(&self, call: &mut PendingCall, cause: Cause, reason: &str) -> Outcome {
-        let refusal = call.refusal(cause, reason);
-        self.refuse(call, refusal)
     }
 
     /// Runs exactly the call that the permit holds.
@@ -140,9 +143,5 @@ impl Pipeline {
         };
         let result = CaughtUnwind(Box::pin(running)).await;
         self.recording().executed(pending, result, invocation.walled(), started)
-    }
-
-    fn recording(&self) -> Recording<'_> {
-        Recording { recorder: &*self.recorder, clock: &*self.clock, observer: self.observer.as_deref() }
     }
 }

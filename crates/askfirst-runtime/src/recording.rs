@@ -10,12 +10,19 @@ use serde_json::Value;
 
 use crate::call_state::{Logged, PendingCall};
 use crate::observer::{Event, Observer};
+use crate::pipeline::Pipeline;
 
 /// Writes the entries of a call to the audit log, and notifies the observer.
 pub(crate) struct Recording<'a> {
     pub(crate) recorder: &'a dyn Recorder,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) observer: Option<&'a dyn Observer>,
+}
+
+impl Pipeline {
+    pub(crate) fn recording(&self) -> Recording<'_> {
+        Recording { recorder: &*self.recorder, clock: &*self.clock, observer: self.observer.as_deref() }
+    }
 }
 
 impl Recording<'_> {

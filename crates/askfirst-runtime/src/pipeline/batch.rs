@@ -2,6 +2,7 @@
 //!
 //! askfirst judges all of them before the first prompt appears. Each controller gets all of its requests at once.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use askfirst::machine::{ShownBy, Submission};
@@ -20,8 +21,7 @@ pub(crate) fn submit(
     thread: CallerThread,
 ) -> Vec<BoxFuture<'static, Outcome>> {
     let judge = |(pipeline, call): (Arc<Pipeline>, _)| {
-        let (number, call) = numbered(call);
-        let judged = pipeline.judge(number, call, None);
+        let judged = pipeline.judge(numbered(call));
         (pipeline, judged)
     };
     let mut judged: Vec<(Arc<Pipeline>, PendingCall)> = calls.into_iter().map(judge).collect();
@@ -38,10 +38,28 @@ pub(crate) fn submit_one(
     call: ApprovalContext,
     thread: CallerThread,
 ) -> impl Future<Output = Outcome> + Send {
-    let (number, call) = numbered(call);
-    let mut judged = pipeline.judge(number, call, None);
-    let wait = ask_one(&pipeline, &mut judged);
-    pipeline.finish(judged, wait, thread)
+    let judged = pipeline.judge(numbered(call));
+    pipeline.proceed(judged, thread)
+}
+
+impl Pipeline {
+    /// Assesses and judges a call that takes every step of the path.
+    pub(super) fn judge(&self, call: (u64, ApprovalContext)) -> PendingCall {
+        match self.judge_unless(call, |_, _| None::<Infallible>) {
+            Ok(pending) => pending,
+            Err(never) => match never {},
+        }
+    }
+
+    /// Asks about a judged call if needed, and takes it to its outcome.
+    pub(super) fn proceed(
+        self: Arc<Self>,
+        mut call: PendingCall,
+        thread: CallerThread,
+    ) -> impl Future<Output = Outcome> + Send {
+        let wait = ask_one(&self, &mut call);
+        self.finish(call, wait, thread)
+    }
 }
 
 /// Asks about one call, if the judge's verdict is to ask.

@@ -1,8 +1,7 @@
-//! Fast path for a call that needs no approval by a person. It has the steps of every call, but creates no future.
+//! A call whose tool the caller runs itself. If it needs neither a person nor a log entry, it may run at once.
 //!
-//! It is for tools that the caller runs itself, and only if no audit log is kept. It allows nothing that the normal
-//! path would refuse: the permit comes from the judge or the controller.
-//! Any other call goes to the normal path, which starts from an unchanged state.
+//! The pipeline judges it like every other call, and the permit comes from the judge or the controller.
+//! A call that may run at once gets no future and no state; for Python that makes it about three times cheaper.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,10 +12,8 @@ use askfirst::{
 };
 use serde_json::{Map, Value};
 
-use crate::assess;
-use crate::call_state::PendingCall;
 use crate::nested::Nested;
-use crate::pipeline::{Pipeline, batch, numbered};
+use crate::pipeline::{Pipeline, numbered};
 
 /// A call that the pipeline has accepted.
 pub enum Started {
@@ -62,25 +59,17 @@ impl Pipeline {
         late: impl FnOnce() -> Result<Map<String, Value>, E>,
     ) -> Result<Started, E> {
         let (number, call) = numbered(call);
-        let (call, assessment) = assess::look(call, &*self.toolset, &self.policy, self.unknown);
-        let judgement = assess::judged(&call, &assessment, &self.policy);
-        if let Some(permit) = self.permit_at_once(&judgement, &call) {
-            let (call, _) = permit.spend_shared();
-            return Ok(Started::Now(Running {
-                pipeline: Arc::clone(self),
-                number,
-                call,
-                nested: OnceLock::new(),
-            }));
+        match self.judge_unless((number, call), |judgement, call| self.permit_at_once(judgement, call)) {
+            Err(permit) => {
+                let (call, _) = permit.spend_shared();
+                let (pipeline, nested) = (Arc::clone(self), OnceLock::new());
+                Ok(Started::Now(Running { pipeline, number, call, nested }))
+            }
+            Ok(mut judged) => {
+                judged.know(late()?);
+                Ok(Started::OnItsWay(Box::pin(Arc::clone(self).proceed(judged, CallerThread::Busy))))
+            }
         }
-        let call_id = self.call_id(number);
-        let mut judged = PendingCall::new(call_id, &judgement, &call, &self.policy, None, self.clock.now());
-        drop(judgement);
-        // With this copy dropped, `judged` is the only owner and can add metadata without cloning the call.
-        drop(call);
-        judged.know(late()?);
-        let wait = batch::ask_one(self, &mut judged);
-        Ok(Started::OnItsWay(Box::pin(Arc::clone(self).finish(judged, wait, CallerThread::Busy))))
     }
 
     /// Returns the permit of a call that needs neither a person nor a log entry.
