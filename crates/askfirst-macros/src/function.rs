@@ -14,7 +14,7 @@ use crate::parameter::{Argument, Parameter};
 
 /// The kind of a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FunctionKind {
     /// A free function.
     Free,
     /// A method that takes `&self`.
@@ -30,7 +30,7 @@ pub(crate) struct Function {
     /// The doc comment: a text, or an expression that gives one.
     pub(crate) doc: TokenStream,
     pub(crate) asyncness: Option<syn::Token![async]>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FunctionKind,
     pub(crate) parameters: Vec<Parameter>,
     /// The span of the return type.
     pub(crate) output: Span,
@@ -57,11 +57,11 @@ impl Function {
         if marked.body.is_none() {
             faults.at(&marked.end, "a tool needs a function with a body");
         }
-        let (mut kind, mut parameters) = (Kind::Free, Vec::new());
+        let (mut kind, mut parameters) = (FunctionKind::Free, Vec::new());
         for input in &signature.inputs {
             match input {
                 FnArg::Receiver(receiver) => {
-                    kind = Kind::Method;
+                    kind = FunctionKind::Method;
                     check_receiver(receiver, &mut faults);
                 }
                 FnArg::Typed(input) => parameters.extend(faults.keep(Parameter::read(input))),

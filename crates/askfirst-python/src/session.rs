@@ -29,9 +29,9 @@ use crate::tools::{Override, Tools};
 
 /// Config, tools, controller and record around one pipeline.
 #[pyclass(frozen, weakref, module = "askfirst")]
-pub struct Session(Ours<Inner>);
+pub struct Session(Ours<SessionParts>);
 
-struct Inner {
+struct SessionParts {
     session: runtime::Session,
     tools: Arc<Tools>,
     calls: Arc<Calls>,
@@ -52,7 +52,7 @@ enum Seen {
 }
 
 /// What is known of a call besides name and arguments.
-enum Known<'a, 'py> {
+enum CallDetails<'a, 'py> {
     Metadata(Option<&'a Bound<'py, PyAny>>),
     /// What a framework knows. Most often nobody wants to hear it.
     Context(&'a Bound<'py, PyAny>),
@@ -127,7 +127,7 @@ impl Session {
         let tools = tools.ok_or_else(|| PyRuntimeError::new_err("the tools are missing"))?;
         let during = if session.ledger.is_some() { While::Detached } else { While::Attached };
         let seen = if looks { Seen::Always } else { Seen::WhenAsked };
-        Ok(Self(Ours::new(Inner {
+        Ok(Self(Ours::new(SessionParts {
             session,
             tools,
             calls,
@@ -166,7 +166,7 @@ impl Session {
         metadata: Option<Bound<'py, PyAny>>,
         assess: Option<Py<PyAny>>,
     ) -> PyResult<Ticket> {
-        self.begin(py, ready(tool_name, args, assess)?, Known::Metadata(metadata.as_ref()))
+        self.begin(py, ready(tool_name, args, assess)?, CallDetails::Metadata(metadata.as_ref()))
     }
 
     /// The same for a call that a framework knows more about: the session's `metadata_of` tells it, if anybody asks.
@@ -179,7 +179,7 @@ impl Session {
         context: Bound<'py, PyAny>,
         assess: Option<Py<PyAny>>,
     ) -> PyResult<Ticket> {
-        self.begin(py, ready(tool_name, args, assess)?, Known::Context(&context))
+        self.begin(py, ready(tool_name, args, assess)?, CallDetails::Context(&context))
     }
 
     /// Takes calls that belong together: all are judged before the first question is asked.
@@ -244,18 +244,20 @@ impl Session {
 }
 
 impl Session {
-    fn begin(&self, py: Python<'_>, ready: Ready, known: Known<'_, '_>) -> PyResult<Ticket> {
+    fn begin(&self, py: Python<'_>, ready: Ready, known: CallDetails<'_, '_>) -> PyResult<Ticket> {
         let inner = self.0.get()?;
         let Ready { mut context, call } = ready;
         let runs_here = inner.tools.runs(&context.tool_name);
         let mut late_context = None;
         match known {
-            Known::Metadata(metadata) => context.metadata = metadata_from(metadata)?,
-            Known::Context(told) if told.is_none() => {}
-            Known::Context(told) if runs_here || inner.seen == Seen::Always || call.assess.is_some() => {
+            CallDetails::Metadata(metadata) => context.metadata = metadata_from(metadata)?,
+            CallDetails::Context(told) if told.is_none() => {}
+            CallDetails::Context(told)
+                if runs_here || inner.seen == Seen::Always || call.assess.is_some() =>
+            {
                 context.metadata = inner.metadata_of(told)?;
             }
-            Known::Context(told) => late_context = Some(told),
+            CallDetails::Context(told) => late_context = Some(told),
         }
         context.id = call.id;
         // The pipeline looks for the call only if someone assesses it in Python, or if it cannot run at once.
@@ -289,7 +291,7 @@ impl Session {
     }
 }
 
-impl Inner {
+impl SessionParts {
     fn held(&self) -> impl Iterator<Item = &Held> {
         let overriding = self.overriding.as_ref().map(|overriding| &overriding.decide);
         self.tools.assess().into_iter().chain(&self.metadata_of).chain(overriding)
@@ -332,7 +334,7 @@ pub(crate) fn submit_together<'py>(
 
 fn submit<'a, 'py>(
     py: Python<'py>,
-    calls: impl Iterator<Item = (&'a Inner, Given<'py>)>,
+    calls: impl Iterator<Item = (&'a SessionParts, Given<'py>)>,
 ) -> PyResult<Vec<Ticket>> {
     let (mut contexts, mut taken) = (Vec::new(), Vec::new());
     let origin = Arc::<Origin>::default();

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::controller::{ApprovalController, Wait};
-use askfirst::machine::{Resolution, Seen};
+use askfirst::machine::{LinesSeen, Resolution};
 use askfirst::ports::{Clock, Durability};
 use askfirst::record::{CallRecord, DecidedRecord, Ending, ExecutedRecord, Record};
-use askfirst::withheld::Withheld;
+use askfirst::withheld::WithheldValues;
 use askfirst::{
     Approval, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Because, Cause, Digest, Fact,
     Judgement, Permit, Policy, Refusal, Timestamp, Verdict,
@@ -58,7 +58,7 @@ pub(crate) struct PendingCall {
     pub(crate) since: Timestamp,
     pub(crate) decision: Option<ApprovalDecision>,
     shown: Option<Digest>,
-    seen: Option<Seen>,
+    seen: Option<LinesSeen>,
     pub(crate) waited_ms: u64,
     pub(crate) logged: Logged,
 }
@@ -214,12 +214,12 @@ impl PendingCall {
                     Cause::Memory => "a person said no for this session",
                     Cause::Mode => "strict mode refuses what would be asked",
                     Cause::TimeOut => "no one answered in time",
-                    Cause::NobodyToAsk => "it needs approval and nobody can be asked",
+                    Cause::NoOneToAsk => "it needs approval and nobody can be asked",
                     Cause::EndOfInput => "the input ended before an answer",
                     Cause::TerminalLost => "the terminal went away",
                     Cause::ApproverFailed => "the approver failed",
                     Cause::Cancelled => "it was cancelled",
-                    Cause::Policy | Cause::RecordFailed | Cause::NoWalls => "refused",
+                    Cause::Policy | Cause::RecordFailed | Cause::NoSandbox => "refused",
                 };
                 let note = decision.note.filter(|note| note != reason);
                 NextStep::Refuse(Refusal { note, ..self.refusal(decision.cause, reason) })
@@ -244,7 +244,7 @@ impl PendingCall {
         left_out
     }
 
-    fn record(&self, left_out: &[String], withheld: &Withheld<'_>) -> CallRecord {
+    fn record(&self, left_out: &[String], withheld: &WithheldValues<'_>) -> CallRecord {
         let ApprovalContext { tool_name, args, metadata, definition, resolved, id } = &*self.call;
         let call = if left_out.is_empty() {
             Arc::clone(&self.call)
@@ -280,12 +280,12 @@ impl PendingCall {
 
     pub(crate) fn requested_record(&self) -> Record {
         let left_out = self.left_out();
-        Record::Requested(Box::new(self.record(&left_out, &Withheld::of(&self.call.args, &left_out))))
+        Record::Requested(Box::new(self.record(&left_out, &WithheldValues::of(&self.call.args, &left_out))))
     }
 
     pub(crate) fn decided_record(&self, cause: Cause, refusal: Option<&Refusal>) -> Record {
         let left_out = self.left_out();
-        let withheld = Withheld::of(&self.call.args, &left_out);
+        let withheld = WithheldValues::of(&self.call.args, &left_out);
         let without = |text: &String| withheld.text(text);
         Record::Decided(Box::new(DecidedRecord {
             call: self.record(&left_out, &withheld),
@@ -338,7 +338,7 @@ impl PendingCall {
 }
 
 /// Removes the values of excluded arguments from the reasons.
-fn told(because: &[Because], withheld: &Withheld<'_>) -> Vec<Because> {
+fn told(because: &[Because], withheld: &WithheldValues<'_>) -> Vec<Because> {
     because
         .iter()
         .map(|because| Because { text: withheld.text(&because.text).into(), ..because.clone() })

@@ -139,7 +139,7 @@ impl Pipeline {
             self.toolset.call(invocation.clone()).await
         };
         let result = CaughtUnwind(Box::pin(running)).await;
-        self.recording().executed(pending, result, invocation.walled(), started)
+        self.recording().executed(pending, result, invocation.sandbox_report(), started)
     }
 
     fn recording(&self) -> Recording<'_> {

@@ -1,8 +1,8 @@
 //! Writes what happens to a call to the audit log, before and after the call runs.
 
-use askfirst::ports::{Clock, Durability, Keeps, Recorder, Walled};
+use askfirst::ports::{Clock, Durability, Recorder, Retention, SandboxReport};
 use askfirst::record::{Ending, ExecutedRecord, Record};
-use askfirst::withheld::Withheld;
+use askfirst::withheld::WithheldValues;
 use askfirst::{
     ApprovalDecision, Cause, Digest, Outcome, Permit, RecordedPermit, Refusal, Timestamp, ToolError,
 };
@@ -21,7 +21,7 @@ pub(crate) struct Recording<'a> {
 impl Recording<'_> {
     /// Whether no one keeps or sees entries, so that none need be made.
     fn is_idle(&self) -> bool {
-        self.recorder.keeps() == Keeps::Nothing && self.observer.is_none()
+        self.recorder.keeps() == Retention::Nothing && self.observer.is_none()
     }
 
     fn notify(&self, call: &PendingCall, record: &Record, value: Option<&Value>) {
@@ -35,7 +35,7 @@ impl Recording<'_> {
 
     /// Before a person is asked.
     pub(crate) fn requested(&self, call: &mut PendingCall) -> Result<(), Refusal> {
-        if self.recorder.keeps() == Keeps::Nothing {
+        if self.recorder.keeps() == Retention::Nothing {
             return Ok(());
         }
         self.recorder
@@ -105,7 +105,7 @@ impl Recording<'_> {
         &self,
         call: &mut PendingCall,
         result: Result<Value, ToolError>,
-        walled: Option<&Walled>,
+        report: Option<&SandboxReport>,
         started: Timestamp,
     ) -> Outcome {
         call.logged = Logged::Everything;
@@ -130,7 +130,7 @@ impl Recording<'_> {
                 ToolError::BadArgs(_) => call.call.args.keys().cloned().collect(),
                 _ => call.left_out(),
             };
-            Withheld::of(&call.call.args, &left_out).text(&error.to_string())
+            WithheldValues::of(&call.call.args, &left_out).text(&error.to_string())
         });
         let record = Record::Executed(ExecutedRecord {
             call_id: call.call_id.clone(),
@@ -138,7 +138,7 @@ impl Recording<'_> {
             ended,
             result: result.as_ref().ok().map(|value| Digest::of(askfirst::json::canonical(value))),
             error,
-            walled: walled.cloned(),
+            walled: report.cloned(),
             took_ms: self.clock.now().0.saturating_sub(started.0),
         });
         if let Err(e) = self.recorder.record(&record, call.durability()) {

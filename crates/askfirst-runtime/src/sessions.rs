@@ -11,7 +11,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use askfirst::{MemoryId, Remembered};
+use askfirst::{MemoryId, RememberedDecision};
 use askfirst_display::redact::{Mark, Redactor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,7 +30,7 @@ enum Ask {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Said {
-    Remembered(Vec<Remembered>),
+    Remembered(Vec<RememberedDecision>),
     Revoked(bool),
 }
 
@@ -40,7 +40,7 @@ pub struct SessionMemory {
     /// The session id.
     pub session: String,
     /// The remembered decisions.
-    pub remembered: Vec<Remembered>,
+    pub remembered: Vec<RememberedDecision>,
 }
 
 /// Why the sessions could not be listed or changed.
@@ -111,7 +111,7 @@ fn answer(stream: &UnixStream, controller: &ApprovalController, redactor: &Redac
     write(stream, &said)
 }
 
-fn without_secrets(mut entry: Remembered, redactor: &Redactor) -> Remembered {
+fn without_secrets(mut entry: RememberedDecision, redactor: &Redactor) -> RememberedDecision {
     let args = entry.payload.as_object().cloned().unwrap_or_default();
     let about = redactor.about(&args);
     let clean = |text: &str| about.text_about(&args, text, Mark::Screen).left;

@@ -3,9 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use askfirst::ports::{Clock, Durability, Keeps, RecordFailed, Recorder};
+use askfirst::ports::{Clock, Durability, RecordFailed, Recorder, Retention};
 use askfirst::record::Record;
-use askfirst::toolset::{BoxFuture, CallerThread, Pinned};
+use askfirst::toolset::{BoxFuture, CallerThread, DefinitionPin};
 use askfirst::{
     ApprovalContext, ApprovalDecision, Args, Invocation, Outcome, Policy, ToolDefinition, ToolError, Toolset,
 };
@@ -231,7 +231,7 @@ impl Toolset for ApprovalToolset {
         self.0.toolset.definition(name)
     }
 
-    fn pinned(&self, name: &str) -> Option<Pinned> {
+    fn pinned(&self, name: &str) -> Option<DefinitionPin> {
         self.0.toolset.pinned(name)
     }
 }
@@ -245,8 +245,8 @@ impl Recorder for Caught {
             .unwrap_or_else(|_| Err(RecordFailed("whoever keeps it panicked".to_owned())))
     }
 
-    fn keeps(&self) -> Keeps {
-        catch_unwind(AssertUnwindSafe(|| self.0.keeps())).unwrap_or(Keeps::Everything)
+    fn keeps(&self) -> Retention {
+        catch_unwind(AssertUnwindSafe(|| self.0.keeps())).unwrap_or(Retention::Everything)
     }
 }
 
@@ -258,8 +258,8 @@ impl Recorder for Unrecorded {
         Ok(())
     }
 
-    fn keeps(&self) -> Keeps {
-        Keeps::Nothing
+    fn keeps(&self) -> Retention {
+        Retention::Nothing
     }
 }
 

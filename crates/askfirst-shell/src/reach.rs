@@ -84,14 +84,20 @@ impl Touch {
     }
 }
 
-/// Whether walls hide what is never read from a process.
+/// Whether the sandbox hides files of `never_read` from a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Masked {
     /// Nobody hides it, so a command that reads a whole folder is asked about if such a thing lies in it.
     #[default]
     No,
-    /// Walls hide it.
-    ByWalls,
+    /// The sandbox hides them.
+    BySandbox,
+}
+
+#[doc(hidden)]
+#[allow(non_upper_case_globals, reason = "this constant was a variant")]
+impl Masked {
+    pub const ByWalls: Self = Self::BySandbox;
 }
 
 /// The roots, and what holds outside them.
@@ -203,7 +209,7 @@ impl<'a> Reach<'a> {
         if self.roots.places().iter().any(|root| *root != real && root.starts_with(real)) {
             raise(format!("`{text}` contains another root"));
         }
-        if self.masked == Masked::ByWalls || self.roots.reads_all() {
+        if self.masked == Masked::BySandbox || self.roots.reads_all() {
             return;
         }
         let mut left = self.left.get();

@@ -21,7 +21,7 @@ use askfirst_runtime::session::Opening;
 use askfirst_runtime::sessions::Listening;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use self::known::Known;
+use self::known::KnownTools;
 use crate::args::{Common, McpFlags, ModeFlags};
 use crate::asking::{self, Asker};
 use crate::exit::Exit;
@@ -237,7 +237,7 @@ struct Opened {
     state: PathBuf,
     /// The approver that asks the client, if it is one of the approvers.
     elicit: Option<Arc<Elicit>>,
-    known: Arc<Known>,
+    known: Arc<KnownTools>,
     _listening: Option<Listening>,
 }
 
@@ -254,7 +254,7 @@ impl Opened {
             asked.approver
         };
         let builder = Session::builder(config).front_end("mcp").wrap_tools(|tools, _| {
-            let tools = Arc::new(Known::new(tools));
+            let tools = Arc::new(KnownTools::new(tools));
             known = Some(Arc::clone(&tools));
             tools
         });

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use askfirst::record::{CallRecord, Record};
 use askfirst::{ApprovalContext, Args, ContentDigest};
-use askfirst_display::redact::{Mark, Redacted, Redactor};
+use askfirst_display::redact::{Mark, Redaction, Redactor};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -218,7 +218,7 @@ fn clean_up(map: &mut Args, cleaner: &Cleaner<'_>, hidden: &mut Hidden) {
             let left = match value {
                 Value::Object(args) if key == "args" => {
                     let left = cleaner.redactor.args(args, Mark::Record);
-                    Redacted { left: Value::Object(left.left), hidden: left.hidden }
+                    Redaction { left: Value::Object(left.left), hidden: left.hidden }
                 }
                 _ => cleaner.about.value(value, Mark::Record),
             };

@@ -33,7 +33,7 @@ pub(super) type Hex = [u8; 64];
 
 /// The position of a line in the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ChainPosition {
     pub(super) seq: u64,
     pub(super) prev: Hex,
     pub(super) hash: Hex,
@@ -41,7 +41,7 @@ pub(super) struct Place {
 
 /// Why a line is not part of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoPlace {
+pub(super) enum PositionError {
     /// It does not start or end like a line of the audit log.
     Shape,
     /// Its hash does not match its bytes.
@@ -49,12 +49,12 @@ pub(super) enum NoPlace {
 }
 
 /// Returns the position of a line, given without its newline, and checks its hash.
-pub(super) fn place(line: &[u8]) -> Result<Place, NoPlace> {
-    let (seq, prev, body, hash) = parts(line).ok_or(NoPlace::Shape)?;
-    if hash_of_line(body).ok_or(NoPlace::Shape)? != hash {
-        return Err(NoPlace::Hash);
+pub(super) fn place(line: &[u8]) -> Result<ChainPosition, PositionError> {
+    let (seq, prev, body, hash) = parts(line).ok_or(PositionError::Shape)?;
+    if hash_of_line(body).ok_or(PositionError::Shape)? != hash {
+        return Err(PositionError::Hash);
     }
-    Ok(Place { seq, prev, hash })
+    Ok(ChainPosition { seq, prev, hash })
 }
 
 /// Computes the hash of a line that was read. `body` is the line up to its hash.
@@ -130,7 +130,7 @@ pub(super) fn digest(hex: &Hex) -> Option<Digest> {
 
 /// A line under construction, with space before the record for the number that is known only under the lock.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct EntryLine {
     bytes: Vec<u8>,
     apart: Option<Apart>,
 }
@@ -143,7 +143,7 @@ pub(super) struct Head<'a> {
     pub(super) pid: u32,
 }
 
-impl Line {
+impl EntryLine {
     /// Starts a line. The caller then appends the record as JSON fields, each after a comma.
     pub(super) fn begin(&mut self, head: Head<'_>) -> Result<&mut Vec<u8>, LedgerError> {
         self.apart = None;

@@ -8,7 +8,7 @@ use askfirst::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::error::LedgerError;
-use super::line::{self, MAX_LINE, Place};
+use super::line::{self, ChainPosition, MAX_LINE};
 
 /// How many bytes from the end are searched for a whole line.
 const FARTHEST: u64 = 2 * MAX_LINE as u64;
@@ -17,7 +17,7 @@ const FARTHEST: u64 = 2 * MAX_LINE as u64;
 #[derive(Debug)]
 pub(super) struct Tail {
     /// The last whole line.
-    pub(super) last: Option<Place>,
+    pub(super) last: Option<ChainPosition>,
     /// Whether that line says that the file is closed.
     pub(super) closed: bool,
     /// The bytes after it, if there are any.
@@ -112,8 +112,8 @@ fn no_line(path: &Path, bytes: &[u8]) -> Result<Tail, LedgerError> {
 /// Returns the kind of entry that a line holds.
 pub(super) fn kind(line: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
-    struct Kind {
+    struct LineKind {
         kind: String,
     }
-    serde_json::from_slice::<Kind>(line).ok().map(|line| line.kind)
+    serde_json::from_slice::<LineKind>(line).ok().map(|line| line.kind)
 }

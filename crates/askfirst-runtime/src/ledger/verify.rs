@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::LedgerError;
 use super::files;
-use super::line::{self, Hex, NO_HASH, Place};
-use super::lines::{Moment, Part, RawLine};
+use super::line::{self, ChainPosition, Hex, NO_HASH};
+use super::lines::{LogFile, Moment, RawLine};
 use super::read::{fields, wrong};
 use super::tail::Torn;
 
@@ -147,7 +147,7 @@ impl Check {
         self.faults.push(VerifyFault { file: self.file.clone(), line, what: what.into() });
     }
 
-    fn file(&mut self, moment: &Moment, part: &Part) {
+    fn file(&mut self, moment: &Moment, part: &LogFile) {
         self.file.clone_from(&part.path);
         self.first_in_file = None;
         let mut lines = match moment.lines(part) {
@@ -213,7 +213,7 @@ impl Check {
         }
     }
 
-    fn entry(&mut self, line: u64, place: Place, fields: &Args) {
+    fn entry(&mut self, line: u64, place: ChainPosition, fields: &Args) {
         let kind = fields.get("kind").and_then(Value::as_str).unwrap_or_default();
         self.closed = kind == "rotated";
         let own = matches!(kind, "recovered" | "continued");
@@ -268,7 +268,7 @@ impl Check {
         }
     }
 
-    fn chain(&mut self, line: u64, place: Place) {
+    fn chain(&mut self, line: u64, place: ChainPosition) {
         let expected = self.seq.saturating_add(1);
         if place.seq != expected {
             let what = match place.seq.cmp(&expected) {

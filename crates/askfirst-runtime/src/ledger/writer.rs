@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::disk::{self, Disk, folder};
 use super::error::LedgerError;
-use super::line::{self, Head, Hex, Line, NO_HASH};
+use super::line::{self, EntryLine, Head, Hex, NO_HASH};
 use super::tail::{self, LeftOver, Tail, Torn};
 use super::{LedgerSettings, body, files};
 
@@ -77,7 +77,7 @@ struct Left {
     hash: Hex,
 }
 
-enum Step {
+enum WriteOutcome {
     Done,
     /// The path now belongs to another file.
     Moved,
@@ -130,7 +130,7 @@ impl Writer {
     /// Appends a line. After a failure, the next call checks the end of the file again.
     pub(super) fn append(
         &mut self,
-        line: &mut Line,
+        line: &mut EntryLine,
         head: Head<'_>,
         firmly: Durability,
         after: Lock,
@@ -144,16 +144,16 @@ impl Writer {
                 }
             };
             let done = self.step(&file, line, head, firmly);
-            self.held = after == Lock::Kept && matches!(done, Ok(Step::Done));
+            self.held = after == Lock::Kept && matches!(done, Ok(WriteOutcome::Done));
             if !self.held {
                 let _ = file.unlock();
             }
             match done? {
-                Step::Done => {
+                WriteOutcome::Done => {
                     self.file = Some(file);
                     return Ok(());
                 }
-                Step::Moved => {}
+                WriteOutcome::Moved => {}
             }
         }
         Err(LedgerError::Restless(self.path.clone()))
@@ -162,15 +162,15 @@ impl Writer {
     fn step(
         &mut self,
         file: &File,
-        line: &mut Line,
+        line: &mut EntryLine,
         head: Head<'_>,
         firmly: Durability,
-    ) -> Result<Step, LedgerError> {
+    ) -> Result<WriteOutcome, LedgerError> {
         if !self.held {
             self.lock(file)?;
             match self.look(file, head)? {
-                Step::Done => {}
-                Step::Moved => return Ok(Step::Moved),
+                WriteOutcome::Done => {}
+                WriteOutcome::Moved => return Ok(WriteOutcome::Moved),
             }
         }
         if self.is_full(file)? {
@@ -180,15 +180,15 @@ impl Writer {
         if firmly == Durability::Synced {
             self.sync(file)?;
         }
-        Ok(Step::Done)
+        Ok(WriteOutcome::Done)
     }
 
     /// Checks how other writers changed the file while they had the lock.
-    fn look(&mut self, file: &File, head: Head<'_>) -> Result<Step, LedgerError> {
+    fn look(&mut self, file: &File, head: Head<'_>) -> Result<WriteOutcome, LedgerError> {
         let now = rustix::fs::fstat(file).map_err(|e| LedgerError::step("look at", &self.path)(e.into()))?;
         let size = u64::try_from(now.st_size).unwrap_or_default();
         if now.st_nlink == 0 {
-            return Ok(Step::Moved);
+            return Ok(WriteOutcome::Moved);
         }
         if self.left.is_none_or(|left| left.size != size) {
             let tail = tail::look(&self.path, file, size)?;
@@ -200,14 +200,14 @@ impl Writer {
                 let newline = tail.open_line.then_some(b'\n');
                 self.put_own(file, &Own::altered(tail.left), head, newline)?;
                 self.sync(file)?;
-                return Ok(Step::Done);
+                return Ok(WriteOutcome::Done);
             }
             if tail.closed && tail.left.is_none() {
                 return self.close(file, tail.last.map_or(0, |last| last.seq));
             }
             self.find_place(file, size, tail, head)?;
         }
-        Ok(Step::Done)
+        Ok(WriteOutcome::Done)
     }
 
     /// Returns whether the last entry of this writer is no longer in the file.
@@ -302,8 +302,8 @@ impl Writer {
         Ok(left.seq > first && folder(&self.path).join(name).symlink_metadata().is_err())
     }
 
-    fn rotate(&mut self, file: &File, head: Head<'_>) -> Result<Step, LedgerError> {
-        let Some(left) = self.left else { return Ok(Step::Moved) };
+    fn rotate(&mut self, file: &File, head: Head<'_>) -> Result<WriteOutcome, LedgerError> {
+        let Some(left) = self.left else { return Ok(WriteOutcome::Moved) };
         let closed_as = files::closed_name(&self.path, self.first_seq(file)?, left.seq.saturating_add(1));
         let own = Own::Rotated { closed_as, next: files::name(&self.path) };
         self.put_own(file, &own, head, None)?;
@@ -311,7 +311,7 @@ impl Writer {
     }
 
     /// Renames a file whose last line says that it is closed, unless another process already did.
-    fn close(&mut self, file: &File, last: u64) -> Result<Step, LedgerError> {
+    fn close(&mut self, file: &File, last: u64) -> Result<WriteOutcome, LedgerError> {
         self.left = None;
         let ours = file.metadata().map_err(LedgerError::step("look at", &self.path))?;
         let there = self.path.symlink_metadata();
@@ -322,7 +322,7 @@ impl Writer {
             self.disk.rename(&self.path, &to).map_err(LedgerError::step("rename", &self.path))?;
             self.sync_folder()?;
         }
-        Ok(Step::Moved)
+        Ok(WriteOutcome::Moved)
     }
 
     fn first_seq(&self, file: &File) -> Result<u64, LedgerError> {
@@ -351,13 +351,13 @@ impl Writer {
         head: Head<'_>,
         before: Option<u8>,
     ) -> Result<(), LedgerError> {
-        let mut line = Line::default();
+        let mut line = EntryLine::default();
         body::fields(line.begin(head)?, own)?;
         self.put(file, &mut line, before)
     }
 
     /// Writes one line, with the byte `before` in front of it, in one write.
-    fn put(&mut self, file: &File, line: &mut Line, before: Option<u8>) -> Result<(), LedgerError> {
+    fn put(&mut self, file: &File, line: &mut EntryLine, before: Option<u8>) -> Result<(), LedgerError> {
         let Some(left) = self.left.take() else { return Err(LedgerError::Restless(self.path.clone())) };
         let Some(seq) = left.seq.checked_add(1) else { return Err(LedgerError::Restless(self.path.clone())) };
         let (bytes, hash) = line.end(seq, &left.hash)?;

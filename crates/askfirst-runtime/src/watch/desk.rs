@@ -17,9 +17,9 @@ use askfirst::{Cause, Fact};
 
 use super::approver::LIMIT;
 use super::frame::{FrameError, Patience, read, write};
-use super::place::{Missing, Place, Secret};
+use super::place::{Missing, Secret, WatcherFolder};
 use super::takes::{Schemas, Takes};
-use super::{Asker, FromAsker, FromWatcher, Look, WatchError, hands};
+use super::{Asker, DisplaySettings, FromAsker, FromWatcher, WatchError, hands};
 
 /// The maximum number of open connections. A session that connects beyond it is closed, as if no watcher were running.
 const MAX_LINES: usize = 64;
@@ -74,7 +74,7 @@ struct Asked {
     id: QuestionId,
     asker: Asker,
     process: u32,
-    look: Look,
+    look: DisplaySettings,
     takes: Schemas,
     question: Question,
     stream: UnixStream,
@@ -96,7 +96,7 @@ impl Desk {
     /// # Errors
     /// Fails if another watcher is running, or if other users can access the folder or the secret.
     pub fn open(state: &Path) -> Result<Self, WatchError> {
-        let place = Place::open(state, Missing::Make)?;
+        let place = WatcherFolder::open(state, Missing::Make)?;
         let lock = place.lock()?;
         let secret = Arc::new(place.secret_or_new()?);
         let socket = place.socket();
@@ -132,20 +132,20 @@ impl Desk {
     /// Fails if the socket cannot accept connections.
     pub fn serve(
         &self,
-        prompt: impl Fn(&Look, Takes) -> Option<Arc<dyn Approver>>,
+        prompt: impl Fn(&DisplaySettings, Takes) -> Option<Arc<dyn Approver>>,
         tell: impl Fn(&str),
     ) -> Result<Left, WatchError> {
         let io = |e| WatchError::Io(self.socket.clone(), e);
         let come = self.come.lock().unwrap_or_else(PoisonError::into_inner);
-        let door = Door {
+        let entrance = Entrance {
             secret: Arc::clone(&self.secret),
             lines: Arc::default(),
             next: Arc::new(AtomicU64::new(1)),
             news: self.news.clone(),
         };
         let listener = self.listener.try_clone().map_err(io)?;
-        let thread = std::thread::Builder::new().name("askfirst-door".to_owned());
-        thread.spawn(move || door.stand_open(&listener)).map_err(io)?;
+        let thread = std::thread::Builder::new().name("askfirst-accept".to_owned());
+        thread.spawn(move || entrance.accept_all(&listener)).map_err(io)?;
         let mut queue = Queue::new(prompt, self.news.clone());
         for event in come.iter() {
             match event {
@@ -171,12 +171,12 @@ impl Desk {
 }
 
 fn is_lost(answer: &Answer) -> bool {
-    let lost = |cause: Cause| matches!(cause, Cause::TerminalLost | Cause::NobodyToAsk);
+    let lost = |cause: Cause| matches!(cause, Cause::TerminalLost | Cause::NoOneToAsk);
     answer.decisions.iter().any(|decision| !decision.approved && lost(decision.cause))
 }
 
 /// Accepts the connections of sessions.
-struct Door {
+struct Entrance {
     secret: Arc<Secret>,
     lines: Arc<AtomicUsize>,
     next: Arc<AtomicU64>,
@@ -192,18 +192,18 @@ impl Drop for Counted {
     }
 }
 
-impl Door {
-    fn stand_open(&self, listener: &UnixListener) {
+impl Entrance {
+    fn accept_all(&self, listener: &UnixListener) {
         for stream in listener.incoming() {
             match stream {
-                Ok(stream) => self.let_in(stream),
+                Ok(stream) => self.accept(stream),
                 // Too many files are open, or the client has already disconnected.
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         }
     }
 
-    fn let_in(&self, stream: UnixStream) {
+    fn accept(&self, stream: UnixStream) {
         let counted = Counted(Arc::clone(&self.lines));
         if self.lines.fetch_add(1, Ordering::Relaxed) >= MAX_LINES {
             return;
@@ -214,7 +214,7 @@ impl Door {
         drop(std::thread::Builder::new().name("askfirst-line".to_owned()).spawn(move || {
             let _counted = counted;
             if let Err(e) = attend(id, stream, &secret, &news) {
-                drop(news.send(News::Odd(format!("somebody was sent away: {e}"))));
+                drop(news.send(News::Odd(format!("a process that connected was refused: {e}"))));
             }
         }));
     }
@@ -260,7 +260,7 @@ fn attend(
 /// The prompt of one session.
 struct Prompt {
     session: String,
-    look: Look,
+    look: DisplaySettings,
     takes: Takes,
     approver: Arc<dyn Approver>,
 }
@@ -277,7 +277,7 @@ struct Queue<P> {
     news: Sender<News>,
 }
 
-impl<P: Fn(&Look, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
+impl<P: Fn(&DisplaySettings, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
     fn new(prompt: P, news: Sender<News>) -> Self {
         Self {
             prompt,
@@ -388,7 +388,7 @@ impl Approver for Nobody {
 }
 
 fn told(asked: &Asked) -> String {
-    let Asker { door, name, folder, .. } = &asked.asker;
+    let Asker { door: front_end, name, folder, .. } = &asked.asker;
     let name = if name.is_empty() { String::new() } else { format!(" `{name}`") };
-    format!("{door}{name} in {folder} (process {})", asked.process)
+    format!("{front_end}{name} in {folder} (process {})", asked.process)
 }

@@ -66,7 +66,7 @@ pub struct Asker {
 /// Display settings of the session, so that the watcher shows a question as the session itself would.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Look {
+pub struct DisplaySettings {
     /// The maximum number of lines that a section shows at first.
     pub preview_lines: usize,
     /// Globs of secret arguments.
@@ -74,6 +74,9 @@ pub struct Look {
     /// Secret values. The session sends only those that occur in the question.
     pub secret_values: Vec<String>,
 }
+
+#[doc(hidden)]
+pub use self::DisplaySettings as Look;
 
 /// A message from a watcher.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -89,7 +92,7 @@ enum FromWatcher {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum FromAsker {
     Hello { version: String, nonce: String, proof: String },
-    Ask { asker: Asker, look: Look, takes: takes::Schemas, question: Box<Question> },
+    Ask { asker: Asker, look: DisplaySettings, takes: takes::Schemas, question: Box<Question> },
     Withdraw { cause: askfirst::Cause },
 }
 

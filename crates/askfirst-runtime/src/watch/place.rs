@@ -14,7 +14,7 @@ pub(super) use crate::random::SIZE;
 pub(super) struct Secret(pub(super) [u8; SIZE]);
 
 /// The folder of the watcher.
-pub(super) struct Place(PathBuf);
+pub(super) struct WatcherFolder(PathBuf);
 
 /// Whether to create a missing folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum Missing {
     Nobody,
 }
 
-impl Place {
+impl WatcherFolder {
     /// Opens the folder below `state`. Fails if other users can access it.
     pub(super) fn open(state: &Path, missing: Missing) -> Result<Self, WatchError> {
         let folder = state.join("watch");

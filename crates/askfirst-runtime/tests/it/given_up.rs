@@ -24,7 +24,7 @@ fn last_of(records: &Records, count: usize) -> Value {
 }
 
 #[test]
-fn a_call_that_is_given_up_while_somebody_is_asked_is_recorded_as_cancelled() {
+fn call_dropped_during_its_question_is_logged_as_cancelled() {
     let (desk, records) = (Desk::default(), Arc::new(Records::default()));
     let controller = ApprovalController::setup(Mode::Interactive).approver(Arc::new(desk.clone())).build();
     let tools = ApprovalToolset::new(Ran::default().toolset(), controller, Policy::default());
@@ -46,7 +46,7 @@ fn a_call_that_is_given_up_while_somebody_is_asked_is_recorded_as_cancelled() {
 
 // invariant: 8
 #[test]
-fn a_call_that_is_given_up_while_it_runs_is_recorded_as_cancelled() {
+fn call_dropped_while_it_runs_is_logged_as_cancelled() {
     let never = FunctionTool::dynamic(ToolDefinition::new("never", "", json!({})), |_| {
         Box::pin(std::future::pending())
     });

@@ -21,7 +21,7 @@ use askfirst::{
     ToolDefinition, ToolError, Toolset, View,
 };
 use askfirst_config::{Config, Disk, LayerRole};
-use askfirst_files::{FilesError, Ground, Roots, Sightings};
+use askfirst_files::{CallTargets, FilesError, RootView, Roots};
 pub use askfirst_shell::Masked;
 use askfirst_shell::{Judged, Layer, Script, ShellPolicy};
 use serde_json::Value;
@@ -45,14 +45,14 @@ pub enum ShellError {
 }
 
 /// Tools that run commands.
-pub struct ShellToolset(Arc<Inner>);
+pub struct ShellToolset(Arc<ShellTools>);
 
-struct Inner {
+struct ShellTools {
     policy: ShellPolicy,
     roots: Roots,
     disk: Disk,
     masked: Masked,
-    sightings: Sightings,
+    sightings: CallTargets,
     scripts: Scripts,
     runner: Runner,
     definitions: Vec<ToolDefinition>,
@@ -85,12 +85,12 @@ impl ShellToolset {
             network: shell.network,
         };
         let roots = Roots::new(config)?;
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(ShellTools {
             policy,
             disk: Disk::new(roots.home().map(ToOwned::to_owned)),
             roots,
             masked,
-            sightings: Sightings::default(),
+            sightings: CallTargets::default(),
             scripts: Scripts::default(),
             runner: Runner::new(shell, launcher),
             definitions: wish::definitions(),
@@ -98,10 +98,10 @@ impl ShellToolset {
     }
 }
 
-impl Inner {
+impl ShellTools {
     /// Judges a command on the file system as it is now.
     fn judge<'s>(&self, script: &'s Script) -> Judged<'s> {
-        self.policy.judge(script, &self.disk, &Ground::new(&self.roots), self.masked)
+        self.policy.judge(script, &self.disk, &RootView::new(&self.roots), self.masked)
     }
 
     /// The command of a call that was assessed, read again only if the file system changed how it reads.
