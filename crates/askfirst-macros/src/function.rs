@@ -40,7 +40,7 @@ impl Function {
     /// Parses the item under the attribute.
     pub(crate) fn read(item: TokenStream) -> syn::Result<Self> {
         let marked =
-            syn::parse2::<Marked>(item.clone()).map_err(|fault| match syn::parse2::<Item>(item) {
+            syn::parse2::<MarkedFunction>(item.clone()).map_err(|fault| match syn::parse2::<Item>(item) {
                 Ok(Item::Fn(_) | Item::Verbatim(_)) | Err(_) => fault,
                 Ok(Item::Impl(_)) => Error::new(
                     Span::call_site(),
@@ -99,7 +99,7 @@ impl Function {
 }
 
 /// A marked function whose body is not parsed.
-struct Marked {
+struct MarkedFunction {
     attributes: Vec<Attribute>,
     visibility: Visibility,
     signature: Signature,
@@ -107,7 +107,7 @@ struct Marked {
     end: Option<syn::Token![;]>,
 }
 
-impl Parse for Marked {
+impl Parse for MarkedFunction {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         Ok(Self {
             attributes: input.call(Attribute::parse_outer)?,

@@ -41,12 +41,12 @@ struct SessionParts {
     metadata_of: Option<Held>,
     overriding: Option<Arc<Override>>,
     /// Who sees the metadata of every call.
-    seen: Seen,
+    seen: MetadataUse,
 }
 
 /// Whether somebody sees the metadata of calls that need no asking: a record, an override, a view of every call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum MetadataUse {
     Always,
     WhenAsked,
 }
@@ -59,10 +59,10 @@ enum CallDetails<'a, 'py> {
 }
 
 /// A call as Python gives it: name, arguments, metadata, and who assesses it.
-type Given<'py> = (String, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Option<Py<PyAny>>);
+type CallArguments<'py> = (String, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Option<Py<PyAny>>);
 
 /// A call, ready to be judged.
-struct Ready {
+struct PreparedCall {
     context: ApprovalContext,
     call: Arc<Call>,
 }
@@ -126,7 +126,7 @@ impl Session {
         let session = opened.map_err(setup::cannot_open)?;
         let tools = tools.ok_or_else(|| PyRuntimeError::new_err("the tools are missing"))?;
         let during = if session.ledger.is_some() { While::Detached } else { While::Attached };
-        let seen = if looks { Seen::Always } else { Seen::WhenAsked };
+        let seen = if looks { MetadataUse::Always } else { MetadataUse::WhenAsked };
         Ok(Self(Ours::new(SessionParts {
             session,
             tools,
@@ -183,7 +183,7 @@ impl Session {
     }
 
     /// Takes calls that belong together: all are judged before the first question is asked.
-    fn submit<'py>(&self, py: Python<'py>, calls: Vec<Given<'py>>) -> PyResult<Vec<Ticket>> {
+    fn submit<'py>(&self, py: Python<'py>, calls: Vec<CallArguments<'py>>) -> PyResult<Vec<Ticket>> {
         let inner = self.0.get()?;
         submit(py, calls.into_iter().map(|given| (inner, given)))
     }
@@ -199,7 +199,7 @@ impl Session {
         assess: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let inner = self.0.get()?;
-        let Ready { mut context, call } = ready(tool_name, args, assess)?;
+        let PreparedCall { mut context, call } = ready(tool_name, args, assess)?;
         context.metadata = metadata_from(metadata.as_ref())?;
         inner.calls.add(&call);
         context.id = call.id;
@@ -244,16 +244,16 @@ impl Session {
 }
 
 impl Session {
-    fn begin(&self, py: Python<'_>, ready: Ready, known: CallDetails<'_, '_>) -> PyResult<Ticket> {
+    fn begin(&self, py: Python<'_>, ready: PreparedCall, known: CallDetails<'_, '_>) -> PyResult<Ticket> {
         let inner = self.0.get()?;
-        let Ready { mut context, call } = ready;
+        let PreparedCall { mut context, call } = ready;
         let runs_here = inner.tools.runs(&context.tool_name);
         let mut late_context = None;
         match known {
             CallDetails::Metadata(metadata) => context.metadata = metadata_from(metadata)?,
             CallDetails::Context(told) if told.is_none() => {}
             CallDetails::Context(told)
-                if runs_here || inner.seen == Seen::Always || call.assess.is_some() =>
+                if runs_here || inner.seen == MetadataUse::Always || call.assess.is_some() =>
             {
                 context.metadata = inner.metadata_of(told)?;
             }
@@ -261,7 +261,7 @@ impl Session {
         }
         context.id = call.id;
         // The pipeline looks for the call only if someone assesses it in Python, or if it cannot run at once.
-        if inner.seen == Seen::Always || call.assess.is_some() || call.fault.is_some() || runs_here {
+        if inner.seen == MetadataUse::Always || call.assess.is_some() || call.fault.is_some() || runs_here {
             inner.calls.add(&call);
         }
         let asked = Asked::of(call.id, &inner.origins);
@@ -323,7 +323,7 @@ impl SessionParts {
 pub(crate) fn submit_together<'py>(
     py: Python<'py>,
     sessions: Vec<Bound<'py, Session>>,
-    calls: Vec<Given<'py>>,
+    calls: Vec<CallArguments<'py>>,
 ) -> PyResult<Vec<Ticket>> {
     if sessions.len() != calls.len() {
         return Err(PyValueError::new_err("each call must have its session"));
@@ -334,12 +334,12 @@ pub(crate) fn submit_together<'py>(
 
 fn submit<'a, 'py>(
     py: Python<'py>,
-    calls: impl Iterator<Item = (&'a SessionParts, Given<'py>)>,
+    calls: impl Iterator<Item = (&'a SessionParts, CallArguments<'py>)>,
 ) -> PyResult<Vec<Ticket>> {
     let (mut contexts, mut taken) = (Vec::new(), Vec::new());
     let origin = Arc::<Origin>::default();
     for (inner, (tool_name, args, metadata, assess)) in calls {
-        let Ready { mut context, call } = ready(tool_name, args, assess)?;
+        let PreparedCall { mut context, call } = ready(tool_name, args, assess)?;
         context.metadata = metadata_from(metadata.as_ref())?;
         context.id = call.id;
         inner.calls.add(&call);
@@ -370,7 +370,7 @@ fn on_its_way(future: BoxFuture<'static, Outcome>) -> BoxFuture<'static, End> {
 
 /// Reads what Python gave. Arguments that cannot be judged make a call that is refused, not an exception: the agent
 /// is to hear of it.
-fn ready(tool_name: String, args: Bound<'_, PyAny>, assess: Option<Py<PyAny>>) -> PyResult<Ready> {
+fn ready(tool_name: String, args: Bound<'_, PyAny>, assess: Option<Py<PyAny>>) -> PyResult<PreparedCall> {
     let py = args.py();
     let dict = if args.is_exact_instance_of::<PyDict>() { Ok(args) } else { convert::hook(&args, "fields") };
     let (dict, read) = match dict {
@@ -388,7 +388,7 @@ fn ready(tool_name: String, args: Bound<'_, PyAny>, assess: Option<Py<PyAny>>) -
         Err(error) => return Err(error),
     };
     let context = ApprovalContext::new(tool_name, args);
-    Ok(Ready { context, call: Arc::new(Call::new(dict.unbind(), assess, fault)) })
+    Ok(PreparedCall { context, call: Arc::new(Call::new(dict.unbind(), assess, fault)) })
 }
 
 fn metadata_from(metadata: Option<&Bound<'_, PyAny>>) -> PyResult<Map<String, Value>> {

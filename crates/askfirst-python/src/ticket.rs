@@ -81,12 +81,12 @@ enum PythonRun {
 /// Tells whoever waits that it is worth looking again.
 #[derive(Default)]
 struct Signal {
-    state: Mutex<Woken>,
+    state: Mutex<WakeState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Woken {
+struct WakeState {
     woken: bool,
     tell: Option<Py<PyAny>>,
 }
@@ -110,13 +110,13 @@ impl Wake for Signal {
 }
 
 impl Signal {
-    fn lock(&self) -> MutexGuard<'_, Woken> {
+    fn lock(&self) -> MutexGuard<'_, WakeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn nap(&self, time: Duration) {
         let state = self.lock();
-        let woken = |state: &mut Woken| !state.woken;
+        let woken = |state: &mut WakeState| !state.woken;
         drop(self.changed.wait_timeout_while(state, time, woken));
     }
 }

@@ -32,7 +32,7 @@ pub(crate) enum NextStep {
 
 /// Which entries about a call are in the audit log.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Logged {
+pub(crate) enum LogProgress {
     /// No entry.
     Nothing,
     /// The entry about the request.
@@ -60,7 +60,7 @@ pub(crate) struct PendingCall {
     shown: Option<Digest>,
     seen: Option<LinesSeen>,
     pub(crate) waited_ms: u64,
-    pub(crate) logged: Logged,
+    pub(crate) logged: LogProgress,
 }
 
 impl PendingCall {
@@ -97,7 +97,7 @@ impl PendingCall {
             shown: None,
             seen: None,
             waited_ms: 0,
-            logged: Logged::Nothing,
+            logged: LogProgress::Nothing,
         }
     }
 
@@ -120,7 +120,7 @@ impl PendingCall {
             shown: None,
             seen: None,
             waited_ms: 0,
-            logged: Logged::Nothing,
+            logged: LogProgress::Nothing,
         }
     }
 
@@ -311,13 +311,13 @@ impl PendingCall {
     /// Returns the entry that the log still needs when the caller drops the call.
     pub(crate) fn given_up(&mut self, now: Timestamp) -> Option<Record> {
         match self.logged {
-            Logged::Nothing | Logged::Everything => None,
-            Logged::Request => {
+            LogProgress::Nothing | LogProgress::Everything => None,
+            LogProgress::Request => {
                 self.waited_ms = now.0.saturating_sub(self.since.0);
                 let refusal = self.refusal(Cause::Cancelled, "the caller gave up");
                 Some(self.decided_record(Cause::Cancelled, Some(&refusal)))
             }
-            Logged::Decision(since) => Some(Record::Executed(ExecutedRecord {
+            LogProgress::Decision(since) => Some(Record::Executed(ExecutedRecord {
                 call_id: self.call_id.clone(),
                 tool_name: self.call.tool_name.clone(),
                 ended: Ending::Cancelled,

@@ -8,7 +8,7 @@ use askfirst::{
 };
 use serde_json::Value;
 
-use crate::call_state::{Logged, PendingCall};
+use crate::call_state::{LogProgress, PendingCall};
 use crate::observer::{Event, Observer};
 
 /// Writes the entries of a call to the audit log, and notifies the observer.
@@ -41,7 +41,7 @@ impl Recording<'_> {
         self.recorder
             .record(&call.requested_record(), Durability::Written)
             .map_err(|e| call.refusal(Cause::RecordFailed, &e.to_string()))?;
-        call.logged = Logged::Request;
+        call.logged = LogProgress::Request;
         Ok(())
     }
 
@@ -58,18 +58,18 @@ impl Recording<'_> {
             Err(permit) => permit,
         };
         let record = call.decided_record(cause, None);
-        call.logged = Logged::Everything;
+        call.logged = LogProgress::Everything;
         let recorded = permit
             .record(self.recorder, &record, call.durability())
             .map_err(|e| call.refusal(Cause::RecordFailed, &e.to_string()))?;
-        call.logged = Logged::Decision(self.clock.now());
+        call.logged = LogProgress::Decision(self.clock.now());
         self.notify(call, &record, None);
         Ok(recorded)
     }
 
     /// A refusal that cannot be recorded is still a refusal, with that as its cause.
     pub(crate) fn refused(&self, call: &mut PendingCall, refusal: Refusal) -> Refusal {
-        call.logged = Logged::Everything;
+        call.logged = LogProgress::Everything;
         if self.is_idle() {
             return refusal;
         }
@@ -91,7 +91,7 @@ impl Recording<'_> {
     ) -> Result<(), Refusal> {
         call.waited_ms = self.clock.now().0.saturating_sub(call.since.0);
         call.decision = Some(decision.clone());
-        call.logged = Logged::Everything;
+        call.logged = LogProgress::Everything;
         let refusal = (!decision.approved)
             .then(|| call.refusal(decision.cause, "the tool's own question was answered with no"));
         let record = call.decided_record(decision.cause, refusal.as_ref());
@@ -108,7 +108,7 @@ impl Recording<'_> {
         report: Option<&SandboxReport>,
         started: Timestamp,
     ) -> Outcome {
-        call.logged = Logged::Everything;
+        call.logged = LogProgress::Everything;
         if self.is_idle() {
             return result.map_or_else(Outcome::Failed, Outcome::Done);
         }

@@ -63,7 +63,7 @@ type MakeApprover<'a> = Box<dyn FnOnce(Opening<'_>) -> Arc<dyn Approver> + 'a>;
 type WrapTools<'a> = Box<dyn FnOnce(Arc<dyn Toolset>, &Arc<SandboxLauncher>) -> Arc<dyn Toolset> + 'a>;
 
 /// Who answers requests.
-enum Asking<'a> {
+enum ApproverSource<'a> {
     NoOne,
     Approver(MakeApprover<'a>),
     Controller(ApprovalController),
@@ -89,7 +89,7 @@ pub struct SessionBuilder<'a> {
     front_end: &'a str,
     mode: Mode,
     id: Option<String>,
-    asking: Asking<'a>,
+    asking: ApproverSource<'a>,
     log: Log,
     tools: Tools<'a>,
     unknown: Unknown,
@@ -124,7 +124,7 @@ impl<'a> SessionBuilder<'a> {
     /// The approver, made when everything that it needs is there.
     #[must_use]
     pub fn approver(mut self, make: impl FnOnce(Opening<'_>) -> Arc<dyn Approver> + 'a) -> Self {
-        self.asking = Asking::Approver(Box::new(make));
+        self.asking = ApproverSource::Approver(Box::new(make));
         self
     }
 
@@ -132,7 +132,7 @@ impl<'a> SessionBuilder<'a> {
     #[must_use]
     pub fn controller(mut self, controller: ApprovalController) -> Self {
         self.mode = controller.mode();
-        self.asking = Asking::Controller(controller);
+        self.asking = ApproverSource::Controller(controller);
         self
     }
 
@@ -257,9 +257,9 @@ impl<'a> SessionBuilder<'a> {
             None => None,
         };
         let controller = match self.asking {
-            Asking::Controller(controller) => controller,
-            Asking::NoOne => controller(&config, self.mode, None, &clock),
-            Asking::Approver(make) => {
+            ApproverSource::Controller(controller) => controller,
+            ApproverSource::NoOne => controller(&config, self.mode, None, &clock),
+            ApproverSource::Approver(make) => {
                 let opening =
                     Opening { config: &config, id: &id, tools: &tools, redactor: &redactor, clock: &clock };
                 controller(&config, self.mode, Some(make(opening)), &clock)
@@ -343,7 +343,7 @@ impl Session {
             front_end: "library",
             mode: Mode::Interactive,
             id: None,
-            asking: Asking::NoOne,
+            asking: ApproverSource::NoOne,
             log: Log::Off,
             tools: Tools::Config(None),
             unknown: Unknown::Blocked,

@@ -45,7 +45,7 @@ impl ApprovalToolset {
             toolset: Arc::new(inner),
             policy,
             controller,
-            recorder: Arc::new(Unrecorded),
+            recorder: Arc::new(NullRecorder),
             session: SessionId::new(clock.now()).as_str().into(),
             clock: Arc::new(clock),
             observer: None,
@@ -251,9 +251,9 @@ impl Recorder for Caught {
 }
 
 /// A recorder that writes no audit log, for programs that keep their own.
-struct Unrecorded;
+struct NullRecorder;
 
-impl Recorder for Unrecorded {
+impl Recorder for NullRecorder {
     fn record(&self, _: &Record, _: Durability) -> Result<(), RecordFailed> {
         Ok(())
     }

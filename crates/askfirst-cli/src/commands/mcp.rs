@@ -174,7 +174,7 @@ fn serve(
     server: &McpServer,
     child: &mut Child,
 ) -> anyhow::Result<Exit> {
-    let opened = Opened::new(common, mode, config, std::slice::from_ref(server))?;
+    let opened = GatewaySession::new(common, mode, config, std::slice::from_ref(server))?;
     let gateway = opened.gateway(server)?;
     let to_server = child.stdin.take().context("the server has no input")?;
     let from_server = child.stdout.take().context("the server has no output")?;
@@ -231,7 +231,7 @@ fn client_is_gone() -> bool {
 }
 
 /// The session that all gateways of this process share.
-struct Opened {
+struct GatewaySession {
     session: Session,
     policy: Policy,
     state: PathBuf,
@@ -241,7 +241,7 @@ struct Opened {
     _listening: Option<Listening>,
 }
 
-impl Opened {
+impl GatewaySession {
     fn new(common: &Common, mode: ModeFlags, config: Config, servers: &[McpServer]) -> anyhow::Result<Self> {
         let policy = config.policy(askfirst::SandboxStatus::Settled);
         let state = Places::from_env().state;

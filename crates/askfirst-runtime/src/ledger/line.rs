@@ -8,7 +8,7 @@
 
 use askfirst::{ContentDigest, Digest};
 
-use super::body::{Apart, args_in};
+use super::body::{LongArguments, args_in};
 use super::error::LedgerError;
 
 /// The maximum length of a line, in bytes.
@@ -64,13 +64,13 @@ fn hash_of_line(body: &[u8]) -> Option<Hex> {
     }
     let args = args_in(body)?;
     let digest = ContentDigest::of(body.get(args.clone()).unwrap_or_default());
-    Some(hash_of(body, Some(&Apart { args, digest })))
+    Some(hash_of(body, Some(&LongArguments { args, digest })))
 }
 
 /// Computes the hash of the bytes before it. No JSON value starts like a digest, so a digest cannot be mistaken for
 /// arguments.
-fn hash_of(body: &[u8], apart: Option<&Apart>) -> Hex {
-    let Some(Apart { args, digest }) = apart else { return Digest::of(body).hex() };
+fn hash_of(body: &[u8], apart: Option<&LongArguments>) -> Hex {
+    let Some(LongArguments { args, digest }) = apart else { return Digest::of(body).hex() };
     let part = |range| body.get::<std::ops::Range<usize>>(range).unwrap_or_default();
     let digest = digest.to_string();
     Digest::of_joined([part(0..args.start), digest.as_bytes(), part(args.end..body.len())]).hex()
@@ -132,7 +132,7 @@ pub(super) fn digest(hex: &Hex) -> Option<Digest> {
 #[derive(Debug, Default)]
 pub(super) struct EntryLine {
     bytes: Vec<u8>,
-    apart: Option<Apart>,
+    apart: Option<LongArguments>,
 }
 
 /// The fields before the record, except the number.
@@ -161,7 +161,7 @@ impl EntryLine {
     }
 
     /// Sets where the long arguments of the record are, if it has any.
-    pub(super) fn set_apart(&mut self, apart: Option<Apart>) {
+    pub(super) fn set_apart(&mut self, apart: Option<LongArguments>) {
         self.apart = apart;
     }
 
@@ -176,7 +176,7 @@ impl EntryLine {
         self.bytes.extend_from_slice(prev);
         self.bytes.push(b'"');
         let apart = self.apart.as_ref();
-        let apart = apart.map(|Apart { args, digest }| Apart {
+        let apart = apart.map(|LongArguments { args, digest }| LongArguments {
             args: args.start.saturating_sub(skip)..args.end.saturating_sub(skip),
             digest: *digest,
         });

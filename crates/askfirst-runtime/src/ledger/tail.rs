@@ -21,14 +21,14 @@ pub(super) struct Tail {
     /// Whether that line says that the file is closed.
     pub(super) closed: bool,
     /// The bytes after it, if there are any.
-    pub(super) left: Option<LeftOver>,
+    pub(super) left: Option<TailBytes>,
     /// Whether the file ends in the middle of a line.
     pub(super) open_line: bool,
 }
 
 /// The bytes after the last whole line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LeftOver {
+pub(super) enum TailBytes {
     /// A torn write left them.
     Torn(Torn),
     /// No torn write can leave such bytes.
@@ -89,13 +89,13 @@ fn last_line(bytes: &[u8], all: bool) -> Option<Tail> {
     }
 }
 
-fn left_over(rest: &[u8], no_newline: bool) -> Option<LeftOver> {
+fn left_over(rest: &[u8], no_newline: bool) -> Option<TailBytes> {
     if rest.is_empty() && !no_newline {
         return None;
     }
     let left = Torn { bytes: rest.len() as u64, digest: Digest::of(rest) };
     let torn = rest.split(|byte| *byte == b'\n').all(line::may_be_torn);
-    Some(if torn { LeftOver::Torn(left) } else { LeftOver::Altered(left) })
+    Some(if torn { TailBytes::Torn(left) } else { TailBytes::Altered(left) })
 }
 
 /// Handles a file without a whole line: it is new, or its first line was torn. Any other file is not an audit log.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::disk::{self, Disk, folder};
 use super::error::LedgerError;
 use super::line::{self, EntryLine, Head, Hex, NO_HASH};
-use super::tail::{self, LeftOver, Tail, Torn};
+use super::tail::{self, Tail, TailBytes, Torn};
 use super::{LedgerSettings, body, files};
 
 /// How long to wait for the lock of another writer.
@@ -25,7 +25,7 @@ const TRIES: usize = 100;
 /// Entries of the audit log about itself.
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum Own {
+enum LogEvent {
     /// A torn write left these bytes before this line.
     Recovered(Torn),
     /// The bytes before this line are not from a torn write, or entries of this writer are gone.
@@ -40,16 +40,16 @@ enum Own {
     },
 }
 
-impl Own {
-    fn after(left: LeftOver) -> Self {
+impl LogEvent {
+    fn after(left: TailBytes) -> Self {
         match left {
-            LeftOver::Torn(torn) => Self::Recovered(torn),
-            LeftOver::Altered(_) => Self::altered(Some(left)),
+            TailBytes::Torn(torn) => Self::Recovered(torn),
+            TailBytes::Altered(_) => Self::altered(Some(left)),
         }
     }
 
-    fn altered(left: Option<LeftOver>) -> Self {
-        let left = left.map(|(LeftOver::Torn(left) | LeftOver::Altered(left))| left);
+    fn altered(left: Option<TailBytes>) -> Self {
+        let left = left.map(|(TailBytes::Torn(left) | TailBytes::Altered(left))| left);
         Self::Altered {
             altered_bytes: left.map_or(0, |left| left.bytes),
             altered_sha256: left.map(|left| left.digest),
@@ -65,13 +65,13 @@ pub(super) struct Writer {
     /// Whether the lock was kept since the last entry.
     held: bool,
     /// The end of the file after the last entry of this writer. `None` if it must be read from the file.
-    left: Option<Left>,
+    left: Option<ChainEnd>,
     /// The last entry that this writer knows of, in any file.
     last: Option<(u64, Hex)>,
 }
 
 #[derive(Clone, Copy)]
-struct Left {
+struct ChainEnd {
     size: u64,
     seq: u64,
     hash: Hex,
@@ -196,9 +196,9 @@ impl Writer {
             self.left = None;
             if let Some((seq, hash)) = lost {
                 // Continuing from the last entry that this writer knows leaves a visible gap.
-                self.left = Some(Left { size, seq, hash });
+                self.left = Some(ChainEnd { size, seq, hash });
                 let newline = tail.open_line.then_some(b'\n');
-                self.put_own(file, &Own::altered(tail.left), head, newline)?;
+                self.put_own(file, &LogEvent::altered(tail.left), head, newline)?;
                 self.sync(file)?;
                 return Ok(WriteOutcome::Done);
             }
@@ -213,7 +213,7 @@ impl Writer {
     /// Returns whether the last entry of this writer is no longer in the file.
     fn is_lost(&self, (seq, hash): (u64, Hex), file: &File, tail: &Tail) -> bool {
         let Some(last) = tail.last else { return false };
-        let is_there = |left: Left| {
+        let is_there = |left: ChainEnd| {
             let mut found = NO_HASH;
             let at = left.size.checked_sub((NO_HASH.len() + line::END.len()) as u64);
             at.is_some_and(|at| file.read_exact_at(&mut found, at).is_ok()) && found == left.hash
@@ -249,24 +249,24 @@ impl Writer {
     fn find_place(&mut self, file: &File, size: u64, tail: Tail, head: Head<'_>) -> Result<(), LedgerError> {
         let newline = tail.open_line.then_some(b'\n');
         if let Some(last) = tail.last {
-            self.left = Some(Left { size, seq: last.seq, hash: last.hash });
+            self.left = Some(ChainEnd { size, seq: last.seq, hash: last.hash });
             return match tail.left {
                 None => Ok(()),
-                Some(left) => self.put_own(file, &Own::after(left), head, newline),
+                Some(left) => self.put_own(file, &LogEvent::after(left), head, newline),
             };
         }
         let (previous, (seq, hash)) = self.before()?;
-        self.left = Some(Left { size, seq, hash });
+        self.left = Some(ChainEnd { size, seq, hash });
         match (seq, tail.left) {
             (0, None) => Ok(()),
-            (0, Some(left)) => self.put_own(file, &Own::after(left), head, newline),
+            (0, Some(left)) => self.put_own(file, &LogEvent::after(left), head, newline),
             (_, left) => {
                 let torn = match left {
                     None => None,
-                    Some(LeftOver::Torn(torn)) => Some(torn),
-                    Some(LeftOver::Altered(_)) => None,
+                    Some(TailBytes::Torn(torn)) => Some(torn),
+                    Some(TailBytes::Altered(_)) => None,
                 };
-                self.put_own(file, &Own::Continued { previous, torn }, head, newline)?;
+                self.put_own(file, &LogEvent::Continued { previous, torn }, head, newline)?;
                 self.sync(file)?;
                 self.sync_folder()
             }
@@ -305,7 +305,7 @@ impl Writer {
     fn rotate(&mut self, file: &File, head: Head<'_>) -> Result<WriteOutcome, LedgerError> {
         let Some(left) = self.left else { return Ok(WriteOutcome::Moved) };
         let closed_as = files::closed_name(&self.path, self.first_seq(file)?, left.seq.saturating_add(1));
-        let own = Own::Rotated { closed_as, next: files::name(&self.path) };
+        let own = LogEvent::Rotated { closed_as, next: files::name(&self.path) };
         self.put_own(file, &own, head, None)?;
         self.close(file, left.seq.saturating_add(1))
     }
@@ -347,7 +347,7 @@ impl Writer {
     fn put_own(
         &mut self,
         file: &File,
-        own: &Own,
+        own: &LogEvent,
         head: Head<'_>,
         before: Option<u8>,
     ) -> Result<(), LedgerError> {
@@ -367,7 +367,7 @@ impl Writer {
         if written != bytes.len() {
             return Err(LedgerError::Short { path: self.path.clone(), written, length: bytes.len() });
         }
-        self.left = Some(Left { size: left.size + written as u64, seq, hash });
+        self.left = Some(ChainEnd { size: left.size + written as u64, seq, hash });
         self.last = Some((seq, hash));
         Ok(())
     }

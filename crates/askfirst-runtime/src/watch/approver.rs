@@ -14,7 +14,7 @@ use askfirst_display::redact::{Mark, Redactor};
 use serde_json::Value;
 
 use super::frame::{FrameError, Patience, read, write};
-use super::place::{Missing, WatcherFolder};
+use super::place::{MissingFolder, WatcherFolder};
 use super::{Asker, DisplaySettings, FromAsker, FromWatcher, WatchError, hands, takes};
 
 /// The maximum size of a question or an answer, in bytes.
@@ -113,7 +113,7 @@ impl WatchState {
 
     /// Connects to a watcher and checks its proof.
     fn reach(&self) -> Result<UnixStream, WatchError> {
-        let place = WatcherFolder::open(&self.state, Missing::Nobody)?;
+        let place = WatcherFolder::open(&self.state, MissingFolder::Fail)?;
         let stream = UnixStream::connect(place.socket()).map_err(|e| match e.kind() {
             ErrorKind::NotFound | ErrorKind::ConnectionRefused => WatchError::Nobody,
             _ => WatchError::Io(place.socket(), e),

@@ -17,7 +17,7 @@ use askfirst::{Cause, Fact};
 
 use super::approver::LIMIT;
 use super::frame::{FrameError, Patience, read, write};
-use super::place::{Missing, Secret, WatcherFolder};
+use super::place::{MissingFolder, Secret, WatcherFolder};
 use super::takes::{Schemas, Takes};
 use super::{Asker, DisplaySettings, FromAsker, FromWatcher, WatchError, hands};
 
@@ -70,7 +70,7 @@ impl Drop for Desk {
 
 /// A question from a session.
 #[derive(Debug)]
-struct Asked {
+struct IncomingQuestion {
     id: QuestionId,
     asker: Asker,
     process: u32,
@@ -85,7 +85,7 @@ enum News {
     Leave,
     /// A connection was rejected, for this reason.
     Odd(String),
-    Asked(Box<Asked>),
+    Asked(Box<IncomingQuestion>),
     Withdrawn(QuestionId, Cause),
     Answered(QuestionId, Answer),
 }
@@ -96,7 +96,7 @@ impl Desk {
     /// # Errors
     /// Fails if another watcher is running, or if other users can access the folder or the secret.
     pub fn open(state: &Path) -> Result<Self, WatchError> {
-        let place = WatcherFolder::open(state, Missing::Make)?;
+        let place = WatcherFolder::open(state, MissingFolder::Create)?;
         let lock = place.lock()?;
         let secret = Arc::new(place.secret_or_new()?);
         let socket = place.socket();
@@ -184,9 +184,9 @@ struct Entrance {
 }
 
 /// Counts a connection as long as it is open.
-struct Counted(Arc<AtomicUsize>);
+struct ConnectionCount(Arc<AtomicUsize>);
 
-impl Drop for Counted {
+impl Drop for ConnectionCount {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -204,7 +204,7 @@ impl Entrance {
     }
 
     fn accept(&self, stream: UnixStream) {
-        let counted = Counted(Arc::clone(&self.lines));
+        let counted = ConnectionCount(Arc::clone(&self.lines));
         if self.lines.fetch_add(1, Ordering::Relaxed) >= MAX_LINES {
             return;
         }
@@ -242,7 +242,7 @@ fn attend(
     }
     let talk = |e| WatchError::Talk(FrameError::Io(e));
     let ours = stream.try_clone().map_err(talk)?;
-    let asked = Asked { id, asker, process, look, takes, question: *question, stream };
+    let asked = IncomingQuestion { id, asker, process, look, takes, question: *question, stream };
     // Sending fails only after the watcher has ended.
     let _ = news.send(News::Asked(Box::new(asked)));
     let (cause, odd) = match read(&ours, 1 << 10, Patience::Person) {
@@ -269,8 +269,8 @@ struct Prompt {
 struct Queue<P> {
     prompt: P,
     prompts: VecDeque<Prompt>,
-    waiting: VecDeque<Asked>,
-    shown: Option<(Asked, Arc<dyn Approver>)>,
+    waiting: VecDeque<IncomingQuestion>,
+    shown: Option<(IncomingQuestion, Arc<dyn Approver>)>,
     position: usize,
     /// Warnings to show once the screen is free, and the number of further ones.
     odd: (Vec<String>, usize),
@@ -330,7 +330,7 @@ impl<P: Fn(&DisplaySettings, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
             return;
         };
         self.position += 1;
-        let behind = |asked: &Asked| asked.question.of.saturating_sub(asked.question.position);
+        let behind = |asked: &IncomingQuestion| asked.question.of.saturating_sub(asked.question.position);
         let more = behind(&asked) + self.waiting.iter().map(|other| behind(other) + 1).sum::<usize>();
         let mut question = asked.question.clone();
         (question.id, question.position, question.of) = (asked.id, self.position, self.position + more);
@@ -341,13 +341,13 @@ impl<P: Fn(&DisplaySettings, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
         let (id, news) = (asked.id, self.news.clone());
         // Sending fails only after the watcher has ended.
         let reply = Reply::new(move |answer| drop(news.send(News::Answered(id, answer))));
-        let approver = self.prompt_for(&asked).unwrap_or_else(|| Arc::new(Nobody));
+        let approver = self.prompt_for(&asked).unwrap_or_else(|| Arc::new(RefusingApprover));
         self.shown = Some((asked, Arc::clone(&approver)));
         approver.ask(question, reply);
     }
 
     /// Returns the prompt of a session. Each session has one, so that the prompt remembers earlier questions.
-    fn prompt_for(&mut self, asked: &Asked) -> Option<Arc<dyn Approver>> {
+    fn prompt_for(&mut self, asked: &IncomingQuestion) -> Option<Arc<dyn Approver>> {
         let same = |prompt: &&Prompt| prompt.session == asked.asker.session && prompt.look == asked.look;
         if let Some(prompt) = self.prompts.iter().find(same) {
             prompt.takes.learn(asked.takes.clone());
@@ -379,15 +379,15 @@ impl<P> Drop for Queue<P> {
 }
 
 /// An approver that refuses, for a question that cannot be shown correctly.
-struct Nobody;
+struct RefusingApprover;
 
-impl Approver for Nobody {
+impl Approver for RefusingApprover {
     fn ask(&self, _: Question, reply: Reply) {
         reply.send(Answer::failed(Cause::ApproverFailed, "the watcher cannot show it as it should be shown"));
     }
 }
 
-fn told(asked: &Asked) -> String {
+fn told(asked: &IncomingQuestion) -> String {
     let Asker { door: front_end, name, folder, .. } = &asked.asker;
     let name = if name.is_empty() { String::new() } else { format!(" `{name}`") };
     format!("{front_end}{name} in {folder} (process {})", asked.process)

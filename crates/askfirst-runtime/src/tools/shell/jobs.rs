@@ -20,7 +20,7 @@ const MAX_RUNNING: usize = 32;
 /// How long to wait for a stopped command to end, including the check of the files that it created.
 const GRACE: Duration = Duration::from_secs(30);
 
-type Ended = Result<ProcessOutput, LaunchFailed>;
+type JobResult = Result<ProcessOutput, LaunchFailed>;
 
 /// One background command.
 #[derive(Clone)]
@@ -28,17 +28,17 @@ enum Job {
     /// It is running. This is its output so far.
     Running(Arc<Written>),
     /// It has ended.
-    Over(Arc<Ended>),
+    Over(Arc<JobResult>),
 }
 
 /// The output of a job so far, cut to the same size as the final output, and the way to end the job.
 struct Written {
     kept: Mutex<(CaptureBuffer, CaptureBuffer)>,
-    ending: Mutex<Ending>,
+    ending: Mutex<StopRequest>,
 }
 
 #[derive(Default)]
-struct Ending {
+struct StopRequest {
     /// Whether the job must end, even if it has not started yet.
     wanted: bool,
     by: Option<Arc<dyn Fn() + Send + Sync>>,
@@ -52,7 +52,7 @@ impl Written {
         }
     }
 
-    fn ending(&self) -> MutexGuard<'_, Ending> {
+    fn ending(&self) -> MutexGuard<'_, StopRequest> {
         self.ending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::super::frame::{Patience, read, write};
 use super::super::hands::greet_watcher;
-use super::super::place::{Missing, Secret, WatcherFolder};
+use super::super::place::{MissingFolder, Secret, WatcherFolder};
 use super::super::{FromAsker, FromWatcher, VERSION};
 use super::*;
 use crate::random::hex;
@@ -22,7 +22,8 @@ fn framed(bytes: &[u8]) -> Vec<u8> {
 /// Returns a connection that passed the handshake, which only a process with the secret can do.
 fn proven(state: &Path) -> UnixStream {
     let stream = connect(state);
-    greet_watcher(&stream, &WatcherFolder::open(state, Missing::Nobody).unwrap().secret().unwrap()).unwrap();
+    greet_watcher(&stream, &WatcherFolder::open(state, MissingFolder::Fail).unwrap().secret().unwrap())
+        .unwrap();
     stream
 }
 
@@ -98,7 +99,7 @@ fn wrong_secret_and_replayed_proof_are_refused() {
     let watched = Watched::at(state.path());
     assert!(greet_watcher(&connect(state.path()), &Secret([9; 32])).is_err());
     // The recorded messages of a session, sent again.
-    let place = WatcherFolder::open(state.path(), Missing::Nobody).unwrap();
+    let place = WatcherFolder::open(state.path(), MissingFolder::Fail).unwrap();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let secret = place.secret().unwrap();
     let overheard = std::thread::spawn(move || greet_watcher(&ours, &secret).is_ok());
