@@ -119,7 +119,7 @@ fn view_of(said: &Bound<'_, PyAny>, call: &ApprovalContext) -> PyResult<Assessme
 
 /// `PermissionError` means never, for its reason. Any other exception means the same, as a failure.
 fn blocked(error: PyErr, call: &Call) -> Assessment {
-    Assessment::blocked(reason(error, Some(call), "the tool failed while it looked at the call"))
+    Assessment::blocked(reason(error, Some(call), "the tool failed to assess the call"))
 }
 
 fn reason(error: PyErr, call: Option<&Call>, failed: &str) -> String {

@@ -147,7 +147,7 @@ impl PendingCall {
 
     fn take_ruling(&mut self) -> Ruling {
         let taken = self.ruling.take();
-        taken.unwrap_or_else(|| Ruling::Deny(self.refusal(Cause::Policy, "it was decided before")))
+        taken.unwrap_or_else(|| Ruling::Deny(self.refusal(Cause::Policy, "it was already decided")))
     }
 
     /// Takes the call out, to judge it again.
@@ -186,7 +186,7 @@ impl PendingCall {
         if let (Some(Ruling::Ask(request)), Some(changed)) = (&mut self.ruling, changed) {
             request
                 .facts
-                .insert(0, Fact::new("asked again", format!("it changed since it was shown: {changed}")));
+                .insert(0, Fact::new("asked again", format!("it has changed since it was shown: {changed}")));
         }
         self
     }
@@ -212,9 +212,9 @@ impl PendingCall {
                 let reason = match decision.cause {
                     Cause::Person => "a person said no",
                     Cause::Memory => "a person said no for this session",
-                    Cause::Mode => "strict mode refuses what would be asked",
+                    Cause::Mode => "strict mode refuses every call that needs approval",
                     Cause::TimeOut => "no one answered in time",
-                    Cause::NoOneToAsk => "it needs approval and nobody can be asked",
+                    Cause::NoOneToAsk => "it needs approval, but no one can be asked",
                     Cause::EndOfInput => "the input ended before an answer",
                     Cause::TerminalLost => "the terminal went away",
                     Cause::ApproverFailed => "the approver failed",
@@ -314,7 +314,7 @@ impl PendingCall {
             LogProgress::Nothing | LogProgress::Everything => None,
             LogProgress::Request => {
                 self.waited_ms = now.0.saturating_sub(self.since.0);
-                let refusal = self.refusal(Cause::Cancelled, "the caller gave up");
+                let refusal = self.refusal(Cause::Cancelled, "the caller canceled it");
                 Some(self.decided_record(Cause::Cancelled, Some(&refusal)))
             }
             LogProgress::Decision(since) => Some(Record::Executed(ExecutedRecord {
@@ -322,7 +322,7 @@ impl PendingCall {
                 tool_name: self.call.tool_name.clone(),
                 ended: Ending::Cancelled,
                 result: None,
-                error: Some("the caller gave up while it ran".to_owned()),
+                error: Some("the caller canceled it while it ran".to_owned()),
                 walled: None,
                 took_ms: now.0.saturating_sub(since.0),
             })),

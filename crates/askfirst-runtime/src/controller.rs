@@ -346,7 +346,7 @@ impl ControllerCore {
             withdrawn.into_iter().for_each(|(id, cause)| caught(|| approver.withdraw(id, cause)));
         }
         if let Some(id) = unshown {
-            self.fail(id, "no thread could be started to ask");
+            self.fail(id, "could not start a thread to ask");
         }
         result
     }
@@ -393,14 +393,14 @@ impl ControllerCore {
     }
 
     fn show(self: &Arc<Self>, id: QuestionId) {
-        let Some(approver) = self.approver.clone() else { return self.fail(id, "nobody can be asked") };
+        let Some(approver) = self.approver.clone() else { return self.fail(id, "no one can be asked") };
         let Some(to_present) = self.lock().to_present(id) else { return };
         let presented = answer_for(self.name(), || {
             // Each request is dropped before the machine adds the presentation to it. Otherwise the machine would copy
             // it.
             to_present.into_iter().map(|(request, by)| present(&request, by)).collect::<Vec<Shown>>()
         });
-        let Ok(shown) = presented else { return self.fail(id, "what to show could not be made") };
+        let Ok(shown) = presented else { return self.fail(id, "the tool could not prepare what to show") };
         let question = self.with(|state, now| state.machine.presented(id, shown, now));
         let Some(question) = question else { return };
         let desk = Arc::downgrade(self);
@@ -429,13 +429,13 @@ fn as_asked(decision: ApprovalDecision) -> ApprovalDecision {
     if !decision.approved || decision.edited_args.is_none() {
         return decision;
     }
-    let edited = "the arguments were edited, so this is not approved as it was asked";
+    let edited = "the arguments were edited, so the original request is not approved";
     let note = decision.note.as_ref().map_or_else(|| edited.to_owned(), |note| format!("{note} ({edited})"));
     ApprovalDecision { approved: false, remember: ApprovalScope::None, ..decision }.with_note(note)
 }
 
 fn asks_itself() -> ApprovalDecision {
-    let why = "it was asked by whoever was answering another question of this controller";
+    let why = "an approver that was answering another question of this controller asked it";
     ApprovalDecision::no(Cause::ApproverFailed).with_note(why)
 }
 

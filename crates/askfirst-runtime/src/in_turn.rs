@@ -59,7 +59,7 @@ fn ask(inner: &Arc<InTurnState>, at: usize, question: Question, reply: Reply, fa
     let id = question.id;
     let Some(way) = inner.ways.get(at) else {
         inner.over(id);
-        let nobody = || Answer::failed(Cause::NoOneToAsk, "there is no way to ask anybody");
+        let nobody = || Answer::failed(Cause::NoOneToAsk, "no approver is available");
         return reply.send(failed.unwrap_or_else(nobody));
     };
     let (next, again) = (Arc::clone(inner), question.clone());

@@ -84,7 +84,7 @@ impl Pipeline {
             let (again, edited_from) = match call.decide(wait, &*self.clock).await {
                 NextStep::Refuse(refusal) => return self.refuse(call, refusal),
                 NextStep::JudgeEdited(_) if edits == MAX_EDITS => {
-                    return self.refuse_for(call, Cause::ApproverFailed, "it was edited again and again");
+                    return self.refuse_for(call, Cause::ApproverFailed, "it was edited too many times");
                 }
                 NextStep::JudgeEdited(args) => {
                     edits += 1;

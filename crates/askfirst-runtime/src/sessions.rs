@@ -47,10 +47,10 @@ pub struct SessionMemory {
 #[derive(Debug, thiserror::Error)]
 pub enum SessionsError {
     /// Other users can access the folder, or it belongs to another user.
-    #[error("`{}` is not a folder of yours alone", .0.display())]
+    #[error("`{}` is not a private folder: only your user may have access to it", .0.display())]
     NotOurs(PathBuf),
     /// The operating system returned an error.
-    #[error("`{}` cannot be used: {}", .0.display(), .1)]
+    #[error("cannot use `{}`: {}", .0.display(), .1)]
     Io(PathBuf, std::io::Error),
 }
 

@@ -242,7 +242,7 @@ struct Caught(Arc<dyn Recorder>);
 impl Recorder for Caught {
     fn record(&self, record: &Record, durability: Durability) -> Result<(), RecordFailed> {
         catch_unwind(AssertUnwindSafe(|| self.0.record(record, durability)))
-            .unwrap_or_else(|_| Err(RecordFailed("whoever keeps it panicked".to_owned())))
+            .unwrap_or_else(|_| Err(RecordFailed("the recorder panicked".to_owned())))
     }
 
     fn keeps(&self) -> Retention {

@@ -87,17 +87,11 @@ impl Touch {
 /// Whether the sandbox hides files of `never_read` from a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Masked {
-    /// Nobody hides it, so a command that reads a whole folder is asked about if such a thing lies in it.
+    /// Nothing hides them, so a command that reads a whole folder with such a file needs approval.
     #[default]
     No,
     /// The sandbox hides them.
     BySandbox,
-}
-
-#[doc(hidden)]
-#[allow(non_upper_case_globals, reason = "this constant was a variant")]
-impl Masked {
-    pub const ByWalls: Self = Self::BySandbox;
 }
 
 /// The roots, and what holds outside them.

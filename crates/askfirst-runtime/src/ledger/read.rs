@@ -188,13 +188,13 @@ fn entry(file: &Path, number: u64, bytes: &[u8]) -> Result<Entry, String> {
 
 /// Parses the fields of a line.
 pub(super) fn fields(bytes: &[u8]) -> Result<Args, String> {
-    serde_json::from_slice(bytes).map_err(|e| format!("it is not JSON that can be read: {e}"))
+    serde_json::from_slice(bytes).map_err(|e| format!("it is not valid JSON: {e}"))
 }
 
 /// Describes the fault of a line that is not part of the chain.
 pub(super) fn wrong(no_place: PositionError) -> &'static str {
     match no_place {
-        PositionError::Shape => "it is not a whole line of the ledger",
+        PositionError::Shape => "it is not a whole line of the audit log",
         PositionError::Hash => "it was changed: its hash is not that of its bytes",
     }
 }

@@ -102,7 +102,7 @@ fn left_over(rest: &[u8], no_newline: bool) -> Option<TailBytes> {
 fn no_line(path: &Path, bytes: &[u8]) -> Result<Tail, LedgerError> {
     let ours = line::may_begin(bytes) || bytes.iter().all(|byte| *byte == 0);
     if !ours {
-        let why = "it has other things in it".to_owned();
+        let why = "it has other content".to_owned();
         return Err(LedgerError::Refused { path: path.to_owned(), why });
     }
     let open_line = bytes.last().is_some_and(|byte| *byte != b'\n');

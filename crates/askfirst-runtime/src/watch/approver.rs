@@ -90,7 +90,7 @@ impl WatchState {
         let stream = match self.reach() {
             Ok(stream) => stream,
             Err(e) => {
-                let note = format!("{e}: `askfirst watch` in a terminal would be asked");
+                let note = format!("{e}; hint: run `askfirst watch` in a terminal to answer questions");
                 return Some(Answer::failed(Cause::NoOneToAsk, note));
             }
         };
@@ -139,13 +139,13 @@ fn answer(said: Result<FromWatcher, FrameError>) -> Answer {
     match said {
         Ok(FromWatcher::Answer { answer }) => answer,
         Ok(FromWatcher::Hello { .. } | FromWatcher::Proof { .. }) => {
-            Answer::failed(Cause::ApproverFailed, "the watcher gave no answer")
+            Answer::failed(Cause::ApproverFailed, "`askfirst watch` gave no answer")
         }
         Err(FrameError::Garbled | FrameError::TooLong) => {
             Answer::failed(Cause::ApproverFailed, "the watcher's answer cannot be read")
         }
         Err(FrameError::Ended | FrameError::TooSlow | FrameError::Io(_)) => {
-            Answer::failed(Cause::TerminalLost, "the watcher went away")
+            Answer::failed(Cause::TerminalLost, "`askfirst watch` ended")
         }
     }
 }

@@ -300,7 +300,7 @@ impl<P: Fn(&DisplaySettings, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
     fn take_odd(&mut self) -> Vec<String> {
         let (mut told, more) = std::mem::take(&mut self.odd);
         if more > 0 {
-            told.push(format!("{more} more were sent away"));
+            told.push(format!("{more} more processes were refused"));
         }
         told
     }
@@ -383,7 +383,10 @@ struct RefusingApprover;
 
 impl Approver for RefusingApprover {
     fn ask(&self, _: Question, reply: Reply) {
-        reply.send(Answer::failed(Cause::ApproverFailed, "the watcher cannot show it as it should be shown"));
+        reply.send(Answer::failed(
+            Cause::ApproverFailed,
+            "`askfirst watch` cannot show this question correctly",
+        ));
     }
 }
 

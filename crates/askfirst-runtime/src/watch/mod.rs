@@ -27,25 +27,25 @@ pub use takes::Takes;
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// Other users can access the folder, the secret or the socket.
-    #[error("`{}` is not yours alone", .0.display())]
+    #[error("`{}` is not private: only your user may have access to it", .0.display())]
     NotOurs(PathBuf),
     /// Another watcher is already running.
-    #[error("another `askfirst watch` runs already")]
+    #[error("another `askfirst watch` is already running")]
     Busy,
     /// No watcher is running.
-    #[error("nobody watches")]
+    #[error("no `askfirst watch` is running")]
     Nobody,
     /// The other side could not prove its identity.
-    #[error("whoever sits at the socket is not a watcher of yours: {0}")]
+    #[error("the process on the socket could not prove that it is your `askfirst watch`: {0}")]
     Stranger(&'static str),
     /// The other side is a different version, which might not show everything.
-    #[error("the watcher is another version (`{0}`): start it anew")]
+    #[error("`askfirst watch` is another version (`{0}`); hint: restart it")]
     Version(String),
     /// The operating system returned an error.
-    #[error("`{}` cannot be used: {}", .0.display(), .1)]
+    #[error("cannot use `{}`: {}", .0.display(), .1)]
     Io(PathBuf, std::io::Error),
     /// The other side closed the connection or broke the protocol.
-    #[error("the other side cannot be talked to: {0}")]
+    #[error("the connection failed: {0}")]
     Talk(#[from] frame::FrameError),
 }
 

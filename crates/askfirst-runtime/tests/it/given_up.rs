@@ -40,7 +40,7 @@ fn call_dropped_during_its_question_is_logged_as_cancelled() {
         let last = last_of(&records, 2);
         assert_eq!((&last["kind"], &last["approved"]), (&json!("decided"), &json!(false)));
         assert_eq!((&last["cause"], &last["call_id"]), (&json!("cancelled"), &records.json()[0]["call_id"]));
-        assert_eq!(last["refusal"]["reason"], "the caller gave up");
+        assert_eq!(last["refusal"]["reason"], "the caller canceled it");
     }
 }
 

@@ -242,7 +242,7 @@ fn too_large_a_record_is_refused_and_the_next_is_not() {
     let ledger = open(&path);
     let args = Args::from_iter([("text".to_owned(), json!("x".repeat(65 << 20)))]);
     let failed = ledger.record(&decided("big", args), Durability::Written).unwrap_err();
-    assert!(failed.to_string().contains("more than the ledger holds"), "{failed}");
+    assert!(failed.to_string().contains("more than the audit log can hold"), "{failed}");
     ledger.append(&executed("next"), Durability::Written).unwrap();
     assert_eq!((call_ids(&path), faults(&path)), (vec!["next".to_owned()], Vec::new()));
 }
